@@ -1,0 +1,3 @@
+"""Gossamer: a polite web spider and semantic search engine."""
+
+__version__ = "0.1.0"

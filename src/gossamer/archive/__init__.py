@@ -1,0 +1,1 @@
+"""Keep it: WARC volumes and their catalogue."""

@@ -1,0 +1,20 @@
+"""The only place that draws lots. Everything that needs chance is handed a `Chance`."""
+
+import random
+from typing import Protocol
+
+
+class Chance(Protocol):
+    """Real ones: `system_chance()` in the program, `seeded(n)` in simulations and tests."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+
+def system_chance() -> Chance:
+    return random.SystemRandom()
+
+
+def seeded(seed: int) -> Chance:
+    return random.Random(seed)

@@ -1,0 +1,53 @@
+"""The only place that asks the time. An instant is an integer: microseconds since 1970, UTC."""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+Instant = int
+SECOND: Instant = 1_000_000
+
+
+class Clock(Protocol):
+    """Real ones: `SystemClock` here, `FakeClock` in `gossamer.testing`."""
+
+    def now(self) -> Instant: ...
+
+    def elapsed_s(self) -> float:
+        """Seconds from some fixed start; never steps back, for measuring how long a thing took."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def pause(self, seconds: float) -> None:
+        """Sleep in a thread or process that has no event loop."""
+        ...
+
+
+class SystemClock:
+    def now(self) -> Instant:
+        return time.time_ns() // 1000
+
+    def elapsed_s(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def in_words(at: Instant) -> str:
+    """The instant as RFC 3339 text with microseconds: `2026-11-15T08:30:00.000123Z`."""
+    return f"{datetime.fromtimestamp(at // SECOND, UTC):%Y-%m-%dT%H:%M:%S}.{at % SECOND:06d}Z"
+
+
+def from_words(text: str) -> Instant:
+    """The inverse of `in_words`; any RFC 3339 instant is understood. Raises ValueError on anything else."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    whole = int(moment.replace(microsecond=0).timestamp())
+    return whole * SECOND + moment.microsecond

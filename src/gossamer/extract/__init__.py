@@ -1,0 +1,1 @@
+"""What does it mean? Structured data in a page, as triples."""

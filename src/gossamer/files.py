@@ -1,0 +1,203 @@
+"""The way to the disk: everything the program itself writes goes through a `Files`.
+
+(SQLite, Oxigraph and tantivy write their own files; their durability is theirs.) A second implementation,
+`gossamer.testing.FaultyFiles`, fails, tears or runs out of room at a chosen call.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+
+
+class Appender(Protocol):
+    """A file open at its end. One owner."""
+
+    def append(self, data: bytes) -> int:
+        """Write all of `data` (unbuffered) and return the offset it starts at. OSError when it could not; what
+        is then on disk past that offset is undefined: `cut` it."""
+        ...
+
+    def sync(self) -> None:
+        """On return what was appended survives a power cut. An OSError means: trust nothing appended since."""
+        ...
+
+    def cut(self, size: int) -> None: ...
+
+    def size(self) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    def release(self) -> None: ...
+
+
+class Files(Protocol):
+    """Real ones: `DiskFiles` here, `FaultyFiles` in `gossamer.testing`."""
+
+    def appender(self, path: Path) -> Appender: ...
+
+    def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
+        """Up to `length` bytes from `offset`; fewer at the end of the file."""
+        ...
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Replace the whole file atomically (temporary file, sync, rename, sync of the folder)."""
+        ...
+
+    def size(self, path: Path) -> int | None:
+        """None when there is no such file."""
+        ...
+
+    def names(self, folder: Path) -> list[str]:
+        """Sorted; empty when there is no such folder."""
+        ...
+
+    def make_folder(self, folder: Path) -> None: ...
+
+    def remove(self, path: Path) -> None:
+        """A file or a whole folder; nothing happens when it is not there."""
+        ...
+
+    def rename(self, old: Path, new: Path) -> None: ...
+
+    def copy(self, old: Path, new: Path, length: int | None = None) -> None:
+        """Copy the first `length` bytes (all of them by default), synced."""
+        ...
+
+    def room(self, folder: Path) -> int:
+        """Free bytes on the disk that holds `folder`."""
+        ...
+
+    def lock(self, path: Path, holder: str) -> Lock | str:
+        """Take the lock and write `holder` into it; or, when another live process has it, that one's words."""
+        ...
+
+
+class _DiskAppender:
+    def __init__(self, path: Path) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+        self._size = os.fstat(self._fd).st_size
+
+    def append(self, data: bytes) -> int:
+        start, view = self._size, memoryview(data)
+        while view:
+            written = os.write(self._fd, view)
+            self._size += written
+            view = view[written:]
+        return start
+
+    def sync(self) -> None:
+        os.fdatasync(self._fd)
+
+    def cut(self, size: int) -> None:
+        os.ftruncate(self._fd, size)
+        self._size = size
+
+    def size(self) -> int:
+        return self._size
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class _DiskLock:
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def release(self) -> None:
+        os.close(self._fd)
+
+
+class DiskFiles:
+    def appender(self, path: Path) -> Appender:
+        new = not path.exists()
+        opened = _DiskAppender(path)
+        if new:
+            _sync_folder(path.parent)
+        return opened
+
+    def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read() if length is None else file.read(length)
+
+    def write(self, path: Path, data: bytes) -> None:
+        fresh = path.with_name(path.name + ".new")
+        self.remove(fresh)
+        opened = _DiskAppender(fresh)
+        try:
+            opened.append(data)
+            opened.sync()
+        finally:
+            opened.close()
+        self.rename(fresh, path)
+
+    def size(self, path: Path) -> int | None:
+        try:
+            return path.stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def names(self, folder: Path) -> list[str]:
+        return sorted(os.listdir(folder)) if folder.is_dir() else []
+
+    def make_folder(self, folder: Path) -> None:
+        folder.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+
+    def remove(self, path: Path) -> None:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def rename(self, old: Path, new: Path) -> None:
+        old.replace(new)
+        _sync_folder(new.parent)
+
+    def copy(self, old: Path, new: Path, length: int | None = None) -> None:
+        self.remove(new)
+        opened = _DiskAppender(new)
+        try:
+            for piece in _pieces(old, length):
+                opened.append(piece)
+            opened.sync()
+        finally:
+            opened.close()
+
+    def room(self, folder: Path) -> int:
+        return shutil.disk_usage(folder).free
+
+    def lock(self, path: Path, holder: str) -> Lock | str:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            words = os.pread(fd, 4096, 0).decode("utf-8", "replace")
+            os.close(fd)
+            return words or "another process"
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, holder.encode(), 0)
+        return _DiskLock(fd)
+
+
+def _pieces(path: Path, length: int | None) -> Iterator[bytes]:
+    left = path.stat().st_size if length is None else length
+    with path.open("rb") as file:
+        while left > 0 and (piece := file.read(min(left, 1 << 20))):
+            left -= len(piece)
+            yield piece
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

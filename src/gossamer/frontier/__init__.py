@@ -1,0 +1,1 @@
+"""Where next? Addresses, hosts, leases, politeness."""

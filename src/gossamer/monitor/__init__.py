@@ -1,0 +1,1 @@
+"""How are we? Beats, counters and the control database."""

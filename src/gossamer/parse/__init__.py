@@ -1,0 +1,1 @@
+"""What does it say? Sniffing, charset, tree, links, content block, language, fingerprints."""

@@ -1,0 +1,94 @@
+"""The only place that starts, signals and waits for processes."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Child(Protocol):
+    """A process we started, in a session and process group of its own."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def exit_code(self) -> int | None:
+        """None while it lives; negative when a signal ended it."""
+        ...
+
+    def ask_to_stop(self) -> None:
+        """SIGTERM to it alone."""
+        ...
+
+    def kill(self) -> None:
+        """SIGKILL to its whole group, and reap it."""
+        ...
+
+    def wait(self, at_most_s: float) -> int | None: ...
+
+
+class Processes(Protocol):
+    """Real ones: `SystemProcesses` here; the crash harness wraps it to know every child."""
+
+    def start(self, module: str, arguments: Sequence[str], channel: socket.socket | None = None) -> Child:
+        """`python -m module arguments`; `channel` is inherited and its descriptor number appended to the arguments."""
+        ...
+
+    def own_pid(self) -> int: ...
+
+    def is_alive(self, pid: int) -> bool: ...
+
+
+class _SystemChild:
+    def __init__(self, popen: subprocess.Popen[bytes]) -> None:
+        self._popen = popen
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    def exit_code(self) -> int | None:
+        return self._popen.poll()
+
+    def ask_to_stop(self) -> None:
+        if self._popen.poll() is None:
+            self._popen.terminate()
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._popen.pid, signal.SIGKILL)
+        self._popen.wait()
+
+    def wait(self, at_most_s: float) -> int | None:
+        try:
+            return self._popen.wait(at_most_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+class SystemProcesses:
+    def start(self, module: str, arguments: Sequence[str], channel: socket.socket | None = None) -> Child:
+        command = [sys.executable, "-m", module, *arguments]
+        inherited: tuple[int, ...] = ()
+        if channel is not None:
+            inherited = (channel.fileno(),)
+            command.append(str(channel.fileno()))
+        return _SystemChild(
+            subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=inherited, start_new_session=True)
+        )
+
+    def own_pid(self) -> int:
+        return os.getpid()
+
+    def is_alive(self, pid: int) -> bool:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True

@@ -1,0 +1,1 @@
+"""When again? Retries now; freshness later."""

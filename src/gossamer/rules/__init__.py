@@ -1,0 +1,1 @@
+"""May we? Robots, page directives, scope."""

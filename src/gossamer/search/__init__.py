@@ -1,0 +1,1 @@
+"""Answer: words and facts together."""

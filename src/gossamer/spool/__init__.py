@@ -1,0 +1,1 @@
+"""Readings on their way to the views, on disk."""

@@ -1,0 +1,1 @@
+"""One database: connection, migrations, unit of work, the writer's lock."""

@@ -1,0 +1,1 @@
+"""The currency of the house: frozen values without IO. Import each from its own module."""

@@ -1,0 +1,71 @@
+"""The response as received, and where the archive keeps it."""
+
+from enum import StrEnum
+
+import msgspec
+
+from gossamer.clock import Instant
+from gossamer.values.url import Url, id_of
+
+
+class Truncated(StrEnum):
+    """Why a body is not whole; the words are those of WARC-Truncated."""
+
+    LENGTH = "length"
+    TIME = "time"
+    DISCONNECT = "disconnect"
+
+
+class Capture(msgspec.Struct, frozen=True):
+    """One answer: transfer coding removed, content coding kept."""
+
+    url: Url
+    fetched_at: Instant
+    status: int
+    reason: str
+    headers: tuple[tuple[str, str], ...]
+    """In order, as received; names keep their case; bytes beyond ASCII as Latin-1."""
+    body: bytes
+    address: str = ""
+    """The IP address that was dialled."""
+    truncated: Truncated | None = None
+    took_s: float = 0.0
+
+    @property
+    def id(self) -> int:
+        """The same for the same address and instant, so that a rebuild from the archive finds it again."""
+        return capture_id_of(self.url, self.fetched_at)
+
+    def header(self, name: str) -> str | None:
+        """The first field of that name; None when there is none."""
+        wanted = name.lower()
+        return next((value for field, value in self.headers if field.lower() == wanted), None)
+
+
+def capture_id_of(url: Url, fetched_at: Instant) -> int:
+    return id_of(f"{fetched_at} {url.text}")
+
+
+class Place(msgspec.Struct, frozen=True, array_like=True):
+    """Where a record lies in the archive. Numbers count the records of a volume from 0."""
+
+    volume: str
+    number: int
+    offset: int
+    length: int
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What the catalogue holds of a capture: where it lies and what can be said without opening it."""
+
+    capture_id: int
+    url: Url
+    fetched_at: Instant
+    place: Place
+    status: int
+    media_type: str
+    digest: bytes
+    """SHA-256 of the body as received."""
+    size: int
+    is_page: bool
+    """Whether views hold it: a successful page that was kept whole."""

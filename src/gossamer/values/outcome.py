@@ -1,0 +1,134 @@
+"""How a visit ended. Every end has a stable reason code; `in_words` says it to people."""
+
+from enum import StrEnum
+
+import msgspec
+
+from gossamer.values.capture import Capture
+from gossamer.values.url import Url
+
+
+class Reason(StrEnum):
+    """Stable codes, stored with each address. Add, never rename."""
+
+    FETCHED = "fetched"
+    UNCHANGED = "unchanged"
+    MOVED = "moved"
+    GONE = "gone"
+    # refused: by a rule, nothing was asked of the host
+    ROBOTS = "robots"
+    ROBOTS_UNREACHABLE = "robots-unreachable"
+    SCOPE = "scope"
+    TOO_MANY_REDIRECTS = "too-many-redirects"
+    REDIRECT_OUT = "redirect-out"
+    ADDRESS = "address"
+    CONTACT = "contact"
+    MEDIA_TYPE = "media-type"
+    # failed: the host, the network or the page is at fault
+    DNS = "dns"
+    CONNECT = "connect"
+    TLS = "tls"
+    TIMEOUT = "timeout"
+    TOO_SLOW = "too-slow"
+    PROTOCOL = "protocol"
+    HEADERS_TOO_LARGE = "headers-too-large"
+    DISCONNECTED = "disconnected"
+    CODING = "coding"
+    SLOW_DOWN = "slow-down"
+    SERVER_ERROR = "server-error"
+    CLIENT_ERROR = "client-error"
+    # the capture was kept, reading it failed
+    READ_TIMEOUT = "read-timeout"
+    READ_CRASH = "read-crash"
+    READ_MEMORY = "read-memory"
+
+
+IN_WORDS: dict[Reason, str] = {
+    Reason.FETCHED: "fetched and kept",
+    Reason.UNCHANGED: "the server says it has not changed",
+    Reason.MOVED: "redirected; the new address faces the rules itself",
+    Reason.GONE: "the server says there is no such page (404 or 410)",
+    Reason.ROBOTS: "robots.txt does not allow it",
+    Reason.ROBOTS_UNREACHABLE: "robots.txt could not be read, so nothing on this host is fetched for now",
+    Reason.SCOPE: "outside the scope of this crawl",
+    Reason.TOO_MANY_REDIRECTS: "the chain of redirects is longer than 10",
+    Reason.REDIRECT_OUT: "redirected to something that is not an http or https address",
+    Reason.ADDRESS: "the host resolves to a private, local or otherwise forbidden network address",
+    Reason.CONTACT: "a public address, and no contact is set (gossamer.toml: contact)",
+    Reason.MEDIA_TYPE: "not a kind of content this crawl collects; dropped after its headers",
+    Reason.DNS: "the host name does not resolve",
+    Reason.CONNECT: "no connection to the host",
+    Reason.TLS: "the TLS connection could not be trusted or established",
+    Reason.TIMEOUT: "no complete answer within the time limit",
+    Reason.TOO_SLOW: "the answer came slower than the least rate",
+    Reason.PROTOCOL: "the answer is not valid HTTP",
+    Reason.HEADERS_TOO_LARGE: "the header fields are too many or too long",
+    Reason.DISCONNECTED: "the host closed the connection before the answer was whole",
+    Reason.CODING: "the content coding is unknown, stacked too deep, or broken",
+    Reason.SLOW_DOWN: "the server asks us to slow down (429 or 503)",
+    Reason.SERVER_ERROR: "the server answered with an error (5xx)",
+    Reason.CLIENT_ERROR: "the server refused the page (4xx)",
+    Reason.READ_TIMEOUT: "kept, but reading it took too long",
+    Reason.READ_CRASH: "kept, but reading it crashed the reader twice",
+    Reason.READ_MEMORY: "kept, but reading it took too much memory",
+}
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """A complete 2xx answer, or the part of it that the limits let in (`capture.truncated`)."""
+
+    capture: Capture
+    flags: tuple[str, ...] = ()
+
+
+class Unchanged(msgspec.Struct, frozen=True):
+    capture: Capture
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """A redirect; `to` is the next address, already joined with this one."""
+
+    to: Url
+    capture: Capture
+
+
+class Gone(msgspec.Struct, frozen=True):
+    capture: Capture
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A rule of ours said no."""
+
+    reason: Reason
+    detail: str = ""
+    """The rule in words: the robots line, the address, the setting."""
+
+
+class Failed(msgspec.Struct, frozen=True):
+    reason: Reason
+    detail: str = ""
+    capture: Capture | None = None
+    wait_s: float | None = None
+    """What the server asked for with Retry-After, in seconds."""
+
+
+Outcome = Fetched | Unchanged | Moved | Gone | Refused | Failed
+
+
+def reason_of(outcome: Outcome) -> Reason:
+    match outcome:
+        case Fetched():
+            return Reason.FETCHED
+        case Unchanged():
+            return Reason.UNCHANGED
+        case Moved():
+            return Reason.MOVED
+        case Gone():
+            return Reason.GONE
+        case Refused(reason=reason) | Failed(reason=reason):
+            return reason
+
+
+def capture_of(outcome: Outcome) -> Capture | None:
+    """What is to be kept of it, if anything came back at all."""
+    return None if isinstance(outcome, Refused) else outcome.capture

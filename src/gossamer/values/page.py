@@ -1,0 +1,77 @@
+"""What a capture says (`Page`) and what it means (`Triple`), together a `Reading`."""
+
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.clock import Instant
+from gossamer.values.link import Link
+from gossamer.values.url import Url
+
+MOST_LINKS = 5_000
+MOST_TRIPLES = 50_000
+
+
+class Triple(NamedTuple):
+    """Subject, predicate and object, each as N-Triples text (`<iri>`, `_:label`, `"words"@en`).
+
+    The graph is not in it: facts belong to the page that states them, so the page's address is the graph of all.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+
+
+class Directives(msgspec.Struct, frozen=True, array_like=True):
+    """What the page itself asks of robots (meta robots, X-Robots-Tag)."""
+
+    may_index: bool = True
+    may_follow: bool = True
+    may_cache: bool = True
+
+
+class Page(msgspec.Struct, frozen=True):
+    """What the capture says to a person."""
+
+    url: Url
+    media_type: str
+    charset: str
+    title: str = ""
+    description: str = ""
+    headings: tuple[str, ...] = ()
+    content: str = ""
+    """The content block: the text a person came for."""
+    rest: str = ""
+    """The other text of the page: navigation, footers, side bars."""
+    language: str = ""
+    """BCP 47 primary tag, lower case; empty when it cannot be told."""
+    links: tuple[Link, ...] = ()
+    canonical: Url | None = None
+    directives: Directives = Directives()
+    exact: bytes = b""
+    """SHA-256 of the text, white space folded: equal for copies whatever their markup."""
+    near: tuple[int, ...] = ()
+    """MinHash of the text; similar pages share many of its numbers."""
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A page and its facts, on their way from the reader to the views."""
+
+    capture_id: int
+    fetched_at: Instant
+    page: Page
+    facts: bytes = b""
+    """N-Triples lines, one a fact, in document order; the graph is `page.url`."""
+    fact_count: int = 0
+    types: tuple[str, ...] = ()
+    """IRIs of the classes that things on this page are said to belong to; distinct, in document order."""
+    syntaxes: tuple[str, ...] = ()
+    """Which syntaxes stated them: "rdfa", "json-ld", ..."""
+    flags: tuple[str, ...] = ()
+    """What was odd: "truncated", "too-deep", "charset-conflict", "jsonld-broken", ..."""
+
+
+def ntriples(triples: list[Triple]) -> bytes:
+    """One line a triple, as N-Triples."""
+    return "".join([f"{s} {p} {o} .\n" for s, p, o in triples]).encode()

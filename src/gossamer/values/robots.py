@@ -1,0 +1,41 @@
+"""What a robots.txt said, as a value. Parsing and judging are in `gossamer.rules.robots`."""
+
+from enum import StrEnum
+
+import msgspec
+
+from gossamer.clock import Instant
+from gossamer.values.url import Url
+
+
+class RobotsState(StrEnum):
+    """Missing, unreachable and read are different facts with different expiry (RFC 9309, 2.3.1)."""
+
+    READ = "read"
+    MISSING = "missing"  # 4xx: everything may be fetched
+    PENDING = "pending"  # redirected: `ask` is the next address to ask, pages wait
+    UNREACHABLE = "unreachable"  # 5xx, 429, no connection: nothing may be fetched for now
+
+
+class RobotsRule(msgspec.Struct, frozen=True, array_like=True):
+    allows: bool
+    pattern: str
+    line: int
+
+
+class Robots(msgspec.Struct, frozen=True):
+    """One origin's robots.txt as it applies to us."""
+
+    origin: str
+    state: RobotsState
+    fetched_at: Instant
+    expires_at: Instant
+    rules: tuple[RobotsRule, ...] = ()
+    crawl_delay_s: float | None = None
+    sitemaps: tuple[str, ...] = ()
+    failures: int = 0
+    """How often in a row it could not be read."""
+    ask: Url | None = None
+    """PENDING only: where its robots.txt has moved to; asking it is a visit to that address's host."""
+    hops: int = 0
+    flags: tuple[str, ...] = ()

@@ -1,0 +1,65 @@
+"""A visit: one leased intention to fetch one address, and what became of it."""
+
+from enum import StrEnum
+
+import msgspec
+
+from gossamer.clock import Instant
+from gossamer.values.capture import Kept
+from gossamer.values.link import Offer
+from gossamer.values.outcome import Reason
+from gossamer.values.robots import Robots
+from gossamer.values.url import Url
+
+
+class VisitKind(StrEnum):
+    PAGE = "page"
+    ROBOTS = "robots"
+
+
+class Visit(msgspec.Struct, frozen=True):
+    url: Url
+    kind: VisitKind
+    taken_at: Instant
+    depth: int = 0
+    hops: int = 0
+    failures: int = 0
+    """How often in a row this address (for a robots visit: this robots.txt) has failed before."""
+    robots: Robots | None = None
+    """Pages: the rules of their origin, always there. Robots visits: the entry that ran out or is pending, if any."""
+
+    @property
+    def origin(self) -> str:
+        """The origin whose rules this visit obeys, or whose robots.txt it asks for."""
+        return self.robots.origin if self.robots is not None else self.url.origin
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """A visit's end, as the frontier writes it down. Large bodies have been left behind in the archive."""
+
+    visit: Visit
+    reason: Reason
+    done_at: Instant
+    detail: str = ""
+    took_s: float = 0.0
+    due_at: Instant | None = None
+    """When to try or visit again; None: not again."""
+    host_wait_s: float | None = None
+    """The host asked for, or earned, this much rest on top of its gap."""
+    offers: tuple[Offer, ...] = ()
+    kept: Kept | None = None
+    robots: Robots | None = None
+    """The new entry, when this was a robots visit."""
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """The state of a crawl in numbers."""
+
+    known: int = 0
+    queued: int = 0
+    leased: int = 0
+    settled: int = 0
+    hosts: int = 0
+    captures: int = 0
+    pages: int = 0
+    by_reason: dict[str, int] = {}

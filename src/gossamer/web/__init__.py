@@ -1,0 +1,1 @@
+"""For people and programs: pages and endpoints."""

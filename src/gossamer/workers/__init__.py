@@ -1,0 +1,1 @@
+"""Killable worker processes."""
