@@ -1,0 +1,73 @@
+# Gossamer. The two commands a newcomer needs: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+KILLS  ?= 20
+PAGES  ?= 100000
+HOSTS  ?= 120
+APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
+
+.PHONY: demo test check unit setup setup-dev setup-bench system crash bench-crawl bench-quick lock clean help
+
+help:  ## what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-12s%s\n", n, $$0}'
+
+demo: $(VENV)/base.done  ## crawl the demonstration web, offline, and serve the search page meanwhile
+	$(BIN)/gossamer demo
+
+test: system $(VENV)/dev.done check unit  ## everything: style, types, tests
+
+check: $(VENV)/dev.done  ## style and types
+	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/mypy
+
+unit: $(VENV)/dev.done  ## the tests alone
+	$(BIN)/pytest
+
+crash: $(VENV)/dev.done  ## kill a crawl KILLS times and look for anything lost (KILLS=200 for the long run)
+	$(BIN)/python -m tests.crash --kills $(KILLS)
+
+bench-crawl: $(VENV)/bench.done  ## pages per CPU-second, beside Scrapy, on the same web (PAGES=, HOSTS=)
+	$(BIN)/python -m bench.crawl --pages $(PAGES) --hosts $(HOSTS)
+
+bench-quick: $(VENV)/bench.done  ## the same with 3,000 pages
+	$(BIN)/python -m bench.crawl --pages 3000 --hosts $(HOSTS)
+
+# What tests want from the system, installed where we may; each test that misses its part says so and is skipped.
+system:
+ifneq ($(APT),)
+	@command -v chromium >/dev/null || { apt-get update -qq; apt-get install -y -qq chromium >/dev/null 2>&1; } || true
+	@command -v nginx >/dev/null || apt-get install -y -qq nginx-light >/dev/null 2>&1 || true
+endif
+
+$(VENV)/bin/python:
+ifneq ($(APT),)
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { apt-get update -qq; apt-get install -y -qq python3-venv; }
+endif
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/base.done: locks/base.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r locks/base.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+$(VENV)/dev.done: locks/dev.txt $(VENV)/base.done
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r locks/dev.txt
+	@touch $@
+
+$(VENV)/bench.done: locks/bench.txt $(VENV)/dev.done
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r locks/bench.txt
+	@touch $@
+
+setup: $(VENV)/base.done
+setup-dev: $(VENV)/dev.done
+setup-bench: $(VENV)/bench.done
+
+lock:  ## pin the dependencies anew (needs uv)
+	uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --python-version 3.11 --no-header -q -o locks/base.txt
+	uv pip compile pyproject.toml --group dev --all-extras --universal --generate-hashes --no-emit-index-url --python-version 3.11 --no-header -q -o locks/dev.txt
+	uv pip compile pyproject.toml --group dev --group bench --all-extras --universal --generate-hashes --no-emit-index-url --python-version 3.11 --no-header -q -o locks/bench.txt
+
+clean:
+	rm -rf $(VENV) demo-data bench/out

@@ -1,0 +1,152 @@
+"""From defaults, `gossamer.toml`, `GOSSAMER_*` variables and flags to one `Settings`, knowing where each came from."""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gossamer.app.settings import Settings
+from gossamer.errors import ConfigError
+
+FILE_NAME = "gossamer.toml"
+VARIABLE_PREFIX = "GOSSAMER_"
+# Variables that steer tests and tools and are no settings.
+NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN"}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting: its dotted name, what it says, its default."""
+
+    name: str
+    says: str
+    default: object
+    kind: Any
+
+    @property
+    def variable(self) -> str:
+        return VARIABLE_PREFIX + self.name.replace(".", "_").upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    settings: Settings
+    origins: Mapping[str, str]
+    """Dotted name -> "default", "gossamer.toml", "GOSSAMER_CONTACT" or "--delay"."""
+
+    def value(self, name: str) -> object:
+        found: object = self.settings
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+
+
+def keys() -> list[Key]:
+    return list(_keys(Settings, ""))
+
+
+def _keys(kind: type, prefix: str) -> Iterator[Key]:
+    for setting in fields(kind):
+        if isinstance(setting.type, type) and is_dataclass(setting.type):
+            yield from _keys(setting.type, f"{setting.name}.")
+        else:
+            yield Key(prefix + setting.name, setting.metadata["says"], setting.default, setting.type)
+
+
+def load(file: Path | None, variables: Mapping[str, str], flags: Mapping[str, object]) -> Config:
+    """Later sources win: defaults, the file (when it exists), variables, flags. Flags that are None were not given."""
+    given: dict[str, tuple[object, str]] = {}
+    if file is not None and file.is_file():
+        given |= {name: (value, file.name) for name, value in _from_file(file).items()}
+    given |= {name: (value, variable) for name, value, variable in _from_variables(variables)}
+    given |= {name: (value, _flag(name)) for name, value in flags.items() if value is not None}
+    known = {key.name: key for key in keys()}
+    for name, (_, origin) in given.items():
+        if name not in known:
+            raise ConfigError(_unknown(name, origin, list(known)))
+    settings = _settings({name: value for name, (value, _) in given.items()}, given)
+    return Config(settings, {name: given[name][1] if name in given else "default" for name in known})
+
+
+def _from_file(file: Path) -> dict[str, object]:
+    try:
+        tree = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as trouble:
+        raise ConfigError(f"{file.name} is not valid TOML: {trouble}") from None
+    return dict(_flat(tree, ""))
+
+
+def _flat(tree: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _from_variables(variables: Mapping[str, str]) -> Iterator[tuple[str, object, str]]:
+    by_variable = {key.variable: key for key in keys()}
+    for variable, text in variables.items():
+        if not variable.startswith(VARIABLE_PREFIX) or variable in NOT_SETTINGS:
+            continue
+        key = by_variable.get(variable)
+        if key is None:
+            near = difflib.get_close_matches(variable, by_variable, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise ConfigError(f"there is no setting for the variable {variable}.{hint}")
+        is_list = isinstance(key.default, tuple)
+        yield key.name, [part for part in text.split(",") if part] if is_list else text, variable
+
+
+def _flag(name: str) -> str:
+    return "--" + name.rpartition(".")[2].removesuffix("_s").replace("_", "-")
+
+
+def _unknown(name: str, origin: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else " `gossamer config show` lists them all."
+    return f"{origin}: there is no setting {name!r}.{hint}"
+
+
+def _settings(given: Mapping[str, object], origins: Mapping[str, tuple[object, str]]) -> Settings:
+    tree: dict[str, Any] = {}
+    for name, value in given.items():
+        group, _, last = name.rpartition(".")
+        (tree.setdefault(group, {}) if group else tree)[last] = value
+    for name, value in given.items():
+        _check(name, value, origins[name][1])
+    return msgspec.convert(tree, Settings, strict=False)
+
+
+def _check(name: str, value: object, origin: str) -> None:
+    kind = next(key.kind for key in keys() if key.name == name)
+    try:
+        found = msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError as trouble:
+        raise ConfigError(f"{origin}: {name} cannot be {value!r} ({str(trouble).lower()})") from None
+    if isinstance(found, int | float) and not isinstance(found, bool) and found < 0:
+        raise ConfigError(f"{origin}: {name} cannot be negative")
+
+
+def sample() -> str:
+    """A commented gossamer.toml with every setting at its default."""
+    lines, group = ["# Gossamer settings. Every line is a default; uncomment what you change.", ""], ""
+    for key in keys():
+        head, _, last = key.name.rpartition(".")
+        if head != group:
+            lines += ["", f"[{head}]"]
+            group = head
+        lines += [f"# {key.says}", f"# {last} = {_toml(key.default)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    if value is None:
+        return '""   (unset)'
+    if isinstance(value, tuple):
+        return "[" + ", ".join(f'"{one}"' for one in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)

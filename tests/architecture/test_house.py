@@ -1,0 +1,240 @@
+"""The plan of the house, kept true: who may import whom, which doors lead outside, how big things may grow."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src" / "gossamer"
+
+LINES = [
+    ["errors", "clock", "chance", "files", "processes"],
+    ["values"],
+    ["rules", "parse", "extract", "recrawl"],
+    ["store", "workers", "spool"],
+    ["frontier", "fetch", "archive", "graph", "index", "links"],
+    ["reading"],
+    ["journey", "views", "search", "monitor"],
+    ["web", "cluster", "demo"],
+    ["app", "testing"],
+]
+LEVEL = {room: level for level, rooms in enumerate(LINES) for room in rooms}
+# The bottom line holds single modules without a wall between them: files and processes may raise our errors.
+PURE = ("values", "rules", "parse", "extract", "recrawl")
+OUTSIDE = {
+    "asyncio", "socket", "ssl", "sqlite3", "os", "time", "random", "pathlib", "logging", "subprocess",
+    "multiprocessing", "threading", "shutil", "tempfile", "urllib", "http", "aiohttp",
+}  # fmt: skip
+BANNED_NAMES = re.compile(
+    r"(Manager|Handler|Helper|Processor|Context|Impl)$|^Base[A-Z]|^(do|process|handle)_|^run_all$"
+)
+BANNED_MODULES = {"util", "utils", "misc", "common", "helpers", "data", "info", "base"}
+# Names that a library obliges us to carry.
+OBLIGED: set[str] = set()
+# Functions allowed past 60 lines, each with its profile in docs/decisions/. At most three.
+LONG_ALLOWED: dict[str, str] = {}
+
+
+def modules() -> Iterator[tuple[Path, str, ast.Module]]:
+    for path in sorted(SRC.rglob("*.py")):
+        yield path, str(path.relative_to(SRC)), ast.parse(path.read_text())
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(SRC).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide the room"
+            yield node, node.module or ""
+            if node.module == "gossamer":
+                for alias in node.names:
+                    yield node, f"gossamer.{alias.name}"
+
+
+def rooms_used(tree: ast.Module) -> set[str]:
+    return {name.split(".")[1] for _, name in imported(tree) if name.startswith("gossamer.")}
+
+
+def test_rooms_import_downwards_only() -> None:
+    wrong = []
+    for path, name, tree in modules():
+        room = room_of(path)
+        if room in ("__init__", "__main__"):
+            continue
+        assert room in LEVEL, f"{name}: a room that is not in the plan"
+        for used in sorted(rooms_used(tree) - {room, "__version__"}):
+            if LEVEL.get(used, 99) >= LEVEL[room] and not LEVEL[room] == LEVEL.get(used) == 0:
+                wrong.append(f"{name} imports {used}")
+    assert wrong == []
+
+
+def test_pure_rooms_reach_nothing_outside() -> None:
+    wrong = []
+    for path, name, tree in modules():
+        if room_of(path) not in PURE:
+            continue
+        for _, used in imported(tree):
+            if used.split(".")[0] in OUTSIDE or used in ("gossamer.files", "gossamer.processes", "gossamer.chance"):
+                wrong.append(f"{name} imports {used}")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in ("SystemClock", "open"):
+                wrong.append(f"{name}:{node.lineno} uses {node.id}")
+    assert wrong == []
+
+
+# What each seam hides, and the only modules that may touch it.
+SEAMS = {
+    "time": {"clock.py"},
+    "random": {"chance.py"},
+    "secrets": {"chance.py"},
+    "subprocess": {"processes.py"},
+    "multiprocessing": set(),
+    "pickle": set(),
+    "shelve": set(),
+    "socket": {"processes.py", "workers/pool.py", "workers/child.py", "workers/channel.py", "workers/sandbox.py",
+               "fetch/dial.py", "fetch/resolve.py", "fetch/client.py", "fetch/foreign.py", "demo/server.py",
+               "app/serve.py"},
+    "urllib.request": set(),
+    "http.client": set(),
+    "requests": set(),
+    "httpx": set(),
+}  # fmt: skip
+
+
+def test_nobody_reaches_round_a_seam() -> None:
+    wrong = []
+    for _, name, tree in modules():
+        for node, used in imported(tree):
+            for seam, allowed in SEAMS.items():
+                if (used == seam or used.startswith(seam + ".")) and name not in allowed:
+                    wrong.append(f"{name}:{node.lineno} imports {used}")
+        if name not in EXEMPT:
+            wrong += [f"{name}:{line} {what}" for line, what in reaching_calls(tree)]
+    assert wrong == []
+
+
+# The seams themselves, and the two that must act on their own process: a worker's limits, a rehearsed crash.
+EXEMPT = {"files.py", "processes.py", "clock.py", "workers/child.py", "app/crash.py"}
+WRITING = {"write_text", "write_bytes", "unlink", "rename", "touch", "rmdir", "mkdir", "symlink_to", "rmtree"}
+OS_CALLS = {"open", "fork", "system", "popen", "remove", "unlink", "rename", "replace", "mkdir", "makedirs", "kill",
+            "killpg", "posix_spawn"}  # fmt: skip
+CLOCK_CALLS = {"now", "utcnow", "today"}
+
+
+def reaching_calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Calls that write files, start or signal processes, or ask the time without going through a seam."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        target = node.func
+        if isinstance(target, ast.Name) and target.id == "open" and not reads_only(node):
+            yield node.lineno, "opens a file for writing"
+        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            owner, verb = target.value.id, target.attr
+            if owner == "os" and verb in OS_CALLS:
+                yield node.lineno, f"calls os.{verb}"
+            elif owner in ("datetime", "date") and verb in CLOCK_CALLS:
+                yield node.lineno, f"calls {owner}.{verb}"
+            elif verb in WRITING and owner not in ("files", "self") and not owner.endswith("files"):
+                yield node.lineno, f"calls {owner}.{verb}"
+            elif owner == "asyncio" and verb.startswith("create_subprocess"):
+                yield node.lineno, f"calls asyncio.{verb}"
+
+
+def reads_only(call: ast.Call) -> bool:
+    modes = [a.value for a in call.args[1:2] if isinstance(a, ast.Constant)]
+    modes += [k.value.value for k in call.keywords if k.arg == "mode" and isinstance(k.value, ast.Constant)]
+    return all(mode in ("r", "rb") for mode in modes)
+
+
+def test_modules_and_functions_keep_their_budget() -> None:
+    wrong = []
+    for path, name, tree in modules():
+        lines = len(path.read_text().splitlines())
+        if lines > 500:
+            wrong.append(f"{name}: {lines} lines")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                size = (node.end_lineno or node.lineno) - node.lineno + 1
+                if size > 60 and f"{name}:{node.name}" not in LONG_ALLOWED:
+                    wrong.append(f"{name}:{node.lineno} {node.name}: {size} lines")
+    assert wrong == []
+    assert len(LONG_ALLOWED) <= 3
+    for record in LONG_ALLOWED.values():
+        assert (ROOT / "docs" / "decisions" / record).is_file()
+
+
+def test_names_say_what_things_are() -> None:
+    wrong = []
+    for path, name, tree in modules():
+        if path.stem in BANNED_MODULES:
+            wrong.append(name)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                if BANNED_NAMES.search(node.name) and node.name not in OBLIGED:
+                    wrong.append(f"{name}:{node.lineno} {node.name}")
+    assert wrong == []
+
+
+def test_imports_are_not_hidden() -> None:
+    """A hidden import dodges a cycle. Two kinds are no dodge: the lazy imports of the command line's doors, which
+    keep `--help` quick, and optional extras with an ImportError branch."""
+    wrong = []
+    for path, name, tree in modules():
+        if room_of(path) == "app":
+            continue
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            extras = {id(n) for t in ast.walk(function) if isinstance(t, ast.Try) for n in ast.walk(t)}
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in extras:
+                    wrong.append(f"{name}:{node.lineno}")
+        if "TYPE_CHECKING" in path.read_text():
+            wrong.append(f"{name}: TYPE_CHECKING")
+    assert wrong == []
+
+
+def test_nobody_swallows_every_exception() -> None:
+    wrong = []
+    for _, name, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ExceptHandler):
+                caught = ast.unparse(node.type) if node.type else "everything"
+                if caught in ("everything", "Exception", "BaseException") and not ends_the_job(name):
+                    wrong.append(f"{name}:{node.lineno} catches {caught}")
+    assert wrong == []
+
+
+def ends_the_job(name: str) -> bool:
+    """The worker's child reports whatever its job raised, by name, and lives on: that is its purpose."""
+    return name == "workers/child.py"
+
+
+def test_sql_stands_in_sql_files() -> None:
+    verbs = re.compile(
+        r"^\s*(SELECT\s.+\sFROM|INSERT\s+(OR\s|INTO)|UPDATE\s.+\sSET|DELETE\s+FROM|CREATE\s+TABLE)\s", re.I
+    )
+    wrong = []
+    for path, name, tree in modules():
+        if room_of(path) in ("graph", "web", "demo"):  # SPARQL looks alike
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and verbs.match(node.value):
+                wrong.append(f"{name}:{node.lineno}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("word", ["TODO", "FIXME", "NotImplementedError"])
+def test_nothing_is_left_open(word: str) -> None:
+    assert [name for path, name, _ in modules() if word in path.read_text()] == []
