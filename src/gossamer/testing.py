@@ -1,8 +1,15 @@
 """Fakes that are shipped for tests, ours and yours; each passes the same suites as the real thing."""
 
 import asyncio
+import errno
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
 
 from gossamer.clock import SECOND, Instant
+from gossamer.files import Appender, Files, Lock
 
 
 class FakeClock:
@@ -26,3 +33,145 @@ class FakeClock:
 
     def pause(self, seconds: float) -> None:
         self.advance(seconds)
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """How a call fails: with this error, after so many of its bytes were written all the same."""
+
+    code: int = errno.ENOSPC
+    written_bytes: int = 0
+
+    def raised(self) -> OSError:
+        return OSError(self.code, os.strerror(self.code))
+
+
+NO_ROOM = Fault()
+
+
+class FaultyFiles:
+    """A disk that fails at a chosen call, or has only so much room.
+
+    Calls of the kinds in `on` ("append", "sync", "cut", "write") are counted together from 1; call number `fail_at`
+    fails with `fault`, and every later one too when `is_lasting`. `room_bytes` is what may still be written; cutting
+    and removing give room back, and so does `grow`. `heal` ends all faults but the room's.
+    """
+
+    def __init__(
+        self,
+        inner: Files,
+        fail_at: int | None = None,
+        fault: Fault = NO_ROOM,
+        on: Collection[str] = ("append", "sync", "write"),
+        is_lasting: bool = False,
+        room_bytes: int | None = None,
+    ) -> None:
+        self._inner = inner
+        self._fail_at = fail_at
+        self._fault = fault
+        self._on = frozenset(on)
+        self._is_lasting = is_lasting
+        self._room_bytes = room_bytes
+        self.calls = 0
+
+    def heal(self) -> None:
+        self._fail_at = None
+
+    def grow(self, more_bytes: int) -> None:
+        if self._room_bytes is not None:
+            self._room_bytes += more_bytes
+
+    def fault_for(self, kind: str) -> Fault | None:
+        """Count the call; the fault it meets, if any."""
+        if kind not in self._on:
+            return None
+        self.calls += 1
+        if self._fail_at is None or self.calls < self._fail_at:
+            return None
+        return self._fault if self._is_lasting or self.calls == self._fail_at else None
+
+    def room_for(self, wanted_bytes: int) -> int:
+        """Take room for as many of these bytes as there is room for."""
+        if self._room_bytes is None:
+            return wanted_bytes
+        granted = min(wanted_bytes, self._room_bytes)
+        self._room_bytes -= granted
+        return granted
+
+    def appender(self, path: Path) -> Appender:
+        return _FaultyAppender(self, self._inner.appender(path))
+
+    def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
+        return self._inner.read(path, offset, length)
+
+    def write(self, path: Path, data: bytes) -> None:
+        if fault := self.fault_for("write"):
+            raise fault.raised()
+        granted = self.room_for(len(data))
+        if granted < len(data):
+            self.grow(granted)
+            raise NO_ROOM.raised()
+        self.grow(self._inner.size(path) or 0)
+        self._inner.write(path, data)
+
+    def size(self, path: Path) -> int | None:
+        return self._inner.size(path)
+
+    def names(self, folder: Path) -> list[str]:
+        return self._inner.names(folder)
+
+    def make_folder(self, folder: Path) -> None:
+        self._inner.make_folder(folder)
+
+    def remove(self, path: Path) -> None:
+        if path.is_file():
+            self.grow(self._inner.size(path) or 0)
+        self._inner.remove(path)
+
+    def rename(self, old: Path, new: Path) -> None:
+        self._inner.rename(old, new)
+
+    def copy(self, old: Path, new: Path, length: int | None = None) -> None:
+        wanted = length if length is not None else self._inner.size(old) or 0
+        if self.room_for(wanted) < wanted:
+            raise NO_ROOM.raised()
+        self._inner.copy(old, new, length)
+
+    def room(self, folder: Path) -> int:
+        return self._inner.room(folder) if self._room_bytes is None else self._room_bytes
+
+    def lock(self, path: Path, holder: str) -> Lock | str:
+        return self._inner.lock(path, holder)
+
+
+class _FaultyAppender:
+    def __init__(self, disk: FaultyFiles, inner: Appender) -> None:
+        self._disk = disk
+        self._inner = inner
+
+    def append(self, data: bytes) -> int:
+        fault = self._disk.fault_for("append")
+        wanted = data[: fault.written_bytes] if fault else data
+        granted = wanted[: self._disk.room_for(len(wanted))]
+        start = self._inner.append(granted)
+        if fault:
+            raise fault.raised()
+        if len(granted) < len(data):
+            raise NO_ROOM.raised()
+        return start
+
+    def sync(self) -> None:
+        if fault := self._disk.fault_for("sync"):
+            raise fault.raised()
+        self._inner.sync()
+
+    def cut(self, size: int) -> None:
+        if fault := self._disk.fault_for("cut"):
+            raise fault.raised()
+        self._disk.grow(max(0, self._inner.size() - size))
+        self._inner.cut(size)
+
+    def size(self) -> int:
+        return self._inner.size()
+
+    def close(self) -> None:
+        self._inner.close()

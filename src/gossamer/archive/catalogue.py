@@ -1,0 +1,147 @@
+"""Which capture of an address lies where: the read side of the table that settling writes, and its mending."""
+
+import contextlib
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gossamer.archive.members import Torn
+from gossamer.archive.reader import Scanned, Trace, read_capture, scan, volumes_in
+from gossamer.archive.volumes import End
+from gossamer.clock import Instant
+from gossamer.errors import ArchiveDamaged
+from gossamer.files import Files
+from gossamer.store import captures
+from gossamer.store.database import Database, read_only
+from gossamer.values.capture import Capture, Kept, Truncated, capture_id_of
+from gossamer.values.url import Url
+
+ADOPTED_AT_ONCE = 200
+
+
+class Catalogue:
+    """Readable from any process while the crawler writes. Use it in a `with`."""
+
+    def __init__(self, state: Path, files: Files, folder: Path) -> None:
+        self._state = state
+        self._files = files
+        self._folder = folder
+        self._connection: sqlite3.Connection | None = None
+
+    def __enter__(self) -> Self:
+        self._connection = read_only(self._state)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def kept(self, url: Url, at: Instant | None = None) -> Kept | None:
+        """What was kept of an address: the newest, or the newest that is not younger than `at`."""
+        if at is None:
+            return captures.latest(self._opened(), url)
+        return next((one for one in captures.versions(self._opened(), url) if one.fetched_at <= at), None)
+
+    def versions(self, url: Url) -> list[Kept]:
+        """Newest first."""
+        return captures.versions(self._opened(), url)
+
+    def in_order(self) -> Iterator[Kept]:
+        """Every capture as it lies in the archive."""
+        return captures.in_order(self._opened())
+
+    def pages(self) -> Iterator[Kept]:
+        """The newest capture that views hold of each address."""
+        return captures.pages(self._opened())
+
+    def capture(self, url: Url, at: Instant | None = None) -> Capture | None:
+        """The answer itself; None when there is none, or only its metadata was kept."""
+        found = self.kept(url, at)
+        return self.read(found) if found is not None else None
+
+    def read(self, kept: Kept) -> Capture | None:
+        return read_capture(self._files, self._folder, kept.place)
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise RuntimeError("the catalogue is not open: use it inside `with`")
+        return self._connection
+
+
+async def acknowledged(database: Database) -> End | None:
+    """How far the catalogue reaches over the archive; None when it holds nothing. `Volumes.open` wants to know."""
+    return await database.read(_end)
+
+
+def seems_page(capture: Capture) -> bool:
+    """A guess for captures that were archived and never acknowledged; it is right until the page is fetched again."""
+    is_whole = capture.truncated in (None, Truncated.LENGTH)
+    return 200 <= capture.status < 300 and is_whole and capture.url != capture.url.robots
+
+
+async def adopt(database: Database, files: Files, folder: Path, is_page: Callable[[Capture], bool] = seems_page) -> int:
+    """Enter the records beyond the catalogue's end: they were archived, and the crash came before the acknowledgement.
+
+    Says how many were new to it. Call it at start-up, after `Volumes.open`. A catalogue that was lost is made anew.
+    """
+    end = await acknowledged(database)
+    found = (kept for one in _beyond(files, folder, end) if (kept := _kept_of(one, is_page)) is not None)
+    added = 0
+    while batch := list(islice(found, ADOPTED_AT_ONCE)):
+        added += await database.run(partial(captures.insert, kept=batch))
+    return added
+
+
+def _end(connection: sqlite3.Connection) -> End | None:
+    names = captures.volume_names(connection)
+    found = captures.end_of(connection, names[-1]) if names else None
+    return End(names[-1], *found) if found is not None else None
+
+
+def _beyond(files: Files, folder: Path, end: End | None) -> Iterator[Scanned]:
+    start = end or End("", 0, 0)
+    for name in volumes_in(files, folder):
+        if name < start.volume:
+            continue
+        number, offset = (start.count, start.size) if name == start.volume else (0, 0)
+        with contextlib.suppress(ArchiveDamaged):  # `Volumes.open` has reported it; what lies before it is adopted
+            for one in scan(files, folder, name, offset, number):
+                if not isinstance(one, Torn):
+                    yield one
+
+
+def _kept_of(scanned: Scanned, is_page: Callable[[Capture], bool]) -> Kept | None:
+    capture, trace = scanned.capture, scanned.trace
+    if capture is not None:
+        digest, size = hashlib.sha256(capture.body).digest(), len(capture.body)
+        return _kept(scanned, capture, digest, size, is_page(capture))
+    if trace is not None:
+        return _kept(scanned, trace, trace.digest, trace.size, False)
+    return None
+
+
+def _kept(scanned: Scanned, said: Capture | Trace, digest: bytes, size: int, is_page: bool) -> Kept:
+    return Kept(
+        capture_id_of(said.url, said.fetched_at),
+        said.url,
+        said.fetched_at,
+        scanned.place,
+        said.status,
+        _media_type(said),
+        digest,
+        size,
+        is_page,
+    )
+
+
+def _media_type(said: Capture | Trace) -> str:
+    declared = next((value for name, value in said.headers if name.lower() == "content-type"), "")
+    return declared.partition(";")[0].strip().lower()

@@ -1,0 +1,157 @@
+"""Our own volumes read back: one capture at a known place, or a whole volume from some offset on."""
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import msgspec
+from warcio.exceptions import ArchiveLoadFailed
+from warcio.recordloader import ArcWarcRecordLoader
+
+from gossamer.archive.members import Member, Torn, damaged, member_of, members
+from gossamer.archive.record import TOOK, Field, original_fields
+from gossamer.clock import Instant, from_words
+from gossamer.files import Files
+from gossamer.values.capture import Capture, Place, Truncated
+from gossamer.values.url import Url
+
+VOLUME_NAME = re.compile(r"gossamer-(\d{8})-\d{14}\.warc\.gz")
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """What a metadata record says of a page whose body was not kept."""
+
+    url: Url
+    fetched_at: Instant
+    status: int
+    reason: str
+    headers: tuple[Field, ...]
+    digest: bytes
+    size: int
+    address: str = ""
+    links: tuple[str, ...] = ()
+
+
+class Scanned(msgspec.Struct, frozen=True):
+    """One whole record. `capture` is there for responses, `trace` for metadata, neither for warcinfo."""
+
+    place: Place
+    kind: str
+    capture: Capture | None = None
+    trace: Trace | None = None
+
+
+class _Plain(msgspec.Struct, frozen=True):
+    """A record taken out of its frame."""
+
+    kind: str
+    fields: dict[str, str]
+    block: bytes
+
+
+def volumes_in(files: Files, folder: Path) -> list[str]:
+    """The volumes of an archive, in the order they were begun."""
+    return [name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)]
+
+
+def read_capture(files: Files, folder: Path, place: Place) -> Capture | None:
+    """The capture at a place; None when only its metadata was kept. Raises ArchiveDamaged if it cannot be had."""
+    return read_record(files, folder, place).capture
+
+
+def read_record(files: Files, folder: Path, place: Place) -> Scanned:
+    if not VOLUME_NAME.fullmatch(place.volume) or files.size(folder / place.volume) is None:
+        raise damaged(place.volume, place.offset, "there is no such volume")
+    packed = files.read(folder / place.volume, place.offset, place.length)
+    return _scanned(place, member_of(packed, place.volume, place.offset))
+
+
+def scan(
+    files: Files, folder: Path, volume: str, from_offset: int = 0, from_number: int = 0
+) -> Iterator[Scanned | Torn]:
+    """Every record from an offset on, which must be where record `from_number` begins; one in memory at a time.
+
+    A torn end comes as the last thing, as `Torn`. Bytes that are whole but no record of ours raise ArchiveDamaged.
+    """
+    for number, member in enumerate(members(files, folder / volume, from_offset), from_number):
+        if isinstance(member, Torn):
+            yield member
+        else:
+            yield _scanned(Place(volume, number, member.offset, member.length), member.plain)
+
+
+def places(files: Files, folder: Path, volume: str, from_offset: int, from_number: int) -> Iterator[Place]:
+    """Where the records from an offset on lie, without looking into them. A torn end is left out."""
+    for number, member in enumerate(members(files, folder / volume, from_offset), from_number):
+        if isinstance(member, Member):
+            yield Place(volume, number, member.offset, member.length)
+
+
+def _scanned(place: Place, plain: bytes) -> Scanned:
+    try:
+        record = _unframed(plain)
+        match record.kind:
+            case "response":
+                return Scanned(place, record.kind, capture=_capture_of(record))
+            case "metadata":
+                return Scanned(place, record.kind, trace=_trace_of(record))
+            case _:
+                return Scanned(place, record.kind)
+    except (ValueError, LookupError, ArchiveLoadFailed, EOFError) as error:
+        raise damaged(place.volume, place.offset, f"not a record of ours ({error})") from error
+
+
+def _unframed(plain: bytes) -> _Plain:
+    record = ArcWarcRecordLoader().parse_record_stream(BytesIO(plain), known_format="warc", no_record_parse=True)
+    block = record.raw_stream.read(len(plain)) if record.length else b""
+    if len(block) != record.length:
+        raise ValueError(f"{record.length} bytes promised, {len(block)} there")
+    return _Plain(record.rec_type, {name.lower(): value for name, value in record.rec_headers.headers}, block)
+
+
+def _capture_of(record: _Plain) -> Capture:
+    head, separator, body = record.block.partition(b"\r\n\r\n")
+    if not separator:
+        raise ValueError("the HTTP head does not end")
+    status_line, *lines = head.decode("latin-1").split("\r\n")
+    _, status, reason = status_line.split(" ", 2)
+    fields, cut = record.fields, record.fields.get("warc-truncated")
+    return Capture(
+        url=Url(fields["warc-target-uri"]),
+        fetched_at=from_words(fields["warc-date"]),
+        status=int(status),
+        reason=reason,
+        headers=original_fields([_field(line) for line in lines]),
+        body=body,
+        address=fields.get("warc-ip-address", ""),
+        truncated=Truncated(cut) if cut else None,
+        took_s=float(fields.get(TOOK.lower(), 0.0)),
+    )
+
+
+def _trace_of(record: _Plain) -> Trace:
+    said: dict[str, list[str]] = {}
+    for line in record.block.decode("utf-8").split("\r\n")[:-1]:
+        name, value = _field(line)
+        said.setdefault(name, []).append(value)
+    status, _, reason = said["status"][0].partition(" ")
+    return Trace(
+        url=Url(record.fields["warc-target-uri"]),
+        fetched_at=from_words(record.fields["warc-date"]),
+        status=int(status),
+        reason=reason,
+        headers=tuple(_field(text) for text in said.get("header", [])),
+        digest=bytes.fromhex(said["digest"][0].partition(":")[2]),
+        size=int(said["size"][0]),
+        address=record.fields.get("warc-ip-address", ""),
+        links=tuple(said.get("outlink", [])),
+    )
+
+
+def _field(line: str) -> Field:
+    """The name and the value exactly: one space after the colon is ours, any other is the server's."""
+    name, colon, value = line.partition(":")
+    if not colon:
+        raise ValueError("a header line without a colon")
+    return name, value.removeprefix(" ")

@@ -1,0 +1,181 @@
+"""Captures as WARC 1.1 records (ISO 28500:2017), each a gzip member of its own. Pure: called inside the readers.
+
+Framing is warcio's. The HTTP head goes in as bytes of our making, since warcio rewrites header fields that are not
+ASCII; and the digests are given to it, since it would hash every body twice.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO
+
+import xxhash
+from warcio.recordloader import ArcWarcRecord
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from gossamer.clock import Instant, in_words
+from gossamer.spool.deflate import gzip_member
+from gossamer.values.capture import Capture
+
+ORIGINAL = "X-Archive-Orig-"
+"""Stands before the name of a field that is kept for the record but is no longer true of the stored body."""
+TOOK = "X-Gossamer-Took"
+HTTP_RESPONSE = "application/http; msgtype=response"
+FIELDS = "application/warc-fields"
+CONFORMS_TO = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+LINE_BREAKS = re.compile(r"[\r\n]+[ \t]*")
+
+Field = tuple[str, str]
+
+
+def response_record(capture: Capture, digest: bytes | None = None) -> bytes:
+    """The capture as one compressed `response` record. `digest`: the body's SHA-256, if it is known already."""
+    digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
+    block = _http_head(capture) + capture.body
+    return _record(
+        [
+            ("WARC-Type", "response"),
+            ("WARC-Record-ID", _record_id(f"response {capture.id} {digest.hex()}")),
+            *_circumstances(capture),
+            ("WARC-Payload-Digest", _labelled("sha256", digest)),
+            ("WARC-Block-Digest", _labelled("sha1", hashlib.sha1(block, usedforsecurity=False).digest())),
+        ],
+        HTTP_RESPONSE,
+        block,
+    )
+
+
+def metadata_record(capture: Capture, links: Sequence[str], digest: bytes | None = None) -> bytes:
+    """What is left of a page whose body is not kept: its status, header fields, digest and links."""
+    digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
+    block = _fields_block(
+        [
+            ("status", f"{capture.status} {capture.reason}"),
+            ("digest", _labelled("sha256", digest)),
+            ("size", str(len(capture.body))),
+            *[("header", f"{name}: {value}") for name, value in capture.headers],
+            *[("outlink", link) for link in links],
+        ]
+    )
+    head = [("WARC-Type", "metadata"), ("WARC-Record-ID", _record_id(f"metadata {capture.id} {digest.hex()}"))]
+    return _record([*head, *_circumstances(capture), *_own_digests(block)], FIELDS, block)
+
+
+def warcinfo_record(volume: str, at: Instant, about: Mapping[str, str]) -> bytes:
+    """The first record of a volume: who made it, and how."""
+    block = _fields_block([*about.items(), ("format", "WARC File Format 1.1"), ("conformsTo", CONFORMS_TO)])
+    return _record(
+        [
+            ("WARC-Type", "warcinfo"),
+            ("WARC-Record-ID", _record_id(f"warcinfo {volume}")),
+            ("WARC-Filename", volume),
+            ("WARC-Date", in_words(at)),
+            *_own_digests(block)[:1],
+        ],
+        FIELDS,
+        block,
+    )
+
+
+class _Framer(WARCWriter):  # type: ignore[misc]
+    """warcio's writer without a file of its own: building one for every record costs as much as the framing."""
+
+    def framed(self, record: ArcWarcRecord) -> bytes:
+        plain = BytesIO()
+        self._write_warc_record(plain, record)
+        return plain.getvalue()
+
+
+_framer = _Framer(None, gzip=False, warc_version="1.1")
+
+
+def _record(fields: list[Field], content_type: str, block: bytes) -> bytes:
+    head = StatusAndHeaders("", [], protocol="WARC/1.1")
+    head.headers = [*fields, ("Content-Type", content_type), ("Content-Length", str(len(block)))]
+    record = ArcWarcRecord("warc", fields[0][1], head, BytesIO(block), None, content_type, len(block))
+    return gzip_member(_framer.framed(record))
+
+
+def _circumstances(capture: Capture) -> list[Field]:
+    fields = [("WARC-Target-URI", capture.url.text), ("WARC-Date", in_words(capture.fetched_at))]
+    if capture.address:
+        fields.append(("WARC-IP-Address", capture.address))
+    if capture.truncated is not None:
+        fields.append(("WARC-Truncated", capture.truncated.value))
+    if capture.took_s:
+        fields.append((TOOK, repr(capture.took_s)))
+    return fields
+
+
+def _record_id(name: str) -> str:
+    """A UUID of version 8 (RFC 9562, 5.8) from a name: the same capture has the same id whoever writes it again."""
+    text = xxhash.xxh3_128_hexdigest(name.encode())
+    variant = "89ab"[int(text[16], 16) & 3]
+    return f"<urn:uuid:{text[:8]}-{text[8:12]}-8{text[13:16]}-{variant}{text[17:20]}-{text[20:]}>"
+
+
+def _labelled(algorithm: str, digest: bytes) -> str:
+    return f"{algorithm}:{digest.hex()}"
+
+
+def _own_digests(block: bytes) -> list[Field]:
+    label = _labelled("sha256", hashlib.sha256(block).digest())
+    return [("WARC-Block-Digest", label), ("WARC-Payload-Digest", label)]
+
+
+def _http_head(capture: Capture) -> bytes:
+    fields = stored_fields(capture.headers, len(capture.body))
+    head = _head_text(capture.status, capture.reason, fields)
+    if head.count("\n") != len(fields) + 2 or head.count("\r") != len(fields) + 2:
+        unfolded = [(one_line(name), one_line(value)) for name, value in fields]
+        head = _head_text(capture.status, one_line(capture.reason), unfolded)
+    return head.encode("latin-1", "replace")
+
+
+def _head_text(status: int, reason: str, fields: Sequence[Field]) -> str:
+    lines = [f"{name}: {value}\r\n" for name, value in fields]
+    return f"HTTP/1.1 {status} {reason}\r\n{''.join(lines)}\r\n"
+
+
+def stored_fields(headers: Sequence[Field], size: int) -> list[Field]:
+    """The header fields as the volume holds them: true of the stored body, and `original_fields` undoes it.
+
+    Transfer codings are gone from the body, so their field is renamed. A Content-Length that is not the body's is
+    renamed too, and the true one put last. Names that already look renamed (a page of some other archive) get the
+    prefix once more.
+    """
+    true_length = str(size)
+    plain_names = [name.lower() for name, _ in headers]
+    to_rename = {"transfer-encoding"}
+    is_length_wrong = "content-length" in plain_names and any(
+        plain == "content-length" and value != true_length
+        for plain, (_, value) in zip(plain_names, headers, strict=True)
+    )
+    if is_length_wrong:
+        to_rename.add("content-length")
+    fields = [
+        (ORIGINAL + name, value) if plain in to_rename or name.startswith(ORIGINAL) else (name, value)
+        for plain, (name, value) in zip(plain_names, headers, strict=True)
+    ]
+    if is_length_wrong:
+        fields.append(("Content-Length", true_length))
+    return fields
+
+
+def original_fields(stored: Sequence[Field]) -> tuple[Field, ...]:
+    """The header fields as they were received."""
+    renamed_length = (ORIGINAL + "content-length").lower()
+    if any(name.lower() == renamed_length and name.startswith(ORIGINAL) for name, _ in stored):
+        last_length = max((i for i, (name, _) in enumerate(stored) if name.lower() == "content-length"), default=-1)
+        stored = [field for i, field in enumerate(stored) if i != last_length]
+    return tuple((name.removeprefix(ORIGINAL), value) for name, value in stored)
+
+
+def one_line(text: str) -> str:
+    """Folded field values on one line (RFC 9112, 5.2); a line break must never begin a field of its own."""
+    return LINE_BREAKS.sub(" ", text) if "\n" in text or "\r" in text else text
+
+
+def _fields_block(fields: Iterable[Field]) -> bytes:
+    return "".join([f"{name}: {one_line(value)}\r\n" for name, value in fields]).encode("utf-8", "replace")

@@ -1,0 +1,266 @@
+"""The single writer of the archive: WARC volumes that only grow, and what is done when the disk will not.
+
+Laws: a number once given to a record in a volume is never given to another one (an indexer may have read it
+already); and whatever a volume holds up to its last sync is whole.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from gossamer.archive.members import Torn, has_member_after, members
+from gossamer.archive.reader import VOLUME_NAME, volumes_in
+from gossamer.archive.record import warcinfo_record
+from gossamer.clock import Clock, in_words
+from gossamer.errors import ArchiveDamaged, GossamerError
+from gossamer.files import Files
+from gossamer.spool.tail import Tail
+from gossamer.values.capture import Place
+from gossamer.values.tell import Tell
+
+ROLL_AT_BYTES = 1 << 30
+ABOUT = {"software": "gossamer"}
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """A torn end that was taken off a volume; at offset 0 the volume held nothing whole and was removed."""
+
+    volume: str
+    offset: int
+    removed_bytes: int
+
+
+class End(msgspec.Struct, frozen=True):
+    """Up to where the catalogue knows the archive: so many records and bytes of this volume, all earlier ones."""
+
+    volume: str
+    count: int
+    size: int
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    """What `Volumes.open` found."""
+
+    last_volume: str | None = None
+    cuts: tuple[Cut, ...] = ()
+    damaged: tuple[str, ...] = ()
+    """In words: damage that has whole records behind it and was left as it is."""
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """An end of the archive to go back to; meaningful only to the `Volumes` that gave it."""
+
+    begun: int
+    end: int
+
+
+class _Begun(msgspec.Struct, frozen=True):
+    name: str
+    first_end: int
+    """Where the warcinfo record ends."""
+
+
+class Volumes:
+    """Use: `open`, then per group `position`, `append`..., `sync`; `back_to` when the group failed; `close`."""
+
+    def __init__(
+        self,
+        files: Files,
+        folder: Path,
+        clock: Clock,
+        tell: Tell,
+        roll_at_bytes: int = ROLL_AT_BYTES,
+        about: Mapping[str, str] = ABOUT,
+    ) -> None:
+        self._files = files
+        self._folder = folder
+        self._clock = clock
+        self._tell = tell
+        self._roll_at_bytes = roll_at_bytes
+        self._about = about
+        self._serial = 0
+        self._begun: list[_Begun] = []
+        self._synced: set[str] = set()
+        self._tail: Tail | None = None
+        self._count = 0
+
+    def open(self, acknowledged: End | None = None) -> Recovered:
+        """Cut torn ends. New records go to a new volume, begun by the first append.
+
+        `acknowledged`: up to where the catalogue knows the archive. Nothing past it was ever promised, so the first
+        byte past it that is not whole ends its volume. Without it (None: not known) only a torn end is cut, and
+        damage with whole records behind it is left alone and reported.
+        """
+        self._files.make_folder(self._folder)
+        names = volumes_in(self._files, self._folder)
+        self._serial = max((_serial_of(name) for name in names), default=0)
+        cuts: list[Cut] = []
+        damage: list[str] = []
+        for name in _to_check(names, acknowledged):
+            known_end = acknowledged.size if acknowledged is not None and acknowledged.volume == name else 0
+            found = self._recover(name, known_end, acknowledged is not None)
+            if isinstance(found, Cut):
+                cuts.append(found)
+                self._tell("volume.cut", volume=name, offset=found.offset, removed_bytes=found.removed_bytes)
+            elif found is not None:
+                damage.append(found)
+                self._tell("volume.damaged", volume=name, why=found)
+        left = [name for name in names if not any(cut.volume == name and cut.offset == 0 for cut in cuts)]
+        return Recovered(left[-1] if left else None, tuple(cuts), tuple(damage))
+
+    def append(self, record: bytes) -> Place:
+        """Add one compressed record. Raises DiskFull, or GossamerError for a sick disk; nothing of it then remains."""
+        tail = self._room_for(len(record))
+        offset = tail.append(record)
+        place = Place(self._begun[-1].name, self._count, offset, len(record))
+        self._count += 1
+        self._tell("archive.appended", volume=place.volume, number=place.number)
+        return place
+
+    def sync(self) -> None:
+        """On return every record appended survives a power cut. When it raises, those since the last sync are gone."""
+        if self._tail is None:
+            return
+        try:
+            self._tail.sync()
+        except GossamerError:
+            self._abandon()
+            raise
+        name = self._begun[-1].name
+        self._synced.add(name)
+        self._tell("archive.synced", volume=name, count=self._count)
+
+    def position(self) -> Mark:
+        return Mark(len(self._begun), self._tail.end if self._tail is not None else 0)
+
+    def back_to(self, mark: Mark) -> None:
+        """Undo every append since `mark`. Their numbers are not used again: the next append begins a new volume."""
+        if mark == self.position():
+            return
+        self._close_tail()
+        for begun in self._begun[mark.begun :]:
+            if begun.name in self._synced:
+                self._cut_back(begun.name, begun.first_end)
+            else:  # no view has seen any of it, so even its name may go: a full disk leaves no row of stubs
+                self._remove(begun.name)
+        if mark.begun and mark.end:
+            self._cut_back(self._begun[mark.begun - 1].name, mark.end)
+
+    def close(self) -> None:
+        try:
+            self.sync()
+        finally:
+            self._close_tail()
+
+    def _room_for(self, length: int) -> Tail:
+        tail = self._tail
+        if tail is not None and not tail.usable:
+            self._close_tail()
+            tail = None
+        if tail is not None and self._count > 1 and tail.end + length > self._roll_at_bytes:
+            self.sync()
+            self._close_tail()
+            self._tell("volume.rolled", volume=self._begun[-1].name, count=self._count)
+            tail = None
+        return tail or self._begin()
+
+    def _begin(self) -> Tail:
+        self._serial += 1
+        now = self._clock.now()
+        name = volume_name(self._serial, in_words(now))
+        first = warcinfo_record(name, now, self._about)
+        tail = Tail(self._files, self._folder / name)
+        try:
+            tail.open()
+            tail.append(first)
+        except GossamerError:
+            tail.close()
+            self._remove(name)
+            raise
+        self._tail, self._count = tail, 1
+        self._begun.append(_Begun(name, len(first)))
+        self._tell("volume.opened", volume=name)
+        return tail
+
+    def _abandon(self) -> None:
+        """After a failed sync the tail has cut itself back to its last good one; a volume without any goes away."""
+        assert self._tail is not None
+        name, end = self._begun[-1].name, self._tail.synced_end
+        self._close_tail()
+        if end == 0:
+            self._remove(name)
+        self._tell("volume.cut", volume=name, offset=end)
+
+    def _remove(self, name: str) -> None:
+        with contextlib.suppress(OSError):  # it holds nothing whole; the next `open` tries again
+            self._files.remove(self._folder / name)
+
+    def _close_tail(self) -> None:
+        if self._tail is not None:
+            self._tail.close()
+            self._tail = None
+
+    def _cut_back(self, name: str, end: int) -> None:
+        if (self._files.size(self._folder / name) or 0) <= end:
+            return
+        tail = Tail(self._files, self._folder / name)
+        tail.open()
+        tail.back_to(end)
+        tail.close()
+        self._tell("volume.cut", volume=name, offset=end)
+
+    def _recover(self, name: str, known_end: int, is_rest_unpromised: bool) -> Cut | str | None:
+        path = self._folder / name
+        size = self._files.size(path) or 0
+        if known_end > size:
+            return f"{name} ends at byte {size}, before the last acknowledged record does"
+        end, why = sound_end(self._files, path, known_end)
+        if end >= size and size > 0:
+            return None
+        if why and not is_rest_unpromised and has_member_after(self._files, path, end):
+            return why
+        if end == 0:
+            self._remove(name)
+        else:
+            tail = Tail(self._files, path)
+            tail.open()
+            tail.back_to(end)
+            tail.sync()
+            tail.close()
+        return Cut(name, end, size - end)
+
+
+def sound_end(files: Files, path: Path, from_offset: int = 0) -> tuple[int, str]:
+    """Where the last whole record in a row of whole ones ends, and why that is not the end of the file, if it isn't."""
+    end = from_offset
+    try:
+        for member in members(files, path, from_offset):
+            if isinstance(member, Torn):
+                return end, f"{path.name} is torn at byte {member.offset}"
+            end = member.offset + member.length
+    except ArchiveDamaged as error:
+        return end, str(error)
+    return end, ""
+
+
+def volume_name(serial: int, moment: str) -> str:
+    """Serial first, so that names sort in the order the volumes were begun, whatever the clock does."""
+    return f"gossamer-{serial:08d}-{''.join(filter(str.isdigit, moment[:19]))}.warc.gz"
+
+
+def room_left(files: Files, folder: Path, low_water_bytes: int) -> bool:
+    """Whether the disk has room to go on. Asked between groups: stopping early is what keeps the search up."""
+    return files.room(folder) >= low_water_bytes
+
+
+def _serial_of(name: str) -> int:
+    found = VOLUME_NAME.fullmatch(name)
+    return int(found[1]) if found else 0
+
+
+def _to_check(names: list[str], acknowledged: End | None) -> list[str]:
+    if acknowledged is None:
+        return names[-1:]
+    return [name for name in names if name >= acknowledged.volume]

@@ -1,0 +1,94 @@
+"""The catalogue: found again by address and instant, and mended after a crash."""
+
+import asyncio
+import hashlib
+
+from tests.archive.samples import START_AT, capture
+
+from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
+from gossamer.archive.record import metadata_record, response_record
+from gossamer.archive.volumes import End, Volumes
+from gossamer.files import DiskFiles
+from gossamer.store import captures
+from gossamer.store.database import Database
+from gossamer.testing import FakeClock
+from gossamer.values.capture import Kept
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+FILES = DiskFiles()
+
+
+def kept(one, place):
+    digest = hashlib.sha256(one.body).digest()
+    return Kept(one.id, one.url, one.fetched_at, place, one.status, "text/html", digest, len(one.body), True)
+
+
+def write(folder, records):
+    volumes = Volumes(FILES, folder, FakeClock(), silent)
+    volumes.open()
+    places = [volumes.append(record) for record in records]
+    volumes.close()
+    return places
+
+
+async def acknowledge(database, found):
+    await database.run(lambda connection: captures.insert(connection, found))
+
+
+def test_a_capture_is_found_by_address_and_instant(tmp_path):
+    url = Url("https://example.org/")
+    versions = [capture(n, url=url, body=f"version {n}".encode()) for n in range(3)]
+    places = write(tmp_path / "archive", [response_record(one) for one in versions])
+
+    async def story():
+        async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
+            await acknowledge(database, [kept(*pair) for pair in zip(versions, places, strict=True)])
+
+    asyncio.run(story())
+    with Catalogue(tmp_path / "state.db", FILES, tmp_path / "archive") as catalogue:
+        assert catalogue.capture(url) == versions[2]
+        assert catalogue.capture(url, START_AT + 1) == versions[1]
+        assert catalogue.capture(url, START_AT - 1) is None
+        assert catalogue.capture(Url("https://example.org/other")) is None
+        assert [one.fetched_at - START_AT for one in catalogue.versions(url)] == [2, 1, 0]
+        assert [one.place for one in catalogue.in_order()] == places
+        assert [one.place for one in catalogue.pages()] == places[2:]
+
+
+def test_records_archived_and_not_acknowledged_are_adopted_at_start(tmp_path):
+    folder = tmp_path / "archive"
+    written = [capture(n) for n in range(4)]
+    robots = capture(4, url=Url("https://example.org/robots.txt"))
+    records = [*map(response_record, [*written, robots]), metadata_record(capture(5), ["https://example.org/x"])]
+    places = write(folder, records)
+
+    async def story():
+        async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
+            assert await acknowledged(database) is None
+            await acknowledge(database, [kept(written[0], places[0]), kept(written[1], places[1])])
+            end = places[1].offset + places[1].length
+            assert await acknowledged(database) == End(places[1].volume, 3, end)
+            assert await adopt(database, FILES, folder) == 4
+            assert await adopt(database, FILES, folder) == 0
+            return await database.read(lambda connection: list(captures.in_order(connection)))
+
+    found = asyncio.run(story())
+    assert [one.place for one in found] == places
+    assert [one.is_page for one in found] == [True, True, True, True, False, False]
+    assert found[2] == kept(written[2], places[2])
+    assert found[5].size == len(capture(5).body)
+
+
+def test_a_lost_catalogue_is_made_anew_from_every_volume(tmp_path):
+    folder = tmp_path / "archive"
+    places = [*write(folder, [response_record(capture(1))]), *write(folder, [response_record(capture(2))])]
+
+    async def story():
+        async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
+            assert await adopt(database, FILES, folder) == 2
+
+    asyncio.run(story())
+    with Catalogue(tmp_path / "state.db", FILES, folder) as catalogue:
+        assert [one.place for one in catalogue.in_order()] == places
+        assert catalogue.capture(capture(2).url) == capture(2)

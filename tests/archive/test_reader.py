@@ -1,0 +1,116 @@
+"""Reading back: at a place, along a volume, and what is said of damage."""
+
+import contextlib
+import os
+import random
+
+import pytest
+from tests.archive.samples import START_AT, body_of, capture, warcio_count
+
+from gossamer.archive.export import one_file, volumes_of
+from gossamer.archive.members import Torn
+from gossamer.archive.reader import places, read_capture, scan
+from gossamer.archive.record import metadata_record, response_record
+from gossamer.archive.volumes import Volumes
+from gossamer.errors import ArchiveDamaged
+from gossamer.files import DiskFiles
+from gossamer.testing import FakeClock
+from gossamer.values.capture import Place
+from gossamer.values.tell import silent
+
+FILES = DiskFiles()
+
+
+def archive_of(folder, captures):
+    volumes = Volumes(FILES, folder, FakeClock(), silent)
+    volumes.open()
+    found = [volumes.append(response_record(one)) for one in captures]
+    volumes.close()
+    return found
+
+
+def test_a_volume_is_scanned_from_any_record_on(tmp_path):
+    written = [capture(n, body_of(n, 90_000)) for n in range(6)]
+    known = archive_of(tmp_path, written)
+    whole = list(scan(FILES, tmp_path, known[0].volume))
+    assert [one.kind for one in whole] == ["warcinfo"] + ["response"] * 6
+    assert [one.place for one in whole[1:]] == known
+    later = list(scan(FILES, tmp_path, known[0].volume, known[3].offset, known[3].number))
+    assert [one.capture for one in later] == written[3:]
+    assert list(places(FILES, tmp_path, known[0].volume, known[3].offset, known[3].number)) == known[3:]
+
+
+def test_a_torn_end_is_reported_and_not_raised(tmp_path):
+    known = archive_of(tmp_path, [capture(n) for n in range(3)])
+    os.truncate(tmp_path / known[0].volume, known[2].offset + 10)
+    *whole, torn = scan(FILES, tmp_path, known[0].volume)
+    assert [one.place.number for one in whole] == [0, 1, 2]
+    assert torn == Torn(known[2].offset, 10)
+    assert list(places(FILES, tmp_path, known[0].volume, 0, 0))[1:] == known[:2]
+
+
+def test_damage_names_the_volume_and_the_offset(tmp_path):
+    known = archive_of(tmp_path, [capture(n, os.urandom(500)) for n in range(3)])
+    path = tmp_path / known[0].volume
+    whole = bytearray(path.read_bytes())
+    whole[known[1].offset + known[1].length // 2] ^= 4
+    path.write_bytes(whole)
+    with pytest.raises(ArchiveDamaged, match=rf"{known[0].volume} is damaged at byte {known[1].offset}"):
+        list(scan(FILES, tmp_path, known[0].volume))
+    with pytest.raises(ArchiveDamaged, match=f"at byte {known[1].offset}"):
+        read_capture(FILES, tmp_path, known[1])
+    assert read_capture(FILES, tmp_path, known[2]) is not None
+
+
+def test_a_place_that_is_none_is_damage_and_not_a_crash(tmp_path):
+    (known,) = archive_of(tmp_path, [capture()])
+    for wrong in (
+        Place(known.volume, 1, known.offset + 1, known.length),
+        Place(known.volume, 1, known.offset, known.length - 1),
+        Place(known.volume, 1, 0, known.offset + known.length),
+        Place(known.volume, 1, 10**9, 10),
+        Place("gossamer-00000009-20231114221320.warc.gz", 1, 0, 10),
+        Place("../../etc/passwd", 1, 0, 10),
+    ):
+        with pytest.raises(ArchiveDamaged):
+            read_capture(FILES, tmp_path, wrong)
+
+
+def test_F_P7_a_flipped_bit_is_found_or_changes_nothing(tmp_path):
+    chance = random.Random(7)
+    written = [capture(n, body_of(n, 300)) for n in range(3)]
+    known = archive_of(tmp_path, written)
+    path = tmp_path / known[0].volume
+    whole = path.read_bytes()
+    for _ in range(1000):
+        flipped = bytearray(whole)
+        at = chance.randrange(known[0].offset, len(whole))
+        flipped[at] ^= 1 << chance.randrange(8)
+        path.write_bytes(flipped)
+        number = next(n for n, place in enumerate(known) if at < place.offset + place.length)
+        with contextlib.suppress(ArchiveDamaged):
+            assert read_capture(FILES, tmp_path, known[number]) == written[number]
+
+
+def test_only_metadata_kept_means_no_capture(tmp_path):
+    volumes = Volumes(FILES, tmp_path, FakeClock(), silent)
+    volumes.open()
+    place = volumes.append(metadata_record(capture(), []))
+    volumes.close()
+    assert read_capture(FILES, tmp_path, place) is None
+
+
+def test_an_export_is_a_warc_file_again(tmp_path):
+    known = archive_of(tmp_path / "archive", [capture(n) for n in range(4)])
+    ((name, pieces),) = volumes_of(FILES, tmp_path / "archive")
+    assert (name, b"".join(pieces)) == (known[0].volume, (tmp_path / "archive" / name).read_bytes())
+    chosen = tmp_path / "chosen.warc.gz"
+    chosen.write_bytes(b"".join(one_file(FILES, tmp_path / "archive", known[1:3], "chosen.warc.gz", START_AT)))
+    assert warcio_count(chosen) == 3
+
+
+def test_an_export_leaves_a_torn_end_behind(tmp_path):
+    known = archive_of(tmp_path, [capture(n) for n in range(3)])
+    os.truncate(tmp_path / known[0].volume, known[2].offset + 10)
+    ((_, pieces),) = volumes_of(FILES, tmp_path)
+    assert len(b"".join(pieces)) == known[2].offset

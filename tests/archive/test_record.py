@@ -1,0 +1,154 @@
+"""Records: framed for any reader, and read back as they were written."""
+
+import gzip
+import hashlib
+from io import BytesIO
+from pathlib import Path
+
+import fastwarc
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.archive.samples import START_AT, capture
+from warcio.archiveiterator import ArchiveIterator
+
+from gossamer.archive.reader import Scanned, read_record
+from gossamer.archive.record import (
+    metadata_record,
+    original_fields,
+    response_record,
+    stored_fields,
+    warcinfo_record,
+)
+from gossamer.files import DiskFiles
+from gossamer.values.capture import Capture, Place, Truncated
+from gossamer.values.url import Url
+
+VOLUME = "gossamer-00000001-20261115083000.warc.gz"
+
+header_text = st.text(st.characters(max_codepoint=255, exclude_characters="\r\n"), max_size=30)
+header_names = st.one_of(
+    st.sampled_from(
+        [
+            "Content-Length",
+            "content-length",
+            "Transfer-Encoding",
+            "X-Archive-Orig-Content-Length",
+            "x-archive-orig-content-length",
+            "X-Archive-Orig-X",
+        ]
+    ),
+    st.text(st.characters(max_codepoint=255, exclude_characters="\r\n:"), max_size=12),
+)
+captures = st.builds(
+    Capture,
+    url=st.sampled_from([Url("https://example.org/"), Url("http://[2001:db8::1]:8080/a%20b?c=%C3%A9")]),
+    fetched_at=st.integers(0, 4_000_000_000_000_000),
+    status=st.integers(100, 599),
+    reason=header_text,
+    headers=st.lists(st.tuples(header_names, st.one_of(header_text, st.just("3"))), max_size=8).map(tuple),
+    body=st.binary(max_size=300),
+    address=st.sampled_from(["", "20.0.0.1", "2001:db8::1"]),
+    truncated=st.sampled_from([None, *Truncated]),
+    took_s=st.floats(0, 1000),
+)
+
+
+def read_back(folder: Path, record: bytes) -> Scanned:
+    (folder / VOLUME).write_bytes(record)
+    return read_record(DiskFiles(), folder, Place(VOLUME, 0, 0, len(record)))
+
+
+@given(captures)
+@settings(max_examples=150, deadline=None)
+def test_a_capture_is_read_back_as_it_was_written(tmp_path_factory, written):
+    folder = tmp_path_factory.getbasetemp()
+    assert read_back(folder, response_record(written)).capture == written
+
+
+@given(st.lists(st.tuples(header_names, header_text), max_size=8), st.integers(0, 99))
+def test_what_renaming_does_to_header_fields_can_be_undone(headers, size):
+    stored = stored_fields(headers, size)
+    assert list(original_fields(stored)) == headers
+    assert not any(name.lower() == "transfer-encoding" for name, _ in stored)
+    assert {value for name, value in stored if name.lower() == "content-length"} <= {str(size)}
+
+
+def test_other_readers_find_what_the_standard_asks_for():
+    written = capture(
+        body=b"abc",
+        headers=(("Transfer-Encoding", "chunked"), ("Content-Length", "99"), ("X-Odd", "caf\xe9")),
+        truncated=Truncated.DISCONNECT,
+    )
+    record = next(iter(ArchiveIterator(BytesIO(response_record(written)), check_digests="raise")))
+    fields = record.rec_headers
+    assert fields.protocol == "WARC/1.1"
+    assert fields.get_header("WARC-Type") == "response"
+    assert fields.get_header("WARC-Target-URI") == written.url.text
+    assert fields.get_header("WARC-Date") == "2023-11-14T22:13:20.000000Z"
+    assert fields.get_header("WARC-IP-Address") == "20.0.0.1"
+    assert fields.get_header("WARC-Truncated") == "disconnect"
+    assert fields.get_header("WARC-Payload-Digest") == "sha256:" + hashlib.sha256(b"abc").hexdigest()
+    assert record.http_headers.get_header("X-Archive-Orig-Transfer-Encoding") == "chunked"
+    assert record.http_headers.get_header("X-Archive-Orig-Content-Length") == "99"
+    assert record.http_headers.get_header("Content-Length") == "3"
+    assert record.content_stream().read() == b"abc"
+    assert record.digest_checker.passed
+
+
+def test_fastwarc_agrees_on_both_digests():
+    for written in (capture(body=b""), capture(body=b"x" * 100_000)):
+        record = next(iter(fastwarc.ArchiveIterator(BytesIO(response_record(written)), parse_http=False)))
+        assert record.verify_block_digest()
+        record.parse_http()
+        assert record.verify_payload_digest()
+        assert record.reader.read() == written.body
+
+
+def test_odd_bytes_in_header_fields_are_not_changed():
+    record = response_record(capture(headers=(("X-Odd", "caf\xe9 \xc3\xa9 \x00\xff"),), reason="d\xe9j\xe0"))
+    plain = gzip.decompress(record)
+    assert b"X-Odd: caf\xe9 \xc3\xa9 \x00\xff\r\n" in plain
+    assert b"HTTP/1.1 200 d\xe9j\xe0\r\n" in plain
+
+
+def test_a_line_break_in_a_header_field_begins_no_field_of_its_own(tmp_path):
+    written = capture(headers=(("X-Folded", "one\r\n  two\nWARC-Type: warcinfo"),), reason="a\r\nb")
+    read = read_back(tmp_path, response_record(written)).capture
+    assert read.headers == (("X-Folded", "one two WARC-Type: warcinfo"),)
+    assert read.reason == "a b"
+
+
+def test_the_same_capture_makes_the_same_record_and_another_one_another_id():
+    ids = set()
+    for written in (capture(1), capture(2), capture(1, body=b"changed")):
+        first, second = response_record(written), response_record(written)
+        assert first == second
+        record = next(iter(ArchiveIterator(BytesIO(first))))
+        ids.add(record.rec_headers.get_header("WARC-Record-ID"))
+    assert len(ids) == 3
+
+
+def test_a_digest_that_is_known_is_not_computed_again():
+    written = capture()
+    assert response_record(written, hashlib.sha256(written.body).digest()) == response_record(written)
+
+
+def test_a_page_not_kept_leaves_its_head_digest_and_links(tmp_path):
+    written = capture(headers=(("X-Odd", "caf\xe9"), ("Content-Type", "text/html")))
+    links = ["https://example.org/a", "https://example.org/b"]
+    found = read_back(tmp_path, metadata_record(written, links))
+    assert found.capture is None
+    assert found.trace.headers == written.headers
+    assert found.trace.digest == hashlib.sha256(written.body).digest()
+    assert found.trace.size == len(written.body)
+    assert found.trace.links == tuple(links)
+    assert (found.trace.url, found.trace.fetched_at, found.trace.status) == (written.url, written.fetched_at, 200)
+    record = next(iter(ArchiveIterator(BytesIO(metadata_record(written, links)), check_digests="raise")))
+    assert record.rec_type == "metadata"
+    assert b"outlink: https://example.org/b\r\n" in record.content_stream().read()
+
+
+def test_a_volume_begins_with_who_made_it():
+    record = next(iter(ArchiveIterator(BytesIO(warcinfo_record(VOLUME, START_AT, {"software": "gossamer"})))))
+    assert record.rec_headers.get_header("WARC-Filename") == VOLUME
+    assert b"software: gossamer\r\nformat: WARC File Format 1.1\r\n" in record.content_stream().read()

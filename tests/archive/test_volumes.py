@@ -1,0 +1,352 @@
+"""The writer of the archive: rolling, torn ends, full disks, failing syncs."""
+
+import errno
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.archive.samples import body_of, capture, fastwarc_count, passes_gzip, warcio_count
+
+from gossamer.archive.members import Torn
+from gossamer.archive.reader import Scanned, read_capture, scan, volumes_in
+from gossamer.archive.record import response_record
+from gossamer.archive.volumes import End, Volumes, room_left
+from gossamer.errors import DiskFull, GossamerError
+from gossamer.files import DiskFiles, Files
+from gossamer.testing import FakeClock, Fault, FaultyFiles
+from gossamer.values.capture import Capture, Place
+from gossamer.values.tell import silent
+
+
+def opened(folder: Path, files: Files | None = None, tell=silent, roll_at_bytes: int = 1 << 30) -> Volumes:
+    volumes = Volumes(files or DiskFiles(), folder, FakeClock(), tell, roll_at_bytes)
+    volumes.open()
+    return volumes
+
+
+def kept_in(folder: Path) -> list[Capture]:
+    """Every capture of every volume, each of which must be whole for three readers."""
+    files, found = DiskFiles(), []
+    for name in volumes_in(files, folder):
+        whole = list(scan(files, folder, name))
+        assert not any(isinstance(one, Torn) for one in whole), name
+        assert [one.place.number for one in whole] == list(range(len(whole)))
+        assert passes_gzip(folder / name)
+        assert warcio_count(folder / name) == fastwarc_count(folder / name) == len(whole)
+        found.extend(one.capture for one in whole if one.capture is not None)
+    return found
+
+
+def test_what_was_appended_is_read_back_from_its_place(tmp_path):
+    volumes = opened(tmp_path)
+    written = [capture(n, body_of(n)) for n in range(5)]
+    places = [volumes.append(response_record(one)) for one in written]
+    volumes.close()
+    assert [read_capture(DiskFiles(), tmp_path, place) for place in places] == written
+    assert [place.number for place in places] == [1, 2, 3, 4, 5]
+    assert places[0].volume == "gossamer-00000001-20231114221320.warc.gz"
+    assert kept_in(tmp_path) == written
+
+
+def test_nothing_is_made_before_the_first_append(tmp_path):
+    volumes = opened(tmp_path / "archive")
+    volumes.sync()
+    volumes.close()
+    assert volumes_in(DiskFiles(), tmp_path / "archive") == []
+
+
+def test_a_full_volume_is_followed_by_the_next(tmp_path):
+    told = []
+    volumes = opened(tmp_path, roll_at_bytes=1500, tell=lambda event, **facts: told.append(event))
+    written = [capture(n, os.urandom(300)) for n in range(12)]
+    places = [volumes.append(response_record(one)) for one in written]
+    volumes.close()
+    names = volumes_in(DiskFiles(), tmp_path)
+    assert len(names) > 3
+    assert sorted({place.volume for place in places}) == names
+    assert all((tmp_path / name).stat().st_size <= 1500 for name in names)
+    assert kept_in(tmp_path) == written
+    assert told.count("volume.opened") == len(names)
+    assert told.count("volume.rolled") == len(names) - 1
+    assert told.count("archive.appended") == 12
+
+
+def test_a_record_larger_than_a_volume_gets_a_volume(tmp_path):
+    volumes = opened(tmp_path, roll_at_bytes=1000)
+    written = [capture(n, os.urandom(3000)) for n in range(2)]
+    places = [volumes.append(response_record(one)) for one in written]
+    volumes.close()
+    assert [place.number for place in places] == [1, 1]
+    assert kept_in(tmp_path) == written
+
+
+def test_a_second_start_begins_a_new_volume_whatever_the_clock_says(tmp_path):
+    for number in range(3):
+        volumes = opened(tmp_path)
+        volumes.append(response_record(capture(number)))
+        volumes.close()
+    assert [name[:17] for name in volumes_in(DiskFiles(), tmp_path)] == [f"gossamer-0000000{n}" for n in (1, 2, 3)]
+    assert len(kept_in(tmp_path)) == 3
+
+
+def test_F_P4_a_record_cut_at_every_byte_is_taken_off_to_the_last_whole_one(tmp_path):
+    folder = tmp_path / "archive"
+    volumes = opened(folder)
+    written = [capture(n, body_of(n)) for n in range(3)]
+    places = [volumes.append(response_record(one)) for one in written]
+    volumes.close()
+    name, files = places[0].volume, DiskFiles()
+    whole = (folder / name).read_bytes()
+    sound = {}
+    for end in range(places[2].offset, len(whole)):
+        (folder / name).write_bytes(whole[:end])
+        found = Volumes(files, folder, FakeClock(), silent).open()
+        assert found.last_volume == name
+        assert [cut.removed_bytes for cut in found.cuts] == ([end - places[2].offset] if end > places[2].offset else [])
+        sound[end] = (folder / name).read_bytes()
+    assert set(sound.values()) == {whole[: places[2].offset]}
+    assert kept_in(folder) == written[:2]
+
+
+def test_F_P4_a_volume_cut_in_its_first_record_goes_away(tmp_path):
+    volumes = opened(tmp_path)
+    place = volumes.append(response_record(capture()))
+    volumes.close()
+    for end in (0, 1, 5, 20, place.offset - 1):
+        (tmp_path / place.volume).write_bytes((tmp_path / place.volume).read_bytes()[:end])
+        found = Volumes(DiskFiles(), tmp_path, FakeClock(), silent).open()
+        assert found.last_volume is None
+        assert volumes_in(DiskFiles(), tmp_path) == []
+        volumes = opened(tmp_path)
+        place = volumes.append(response_record(capture()))
+        volumes.close()
+
+
+def test_records_after_a_cut_go_to_a_new_volume(tmp_path):
+    volumes = opened(tmp_path)
+    first = volumes.append(response_record(capture(1)))
+    torn = volumes.append(response_record(capture(2)))
+    volumes.close()
+    os.truncate(tmp_path / first.volume, torn.offset + 9)
+    volumes = opened(tmp_path)
+    place = volumes.append(response_record(capture(3)))
+    volumes.close()
+    assert place.volume > first.volume
+    assert kept_in(tmp_path) == [capture(1), capture(3)]
+
+
+def test_garbage_that_was_never_acknowledged_is_cut_even_with_whole_records_behind_it(tmp_path):
+    volumes = opened(tmp_path)
+    places = [volumes.append(response_record(capture(n))) for n in range(4)]
+    volumes.close()
+    path = tmp_path / places[0].volume
+    whole = bytearray(path.read_bytes())
+    whole[places[2].offset : places[2].offset + 40] = bytes(40)
+    path.write_bytes(whole)
+    careful = Volumes(DiskFiles(), tmp_path, FakeClock(), silent).open()
+    assert careful.cuts == () and len(careful.damaged) == 1
+    assert str(places[2].offset) in careful.damaged[0]
+    assert path.read_bytes() == whole
+    knowing = Volumes(DiskFiles(), tmp_path, FakeClock(), silent).open(_end_after(places[0]))
+    assert [cut.offset for cut in knowing.cuts] == [places[2].offset]
+    assert kept_in(tmp_path) == [capture(0), capture(1)]
+
+
+def test_an_acknowledged_record_that_is_missing_is_reported(tmp_path):
+    volumes = opened(tmp_path)
+    place = volumes.append(response_record(capture()))
+    volumes.close()
+    os.truncate(tmp_path / place.volume, place.offset)
+    found = Volumes(DiskFiles(), tmp_path, FakeClock(), silent).open(_end_after(place))
+    assert found.cuts == ()
+    assert "before the last acknowledged record" in found.damaged[0]
+
+
+def _end_after(place: Place) -> End:
+    return End(place.volume, place.number + 1, place.offset + place.length)
+
+
+def append_all(volumes: Volumes, captures: list[Capture]) -> list[Place]:
+    return [volumes.append(response_record(one)) for one in captures]
+
+
+def groups_through(folder: Path, files: FaultyFiles, groups: list[list[Capture]], small: int) -> list[Place]:
+    """Write groups as the journey does: all of a group or none of it, and again after each failure."""
+    volumes = opened(folder, files, roll_at_bytes=small)
+    safe: list[Place] = []
+    for group in groups:
+        for _ in range(4):
+            mark = volumes.position()
+            try:
+                places = append_all(volumes, group)
+                volumes.sync()
+            except GossamerError:
+                volumes.back_to(mark)
+                continue
+            safe.extend(places)
+            break
+        else:
+            pytest.fail("a group did not get through")
+    volumes.close()
+    return safe
+
+
+@pytest.mark.parametrize(
+    ("code", "written_bytes"), [(errno.ENOSPC, 0), (errno.ENOSPC, 3), (errno.EDQUOT, 200), (errno.EIO, 200)]
+)
+def test_F_P5_no_room_at_write_k_leaves_every_synced_record_and_no_torn_one(tmp_path, code, written_bytes):
+    groups = [[capture(3 * g + n, os.urandom(150)) for n in range(3)] for g in range(3)]
+    written = [one for group in groups for one in group]
+    calls = FaultyFiles(DiskFiles())
+    groups_through(tmp_path / "dry", calls, groups, 1100)
+    assert calls.calls > 12
+    for k in range(1, calls.calls + 1):
+        folder = tmp_path / str(k)
+        files = FaultyFiles(DiskFiles(), k, Fault(code, written_bytes))
+        safe = groups_through(folder, files, groups, 1100)
+        assert [read_capture(DiskFiles(), folder, place) for place in safe] == written
+        found = [one for name in volumes_in(files, folder) for one in scan(files, folder, name)]
+        assert [one.capture for one in found if isinstance(one, Scanned) and one.capture] == written
+        if k % 5 == 1:
+            assert kept_in(folder) == written
+        shutil.rmtree(folder)
+
+
+def test_F_P5_a_cut_that_fails_too_leaves_the_torn_end_to_the_next_start(tmp_path):
+    volumes = opened(tmp_path)
+    volumes.append(response_record(capture(0)))
+    volumes.close()
+    files = FaultyFiles(DiskFiles(), 3, Fault(errno.EIO, 20), on=("append", "cut"), is_lasting=True)
+    volumes = opened(tmp_path, files)
+    volumes.append(response_record(capture(1)))
+    with pytest.raises(GossamerError, match="refused"):
+        volumes.append(response_record(capture(2)))
+    files.heal()
+    volumes.append(response_record(capture(3)))
+    volumes.close()
+    names = volumes_in(files, tmp_path)
+    assert len(names) == 3
+    assert isinstance(list(scan(files, tmp_path, names[1]))[-1], Torn)
+    assert Volumes(files, tmp_path, FakeClock(), silent).open(End(names[0], 2, 0)).cuts[0].volume == names[1]
+    assert kept_in(tmp_path) == [capture(0), capture(1), capture(3)]
+
+
+def test_F_P5_a_disk_of_n_bytes_fills_and_goes_on_when_it_grows(tmp_path):
+    files = FaultyFiles(DiskFiles(), room_bytes=4000)
+    volumes = opened(tmp_path, files)
+    safe, number = [], 0
+    while True:
+        mark = volumes.position()
+        try:
+            place = volumes.append(response_record(capture(number, os.urandom(500))))
+            volumes.sync()
+        except DiskFull:
+            volumes.back_to(mark)
+            break
+        safe.append(place)
+        number += 1
+    assert number >= 3
+    for _ in range(20):  # the journey keeps trying
+        with pytest.raises(DiskFull):
+            volumes.append(response_record(capture(99, os.urandom(2500))))
+    assert not room_left(files, tmp_path, 2000)
+    files.grow(100_000)
+    assert room_left(files, tmp_path, 2000)
+    safe.append(volumes.append(response_record(capture(number))))
+    volumes.close()
+    assert [one.url for one in kept_in(tmp_path)] == [capture(n).url for n in range(number + 1)]
+    assert all(read_capture(files, tmp_path, place) for place in safe)
+
+
+def test_F_P5_retrying_on_a_full_disk_leaves_no_row_of_stubs(tmp_path):
+    files = FaultyFiles(DiskFiles(), room_bytes=1500)
+    volumes = opened(tmp_path, files)
+    for _ in range(10):
+        mark = volumes.position()
+        with pytest.raises(DiskFull):
+            append_all(volumes, [capture(number, os.urandom(300)) for number in range(10)])
+        volumes.back_to(mark)
+    assert volumes_in(files, tmp_path) == []
+
+
+def test_F_P6_after_a_failed_sync_nothing_since_the_last_one_is_trusted(tmp_path):
+    files = FaultyFiles(DiskFiles(), 2, Fault(errno.EIO), on=("sync",))
+    volumes = opened(tmp_path, files)
+    first = volumes.append(response_record(capture(1)))
+    volumes.sync()
+    volumes.append(response_record(capture(2)))
+    with pytest.raises(GossamerError):
+        volumes.sync()
+    again = volumes.append(response_record(capture(2)))
+    volumes.close()
+    assert again.volume > first.volume
+    assert kept_in(tmp_path) == [capture(1), capture(2)]
+
+
+def test_an_undone_number_is_never_given_again(tmp_path):
+    volumes = opened(tmp_path)
+    first = volumes.append(response_record(capture(1)))
+    volumes.sync()
+    mark = volumes.position()
+    undone = volumes.append(response_record(capture(2)))
+    volumes.back_to(mark)
+    place = volumes.append(response_record(capture(3)))
+    volumes.close()
+    assert undone.volume == first.volume < place.volume
+    assert kept_in(tmp_path) == [capture(1), capture(3)]
+
+
+def test_going_back_crosses_volumes(tmp_path):
+    volumes = opened(tmp_path, roll_at_bytes=1200)
+    volumes.append(response_record(capture(0, os.urandom(300))))
+    volumes.sync()
+    mark = volumes.position()
+    for number in range(1, 9):
+        volumes.append(response_record(capture(number, os.urandom(300))))
+    assert len(volumes_in(DiskFiles(), tmp_path)) > 3
+    volumes.back_to(mark)
+    volumes.back_to(volumes.position())
+    volumes.append(response_record(capture(9)))
+    volumes.close()
+    assert [one.url for one in kept_in(tmp_path)] == [capture(0).url, capture(9).url]
+
+
+@pytest.fixture
+def tiny_disk(tmp_path):
+    """A real file system of 256 kB."""
+    place = tmp_path / "tiny"
+    place.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a small tmpfs")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "gossamer-test", str(place)], check=False, capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"a small tmpfs cannot be mounted here: {mounted.stderr.decode().strip()}")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_F_P5_a_real_disk_fills_and_goes_on_when_there_is_room(tiny_disk):
+    ballast = tiny_disk / "ballast"
+    ballast.write_bytes(bytes(100_000))
+    folder, safe = tiny_disk / "archive", []
+    volumes = opened(folder)
+    for number in range(1000):
+        mark = volumes.position()
+        try:
+            place = volumes.append(response_record(capture(number, os.urandom(5000))))
+            volumes.sync()
+        except DiskFull:
+            volumes.back_to(mark)
+            break
+        safe.append(place)
+    assert 10 < number < 999
+    assert not room_left(DiskFiles(), folder, 64_000)
+    ballast.unlink()
+    assert room_left(DiskFiles(), folder, 64_000)
+    safe.append(volumes.append(response_record(capture(number, os.urandom(5000)))))
+    volumes.close()
+    assert len(kept_in(folder)) == len(safe) == number + 1

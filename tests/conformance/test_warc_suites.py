@@ -1,0 +1,94 @@
+"""Archives of other makers: what warcio and fastwarc agree on we read too; on the rest, a clean partial read.
+
+The files are read in place, or under $GOSSAMER_CONFORMANCE; without them these tests are skipped.
+"""
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from gossamer.archive.foreign import foreign
+from gossamer.archive.reader import read_capture
+from gossamer.archive.record import response_record
+from gossamer.archive.volumes import Volumes
+from gossamer.files import DiskFiles
+from gossamer.testing import FakeClock
+from gossamer.values.tell import silent
+
+HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
+SUITE = HOME / "warc"
+OBSERVED = json.loads((SUITE / "observed_counts.json").read_text()) if SUITE.is_dir() else {}
+AGREED = sorted(
+    name
+    for name, seen in OBSERVED.items()
+    if seen.get("warcio_records") == seen.get("fastwarc_records") and "warcio_error" not in seen
+)
+PASSED_OVER = ("warcinfo", "request", "metadata", "revisit")
+
+pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the WARC files are not here; set GOSSAMER_CONFORMANCE")
+
+
+def read(name: str):
+    skipped: Counter[str] = Counter()
+    return list(foreign(SUITE / name, skipped)), skipped
+
+
+@pytest.mark.parametrize("name", AGREED)
+def test_every_record_two_readers_agree_on_is_read_or_counted(name):
+    captures, skipped = read(name)
+    kinds = OBSERVED[name].get("types", {})
+    damage = skipped["gzip cut short"] + skipped["gzip damaged"] + skipped["not a record"]
+    assert len(captures) + skipped.total() - damage == OBSERVED[name]["warcio_records"]
+    assert {kind: skipped[kind] for kind in PASSED_OVER if skipped[kind]} == {
+        kind: count for kind, count in kinds.items() if kind in PASSED_OVER
+    }
+    for one in captures:
+        assert 100 <= one.status < 600 and one.fetched_at > 0
+
+
+@pytest.mark.parametrize("name", sorted(OBSERVED))
+def test_no_file_raises_or_hangs(name):
+    captures, skipped = read(name)
+    assert captures or skipped or name.endswith("empty.gz")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("warcio/example.arc", [(200, 1270)]),
+        ("warcio/example.arc.gz", [(200, 1270)]),
+        ("warcio/example-space-in-url.arc", [(200, 1271)]),
+        ("warcio/example-iana.org-chunked.warc", [(200, 7223)]),  # chunks taken off
+        ("warcio/example-resource.warc.gz", [(200, 1303)]),
+        ("warcio/example-bad-non-chunked.warc.gz", [(200, 606)]),  # one gzip member for all records
+        ("warcio/example-wrong-chunks.warc.gz", [(200, 1270)]),  # says chunked, is not
+        ("warcio/example-trunc.warc", [(200, 604)]),
+        ("resiliparse/clipped.warc.gz", []),
+    ],
+)
+def test_bodies_come_out_as_the_server_meant_them(name, expected):
+    captures, _ = read(name)
+    assert [(one.status, len(one.body)) for one in captures] == expected
+
+
+def test_clueweb_dates_count_the_days_of_the_year():
+    captures, skipped = read("resiliparse/clueweb-quirk.warc.gz")
+    assert len(captures) == 29 and set(skipped) == {"warcinfo"}
+    assert captures[0].fetched_at == 1224505306 * 1_000_000  # 2008-10-294T05:21:46-0700
+
+
+def test_what_others_made_survives_our_own_archive(tmp_path):
+    files = DiskFiles()
+    written = [one for name in AGREED for one in read(name)[0]]
+    assert len(written) > 60
+    volumes = Volumes(files, tmp_path, FakeClock(), silent)
+    volumes.open()
+    places = [volumes.append(response_record(one)) for one in written]
+    volumes.close()
+    assert [read_capture(files, tmp_path, place) for place in places] == written
+    skipped: Counter[str] = Counter()
+    assert list(foreign(tmp_path / places[0].volume, skipped)) == written
+    assert skipped == {"warcinfo": 1}

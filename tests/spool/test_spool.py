@@ -1,0 +1,279 @@
+"""The spool: what was synced is followed in order, and what is missing is asked of the archive."""
+
+import errno
+import os
+import random
+
+import pytest
+from tests.archive.samples import capture
+
+from gossamer.archive.reader import places, volumes_in
+from gossamer.archive.record import response_record
+from gossamer.archive.volumes import Volumes
+from gossamer.errors import DiskFull, GossamerError
+from gossamer.files import DiskFiles, Files
+from gossamer.spool.follower import Follower, Frame, Position
+from gossamer.spool.frames import HEAD_BYTES, PIECE_BYTES, frame, frames, sound_end
+from gossamer.spool.spool import SpoolWriter, discard, spooled_volumes
+from gossamer.testing import FakeClock, Fault, FaultyFiles
+from gossamer.values.tell import silent
+
+FILES = DiskFiles()
+
+
+class House:
+    """An archive and its spool, written in groups as the journey does it."""
+
+    def __init__(self, root, files: Files = FILES, roll_at_bytes: int = 1 << 30) -> None:
+        self.archive, self.spool = root / "archive", root / "spool"
+        self.volumes = Volumes(files, self.archive, FakeClock(), silent, roll_at_bytes)
+        self.writer = SpoolWriter(files, self.spool, silent)
+        self.number = 0
+
+    def open(self) -> "House":
+        self.writer.open(self.volumes.open().last_volume)
+        return self
+
+    def group(self, *readings: bytes) -> list[Frame]:
+        mark = self.volumes.position()
+        try:
+            found = [self.add(reading) for reading in readings]
+            self.volumes.sync()
+            self.writer.sync()
+        except GossamerError:
+            self.volumes.back_to(mark)
+            self.writer.forget()
+            raise
+        return found
+
+    def add(self, reading: bytes) -> Frame:
+        self.number += 1
+        place = self.volumes.append(response_record(capture(self.number, os.urandom(200))))
+        self.writer.append(place, reading)
+        return Frame(place, reading)
+
+    def close(self) -> None:
+        self.volumes.close()
+        self.writer.close()
+
+    def follower(self) -> Follower:
+        return Follower(FILES, self.spool, self.archive, places)
+
+    def all(self, at_most: int = 1000) -> list[Frame]:
+        return to_the_end(self.follower(), Position(), at_most)
+
+
+def to_the_end(follower: Follower, position: Position, at_most: int) -> list[Frame]:
+    found: list[Frame] = []
+    while fresh := follower.follow(found[-1].after if found else position, at_most):
+        assert len(fresh) <= at_most
+        found.extend(fresh)
+    return found
+
+
+def without_reading(found: list[Frame]) -> list[Frame]:
+    return [Frame(one.place, None) for one in found]
+
+
+def test_frames_are_followed_in_order_and_only_once_synced(tmp_path):
+    house = House(tmp_path).open()
+    follower = house.follower()
+    assert follower.follow(Position(), 10) == []
+    first = house.group(b"one", b"", b"three")
+    assert follower.follow(Position(), 2) == first[:2]
+    assert follower.follow(first[1].after, 2) == first[2:]
+    waiting = house.add(b"four")
+    assert follower.follow(first[2].after, 2) == []
+    house.volumes.sync()
+    house.writer.sync()
+    assert follower.follow(first[2].after, 2) == [waiting]
+    assert follower.follow(first[0].after, 9) == [*first[1:], waiting]  # any other position is looked up
+
+
+@pytest.mark.parametrize("at_most", [1, 2, 3, 1000])
+def test_following_crosses_volumes(tmp_path, at_most):
+    house = House(tmp_path, roll_at_bytes=1500).open()
+    written = [one for n in range(6) for one in house.group(b"a%d" % n, b"b%d" % n)]
+    assert len(volumes_in(FILES, house.archive)) > 2
+    assert house.all(at_most) == written
+    house.close()
+    house = House(tmp_path).open()
+    more = house.group(b"later")
+    assert house.all(at_most) == written + more
+
+
+def test_a_group_that_crosses_volumes_is_followed_whole(tmp_path):
+    house = House(tmp_path, roll_at_bytes=1500).open()
+    before = house.group(b"first")
+    follower = house.follower()
+    assert follower.follow(Position(), 9) == before
+    frames_added = [house.add(b"%d" % n) for n in range(9)]
+    assert len(volumes_in(FILES, house.archive)) > 2
+    assert follower.follow(before[-1].after, 99) == []
+    house.volumes.sync()
+    house.writer.sync()
+    assert to_the_end(follower, before[-1].after, 4) == frames_added
+
+
+def test_polling_with_nothing_new_reads_nothing(tmp_path):
+    class Counting(DiskFiles):
+        reads = 0
+
+        def read(self, path, offset=0, length=None):
+            Counting.reads += 1
+            return super().read(path, offset, length)
+
+    house = House(tmp_path).open()
+    (last,) = house.group(b"x")
+    follower = Follower(Counting(), house.spool, house.archive, places)
+    assert follower.follow(Position(), 5) == [last]
+    Counting.reads = 0
+    for _ in range(10):
+        assert follower.follow(last.after, 5) == []
+    assert Counting.reads == 0
+    house.close()
+    (later,) = House(tmp_path).open().group(b"y")
+    assert follower.follow(last.after, 5) == [later]
+
+
+def test_a_volume_without_spool_file_is_asked_of_the_archive(tmp_path):
+    house = House(tmp_path, roll_at_bytes=1500).open()
+    written = [house.group(b"%d" % n)[0] for n in range(8)]
+    house.close()
+    names = spooled_volumes(FILES, house.spool)
+    gone = names[1]
+    discard(FILES, house.spool, gone, silent)
+    expected = [Frame(one.place, None) if one.place.volume == gone else one for one in written]
+    assert house.all() == expected
+    assert house.all(1) == expected
+    for name in names:
+        discard(FILES, house.spool, name, silent)
+    last = names[-1]
+    assert house.all(2) == [one for one in without_reading(written) if one.place.volume != last]
+    House(tmp_path).open()  # marks the last volume as finished
+    assert house.all(2) == without_reading(written)
+
+
+def test_records_whose_reading_died_with_the_process_are_asked_of_the_archive(tmp_path):
+    house = House(tmp_path).open()
+    spooled = house.group(b"one", b"two")
+    lost = [house.add(b"three"), house.add(b"four")]
+    house.volumes.sync()  # and here the process is killed
+    follower = house.follower()
+    assert follower.follow(Position(), 9) == spooled
+    assert follower.follow(spooled[-1].after, 9) == []
+    restarted = House(tmp_path).open()
+    assert to_the_end(follower, spooled[-1].after, 1) == without_reading(lost)
+    later = restarted.group(b"five")
+    assert restarted.all() == [*spooled, *without_reading(lost), *later]
+
+
+def test_a_first_volume_whose_spool_was_never_written_is_asked_of_the_archive(tmp_path):
+    house = House(tmp_path).open()
+    lost = [house.add(b"one")]
+    house.volumes.sync()
+    follower = house.follower()
+    assert follower.follow(Position(), 9) == []
+    House(tmp_path).open()
+    assert follower.follow(Position(), 9) == without_reading(lost)
+
+
+def test_a_damaged_reading_is_asked_of_the_archive(tmp_path):
+    house = House(tmp_path).open()
+    written = house.group(*[b"reading %d" % n * 5 for n in range(6)])
+    house.close()
+    path = house.spool / (written[0].place.volume + ".spool")
+    whole = path.read_bytes()
+    lengths = [HEAD_BYTES + len(one.reading) for one in written]
+    chance = random.Random(3)
+    for _ in range(200):
+        at = chance.randrange(sum(lengths))
+        flipped = bytearray(whole)
+        flipped[at] ^= 1 << chance.randrange(8)
+        path.write_bytes(flipped)
+        hit = next(n for n in range(6) if at < sum(lengths[: n + 1]))
+        expected = [Frame(one.place, None) if n == hit else one for n, one in enumerate(written)]
+        assert house.all(chance.choice([1, 2, 100])) == expected
+
+
+def test_a_torn_end_is_cut_at_every_byte(tmp_path):
+    house = House(tmp_path).open()
+    written = house.group(b"one" * 9, b"two" * 9)
+    path = house.spool / (written[0].place.volume + ".spool")
+    whole = path.read_bytes()
+    first = len(frame(1, 2, 3, b"one" * 9))
+    for end in range(first, len(whole)):
+        path.write_bytes(whole[:end])
+        follower = house.follower()
+        assert follower.follow(Position(), 9) == written[:1]
+        House(tmp_path).open()
+        assert path.read_bytes().startswith(whole[:first])
+        assert sound_end(FILES, path) == path.stat().st_size
+        assert to_the_end(follower, written[0].after, 9) == without_reading(written[1:])
+
+
+@pytest.mark.parametrize(("code", "written_bytes"), [(errno.ENOSPC, 0), (errno.EIO, 30)])
+def test_F_P5_no_room_at_write_k_loses_no_frame_and_repeats_none(tmp_path, code, written_bytes):
+    readings = [[b"%d-%d" % (g, n) for n in range(3)] for g in range(3)]
+
+    def through(root, files):
+        house = House(root, files, roll_at_bytes=1300).open()
+        follower, seen, written = house.follower(), [], []
+        for group in readings:
+            for _ in range(3):
+                try:
+                    written += house.group(*group)
+                    break
+                except GossamerError:
+                    seen += follower.follow(seen[-1].after if seen else Position(), 99)
+        house.close()
+        seen += to_the_end(follower, seen[-1].after if seen else Position(), 99)
+        assert [one.reading for one in written] == [one for group in readings for one in group]
+        assert house.all() == written
+        assert [one for one in seen if one in written] == written
+
+    dry = FaultyFiles(FILES)
+    through(tmp_path / "dry", dry)
+    for k in range(1, dry.calls + 1):
+        through(tmp_path / str(k), FaultyFiles(FILES, k, Fault(code, written_bytes)))
+
+
+def test_a_full_disk_at_start_or_stop_is_survived(tmp_path):
+    files = FaultyFiles(FILES, room_bytes=2000)
+    house = House(tmp_path, files).open()
+    written = house.group(b"x")
+    with pytest.raises(DiskFull):
+        house.group(os.urandom(5000))
+    house.close()
+    files.room_for(10_000)
+    again = House(tmp_path, files).open()
+    files.grow(50_000)
+    assert again.all() == written
+    assert again.all() + again.group(b"y") == again.all()
+
+
+def test_spool_files_that_every_view_has_passed_are_discarded(tmp_path):
+    house = House(tmp_path, roll_at_bytes=1500).open()
+    written = [house.group(b"%d" % n)[0] for n in range(12)]
+    house.close()
+    names = spooled_volumes(FILES, house.spool)
+    follower = house.follower()
+    assert follower.discard_before([]) == []
+    assert follower.discard_before([Position(names[-1], 9), Position()]) == []
+    slow = next(one for one in written if one.place.volume == names[1])
+    assert follower.discard_before([Position(names[2], 1), slow.after]) == [names[0]]
+    assert spooled_volumes(FILES, house.spool) == names[1:]
+
+
+def test_a_frame_longer_than_a_piece_is_read_whole(tmp_path):
+    house = House(tmp_path).open()
+    written = house.group(b"small", os.urandom(2 * PIECE_BYTES + 17), b"small again")
+    assert house.all() == written
+    assert house.all(1) == written
+
+
+def test_bytes_that_only_look_like_a_head_are_passed_over():
+    noise = b"GsF1" * 40
+    good = frame(1, 2, 3, b"payload")
+    (found,) = frames(noise + good + noise)
+    assert (found.at, found.payload) == (len(noise), b"payload")
