@@ -197,4 +197,3 @@ def summary(tally: Tally, ended: str, directory: str) -> Table:
         table.add_row(f"{tally.queued:,}", "addresses still waiting: the same command goes on from here")
     table.add_row("", f"search it:  gossamer search WORDS --dir {directory}   or   gossamer serve --dir {directory}")
     return table
-

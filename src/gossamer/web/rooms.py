@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from gossamer.clock import SECOND, Clock, Instant
 from gossamer.graph.sparql import SparqlResult
-from gossamer.links.store import Anchor
+from gossamer.links.reader import Anchor
 from gossamer.monitor.control import Beat
 from gossamer.search.find import Answer
-from gossamer.search.query import Query
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
+from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
 

@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from gossamer.errors import QueryRefused
 from gossamer.search.find import Answer, Hit
-from gossamer.search.query import parse_query
+from gossamer.search.query import parse
 from gossamer.web.names import Named, named
 from gossamer.web.rooms import WebRooms, numbers_of, state_of
 
@@ -57,7 +57,7 @@ def found(rooms: WebRooms, words: str, start: int) -> tuple[Answer | None, str]:
     if not words.strip():
         return None, ""
     try:
-        return rooms.find(parse_query(words, offset=start, limit=PER_PAGE)), ""
+        return rooms.find(parse(words, offset=start, limit=PER_PAGE)), ""
     except QueryRefused as trouble:
         return None, str(trouble)
 
@@ -84,9 +84,9 @@ def shown_hit(hit: Hit) -> ShownHit:
     return ShownHit(
         hit.url,
         hit.title,
-        [(text, is_match) for text, is_match in hit.snippet],
+        [(piece.text, piece.is_match) for piece in hit.snippet],
         [named(iri) for iri in hit.types],
         hit.language,
         hit.fact_count,
-        hit.copies,
+        hit.copies - 1,
     )

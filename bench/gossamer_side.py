@@ -1,0 +1,71 @@
+"""Gossamer with everything on, in a process of its own: robots, archive, extraction, all views.
+
+Prints one JSON line: how far the views were behind at worst, and the crawl's own account.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import uvloop
+
+from gossamer.app.crawl import crawl_to_end
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Network, real_outside
+from gossamer.app.progress import Tally
+from gossamer.app.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
+from gossamer.fetch.plan import AddressPlan
+from gossamer.values.url import Url
+
+
+class Watching:
+    """A face that shows nothing and remembers the worst lag."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self.lags: list[float] = []
+
+    def heard(self, event: str, facts: dict[str, object]) -> None:
+        pass
+
+    def beat(self) -> None:
+        self.lags.append(self._tally.lag_s)
+
+    def close(self) -> None:
+        pass
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--seeds", required=True)
+    asked.add_argument("--dir", required=True, type=Path)
+    asked.add_argument("--port", required=True, type=int)
+    asked.add_argument("--authority", help="PEM file of the certificate authority, for TLS")
+    given = asked.parse_args()
+    seeds = [Url(line) for line in Path(given.seeds).read_text().split()]
+    plan = AddressPlan({seed.hostname: {given.port: given.port} for seed in seeds})
+    settings = Settings(
+        contact="https://bench.test/",
+        crawl=CrawlSettings(scope="host"),
+        politeness=PolitenessSettings(delay_s=0.0),
+        fetch=FetchSettings(tls_authorities=given.authority),
+    )
+    outside = real_outside()
+    tally = Tally(outside.clock)
+    face = Watching(tally)
+    uvloop.run(crawl_to_end(Directory(given.dir), settings, seeds, Network(plan, plan), outside, face, tally))
+    ordered = sorted(face.lags) or [0.0]
+    print(
+        json.dumps(
+            {
+                "pages": tally.pages,
+                "outcomes": dict(tally.reasons),
+                "worst_lag_s": ordered[-1],
+                "median_lag_s": ordered[len(ordered) // 2],
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Measuring a process and everything it starts: CPU seconds, and memory while it runs."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+
+import psutil
+
+
+@dataclass(slots=True)
+class Measured:
+    cpu_s: float
+    wall_s: float
+    peak_mib: float
+    output: str
+    exit_code: int
+    cpu_by_part: dict[str, float] = field(default_factory=dict)
+
+
+def run(module: str, arguments: list[str], every_s: float = 0.5) -> Measured:
+    """`python -m module arguments`, to its end. CPU is what the kernel accounted to it and all its waited-for children;
+    memory is the greatest sum of proportional set sizes (PSS) over the tree, so shared pages count once."""
+    started = time.monotonic()
+    child = subprocess.Popen([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True)
+    watch = _Watch(child.pid, every_s)
+    watch.start()
+    assert child.stdout is not None
+    output = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    watch.ended.set()
+    watch.join()
+    return Measured(
+        usage.ru_utime + usage.ru_stime,
+        time.monotonic() - started,
+        watch.peak / 2**20,
+        output,
+        child.returncode,
+        watch.cpu,
+    )
+
+
+class _Watch(threading.Thread):
+    def __init__(self, pid: int, every_s: float) -> None:
+        super().__init__(daemon=True)
+        self._pid, self._every_s = pid, every_s
+        self.ended = threading.Event()
+        self.peak = 0
+        self.cpu: dict[str, float] = {}
+
+    def run(self) -> None:
+        while not self.ended.wait(self._every_s):
+            try:
+                top = psutil.Process(self._pid)
+                tree = [top, *top.children(recursive=True)]
+            except psutil.NoSuchProcess:
+                return
+            self.peak = max(self.peak, sum(self._look(one) for one in tree))
+
+    def _look(self, process: psutil.Process) -> int:
+        try:
+            times = process.cpu_times()
+            self.cpu[f"{_part_of(process)} {process.pid}"] = times.user + times.system
+            return int(process.memory_full_info().pss)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            return 0
+
+
+def _part_of(process: psutil.Process) -> str:
+    line = process.cmdline()
+    module = line[line.index("-m") + 1] if "-m" in line else "process"
+    return {"gossamer.workers.child": "reader", "gossamer.app.indexer": "indexer"}.get(module, "crawler")

@@ -1,0 +1,73 @@
+"""The peer: Scrapy as one would use it to follow links. Robots obeyed, links extracted, nothing stored.
+
+Run in a process of its own by `bench.crawl`; prints one JSON line with the addresses it fetched, by count and digest.
+"""
+
+import argparse
+import hashlib
+import json
+
+from scrapy.crawler import CrawlerProcess
+from scrapy.http import Response
+from scrapy.linkextractors import LinkExtractor
+from scrapy.resolver import CachingThreadedResolver
+from scrapy.spiders import CrawlSpider, Rule
+from twisted.internet import defer
+
+
+class LoopbackResolver(CachingThreadedResolver):
+    """Every name is this machine: the benchmark never leaves it."""
+
+    def getHostByName(self, name: str, timeout: object = ()) -> defer.Deferred:
+        return defer.succeed("127.0.0.1")
+
+
+class Follow(CrawlSpider):
+    name = "follow"
+    rules = (Rule(LinkExtractor(), callback="seen", follow=True),)
+
+    def __init__(self, start_urls: list[str], domain: str, fetched: set[str]) -> None:
+        super().__init__()
+        self.start_urls = start_urls
+        self.allowed_domains = [domain]
+        self.fetched = fetched
+
+    def parse_start_url(self, response: Response) -> list[object]:
+        return self.seen(response)
+
+    def seen(self, response: Response) -> list[object]:
+        self.fetched.add(response.url)
+        return []
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--seeds", required=True, help="file with one address a line")
+    asked.add_argument("--domain", required=True)
+    asked.add_argument("--at-once", type=int, default=128)
+    given = asked.parse_args()
+    with open(given.seeds) as file:
+        seeds = file.read().split()
+    fetched: set[str] = set()
+    crawler = CrawlerProcess(
+        {
+            "ROBOTSTXT_OBEY": True,
+            "CONCURRENT_REQUESTS": given.at_once,
+            "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+            "DOWNLOAD_DELAY": 0,
+            "DNS_RESOLVER": LoopbackResolver,
+            "LOG_LEVEL": "ERROR",
+            "TELNETCONSOLE_ENABLED": False,
+            "USER_AGENT": "bench (+https://bench.test/)",
+            "COOKIES_ENABLED": False,
+            "RETRY_ENABLED": True,
+        }
+    )
+    crawler.crawl(Follow, start_urls=seeds, domain=given.domain, fetched=fetched)
+    crawler.start()
+    digest = hashlib.sha256("\n".join(sorted(fetched)).encode()).hexdigest()
+    print(json.dumps({"pages": len(fetched), "digest": digest}))
+
+
+if __name__ == "__main__":
+    main()

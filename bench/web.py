@@ -1,0 +1,223 @@
+"""Writes the benchmark web: static pages for a file server, and a manifest of what is in them.
+
+    python bench/web.py --hosts 120 --pages 100000 --seed 1 --out DIR
+
+A page has 30 kB, 40 links, 350 elements and 20 facts on average; half of the pages state them in RDFa, half in JSON-LD
+with schema.org's context by reference. Page 0 of a host is its start page; every page leads to the next one, so each is
+reached from the start page, and a few links lead to other hosts. The same numbers give the same bytes.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.clock import SystemClock
+from gossamer.demo import words
+from gossamer.demo.draw import Draw
+from gossamer.demo.layout import Frame, Leaf, Way, framed
+from gossamer.demo.prose import coined, paragraph, person_name
+from gossamer.demo.things import At, Day, Number, Statements, Syntax, Text, Thing, Value, counts_of
+from gossamer.fetch.plan import AddressPlan
+
+DOMAIN = "bench.test"
+PARAGRAPHS = 4_999
+"""A prime: whatever the stride, a walk through the pool meets no paragraph twice."""
+TITLES = 20_011
+ROBOTS = b"User-agent: *\nDisallow: /private/\n"
+LINKS_INSIDE = 36
+LINKS_ACROSS = 2
+INLINE = ("em", "strong", "span", "b", "i", "code", "cite")
+
+
+class Size(NamedTuple):
+    hosts: int = 120
+    pages: int = 100_000
+    seed: int = 1
+
+    def pages_of(self, host: int) -> int:
+        return self.pages * (host + 1) // self.hosts - self.pages * host // self.hosts
+
+
+class Written(NamedTuple):
+    html: str
+    facts: int
+
+
+class HostEntry(msgspec.Struct, frozen=True):
+    name: str
+    start: str
+    pages: int
+    facts: int
+    size: int
+    """Bytes of all its pages."""
+    paths: list[str]
+    facts_per_page: list[int]
+
+
+class BenchManifest(msgspec.Struct, frozen=True):
+    seed: int
+    pages: int
+    facts: int
+    size: int
+    hosts: list[HostEntry]
+
+    @property
+    def urls(self) -> Iterator[str]:
+        for host in self.hosts:
+            for path in host.paths:
+                yield f"http://{host.name}{path}"
+
+
+def host_name(host: int) -> str:
+    return f"h{host:03d}.{DOMAIN}"
+
+
+def path_of(number: int) -> str:
+    return f"/p/{number}.html" if number else "/"
+
+
+@lru_cache(maxsize=2)
+def paragraph_pool(seed: int) -> tuple[str, ...]:
+    """Paragraphs with inline elements in them, as real ones have."""
+    draw = Draw(seed, "bench paragraphs")
+    return tuple(_marked(draw, paragraph(draw, seed, "en", 2, 7)) for _ in range(PARAGRAPHS))
+
+
+@lru_cache(maxsize=2)
+def title_pool(seed: int) -> tuple[str, ...]:
+    draw = Draw(seed, "bench titles")
+    return tuple(
+        f"{draw.one(words.ADJECTIVES).capitalize()} {draw.one(words.NOUNS)} of {coined(draw)}" for _ in range(TITLES)
+    )
+
+
+def title_of(size: Size, host: int, number: int) -> str:
+    return title_pool(size.seed)[(host * 7_919 + number * 31) % TITLES]
+
+
+def statements_of(size: Size, host: int, number: int, draw: Draw) -> Statements:
+    """An article with author and publisher: 20 facts on average, RDFa's usesVocabulary included."""
+    url = f"http://{host_name(host)}{path_of(number)}"
+    is_rdfa = number % 2 == 0
+    title = title_of(size, host, number)
+    origin = f"http://{host_name(host)}"
+    author = Thing("Person", (("name", Text(person_name(draw))), ("url", At(f"{origin}{path_of(draw.below(9))}"))))
+    house = Thing("Organization", (("name", Text(f"The {host_name(host)} house")), ("url", At(f"{origin}/"))))
+    keywords = draw.some(words.NOUNS, draw.between(0, 4) + (not is_rdfa))
+    said: tuple[tuple[str, Value], ...] = (
+        ("name", Text(title)),
+        ("headline", Text(f"{title}, {draw.between(1, 99)}")),
+        ("description", Text(f"About {draw.one(words.NOUNS)} and {draw.one(words.NOUNS)} in {draw.one(words.TOWNS)}.")),
+        ("datePublished", Day(f"20{draw.between(10, 25)}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
+        ("dateModified", Day(f"2025-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
+        ("author", author),
+        ("publisher", house),
+        ("image", At(f"{origin}/images/{number}.svg")),
+        ("wordCount", Number(draw.between(300, 5000))),
+        ("articleSection", Text(draw.one(words.TOPICS))),
+        *(("keywords", Text(word)) for word in keywords),
+    )
+    syntax = Syntax.RDFA if is_rdfa else Syntax.JSONLD
+    return Statements(((syntax, Thing("Article", said, f"{url}#it")),))
+
+
+def page(size: Size, host: int, number: int) -> Written:
+    draw = Draw(size.seed, "bench", host, number)
+    statements = statements_of(size, host, number, draw)
+    pages = size.pages_of(host)
+    inside = [number + 1] + [draw.below(pages) for _ in range(LINKS_INSIDE)]
+    ways: list[Way] = [(path_of(each % pages), title_of(size, host, each % pages)) for each in inside]
+    for _ in range(LINKS_ACROSS):
+        there = draw.below(size.hosts)
+        each = draw.below(size.pages_of(there))
+        ways.append((f"http://{host_name(there)}{path_of(each)}", title_of(size, there, each)))
+    frame = Frame(f"Host {host}", "A host of the benchmark web", ways[:8], ways[8:28], ways[28:])
+    leaf = Leaf(title_of(size, host, number), "en", _body(size.seed, draw), statements)
+    url = f"http://{host_name(host)}{path_of(number)}"
+    return Written(framed(leaf, frame), counts_of(statements, url, "en").facts)
+
+
+def _body(seed: int, draw: Draw) -> str:
+    pool, at, stride = paragraph_pool(seed), draw.below(PARAGRAPHS), 1 + draw.below(PARAGRAPHS - 1)
+    text = [pool[(at + step * stride) % PARAGRAPHS] for step in range(draw.between(26, 80))]
+    text.insert(len(text) // 2, f"<h2>Names</h2><p>{', '.join(coined(draw) for _ in range(12))}.</p>")
+    cells = "".join(
+        f"<tr><th>{draw.one(words.TOWNS)}</th><td>{draw.below(9999)}</td><td>{draw.below(99)} %</td></tr>"
+        for _ in range(12)
+    )
+    return "\n".join(text) + f"\n<table><tbody>{cells}</tbody></table>"
+
+
+def _marked(draw: Draw, text: str) -> str:
+    """Some words in inline elements, and now and then a heading before it."""
+    parts = text.split(" ")
+    for place in draw.some(range(len(parts)), draw.between(1, 2)):
+        tag = draw.one(INLINE)
+        parts[place] = f"<{tag}>{parts[place]}</{tag}>"
+    heading = f"<h3>{escape(draw.one(words.TOPICS))}</h3>\n" if draw.happens(0.15) else ""
+    return f"{heading}<p>{' '.join(parts)}</p>"
+
+
+def write_web(size: Size, out: Path) -> BenchManifest:
+    """Writes `out`/<host>/..., manifest.json and urls.txt. A folder that is there already is written over."""
+    hosts = [_write_host(size, host, out) for host in range(size.hosts)]
+    made = BenchManifest(
+        size.seed, sum(h.pages for h in hosts), sum(h.facts for h in hosts), sum(h.size for h in hosts), hosts
+    )
+    (out / "manifest.json").write_bytes(msgspec.json.encode(made))
+    (out / "urls.txt").write_text("".join(f"{url}\n" for url in made.urls))
+    return made
+
+
+def _write_host(size: Size, host: int, out: Path) -> HostEntry:
+    name = host_name(host)
+    root = out / name
+    (root / "p").mkdir(parents=True, exist_ok=True)
+    (root / "robots.txt").write_bytes(ROBOTS)
+    facts, total = [], 0
+    for number in range(size.pages_of(host)):
+        written = page(size, host, number)
+        body = written.html.encode()
+        (root / (f"p/{number}.html" if number else "index.html")).write_bytes(body)
+        facts.append(written.facts)
+        total += len(body)
+    paths = [path_of(number) for number in range(len(facts))]
+    return HostEntry(name, f"http://{name}/", len(facts), sum(facts), total, paths, facts)
+
+
+def read_manifest(out: Path) -> BenchManifest:
+    return msgspec.json.decode((out / "manifest.json").read_bytes(), type=BenchManifest)
+
+
+def address_plan(names: Mapping[str, object] | list[str], port: int, tls_port: int | None = None) -> AddressPlan:
+    """Every host of the benchmark web on loopback; https only where there is a port for it."""
+    ports = {80: port} | ({443: tls_port} if tls_port is not None else {})
+    return AddressPlan(dict.fromkeys(names, ports))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--hosts", type=int, default=Size().hosts)
+    parser.add_argument("--pages", type=int, default=Size().pages)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    if not 1 <= given.hosts <= given.pages:
+        sys.exit("a benchmark web has at least one host, and a page a host")
+    clock = SystemClock()
+    start_s = clock.elapsed_s()
+    made = write_web(Size(given.hosts, given.pages, given.seed), given.out)
+    print(
+        f"{made.pages} pages, {made.facts} facts, {made.size / 1e6:.0f} MB on {len(made.hosts)} hosts "
+        f"in {clock.elapsed_s() - start_s:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""`gossamer search` and `gossamer sparql`: ask a collection from the terminal, also while it is being crawled."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from gossamer.app.asking import open_search, queries
+from gossamer.app.directory import DEFAULT, existing
+from gossamer.app.outside import real_outside
+from gossamer.clock import in_words
+from gossamer.search.find import Answer, Hit
+from gossamer.search.query import parse
+from gossamer.values.tell import silent
+
+FORMATS = {
+    "table": "text/tab-separated-values",
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "json": "application/sparql-results+json",
+    "xml": "application/sparql-results+xml",
+    "nt": "application/n-triples",
+    "ttl": "text/turtle",
+}
+
+
+def search(
+    *words: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    limit: Annotated[int, Parameter(help="How many results.")] = 10,
+    start: Annotated[int, Parameter(name="--from", help="Skip this many.")] = 0,
+    json: Annotated[bool, Parameter(negative="", help="As JSON.")] = False,
+) -> int:
+    """Search the words of a collection: all words, "a phrase", -not, site:example.org, type:Person, lang:de.
+
+    Example: gossamer search 'type:Recipe "tropical fish" -soup'
+    """
+    directory = existing(dir)
+    with open_search(directory, real_outside()) as found_in:
+        answer = found_in.find(parse(" ".join(words), start, limit))
+    if json:
+        print(msgspec.json.format(msgspec.json.encode(answer)).decode())
+    else:
+        show(answer, Console())
+    return 0 if answer.hits else 1
+
+
+def show(answer: Answer, console: Console) -> None:
+    for hit in answer.hits:
+        console.print(Text(hit.title or hit.url, style="bold"))
+        console.print(Text(hit.url, style="cyan"), soft_wrap=True)
+        console.print(snippet_of(hit))
+        if said := told_of(hit):
+            console.print(Text(said, style="dim"))
+        console.print()
+    pages = "page" if answer.total == 1 else "pages"
+    console.print(Text(f"{answer.total:,} {pages} in {answer.took_s * 1000:.0f} ms", style="dim"))
+    if not answer.hits:
+        console.print(Text("No page holds these words. Try fewer, or others.", style="dim"))
+
+
+def snippet_of(hit: Hit) -> Text:
+    text = Text()
+    for piece in hit.snippet:
+        text.append(piece.text, style="bold yellow" if piece.is_match else None)
+    return text
+
+
+def told_of(hit: Hit) -> str:
+    kinds = sorted({iri.rstrip("/#").replace("#", "/").rpartition("/")[2] for iri in hit.types})
+    parts = [f"{hit.fact_count} facts" if hit.fact_count else "", ", ".join(kinds[:5])]
+    parts.append(f"{hit.copies - 1} more with the same text" if hit.copies > 1 else "")
+    return "; ".join(part for part in parts if part)
+
+
+def sparql(
+    query: Annotated[str, Parameter(help="A SPARQL 1.1 query; - reads it from standard input.")],
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    format: Annotated[
+        Literal["table", "csv", "tsv", "json", "xml", "nt", "ttl"], Parameter(help="How the result is written.")
+    ] = "table",
+    json: Annotated[bool, Parameter(negative="", help="The same as --format json.")] = False,
+) -> int:
+    """Ask for facts with SPARQL. Each page is a named graph; a plain pattern asks all of them at once.
+
+    Example: gossamer sparql 'SELECT ?type (COUNT(*) AS ?n) { ?thing a ?type } GROUP BY ?type ORDER BY DESC(?n)'
+    """
+    text = sys.stdin.read() if query == "-" else query
+    return asyncio.run(_sparql(text, dir, "json" if json else format))
+
+
+async def _sparql(query: str, root: Path, form: str) -> int:
+    directory, outside = existing(root), real_outside()
+    async with queries(directory, outside, silent) as ask:
+        result = await ask(query, FORMATS[form])
+    sys.stdout.write(result.body.decode("utf-8", "replace"))
+    if not result.body.endswith(b"\n"):
+        sys.stdout.write("\n")
+    note = "; cut at the limit" if result.truncated else ""
+    print(f"as of {in_words(result.as_of)}{note}", file=sys.stderr)
+    return 0

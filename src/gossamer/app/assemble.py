@@ -1,0 +1,196 @@
+"""The one place that picks implementations and puts the rooms together."""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from gossamer.app.backlog import Backlog
+from gossamer.app.directory import Directory
+from gossamer.app.indexing import Indexer, indexer_running
+from gossamer.app.outside import Network, Outside
+from gossamer.app.settings import Settings
+from gossamer.archive.catalogue import acknowledged, adopt
+from gossamer.archive.volumes import Volumes, room_left
+from gossamer.clock import in_words
+from gossamer.fetch.client import Client
+from gossamer.fetch.settings import Fetch, RobotsKeeping
+from gossamer.files import Lock
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.journey import Crawl, Pace, Rooms
+from gossamer.monitor.control import Control
+from gossamer.reading import job
+from gossamer.recrawl.retry import Retry
+from gossamer.rules.scope import Reach, judge, scope_of
+from gossamer.rules.verdict import Allowed
+from gossamer.spool.spool import SpoolWriter
+from gossamer.store import seeds
+from gossamer.store.database import Database
+from gossamer.store.lock import hold, holder_in_words
+from gossamer.values.link import How, Offer
+from gossamer.values.tell import Tell
+from gossamer.values.url import Url
+from gossamer.workers.limits import Limits
+from gossamer.workers.pool import Pool
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Crawling:
+    """A crawl with every room open."""
+
+    crawl: Crawl
+    frontier: SqliteFrontier
+    backlog: Backlog
+    control: Control
+    indexer: Indexer
+    readers: Pool
+
+
+def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock:
+    """Become the directory's one writer, or say who is."""
+    for folder in directory.folders():
+        outside.files.make_folder(folder)
+    words = holder_in_words(outside.processes.own_pid(), command, in_words(outside.clock.now()))
+    return hold(outside.files, directory.root, words)
+
+
+def reader_pool(settings: Settings, outside: Outside, tell: Tell) -> Pool:
+    limits = Limits(
+        wall_s=settings.readers.wall_s,
+        cpu_s=settings.readers.wall_s,
+        memory_bytes=settings.readers.memory_mib * MIB,
+    )
+    size = settings.readers.count or os.cpu_count() or 1
+    return Pool(job, size, limits, outside.processes, outside.clock, tell)
+
+
+def fetch_settings(settings: Settings) -> Fetch:
+    given = settings.fetch
+    return Fetch(
+        agent=settings.agent,
+        contact=settings.contact,
+        timeout_s=given.timeout_s,
+        connect_s=given.connect_s,
+        least_rate=given.least_rate,
+        body_limit=given.body_limit,
+        at_once=settings.crawl.at_once,
+        allow_addresses=given.allow_addresses,
+        tls_authorities=given.tls_authorities,
+    )
+
+
+def politeness(settings: Settings) -> Politeness:
+    given = settings.politeness
+    return Politeness(
+        delay_s=given.delay_s, longest_crawl_delay_s=given.most_crawl_delay_s, robots_tries=given.robots_tries
+    )
+
+
+def pace(settings: Settings) -> Pace:
+    return Pace(at_once=settings.crawl.at_once, max_pages=settings.crawl.max_pages, keep=settings.crawl.keep)
+
+
+@asynccontextmanager
+async def open_crawl(
+    directory: Directory, settings: Settings, starts: Sequence[Url], network: Network, outside: Outside, tell: Tell
+) -> AsyncIterator[Crawling]:
+    """Open every room of a crawl, recovering from whatever ended the last one, and offer the seeds.
+
+    REQUIRES: the caller holds the directory's lock. The archive closes before the indexer is let finish, so that it
+    sees the end of the last volume.
+    """
+    clock = outside.clock
+    backlog = Backlog(clock)
+    tell = noting(backlog, tell)
+    async with AsyncExitStack() as opened:
+        database = await opened.enter_async_context(Database(directory.state, clock, tell))
+        control = opened.enter_context(Control(directory.control, clock))
+        indexer = await opened.enter_async_context(indexer_running(directory, outside, tell))
+        volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
+        enters = may_enter(await remembered(database, starts, settings), settings.crawl.max_depth)
+        frontier = SqliteFrontier(database, politeness(settings), clock, tell, enters)
+        await opened.enter_async_context(frontier)
+        client = Client(fetch_settings(settings), network.resolver, network.dialer, clock, tell)
+        await opened.enter_async_context(client)
+        readers = await opened.enter_async_context(reader_pool(settings, outside, tell))
+        await frontier.offer([Offer(start, How.SEED) for start in starts])
+        rooms = Rooms(
+            frontier=frontier,
+            fetch=client.fetch,
+            read=readers.call,
+            volumes=volumes,
+            spool=spool,
+            clock=clock,
+            chance=outside.chance,
+            tell=tell,
+            lag_s=backlog.lag_s,
+            has_room=lambda: room_left(outside.files, directory.root, settings.archive.low_water_mib * MIB),
+            agent=settings.agent,
+            pace=pace(settings),
+            retry=Retry(settings.retry.base_s, settings.retry.cap_s, settings.retry.tries),
+            keeping=RobotsKeeping(),
+        )
+        yield Crawling(Crawl(rooms), frontier, backlog, control, indexer, readers)
+
+
+def noting(backlog: Backlog, tell: Tell) -> Tell:
+    """Also keeps the backlog: which groups have been settled since when."""
+
+    def tell_and_note(event: str, /, **facts: object) -> None:
+        if event == "group.settled":
+            backlog.added(str(facts["volume"]), int(str(facts["number"])))
+        tell(event, **facts)
+
+    return tell_and_note
+
+
+async def remembered(database: Database, new: Sequence[Url], settings: Settings) -> list[tuple[Url, Reach]]:
+    """Every seed of the collection with its reach, these now among them."""
+
+    def work(connection: sqlite3.Connection) -> list[tuple[Url, str]]:
+        seeds.put(connection, new, settings.crawl.scope)
+        return seeds.every(connection)
+
+    return [(seed, Reach(reach)) for seed, reach in await database.run(work)]
+
+
+def may_enter(reaches: Sequence[tuple[Url, Reach]], deepest: int | None) -> Callable[[Offer], bool]:
+    scope = scope_of(reaches, deepest)
+    return lambda offer: isinstance(judge(offer.url, offer.depth, scope), Allowed)
+
+
+async def open_archive(
+    opened: AsyncExitStack, directory: Directory, settings: Settings, database: Database, outside: Outside, tell: Tell
+) -> tuple[Volumes, SpoolWriter]:
+    """The archive and the spool, mended after an unclean stop; both are closed when the stack is."""
+    files = outside.files
+    volumes = Volumes(files, directory.archive, outside.clock, tell, settings.archive.volume_mib * MIB)
+    recovered = volumes.open(await acknowledged(database))
+    await adopt(database, files, directory.archive)
+    spool = SpoolWriter(files, directory.spool, tell)
+    spool.open(recovered.last_volume)
+    opened.callback(volumes.close)
+    opened.callback(spool.close)
+    return volumes, spool
+
+
+@asynccontextmanager
+async def lazy_readers(outside: Outside, tell: Tell) -> AsyncIterator[Callable[[bytes], Awaitable[bytes]]]:
+    """A reader pool that is not started before its first job."""
+    async with AsyncExitStack() as opened:
+        pool: Pool | None = None
+        starting = asyncio.Lock()
+
+        async def call(payload: bytes) -> bytes:
+            nonlocal pool
+            async with starting:
+                if pool is None:
+                    pool = await opened.enter_async_context(reader_pool(Settings(), outside, tell))
+            return await pool.call(payload)
+
+        yield call

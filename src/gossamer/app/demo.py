@@ -1,0 +1,124 @@
+"""`gossamer demo`: a small web that ships with the program, crawled offline, searchable meanwhile."""
+
+import asyncio
+import sys
+import tempfile
+from contextlib import AsyncExitStack, closing
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import uvloop
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+
+from gossamer.app.crawl import catch_signals, crawl_to_end
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Network, real_outside
+from gossamer.app.progress import Tally, face_for, summary
+from gossamer.app.serve import address_of, web_server
+from gossamer.app.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
+from gossamer.demo.accesslog import Hit
+from gossamer.demo.manifest import manifest_of
+from gossamer.demo.plan import address_plan
+from gossamer.demo.server import DemoServer
+from gossamer.demo.verdict import Found, Verdict, check
+from gossamer.demo.web import DemoWeb
+from gossamer.frontier.known import ends
+from gossamer.index.searcher import Searcher
+from gossamer.store.database import read_only
+from gossamer.values.url import Url
+
+SUGGESTIONS = ("harbour", "type:Recipe", "type:Person", "lang:ja")
+MISSED = 4
+
+
+def settings_for(port: int) -> Settings:
+    """Quick, because the web is ours: a tenth of a second between visits, short waits after failures."""
+    return Settings(
+        contact="https://demo.test/about-the-crawler",
+        crawl=CrawlSettings(scope="any"),
+        politeness=PolitenessSettings(delay_s=0.1, robots_tries=2),
+        retry=RetrySettings(base_s=1.0, cap_s=4.0, tries=3),
+        web=WebSettings(port=port),
+    )
+
+
+def demo(
+    *,
+    exit: Annotated[
+        bool, Parameter(negative="", help="Do not stay: check what was found against the web's manifest, and end.")
+    ] = False,
+    dir: Annotated[Path | None, Parameter(help="Keep the collection here; a temporary directory if not given.")] = None,
+    hosts: Annotated[int, Parameter(help="How many ordinary sites.")] = 12,
+    pages: Annotated[int, Parameter(help="How many pages on them.")] = 600,
+    seed: Annotated[int, Parameter(help="Another seed makes another web.")] = 1,
+    port: Annotated[int, Parameter(help="The port of the search page; 0 for any free one.")] = 8642,
+    json: Annotated[bool, Parameter(negative="", help="With --exit: the verdict as JSON.")] = False,
+) -> int:
+    """Crawl a demonstration web on this machine, offline, and serve the search page while the crawl runs.
+
+    The web has a museum, a library, a shop, recipes, events, people, a blog and more; robots rules, redirects, copies,
+    dead links, slow and failing servers, and traps. Nothing leaves this machine.
+    """
+    web = DemoWeb(seed, hosts, pages)
+    with tempfile.TemporaryDirectory(prefix="gossamer-demo-") as scratch:
+        directory = Directory(dir or Path(scratch))
+        return uvloop.run(show(web, directory, settings_for(port), exit, json))
+
+
+async def show(web: DemoWeb, directory: Directory, settings: Settings, leaves: bool, as_json: bool) -> int:
+    outside = real_outside()
+    console = Console(stderr=True)
+    stop = asyncio.Event()
+    tally = Tally(outside.clock)
+    async with AsyncExitStack() as opened:
+        server = await opened.enter_async_context(DemoServer(web, outside.clock))
+        plan = address_plan(web, server.port)
+        pages = await opened.enter_async_context(web_server(directory, settings, outside, SUGGESTIONS))
+        serving = asyncio.ensure_future(pages.serve())
+        console.print(f"search page: [bold]{await address_of(pages, serving)}[/bold]  (the crawl goes on meanwhile)")
+        catch_signals(stop)
+        face = face_for(tally, False)
+        seeds = [Url(text) for text in web.seeds]
+        await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, face, tally, stop)
+        console.print(summary(tally, "Stopped" if stop.is_set() else "Finished", str(directory.root)))
+        verdict = judged(web, directory, server.log.hits, settings)
+        if leaves:
+            report(verdict, as_json, console)
+        elif not stop.is_set():
+            console.print(f"search page: [bold]{await address_of(pages, serving)}[/bold]  (Ctrl-C ends the demo)")
+            await stop.wait()
+        pages.should_exit = True
+        await serving
+    return MISSED if leaves and not verdict.passes else 0
+
+
+def judged(web: DemoWeb, directory: Directory, hits: list[Hit], settings: Settings) -> Verdict:
+    """What the crawl found against what there was to find, and the server's log against what was promised."""
+    searcher = Searcher(directory.index)
+    searcher.open()
+    facts = {card.url.text: card.fact_count for card in searcher.cards()}
+    with closing(read_only(directory.state)) as state:
+        found = {url: Found(reason, facts.get(url, 0)) for url, reason in ends(state)}
+    return check(manifest_of(web), found, hits, settings.politeness.delay_s)
+
+
+def report(verdict: Verdict, as_json: bool, console: Console) -> None:
+    if as_json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(verdict)).decode() + "\n")
+        return
+    table = Table("checked", "found", "of", "verdict", title="Against the demonstration web's own manifest")
+    rows = [
+        ("pages (recall)", verdict.pages_found, verdict.pages_expected, not verdict.missing),
+        ("facts", verdict.facts_found, verdict.facts_expected, not verdict.wrong_facts),
+        ("disallowed pages fetched", len(verdict.disallowed_fetched), 0, not verdict.disallowed_fetched),
+        ("politeness violations", len(verdict.politeness_violations), 0, not verdict.politeness_violations),
+    ]
+    for name, found, of, is_right in rows:
+        table.add_row(name, f"{found:,}", f"{of:,}", "right" if is_right else "[red]MISSED[/red]")
+    console.print(table)
+    for kind in ("missing", "disallowed_fetched", "politeness_violations", "wrong_facts"):
+        for one in getattr(verdict, kind)[:10]:
+            console.print(f"{kind}: {one}", style="red", highlight=False, markup=False)

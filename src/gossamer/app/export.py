@@ -1,0 +1,145 @@
+"""`gossamer export`: what a collection holds, in formats other programs read."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from cyclopts import Parameter
+
+from gossamer.app.assemble import reader_pool
+from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.settings import Settings
+from gossamer.archive.catalogue import Catalogue
+from gossamer.archive.export import volumes_of
+from gossamer.clock import in_words
+from gossamer.errors import DirectoryUnusable, WorkerLost
+from gossamer.graph.checkpoints import newest
+from gossamer.graph.export import opened, page_facts
+from gossamer.reading import ReadDone, ReadJob
+from gossamer.spool.codec import decode
+from gossamer.values.capture import Capture
+from gossamer.values.page import Reading
+from gossamer.values.tell import silent
+from gossamer.workers.pool import Pool
+
+AT_ONCE = 16
+UNITS = {"nquads": "facts", "jsonl": "pages", "text": "pages", "warc": "volumes"}
+
+Write = Callable[[bytes], object]
+
+
+def export(
+    what: Annotated[
+        Literal["nquads", "jsonl", "text", "warc"],
+        Parameter(help="Facts; pages with text, links and facts, one JSON object a line; plain text; the archive."),
+    ],
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="A file; standard output if not given.")] = None,
+) -> int:
+    """Write a collection out: facts as N-Quads, pages as JSON lines or plain text, or the archive as one WARC file.
+
+    Example: gossamer export nquads --dir example --out facts.nq
+    """
+    directory, outside = existing(dir), real_outside()
+    if out is None:
+        written = asyncio.run(write_out(what, directory, outside, sys.stdout.buffer.write))
+        sys.stdout.buffer.flush()
+    else:
+        outside.files.remove(out)
+        file = outside.files.appender(out)
+        try:
+            written = asyncio.run(write_out(what, directory, outside, file.append))
+            file.sync()
+        finally:
+            file.close()
+    print(f"{written:,} {UNITS[what]} written", file=sys.stderr)
+    return 0
+
+
+async def write_out(what: str, directory: Directory, outside: Outside, write: Write) -> int:
+    """How many facts, pages or volumes."""
+    match what:
+        case "nquads":
+            return write_facts(directory, outside, write)
+        case "warc":
+            return write_volumes(directory, outside, write)
+        case _:
+            return await write_pages(directory, outside, write, as_json if what == "jsonl" else as_text)
+
+
+def write_facts(directory: Directory, outside: Outside, write: Write) -> int:
+    checkpoint = newest(outside.files, directory.checkpoints)
+    if checkpoint is None:
+        raise DirectoryUnusable(f"no facts are ready in {directory.root} yet; `gossamer rebuild` makes them")
+    count = 0
+    for piece in page_facts(opened(checkpoint.folder)):
+        count += piece.count(b"\n")
+        write(piece)
+    return count
+
+
+def write_volumes(directory: Directory, outside: Outside, write: Write) -> int:
+    """Volumes one after another are one WARC file again."""
+    count = 0
+    for _, pieces in volumes_of(outside.files, directory.archive):
+        count += 1
+        for piece in pieces:
+            write(piece)
+    return count
+
+
+async def write_pages(directory: Directory, outside: Outside, write: Write, form: Callable[[Reading], bytes]) -> int:
+    count = 0
+    async with reader_pool(Settings(), outside, silent) as readers:
+        async for reading in readings(directory, outside, readers):
+            write(form(reading))
+            count += 1
+    return count
+
+
+async def readings(directory: Directory, outside: Outside, readers: Pool) -> AsyncIterator[Reading]:
+    """The newest of every page, read again from the archive."""
+    with Catalogue(directory.state, outside.files, directory.archive) as catalogue:
+        captures = (capture for kept in catalogue.pages() if (capture := catalogue.read(kept)) is not None)
+        while group := list(islice(captures, AT_ONCE)):
+            for reading in await asyncio.gather(*(read(capture, readers) for capture in group)):
+                if reading is not None:
+                    yield reading
+
+
+async def read(capture: Capture, readers: Pool) -> Reading | None:
+    job = ReadJob(capture, "read", "all", "")
+    try:
+        done = msgspec.msgpack.decode(await readers.call(msgspec.msgpack.encode(job)), type=ReadDone)
+    except WorkerLost:
+        return None
+    return decode(done.reading) if done.reading else None
+
+
+def as_json(reading: Reading) -> bytes:
+    page = reading.page
+    line = {
+        "url": page.url.text,
+        "fetched_at": in_words(reading.fetched_at),
+        "title": page.title,
+        "description": page.description,
+        "language": page.language,
+        "headings": page.headings,
+        "text": page.content,
+        "links": [{"url": link.url.text, "text": link.text} for link in page.links],
+        "types": reading.types,
+        "facts": reading.facts.decode().splitlines(),
+    }
+    return msgspec.json.encode(line) + b"\n"
+
+
+def as_text(reading: Reading) -> bytes:
+    """Address, title and text, a form feed between pages."""
+    page = reading.page
+    return f"{page.url.text}\n{page.title}\n\n{page.content}\n\f\n".encode()

@@ -1,0 +1,143 @@
+"""The indexer process: `python -m gossamer.app.indexer DIR CHANNEL`. Owns the graph, the index and the links.
+
+It ends when whoever started it closes the channel, by intention or by dying: what is already spooled is taken first.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from gossamer.app import crash
+from gossamer.app.assemble import lazy_readers
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Outside, real_outside
+from gossamer.archive.reader import places, read_capture
+from gossamer.errors import DirectoryBusy
+from gossamer.files import Lock
+from gossamer.graph.checkpoints import Checkpoints
+from gossamer.graph.store import Graph
+from gossamer.graph.view import GraphView
+from gossamer.index.writer import IndexWriter
+from gossamer.links.store import Links
+from gossamer.monitor.control import Control
+from gossamer.reading import ReadDone, ReadJob
+from gossamer.spool.codec import decode
+from gossamer.spool.follower import Follower
+from gossamer.values.capture import Place
+from gossamer.values.page import Reading
+from gossamer.values.tell import Tell, silent
+from gossamer.views import Reread, Views
+
+NAME = "indexer"
+PREDECESSOR_S = 60.0
+ASKED_EVERY_S = 0.5
+
+
+def main() -> None:
+    directory, channel = Directory(Path(sys.argv[1])), socket.socket(fileno=int(sys.argv[-1]))
+    tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
+    asyncio.run(index(directory, channel, real_outside(), tell))
+
+
+async def index(directory: Directory, channel: socket.socket, outside: Outside, tell: Tell) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    lock = await become_the_one(directory, outside)
+    try:
+        async with AsyncExitStack() as opened:
+            control = opened.enter_context(Control(directory.control, outside.clock))
+            control.start_afresh(NAME)
+            graph = opened.enter_context(Graph(directory.graph, outside.files, outside.clock, tell))
+            checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
+            reread = await opened.enter_async_context(rereading(directory, outside, tell))
+            views = open_views(opened, directory, graph, reread, control, outside, tell)
+            async with asyncio.TaskGroup() as crew:
+                crew.create_task(stop_at_end_of(channel, stop))
+                answering = crew.create_task(answer_for_ever(control, checkpoints, graph, outside))
+                await views.run(stop)
+                answering.cancel()
+            checkpoints.make(graph)
+    finally:
+        lock.release()
+
+
+async def become_the_one(directory: Directory, outside: Outside) -> Lock:
+    """A predecessor whose crawler was killed may still be finishing: wait for it."""
+    until = outside.clock.elapsed_s() + PREDECESSOR_S
+    while True:
+        found = outside.files.lock(directory.indexer_lock, f"indexer, pid {outside.processes.own_pid()}")
+        if not isinstance(found, str):
+            return found
+        if outside.clock.elapsed_s() > until:
+            raise DirectoryBusy(f"{directory.root} is still being indexed by {found}")
+        await outside.clock.sleep(0.1)
+
+
+def open_views(
+    opened: AsyncExitStack,
+    directory: Directory,
+    graph: Graph,
+    reread: Reread,
+    control: Control,
+    outside: Outside,
+    tell: Tell,
+) -> Views:
+    links = Links(directory.links, outside.files, tell)
+    words = IndexWriter(directory.index, outside.files, tell)
+    facts = GraphView(graph, directory.graph_position, outside.files, tell)
+    for view in (links, words, facts):
+        view.open()
+        opened.callback(view.close)
+    pid = outside.processes.own_pid()
+    return Views(
+        {"links": links, "facts": facts, "words": words},
+        lambda: Follower(outside.files, directory.spool, directory.archive, places, tell),
+        reread,
+        outside.clock,
+        tell,
+        lambda told: control.beat(NAME, pid, told),
+    )
+
+
+@asynccontextmanager
+async def rereading(directory: Directory, outside: Outside, tell: Tell) -> AsyncIterator[Reread]:
+    """Captures whose readings were lost are read again, in readers that are started only when that happens."""
+    async with lazy_readers(outside, tell) as call:
+
+        async def reread(place: Place) -> Reading | None:
+            capture = read_capture(outside.files, directory.archive, place)
+            if capture is None or not 200 <= capture.status < 300 or capture.url == capture.url.robots:
+                return None
+            payload = msgspec.msgpack.encode(ReadJob(capture, "read", "all", ""))
+            done = msgspec.msgpack.decode(await call(payload), type=ReadDone)
+            return decode(done.reading) if done.reading else None
+
+        yield reread
+
+
+async def stop_at_end_of(channel: socket.socket, stop: asyncio.Event) -> None:
+    reader, writer = await asyncio.open_connection(sock=channel)
+    await reader.read()
+    writer.close()
+    stop.set()
+
+
+async def answer_for_ever(control: Control, checkpoints: Checkpoints, graph: Graph, outside: Outside) -> None:
+    """Checkpoints are made when asked for, and not more often than their interval."""
+    while True:
+        await outside.clock.sleep(ASKED_EVERY_S)
+        for command in control.pending(NAME):
+            if command.verb == "checkpoint" and checkpoints.is_due():
+                checkpoints.make(graph)
+                control.done(command.id)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The indexer as a child of whoever writes: started, watched, started again when it dies, and let finish at the end."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Outside
+from gossamer.processes import Child
+from gossamer.values.tell import Tell
+
+MODULE = "gossamer.app.indexer"
+LOOK_EVERY_S = 0.2
+REST_S = (0.0, 0.5, 1.0, 2.0, 5.0)
+
+
+@dataclass(slots=True)
+class Indexer:
+    """Keeps one indexer process alive. Closing the channel asks it to finish what there is and end."""
+
+    directory: Directory
+    outside: Outside
+    tell: Tell
+    arguments: tuple[str, ...] = ()
+    _child: Child | None = None
+    _channel: socket.socket | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._child.pid if self._child else None
+
+    def start(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._child = self.outside.processes.start(MODULE, [str(self.directory.root), *self.arguments], theirs)
+        self._channel = ours
+
+    async def watch(self) -> None:
+        """Until cancelled: a dead indexer is replaced, after a rest that grows while it keeps dying."""
+        deaths = 0
+        while True:
+            await self.outside.clock.sleep(LOOK_EVERY_S)
+            if self._child is not None and (code := self._child.exit_code()) is not None:
+                self.tell("views.restarted", exit_code=code)
+                await self.outside.clock.sleep(REST_S[min(deaths, len(REST_S) - 1)])
+                deaths += 1
+                self._hang_up()
+                self.start()
+
+    async def finish(self) -> int | None:
+        """Let it catch up with the archive, make a last checkpoint, and end. Its exit code."""
+        self._hang_up()
+        while self._child is not None and self._child.exit_code() is None:
+            await self.outside.clock.sleep(0.05)
+        return self._child.exit_code() if self._child else None
+
+    def kill(self) -> None:
+        self._hang_up()
+        if self._child is not None:
+            self._child.kill()
+
+    def _hang_up(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+
+@asynccontextmanager
+async def indexer_running(directory: Directory, outside: Outside, tell: Tell) -> AsyncIterator[Indexer]:
+    """While the block runs, so does the indexer; at its end it finishes what there is to index."""
+    indexer = Indexer(directory, outside, tell)
+    indexer.start()
+    watching = asyncio.ensure_future(indexer.watch())
+    try:
+        yield indexer
+        watching.cancel()
+        await indexer.finish()
+    finally:
+        watching.cancel()
+        indexer.kill()

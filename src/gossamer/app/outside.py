@@ -1,0 +1,36 @@
+"""The seams as the running program uses them."""
+
+from dataclasses import dataclass
+
+from gossamer.chance import Chance, system_chance
+from gossamer.clock import Clock, SystemClock
+from gossamer.fetch.resolve import DnsResolver
+from gossamer.fetch.seams import Dialer, DirectDialer, Resolver
+from gossamer.files import DiskFiles, Files
+from gossamer.processes import Processes, SystemProcesses
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Time, chance, disk and processes."""
+
+    clock: Clock
+    chance: Chance
+    files: Files
+    processes: Processes
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Names to addresses, addresses to sockets."""
+
+    resolver: Resolver
+    dialer: Dialer
+
+
+def real_outside() -> Outside:
+    return Outside(SystemClock(), system_chance(), DiskFiles(), SystemProcesses())
+
+
+def real_network(outside: Outside) -> Network:
+    return Network(DnsResolver(outside.clock), DirectDialer())

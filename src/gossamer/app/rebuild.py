@@ -1,0 +1,66 @@
+"""`gossamer rebuild`: make the views again from the archive, which is the truth."""
+
+import asyncio
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.progress import Progress
+
+from gossamer.app.assemble import lock_directory
+from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.indexing import indexer_running
+from gossamer.app.outside import Outside, real_outside
+from gossamer.monitor.control import Control
+from gossamer.store import tallies
+from gossamer.store.database import read_only
+from gossamer.values.tell import silent
+
+
+def rebuild(
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+) -> int:
+    """Throw away the graph, the index and the links, and make them again from the archive.
+
+    Needed after a backup was restored or a view was damaged. Every capture is read again by the extractors of this
+    version. A crawl must not be running.
+    """
+    pages = asyncio.run(build_again(existing(dir), real_outside()))
+    Console(stderr=True).print(f"{pages:,} pages made searchable again")
+    return 0
+
+
+async def build_again(directory: Directory, outside: Outside) -> int:
+    lock = lock_directory(directory, outside, "rebuild")
+    try:
+        for path in [*directory.views(), directory.spool]:
+            outside.files.remove(path)
+        for folder in directory.folders():
+            outside.files.make_folder(folder)
+        return await followed(directory, outside)
+    finally:
+        lock.release()
+
+
+async def followed(directory: Directory, outside: Outside) -> int:
+    """Run the indexer until nothing is left to read, showing how far it is. The pages it took."""
+    with closing(read_only(directory.state)) as state:
+        total = tallies.counts(state).captures
+    progress = Progress(console=Console(stderr=True), transient=True)
+    with Control(directory.control, outside.clock) as control, progress:
+        bar = progress.add_task("reading the archive again", total=total)
+        async with indexer_running(directory, outside, silent) as indexer:
+            finishing = asyncio.ensure_future(indexer.finish())
+            while not finishing.done():
+                await outside.clock.sleep(0.2)
+                progress.update(bar, completed=pages_told(control, indexer.pid))
+            await finishing
+        return pages_told(control, indexer.pid)
+
+
+def pages_told(control: Control, pid: int | None) -> int:
+    told = [beat for beat in control.beats() if beat.name == "indexer" and beat.pid == pid]
+    return int(str(told[0].facts.get("pages", 0))) if told else 0

@@ -1,0 +1,132 @@
+"""`gossamer serve`: the search page of a collection, also while it is being crawled."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
+from typing import Annotated
+
+import uvicorn
+from cyclopts import Parameter
+
+from gossamer.app.asking import queries
+from gossamer.app.config import FILE_NAME, load
+from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.settings import Settings
+from gossamer.errors import ConfigError
+from gossamer.index.searcher import Searcher
+from gossamer.links.reader import LinksReader
+from gossamer.monitor.control import Beat, Control
+from gossamer.search.find import Search
+from gossamer.store import captures, tallies
+from gossamer.store.database import read_only
+from gossamer.values.capture import Kept
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+from gossamer.values.visit import Counts
+from gossamer.web.app import make_app
+from gossamer.web.rooms import WebRooms
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+
+
+def serve(
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    port: Annotated[int | None, Parameter(help="The port; 0 for any free one.")] = None,
+) -> int:
+    """Serve the search page, the page view and the SPARQL endpoint of a collection on this machine.
+
+    It reads only, and may run beside a crawl of the same directory.
+    """
+    directory, outside = existing(dir), real_outside()
+    settings = load(dir / FILE_NAME, os.environ, {"web.port": port}).settings
+    asyncio.run(serve_until_stopped(directory, settings, outside))
+    return 0
+
+
+async def serve_until_stopped(directory: Directory, settings: Settings, outside: Outside) -> None:
+    async with web_server(directory, settings, outside) as server:
+        serving = asyncio.ensure_future(server.serve())
+        print(f"search page: {await address_of(server, serving)}  (Ctrl-C stops it)", flush=True)
+        await serving
+
+
+@asynccontextmanager
+async def web_server(
+    directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...] = ()
+) -> AsyncIterator[uvicorn.Server]:
+    """A server that is ready to be run, with every room it reads from."""
+    if settings.web.host not in LOOPBACK:
+        raise ConfigError(
+            f"web.host is {settings.web.host}: this version serves this machine only (127.0.0.1); "
+            "put a server with access control in front of it to open it further"
+        )
+    async with AsyncExitStack() as opened:
+        rooms = await web_rooms(opened, directory, settings, outside, suggestions)
+        yield uvicorn.Server(
+            uvicorn.Config(
+                make_app(rooms),
+                host=settings.web.host,
+                port=settings.web.port,
+                log_level="warning",
+                server_header=False,
+                timeout_graceful_shutdown=2,
+            )
+        )
+
+
+async def address_of(server: uvicorn.Server, serving: "asyncio.Future[None]") -> str:
+    while not server.started:
+        if serving.done():
+            raise ConfigError("the search page could not be served; is the port in use? Try --port 0")
+        await asyncio.sleep(0.02)
+    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    return f"http://{host}:{port}/"
+
+
+async def web_rooms(
+    opened: AsyncExitStack, directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...]
+) -> WebRooms:
+    handles = ReadHandles(directory, outside)
+    opened.callback(handles.close)
+    ask = await opened.enter_async_context(queries(directory, outside, silent, 2, settings.web.sparql_s))
+    return WebRooms(
+        find=handles.search.find,
+        stored=handles.search.stored,
+        versions=handles.versions,
+        about=handles.search.about,
+        outgoing=handles.search.outgoing,
+        ask=ask,
+        counts=handles.counts,
+        beats=handles.beats,
+        clock=outside.clock,
+        sparql_s=settings.web.sparql_s,
+        suggestions=suggestions,
+    )
+
+
+class ReadHandles:
+    """The read handles of the web process. Each call opens and closes what it reads from the state: pages are shown
+    by several threads, and a handle belongs to one."""
+
+    def __init__(self, directory: Directory, outside: Outside) -> None:
+        self._directory, self._outside = directory, outside
+        self.search = Search(Searcher(directory.index), LinksReader(directory.links), outside.clock)
+
+    def close(self) -> None:
+        self.search.close()
+
+    def versions(self, url: Url) -> list[Kept]:
+        with closing(read_only(self._directory.state)) as state:
+            return captures.versions(state, url)
+
+    def counts(self) -> Counts:
+        with closing(read_only(self._directory.state)) as state:
+            return tallies.counts(state)
+
+    def beats(self) -> list[Beat]:
+        with Control(self._directory.control, self._outside.clock) as control:
+            return control.beats()

@@ -1,0 +1,51 @@
+"""`gossamer status`: how a collection is, from any terminal, while the crawl runs or after it."""
+
+import json as json_format
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+
+from gossamer.app.directory import DEFAULT, existing
+from gossamer.app.outside import real_outside
+from gossamer.clock import SECOND
+from gossamer.monitor.control import Control
+from gossamer.store import tallies
+from gossamer.store.database import read_only
+from gossamer.values.outcome import IN_WORDS, Reason
+
+
+def status(
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    json: Annotated[bool, Parameter(negative="", help="As JSON.")] = False,
+) -> int:
+    """Show what a collection holds, what waits, how visits ended, and which processes are at work on it."""
+    directory, clock = existing(dir), real_outside().clock
+    with closing(read_only(directory.state)) as state:
+        counts = tallies.counts(state)
+    with Control(directory.control, clock) as control:
+        beats = control.beats()
+    processes = [
+        {"name": beat.name, "pid": beat.pid, "silent_s": round((clock.now() - beat.at) / SECOND, 1), **beat.facts}
+        for beat in beats
+    ]
+    numbers = {name: getattr(counts, name) for name in ("pages", "captures", "known", "queued", "leased", "hosts")}
+    if json:
+        print(json_format.dumps({**numbers, "outcomes": counts.by_reason, "processes": processes}, indent=2))
+        return 0
+    table = Table(show_header=False, box=None, title=str(dir), title_justify="left")
+    table.add_column(justify="right", style="bold")
+    table.add_column()
+    words = ("pages", "captures in the archive", "addresses known", "waiting", "visits under way", "hosts")
+    for number, says in zip(numbers.values(), words, strict=True):
+        table.add_row(f"{number:,}", says)
+    for reason, number in sorted(counts.by_reason.items(), key=lambda one: -one[1]):
+        table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
+    for process in processes:
+        table.add_row("", f"{process['name']} (pid {process['pid']}) was heard of {process['silent_s']} s ago")
+    Console().print(table)
+    return 0

@@ -1,0 +1,172 @@
+"""Serves a demonstration web on loopback, for all its hosts at once, and writes down every visit.
+
+`python -m gossamer.demo.server --log FILE --port-file FILE` runs it as a process of its own, so that its log outlives
+a crawler that is killed.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import signal
+from collections import Counter
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from gossamer.clock import Clock, SystemClock
+from gossamer.demo.accesslog import AccessLog, Hit
+from gossamer.demo.answers import REASONS, Answer, Question, missing
+from gossamer.demo.profiles import PROFILES
+from gossamer.demo.web import DemoWeb
+from gossamer.files import DiskFiles
+
+LOOPBACK = "127.0.0.1"
+LONGEST_HEAD = 64 << 10
+_GONE_AWAY = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError)
+
+
+class Request(NamedTuple):
+    """The head of one HTTP request, as far as it matters here."""
+
+    method: str
+    question: Question
+    agent: str
+    keeps_alive: bool
+
+
+class DemoServer:
+    """`async with DemoServer(web, clock) as server: server.port`. Nothing binds beyond loopback."""
+
+    def __init__(self, web: DemoWeb, clock: Clock, log: AccessLog | None = None) -> None:
+        self._web = web
+        self._clock = clock
+        self.log = log if log is not None else AccessLog()
+        self._asked: Counter[tuple[str, str]] = Counter()
+        self._open: set[asyncio.StreamWriter] = set()
+        self._server: asyncio.Server | None = None
+        self.port = 0
+
+    async def __aenter__(self) -> "DemoServer":
+        self._server = await asyncio.start_server(self._serve, LOOPBACK, 0, limit=LONGEST_HEAD)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None:
+            self._server.close()
+            for writer in list(self._open):
+                writer.close()
+            await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        try:
+            while await self._exchange(reader, writer):
+                pass
+        except _GONE_AWAY:
+            pass  # the asker went away; what it had asked is in the log
+        finally:
+            self._open.discard(writer)
+            writer.close()
+            with contextlib.suppress(*_GONE_AWAY):
+                await writer.wait_closed()
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """One question and its answer; False when the connection is to be closed."""
+        request = request_in(await reader.readuntil(b"\r\n\r\n"))
+        asked_at = self._clock.now()
+        question = request.question
+        answer = self._answer(request)
+        size = 0
+        try:
+            if answer.wait_s:
+                await self._clock.sleep(answer.wait_s)
+            size = await _send(writer, answer, with_body=request.method != "HEAD")
+        finally:
+            ended_at = self._clock.now()
+            self.log.add(Hit(question.host, question.target, answer.status, asked_at, ended_at, size, request.agent))
+        return request.keeps_alive and not answer.is_cut
+
+    def _answer(self, request: Request) -> Answer:
+        question = request.question
+        if request.method not in ("GET", "HEAD"):
+            return missing(405)
+        if not question.target.startswith("/"):
+            return missing(400)
+        if self._web.changes_its_mind(question.host):
+            key = (question.host, question.target)
+            question = question._replace(asked_before=self._asked[key])
+            self._asked[key] += 1
+        return self._web.answer(question)
+
+
+def request_in(head: bytes) -> Request:
+    """Reads a request's head; what cannot be read becomes an empty target, which is answered with 400."""
+    first, *lines = head.decode("latin-1").split("\r\n")
+    parts = first.split(" ")
+    method, target = (parts[0], parts[1]) if len(parts) == 3 else ("GET", "")
+    fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    host = fields.get("host", "").partition(":")[0].lower()
+    question = Question(host, target, fields.get("accept-encoding", ""), fields.get("if-none-match", ""))
+    return Request(method, question, fields.get("user-agent", ""), fields.get("connection", "").lower() != "close")
+
+
+def head_of(answer: Answer) -> bytes:
+    framing = [("Content-Length", str(len(answer.body) * answer.repeats))]
+    if answer.status == 304:
+        framing = []
+    elif answer.is_chunked:
+        framing = [("Transfer-Encoding", "chunked")]
+    lines = [f"HTTP/1.1 {answer.status} {REASONS[answer.status]}", "Server: demonstration"]
+    lines += [f"{name}: {value}" for name, value in (*answer.headers, *framing)]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+async def _send(writer: asyncio.StreamWriter, answer: Answer, with_body: bool) -> int:
+    """Says how many bytes of body went out."""
+    head = head_of(answer)
+    if not with_body or answer.status == 304:
+        writer.write(head)
+        await writer.drain()
+        return 0
+    body = answer.body[: len(answer.body) // 2] if answer.is_cut else answer.body
+    piece = b"%x\r\n%b\r\n" % (len(body), body) if answer.is_chunked else body
+    for number in range(answer.repeats):
+        writer.write(piece if number else head + piece)
+        await writer.drain()
+    if answer.is_chunked:
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+    return len(body) * answer.repeats
+
+
+async def _run(web: DemoWeb, log_file: Path | None, port_file: Path | None) -> None:
+    files = DiskFiles()
+    log = AccessLog(files.appender(log_file) if log_file is not None else None)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with DemoServer(web, SystemClock(), log) as server:
+        if port_file is not None:
+            files.write(port_file, f"{server.port}\n".encode())
+        await stop.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m gossamer.demo.server", description="Serve a demonstration web.")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--hosts", type=int, default=12)
+    parser.add_argument("--pages", type=int, default=600)
+    parser.add_argument("--profile", choices=sorted(PROFILES), default="demo")
+    parser.add_argument("--trap-pages", type=int, default=12)
+    parser.add_argument("--log", type=Path, help="append a line of JSON to this file for every visit")
+    parser.add_argument("--port-file", type=Path, help="write the port here once the server listens")
+    given = parser.parse_args()
+    web = DemoWeb(given.seed, given.hosts, given.pages, given.profile, given.trap_pages)
+    asyncio.run(_run(web, given.log, given.port_file))
+
+
+if __name__ == "__main__":
+    main()

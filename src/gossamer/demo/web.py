@@ -1,0 +1,163 @@
+"""The demonstration web itself: any page of it, written when it is asked for and held by nobody."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+
+from gossamer.demo import notices, odd_answers
+from gossamer.demo.answers import Answer, Question, coded, missing, page, plain
+from gossamer.demo.compose import item_page, listing_page, start_page
+from gossamer.demo.draw import Draw
+from gossamer.demo.kinds import KINDS
+from gossamer.demo.layout import Frame, Leaf, Way, framed
+from gossamer.demo.oddities import FLAKY, ODD_HOSTS
+from gossamer.demo.profiles import PROFILES, Profile
+from gossamer.demo.prose import paragraph
+from gossamer.demo.sites import RING, Item, Site, number_in
+from gossamer.errors import ConfigError
+
+FEWEST_PAGES = 3
+LEDGERS = 3
+IN_FEEDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DemoWeb:
+    """A web by numbers: the same numbers give the same bytes. Memory does not grow with `pages`."""
+
+    seed: int = 1
+    hosts: int = 12
+    """Ordinary hosts; four awkward ones come on top."""
+    pages: int = 600
+    """Ordinary pages: start pages, listings and items of the ordinary hosts together; at least three a host."""
+    profile_name: str = "demo"
+    trap_pages: int = 12
+    """How long the one trap is that robots rules leave open."""
+
+    def __post_init__(self) -> None:
+        if self.hosts < 1 or self.pages < FEWEST_PAGES * self.hosts:
+            raise ConfigError(f"a demonstration web has at least one host, and {FEWEST_PAGES} pages a host")
+        if self.profile_name not in PROFILES:
+            raise ConfigError(f"no profile {self.profile_name!r}; there are {', '.join(PROFILES)}")
+
+    @property
+    def profile(self) -> Profile:
+        return PROFILES[self.profile_name]
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        return _sites(self.seed, self.hosts, self.pages)
+
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """Every name that resolves."""
+        return (*(site.host for site in self.sites), *ODD_HOSTS)
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """The start pages of the ordinary hosts; everything else can be reached from any one of them."""
+        return tuple(f"{site.origin}/" for site in self.sites)
+
+    def near(self, site: Site, kind: str) -> Site | None:
+        place = next(number for number, each in enumerate(KINDS) if each.name == kind)
+        for number in (site.ring * RING + place, place):
+            if number < len(self.sites):
+                return self.sites[number]
+        return None
+
+    def item(self, site: Site, number: int) -> Item:
+        language = site.kind.languages[number % len(site.kind.languages)]
+        return Item(site, number, site.kind.name_of(Draw(self.seed, site.host, number), language), language)
+
+    def doors(self, site: Site) -> list[Way]:
+        onward = [self.sites[(site.number + step) % self.hosts] for step in (*range(1, 12), RING, 5 * RING)]
+        ways: list[Way] = [(f"{each.origin}/", each.title) for each in dict.fromkeys(onward) if each is not site]
+        if site.ring == 0:
+            ways += [(f"http://{host}/", f"Beware: {host}") for host in ODD_HOSTS]
+        ways += [(f"/private/ledger-{number}", f"Ledger {number}") for number in range(1, LEDGERS + 1)]
+        return [*ways, ("/old/brochure", "Our old brochure")]
+
+    def crawl_delay_s(self, site: Site) -> float | None:
+        delays = self.profile.crawl_delays_s
+        return delays[site.number % len(delays)]
+
+    def rules(self, site: Site) -> notices.Rules:
+        return notices.Rules(notices.PRIVATE, self.crawl_delay_s(site))
+
+    def changes_its_mind(self, host: str) -> bool:
+        """Whether the answers of this host depend on how often it was asked."""
+        return host == FLAKY
+
+    def answer(self, question: Question) -> Answer:
+        if question.target == "/style.css":
+            return plain("body{margin:0}\n", "text/css")
+        if question.target.startswith("/images/"):
+            return plain(notices.picture(question.target), "image/svg+xml")
+        if question.host in ODD_HOSTS:
+            return odd_answers.answer(self.seed, self.profile, self.trap_pages, question)
+        site = _by_host(self.seed, self.hosts, self.pages).get(question.host)
+        if site is None:
+            return missing(421)
+        return self._notice(site, question.target) or self._page(site, question)
+
+    def _notice(self, site: Site, target: str) -> Answer | None:
+        place = notices.sitemap_place(site)
+        if target == "/robots.txt":
+            text = notices.robots_txt(self.rules(site), site.number, site.origin + place)
+            return plain(text, "text/plain; charset=utf-8")
+        if target == place:
+            return plain(
+                notices.sitemap_index(site) if "index" in place else notices.sitemap(self, site), "application/xml"
+            )
+        if target == "/sitemap-1.xml.gz" and "index" in place:
+            body = coded(notices.sitemap(self, site).encode(), "gzip")
+            return Answer(200, (("Content-Type", "application/gzip"),), body)
+        if site.kind.name == "blog" and target in ("/feed.rss", "/feed.atom"):
+            items = [self.item(site, number) for number in range(min(site.items, IN_FEEDS))]
+            write = notices.rss if target.endswith("rss") else notices.atom
+            return plain(write(site, items), f"application/{target[6:]}+xml")
+        return None
+
+    def _page(self, site: Site, question: Question) -> Answer:
+        html = self._html(site, question.target)
+        return missing() if html is None else page(html, question, site.kind.coding, site.kind.is_chunked)
+
+    def _html(self, site: Site, target: str) -> str | None:
+        kind = site.kind
+        if target == "/":
+            return start_page(self, site, notices.feed_head() if kind.name == "blog" else "")
+        if found := number_in(kind.listing).fullmatch(target):
+            number = int(found[1])
+            is_one = 1 <= number <= site.listings and target == kind.listing.format(k=number)
+            return listing_page(self, site, number) if is_one else None
+        if found := number_in(kind.place).fullmatch(target):
+            if (number := int(found[1])) >= site.items:
+                return None
+            item = self.item(site, number)
+            return item_page(self, item) if item.path == target else None
+        return self._back_room(site, target)
+
+    def _back_room(self, site: Site, target: str) -> str | None:
+        """Pages without facts that stand outside the lists: the private ones, and those only the sitemap knows."""
+        private = ["/private/welcome", *(f"/private/ledger-{number}" for number in range(1, LEDGERS + 1))]
+        unlisted = [notices.unlisted_path(n) for n in range(1, notices.UNLISTED + 1) if notices.has_unlisted(site)]
+        if target not in private and target not in unlisted:
+            return None
+        draw, language = Draw(self.seed, site.host, target), site.kind.languages[0]
+        body = "\n".join(f"<p>{paragraph(draw, self.seed, language)}</p>" for _ in range(draw.between(12, 30)))
+        return framed(Leaf(target.strip("/"), language, body), Frame(site.title, site.kind.motto, [("/", "Home")]))
+
+
+@lru_cache(maxsize=8)
+def _sites(seed: int, hosts: int, pages: int) -> tuple[Site, ...]:
+    """Uneven shares of the pages, adding up exactly."""
+    weights = [70 + Draw(seed, "share", number).below(60) for number in range(hosts)]
+    spare, total = pages - FEWEST_PAGES * hosts, sum(weights)
+    ends = [spare * so_far // total for so_far in accumulate(weights)]
+    shares = [FEWEST_PAGES + end - start for start, end in zip([0, *ends], ends, strict=False)]
+    return tuple(Site(number, KINDS[number % RING], share) for number, share in enumerate(shares))
+
+
+@lru_cache(maxsize=8)
+def _by_host(seed: int, hosts: int, pages: int) -> dict[str, Site]:
+    return {site.host: site for site in _sites(seed, hosts, pages)}

@@ -1,0 +1,381 @@
+"""One page's journey, seed to spool: the only file that knows the order of the rooms.
+
+    take -> robots? -> fetch -> read (and compress, in a worker) -> archive + spool -> settle
+
+What was fetched is first put on disk, in groups: the archive volume and the spool are synced, then one transaction
+settles the group's visits. That transaction is the acknowledgement. A crash before it only repeats work.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+
+from gossamer.archive.volumes import Volumes
+from gossamer.chance import Chance
+from gossamer.clock import SECOND, Clock, Instant
+from gossamer.errors import DiskFull, WorkerLost
+from gossamer.fetch.robots import entry_of
+from gossamer.fetch.settings import RobotsKeeping
+from gossamer.frontier.protocol import Frontier
+from gossamer.reading import ReadDone, ReadJob
+from gossamer.recrawl.retry import Retry, next_due
+from gossamer.rules.robots import judge
+from gossamer.rules.verdict import Denied
+from gossamer.spool.spool import SpoolWriter
+from gossamer.values.capture import Kept, Place
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused, capture_of, reason_of
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.tell import Tell
+from gossamer.values.url import Url
+from gossamer.values.visit import Settled, Visit, VisitKind
+
+T = TypeVar("T")
+MOST_REDIRECTS = 10
+READ_TRIES = 2
+LOST_MEANS = {
+    "timeout": Reason.READ_TIMEOUT,
+    "memory": Reason.READ_MEMORY,
+    "crash": Reason.READ_CRASH,
+    "closed": Reason.READ_CRASH,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How the journey is paced; the politeness owed to hosts is the frontier's."""
+
+    at_once: int = 128  # visits on their way at one time
+    group: int = 64  # captures that are synced and settled together
+    group_wait_s: float = 0.2  # the longest a capture waits for its group
+    lag_s: float = 3.0  # views further behind than this: take nothing new until they catch up
+    max_pages: int | None = None  # stop taking once the collection holds this many pages
+    keep: str = "all"  # "all", or "structured": only pages with facts are kept whole
+    drain_s: float = 8.0  # how long a clean stop waits for what is in flight
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What the journey is given. `read` sends a job to a reader process, `lag_s` says how far the views are behind."""
+
+    frontier: Frontier
+    fetch: Callable[[Url], Awaitable[Outcome]]
+    read: Callable[[bytes], Awaitable[bytes]]
+    volumes: Volumes
+    spool: SpoolWriter
+    clock: Clock
+    chance: Chance
+    tell: Tell
+    lag_s: Callable[[], float]
+    has_room: Callable[[], bool]
+    agent: str
+    pace: Pace
+    retry: Retry
+    keeping: RobotsKeeping
+
+
+class Followed(msgspec.Struct, frozen=True):
+    """A visit that has been made and read, and waits to be put on disk."""
+
+    visit: Visit
+    outcome: Outcome
+    done_at: Instant
+    read: ReadDone | None = None
+    lost: Reason | None = None
+    """Why its reading failed, when it did; the capture is kept all the same."""
+
+
+async def follow(visit: Visit, rooms: Rooms) -> Followed:
+    """One visit, up to the point where it can be written down. Never raises for anything the web does."""
+    outcome = refusal(visit) or await rooms.fetch(visit.url)
+    outcome = within_chain(visit, outcome)
+    done_at = rooms.clock.now()
+    capture = capture_of(outcome)
+    if capture is None:
+        return Followed(visit, outcome, done_at)
+    job = ReadJob(capture, task_for(visit, outcome), rooms.pace.keep, rooms.agent)
+    done, lost = await in_reader(job, rooms)
+    return Followed(visit, outcome, done_at, done, lost)
+
+
+def refusal(visit: Visit) -> Refused | None:
+    """The rules that are judged when an address is taken."""
+    if visit.kind is VisitKind.ROBOTS or visit.robots is None:
+        return None
+    if visit.robots.state is RobotsState.UNREACHABLE:
+        return Refused(Reason.ROBOTS_UNREACHABLE)
+    verdict = judge(visit.url, visit.robots)
+    return Refused(Reason.ROBOTS, verdict.rule) if isinstance(verdict, Denied) else None
+
+
+def within_chain(visit: Visit, outcome: Outcome) -> Outcome:
+    if isinstance(outcome, Moved) and visit.kind is VisitKind.PAGE and visit.hops >= MOST_REDIRECTS:
+        return Failed(Reason.TOO_MANY_REDIRECTS, f"after {visit.hops} redirects, on to {outcome.to}", outcome.capture)
+    return outcome
+
+
+def task_for(visit: Visit, outcome: Outcome) -> str:
+    if not isinstance(outcome, Fetched):
+        return "store"
+    return "robots" if visit.kind is VisitKind.ROBOTS else "read"
+
+
+async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None]:
+    """Read in a worker. A page that hangs or crashes it twice is kept unread: it costs that page only."""
+    lost = None
+    if job.task != "store":
+        for _ in range(READ_TRIES):
+            try:
+                return await _call(job, rooms), None
+            except WorkerLost as trouble:
+                lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
+                rooms.tell("reader.lost", url=job.capture.url.text, why=trouble.why, detail=str(trouble))
+                if lost is Reason.READ_TIMEOUT:
+                    break
+    return await _call(msgspec.structs.replace(job, task="store"), rooms), lost
+
+
+async def _call(job: ReadJob, rooms: Rooms) -> ReadDone:
+    return _READ_DONE.decode(await rooms.read(_READ_JOB.encode(job)))
+
+
+_READ_JOB = msgspec.msgpack.Encoder()
+_READ_DONE = msgspec.msgpack.Decoder(ReadDone)
+
+
+def settled(followed: Followed, place: Place | None, rooms: Rooms) -> Settled:
+    """What the frontier writes down of it. REQUIRES: what `place` names has been synced."""
+    visit, outcome, done_at = followed.visit, followed.outcome, followed.done_at
+    capture = capture_of(outcome)
+    reason = followed.lost or reason_of(outcome)
+    failures = visit.failures
+    return Settled(
+        visit,
+        reason,
+        done_at,
+        detail=detail_of(outcome),
+        took_s=capture.took_s if capture else 0.0,
+        due_at=next_due(failures, reason, done_at, rooms.chance.random(), rooms.retry),
+        host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
+        offers=offers_of(followed),
+        kept=kept_of(followed, place),
+        robots=robots_of(followed, rooms.keeping),
+    )
+
+
+def detail_of(outcome: Outcome) -> str:
+    match outcome:
+        case Refused() | Failed():
+            return outcome.detail
+        case Moved():
+            return outcome.to.text
+        case _:
+            return ""
+
+
+def offers_of(followed: Followed) -> tuple[Offer, ...]:
+    """New addresses: they will face the rules themselves."""
+    visit, outcome = followed.visit, followed.outcome
+    if visit.kind is VisitKind.ROBOTS:
+        return ()
+    if isinstance(outcome, Moved):
+        return (Offer(outcome.to, How.REDIRECT, visit.url.id, visit.depth, visit.hops + 1),)
+    if followed.read is None:
+        return ()
+    source, depth = visit.url.id, visit.depth + 1
+    return tuple([Offer(Url(text), How.LINK, source, depth) for text in followed.read.links])
+
+
+def kept_of(followed: Followed, place: Place | None) -> Kept | None:
+    capture, done = capture_of(followed.outcome), followed.read
+    if capture is None or done is None or place is None:
+        return None
+    return Kept(
+        capture.id,
+        capture.url,
+        capture.fetched_at,
+        place,
+        capture.status,
+        done.media_type,
+        done.digest,
+        len(capture.body),
+        done.is_page,
+    )
+
+
+def robots_of(followed: Followed, keeping: RobotsKeeping) -> Robots | None:
+    if followed.visit.kind is not VisitKind.ROBOTS:
+        return None
+    parsed = followed.read.robots if followed.read else None
+    return entry_of(followed.visit, followed.outcome, parsed, followed.done_at, keeping)
+
+
+@dataclass(slots=True)
+class Crawl:
+    """The crew: takes visits while there is room for them, and puts what comes back on disk in groups."""
+
+    rooms: Rooms
+    _flying: int = 0
+    _pages: int = 0
+    _landed: list[Followed] = field(default_factory=list)
+    _landing: asyncio.Event = field(default_factory=asyncio.Event)
+    _freed: asyncio.Event = field(default_factory=asyncio.Event)
+    _ended: bool = False
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until nothing is left to fetch, `max_pages` is reached, or `stop` is set and what flew is settled."""
+        self._pages = (await self.rooms.frontier.counts()).pages
+        async with asyncio.TaskGroup() as crew:
+            crew.create_task(self._settle_groups())
+            visits: set[asyncio.Task[None]] = set()
+            await self._take_until(stop, crew, visits)
+            await self._drain(visits)
+            self._ended = True
+            self._landing.set()
+
+    async def _take_until(self, stop: asyncio.Event, crew: asyncio.TaskGroup, visits: set[asyncio.Task[None]]) -> None:
+        while not stop.is_set():
+            wanted = self._wanted()
+            taken = await self.rooms.frontier.take(wanted) if wanted and await self._may_take() else []
+            for visit in taken:
+                self._flying += 1
+                task = crew.create_task(self._visit(visit))
+                visits.add(task)
+                task.add_done_callback(visits.discard)
+            if not taken and await self._is_over():
+                return
+            if len(taken) < wanted or wanted == 0:
+                await self._wait(stop)
+
+    def _wanted(self) -> int:
+        pace = self.rooms.pace
+        free = pace.at_once - self._flying
+        if pace.max_pages is not None:
+            free = min(free, pace.max_pages - self._pages - self._flying)
+        return max(0, free)
+
+    async def _may_take(self) -> bool:
+        rooms = self.rooms
+        if rooms.lag_s() > rooms.pace.lag_s:
+            return False
+        if not rooms.has_room():
+            rooms.tell("disk.low")
+            return False
+        return True
+
+    async def _is_over(self) -> bool:
+        if self._flying:
+            return False
+        limit = self.rooms.pace.max_pages
+        if limit is not None and self._pages >= limit:
+            return True
+        return await self.rooms.frontier.next_at() is None
+
+    async def _wait(self, stop: asyncio.Event) -> None:
+        """Until a visit is settled, a host is ready again, or a moment has passed."""
+        next_at = await self.rooms.frontier.next_at()
+        now = self.rooms.clock.now()
+        seconds = 0.25 if next_at is None else min(0.25, max(0.005, (next_at - now) / SECOND))
+        self._freed.clear()
+        waits = [asyncio.ensure_future(self._freed.wait()), asyncio.ensure_future(stop.wait())]
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for waiting in waits:
+            waiting.cancel()
+
+    async def _visit(self, visit: Visit) -> None:
+        followed = await follow(visit, self.rooms)
+        self._landed.append(followed)
+        self._landing.set()
+
+    async def _drain(self, visits: set[asyncio.Task[None]]) -> None:
+        """What is in flight may finish, within its time; what does not is taken again after the restart."""
+        if visits:
+            _, late = await asyncio.wait(set(visits), timeout=self.rooms.pace.drain_s)
+            for task in late:
+                task.cancel()
+
+    async def _settle_groups(self) -> None:
+        """The one task that writes: closes a group at its size, its age, or when nothing else is on its way."""
+        pace = self.rooms.pace
+        while not (self._ended and not self._landed):
+            await self._landing.wait()
+            self._landing.clear()
+            opened = self.rooms.clock.elapsed_s()
+            while self._landed and len(self._landed) < min(pace.group, self._flying) and not self._ended:
+                left = pace.group_wait_s - (self.rooms.clock.elapsed_s() - opened)
+                if left <= 0 or not await self._more_landed(left):
+                    break
+            if group := self._landed[: pace.group]:
+                del self._landed[: pace.group]
+                await self._settle(group)
+            if self._landed:
+                self._landing.set()
+
+    async def _more_landed(self, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(self._landing.wait(), seconds)
+        except TimeoutError:
+            return False
+        self._landing.clear()
+        return True
+
+    async def _settle(self, group: list[Followed]) -> None:
+        rooms = self.rooms
+        places = await self._with_room(lambda: asyncio.to_thread(write, group, rooms))
+        done = [settled(followed, place, rooms) for followed, place in zip(group, places, strict=True)]
+        await self._with_room(lambda: rooms.frontier.settle(done))
+        self._flying -= len(group)
+        self._pages += sum(1 for one in done if one.reason is Reason.FETCHED and one.visit.kind is VisitKind.PAGE)
+        self._freed.set()
+        if last := next((place for place in reversed(places) if place), None):
+            rooms.tell("group.settled", volume=last.volume, number=last.number, visits=len(group))
+        for followed, one in zip(group, done, strict=True):
+            tell_settled(followed, one, rooms.tell)
+
+    async def _with_room(self, act: Callable[[], Awaitable[T]]) -> T:
+        """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory."""
+        while True:
+            try:
+                return await act()
+            except DiskFull as trouble:
+                self.rooms.tell("disk.full", detail=str(trouble))
+                await self.rooms.clock.sleep(1.0)
+
+
+def write(group: list[Followed], rooms: Rooms) -> list[Place | None]:
+    """Append the group to the archive and the spool, and sync both; all of it, or none of it."""
+    mark = rooms.volumes.position()
+    try:
+        places = [_append(followed, rooms) for followed in group]
+        rooms.volumes.sync()
+        rooms.spool.sync()
+    except DiskFull:
+        rooms.volumes.back_to(mark)
+        rooms.spool.forget()
+        raise
+    return places
+
+
+def _append(followed: Followed, rooms: Rooms) -> Place | None:
+    if followed.read is None:
+        return None
+    place = rooms.volumes.append(followed.read.record)
+    rooms.spool.append(place, followed.read.reading)
+    return place
+
+
+def tell_settled(followed: Followed, one: Settled, tell: Tell) -> None:
+    tell(
+        "visit.settled",
+        url=one.visit.url.text,
+        kind=one.visit.kind.value,
+        outcome=one.reason.value,
+        facts=followed.read.fact_count if followed.read else 0,
+        size=one.kept.size if one.kept else 0,
+        is_page=bool(one.kept and one.kept.is_page),
+        detail=one.detail,
+        again=one.due_at is not None,
+    )

@@ -1,0 +1,103 @@
+"""The catalogue's table: which capture lies where in the archive. Functions on a connection, writer's or reader's."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from gossamer.store import tallies
+from gossamer.store.statements import load
+from gossamer.values.capture import Kept, Place
+from gossamer.values.url import Url
+
+_SQL = load("gossamer.store", "captures.sql")
+_Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int]
+
+
+def insert(connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
+    """Enter captures, inside the caller's transaction; says how many were new. Entering one again changes nothing."""
+    if not kept:
+        return 0
+    volume_ids = {name: _volume_id(connection, name) for name in {one.place.volume for one in kept}}
+    added = {}
+    for are_pages in (False, True):
+        rows = [_row_of(one, volume_ids[one.place.volume]) for one in kept if one.is_page is are_pages]
+        added[are_pages] = connection.executemany(_SQL["insert"], rows).rowcount if rows else 0
+    fresh = added[False] + added[True]
+    tallies.add(connection, {tallies.CAPTURES: fresh, tallies.PAGES: added[True]})
+    return fresh
+
+
+def latest(connection: sqlite3.Connection, url: Url) -> Kept | None:
+    return next(_versions(connection, url), None)
+
+
+def versions(connection: sqlite3.Connection, url: Url) -> list[Kept]:
+    """Newest first."""
+    return list(_versions(connection, url))
+
+
+def in_order(connection: sqlite3.Connection) -> Iterator[Kept]:
+    """Every capture by volume name and number."""
+    return map(_kept_of, connection.execute(_SQL["in_order"]))
+
+
+def in_volume(connection: sqlite3.Connection, volume: str) -> Iterator[Kept]:
+    """By number."""
+    return map(_kept_of, connection.execute(_SQL["in_volume"], (volume,)))
+
+
+def volume_names(connection: sqlite3.Connection) -> list[str]:
+    """Volumes with catalogued captures, in order."""
+    return [name for (name,) in connection.execute(_SQL["volume_names"])]
+
+
+def end_of(connection: sqlite3.Connection, volume: str) -> tuple[int, int] | None:
+    """How many records of the volume, and how many of its bytes, the catalogue reaches over; None: knows none."""
+    row = connection.execute(_SQL["last_in"], (volume,)).fetchone()
+    if row is None:
+        return None
+    number, offset, length = row
+    return number + 1, offset + length
+
+
+def pages(connection: sqlite3.Connection) -> Iterator[Kept]:
+    """The newest capture that views hold of each address."""
+    rows = map(_kept_of, connection.execute(_SQL["pages"]))
+    for _, same_id in groupby(rows, key=lambda kept: (kept.url.host.name, kept.url.id)):
+        newest = {kept.url.text: kept for kept in same_id}  # two texts only where ids collide
+        yield from newest.values()
+
+
+def _versions(connection: sqlite3.Connection, url: Url) -> Iterator[Kept]:
+    return map(_kept_of, connection.execute(_SQL["versions"], (url.host.id, url.id, url.text)))
+
+
+def _volume_id(connection: sqlite3.Connection, name: str) -> int:
+    (number,) = connection.execute(_SQL["volume_named"], (name,)).fetchone()
+    return int(number)
+
+
+def _row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
+    url, place = kept.url, kept.place
+    return (
+        url.host.id,
+        url.id,
+        kept.fetched_at,
+        kept.capture_id,
+        url.text,
+        volume_id,
+        place.number,
+        place.offset,
+        place.length,
+        kept.status,
+        kept.media_type,
+        kept.digest,
+        kept.size,
+        kept.is_page,
+    )
+
+
+def _kept_of(row: _Row) -> Kept:
+    capture_id, url, fetched_at, volume, number, offset, length, status, media_type, digest, size, is_page = row
+    place = Place(volume, number, offset, length)
+    return Kept(capture_id, Url(url), fetched_at, place, status, media_type, digest, size, bool(is_page))

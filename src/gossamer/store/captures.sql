@@ -1,0 +1,38 @@
+-- volume_named: A volume's number; names are stored once.
+INSERT INTO volumes (name) VALUES (?) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id;
+
+-- insert: A capture enters the catalogue; one that is already there stays as it is.
+INSERT OR IGNORE INTO captures (host_id, url_id, fetched_at, capture_id, url, volume_id, number, "offset", length,
+    status, media_type, digest, size, is_page)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- versions: All captures of an address, newest first. The text is compared because ids may collide.
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page
+FROM captures JOIN volumes ON volumes.id = volume_id
+WHERE host_id = ? AND url_id = ? AND url = ?
+ORDER BY fetched_at DESC;
+
+-- in_order: Everything, as it lies in the archive.
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page
+FROM volumes CROSS JOIN captures ON volume_id = volumes.id
+ORDER BY name, number;
+
+-- in_volume: One volume's captures, as they lie in it.
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page
+FROM volumes CROSS JOIN captures ON volume_id = volumes.id
+WHERE name = ?
+ORDER BY number;
+
+-- volume_names: Volumes that hold catalogued captures.
+SELECT name FROM volumes ORDER BY name;
+
+-- last_in: The last catalogued capture of a volume.
+SELECT number, "offset", length FROM captures
+WHERE volume_id = (SELECT id FROM volumes WHERE name = ?)
+ORDER BY number DESC LIMIT 1;
+
+-- pages: Captures that views hold, the versions of an address together, oldest first.
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page
+FROM captures CROSS JOIN volumes ON volumes.id = volume_id
+WHERE is_page
+ORDER BY host_id, url_id, fetched_at;

@@ -1,0 +1,199 @@
+"""`state.db`: one SQLite file in WAL mode, written by one process on a thread of its own, read by any.
+
+A commit is on disk when `run` returns (`synchronous=FULL`): it may be called an acknowledgement.
+"""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from gossamer.clock import Clock
+from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError
+from gossamer.values.tell import Tell
+
+T = TypeVar("T")
+
+BUSY_S = 10.0
+SETTINGS = {
+    "journal_mode": "WAL",
+    "synchronous": "FULL",
+    "temp_store": "MEMORY",
+    "cache_size": "-32768",  # KiB
+    "wal_autocheckpoint": "16000",  # pages: what changes often is copied back seldom
+    "journal_size_limit": "67108864",
+}
+
+
+class Database:
+    """The writer's side. One per data directory, under the lock of `store.lock`."""
+
+    def __init__(self, path: Path, clock: Clock, tell: Tell) -> None:
+        self._path = path
+        self._clock = clock
+        self._tell = tell
+        self._thread: ThreadPoolExecutor | None = None
+        self._connection: sqlite3.Connection | None = None
+
+    async def __aenter__(self) -> Self:
+        self._thread = ThreadPoolExecutor(1, "state.db")
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._thread.shutdown)
+            self._connection = await self._on_thread(self._open)
+            undo.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._thread is not None and self._connection is not None
+        try:
+            await self._on_thread(self._connection.close)
+        finally:
+            self._thread.shutdown()
+            self._connection = None
+
+    async def run(self, work: Callable[[sqlite3.Connection], T], after: Callable[[T], None] | None = None) -> T:
+        """`work` in one transaction: all of it is on disk on return, or, when it raises, none of it.
+
+        `after` is called with its result right after the commit, on the same thread and even if the caller has
+        been cancelled meanwhile: memory that mirrors the disk is changed there. It must not fail.
+        """
+
+        def transact() -> T:
+            with transaction(self._opened(), "IMMEDIATE"):
+                result = work(self._opened())
+            if after is not None:
+                after(result)
+            return result
+
+        return await self._on_thread(transact)
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """`work` on one consistent state; it must not write."""
+
+        def look() -> T:
+            with transaction(self._opened(), "DEFERRED"):
+                return work(self._opened())
+
+        return await self._on_thread(look)
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise RuntimeError("the database is not open: use it inside `async with`")
+        return self._connection
+
+    async def _on_thread(self, work: Callable[[], T]) -> T:
+        if self._thread is None:
+            raise RuntimeError("the database is not open: use it inside `async with`")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _open(self) -> sqlite3.Connection:
+        began_s = self._clock.elapsed_s()
+        with _in_our_words(self._path):
+            connection = sqlite3.connect(self._path, BUSY_S, isolation_level=None, check_same_thread=False)
+            with contextlib.ExitStack() as undo:
+                undo.callback(connection.close)
+                for name, value in SETTINGS.items():
+                    connection.execute(f"PRAGMA {name}={value}")
+                before, now = migrate(connection, migrations(), self._path)
+                undo.pop_all()
+        if before != now:
+            took_s = self._clock.elapsed_s() - began_s
+            self._tell("database.migrated", path=str(self._path), before=before, now=now, took_s=took_s)
+        return connection
+
+
+def read_only(path: Path) -> sqlite3.Connection:
+    """A reader's connection, from any process, while the writer writes. The caller closes it."""
+    if not path.exists():
+        raise DirectoryUnusable(f"there is no {path.name} in {path.parent}: nothing has been crawled into it yet")
+    with _in_our_words(path):
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_S, isolation_level=None, uri=True)
+        with contextlib.ExitStack() as undo:
+            undo.callback(connection.close)
+            _refuse_newer(_version(connection), len(migrations()), path)
+            undo.pop_all()
+    return connection
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
+    """BEGIN of that kind, then COMMIT, or ROLLBACK when anything is raised."""
+    with _in_our_words(None):
+        connection.execute(f"BEGIN {kind}")
+        try:
+            yield
+            connection.execute("COMMIT")
+        finally:
+            _roll_back(connection)
+
+
+def migrations() -> list[str]:
+    """The schema's steps in order; step n leads from version n - 1 to n."""
+    folder = resources.files("gossamer.store") / "migrations"
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
+    for number, file in enumerate(files, 1):
+        if int(file.name[:4]) != number:
+            raise ValueError(f"migration {number} is missing before {file.name}")
+    return [file.read_text("utf-8") for file in files]
+
+
+def migrate(connection: sqlite3.Connection, steps: list[str], path: Path) -> tuple[int, int]:
+    """Bring the schema up to date; says from which version to which.
+
+    Each step and its version number are one transaction, so a step cut short leaves the version before it.
+    """
+    before = _version(connection)
+    _refuse_newer(before, len(steps), path)
+    for number in range(before + 1, len(steps) + 1):
+        try:
+            connection.executescript(f"BEGIN IMMEDIATE;\n{steps[number - 1]}\nPRAGMA user_version = {number};\nCOMMIT;")
+        finally:
+            _roll_back(connection)
+    return before, len(steps)
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    """What was not committed. SQLite itself has already done so after some faults, a full disk among them."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (number,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(number)
+
+
+def _refuse_newer(found: int, known: int, path: Path) -> None:
+    if found > known:
+        raise DirectoryUnusable(
+            f"{path} was written by a newer gossamer (schema {found}, this one knows {known}): upgrade gossamer"
+        )
+
+
+@contextlib.contextmanager
+def _in_our_words(path: Path | None) -> Iterator[None]:
+    """SQLite's complaints that have a name of ours; the others are bugs and pass as they are."""
+    where = "the database" if path is None else str(path)
+    try:
+        yield
+    except sqlite3.Error as trouble:
+        match getattr(trouble, "sqlite_errorname", ""):
+            case "SQLITE_FULL":
+                raise DiskFull(f"there is no room to write {where}") from trouble
+            case "SQLITE_NOTADB" | "SQLITE_CORRUPT":
+                raise DirectoryUnusable(f"{where} is damaged, or no database of ours ({trouble})") from trouble
+            case "SQLITE_CANTOPEN":
+                raise DirectoryUnusable(f"{where} cannot be opened ({trouble})") from trouble
+            case name if name.startswith("SQLITE_IOERR"):
+                raise GossamerError(
+                    f"the disk failed under {where} ({trouble}, {name}): stop and check it"
+                ) from trouble
+            case _:
+                raise

@@ -1,0 +1,32 @@
+"""Counters that move in the transaction that changes what they count: nobody ever counts ten million rows."""
+
+import sqlite3
+from collections.abc import Mapping
+
+from gossamer.store.statements import load
+from gossamer.values.visit import Counts
+
+KNOWN = "known"
+QUEUED = "queued"
+LEASED = "leased"
+SETTLED = "settled"
+HOSTS = "hosts"
+CAPTURES = "captures"
+PAGES = "pages"
+REASON = "reason:"
+"""Before a reason code: the addresses whose last visit ended so."""
+
+_SQL = load("gossamer.store", "tallies.sql")
+
+
+def add(connection: sqlite3.Connection, moves: Mapping[str, int]) -> None:
+    """Inside the caller's transaction."""
+    connection.executemany(_SQL["add"], [move for move in moves.items() if move[1]])
+
+
+def counts(connection: sqlite3.Connection) -> Counts:
+    """The state of a crawl in numbers; any process may ask, through its own connection."""
+    numbers: dict[str, int] = dict(connection.execute(_SQL["all"]).fetchall())
+    plain = {name: numbers.get(name, 0) for name in (KNOWN, QUEUED, LEASED, SETTLED, HOSTS, CAPTURES, PAGES)}
+    by_reason = {name[len(REASON) :]: n for name, n in sorted(numbers.items()) if name.startswith(REASON) and n}
+    return Counts(**plain, by_reason=by_reason)

@@ -1,0 +1,45 @@
+"""The program under test: a crawl of the demonstration web, its acknowledgements printed as JSON lines.
+
+Run as `python -m tests.crash.child DIR PORT HOSTS PAGES`; the harness kills it. `GOSSAMER_CRASH_AT=event:k` makes it,
+or its indexer, kill itself at a named crash point.
+"""
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from tests.crash.web import demo_plan, demo_seeds
+
+from gossamer.app.crawl import crawl_to_end
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Network, real_outside
+from gossamer.app.progress import JsonLines
+from gossamer.app.settings import ArchiveSettings, CrawlSettings, PolitenessSettings, RetrySettings, Settings
+
+SETTINGS = Settings(
+    contact="https://crash.demo.test/",
+    crawl=CrawlSettings(scope="any", at_once=32),
+    politeness=PolitenessSettings(delay_s=0.05, robots_tries=2),
+    retry=RetrySettings(base_s=0.5, cap_s=2.0, tries=2),
+    archive=ArchiveSettings(volume_mib=1, low_water_mib=16),
+)
+
+
+def main() -> None:
+    root, port, hosts, pages = Path(sys.argv[1]), *map(int, sys.argv[2:5])
+    plan = demo_plan(hosts, pages, port)
+    asyncio.run(
+        crawl_to_end(
+            Directory(root),
+            replace(SETTINGS),
+            demo_seeds(hosts, pages),
+            Network(plan, plan),
+            real_outside(),
+            JsonLines(sys.stdout),
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""Kills a crawl again and again, and afterwards asks three witnesses whether anything was lost.
+
+The witnesses: the acknowledgements the crawl printed, the server's own access log, and the archive.
+"""
+
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from tests.crash import verify
+from tests.crash.web import PROFILE, SEED
+
+from gossamer.app.crash import CRASH_POINTS, VARIABLE
+from gossamer.demo.accesslog import read_log
+from gossamer.files import DiskFiles
+
+TARGETS = ("crawler", "reader", "indexer", "all")
+MODULES = {"reader": "gossamer.workers.child", "indexer": "gossamer.app.indexer"}
+PATIENCE_S = 240.0
+POINT_PATIENCE_S = 12.0
+REPOSITORY = Path(__file__).parents[2]
+
+
+@dataclass(slots=True)
+class Acknowledged:
+    """What the crawl printed: lines written after the visit was safely on disk."""
+
+    events: list[dict[str, object]] = field(default_factory=list)
+
+    def listen(self, stream: object) -> None:
+        for line in stream:  # type: ignore[attr-defined]
+            with suppress(ValueError):  # the last line may be cut by the kill
+                self.events.append(json.loads(line))
+
+
+@dataclass(slots=True)
+class Round:
+    """One crawl of the web from nothing to its end, with as many kills as fit."""
+
+    root: Path
+    hosts: int
+    pages: int
+    draw: random.Random
+    kills: list[str] = field(default_factory=list)
+    reached: list[str] = field(default_factory=list)
+    in_flight: int = 0
+    acknowledged: Acknowledged = field(default_factory=Acknowledged)
+    port: int = 0
+
+    def run(self, plan: list[str]) -> verify.Findings:
+        """`plan` is consumed as far as the crawl lasts: each entry is a target, or a crash point."""
+        with serving(self.root, self.hosts, self.pages) as self.port:
+            was_killed = True
+            while plan and was_killed:
+                was_killed = self._life_to_point(plan) if plan[0] in CRASH_POINTS else self._life_to_kill(plan)
+            if was_killed:
+                self._last_life()
+        hits = read_log(DiskFiles(), self.root / "access.log")
+        return verify.findings(
+            self.root / "crawl", self.acknowledged.events, hits, self.in_flight, self.hosts, self.pages
+        )
+
+    def _life_to_point(self, plan: list[str]) -> bool:
+        """The process kills itself at the k-th telling of an event. In the indexer, the crawler outlives it and
+        starts another; that is waited for, and then all of it is killed. False: the crawl ended by itself first."""
+        point = plan[0]
+        restarts = self._restarts()
+        child = self._start(f"{point}:{self.draw.randint(1, 6)}")
+        until = time.monotonic() + POINT_PATIENCE_S
+        while child.poll() is None and self._restarts() == restarts and time.monotonic() < until:
+            time.sleep(0.02)
+        if child.poll() == 0:
+            return False
+        if child.poll() is not None or self._restarts() > restarts:
+            self.reached.append(point)
+        self.kills.append(plan.pop(0))
+        return self._bury(child)
+
+    def _life_to_kill(self, plan: list[str]) -> bool:
+        """Readers and indexers are killed under a crawler that lives on; its own death ends this life."""
+        child = self._start(None)
+        while plan and plan[0] in TARGETS:
+            if ended_within(child, self.draw.uniform(0.3, 2.5)):
+                assert child.returncode == 0, f"the crawl ended with {child.returncode}, and nobody had killed it"
+                return False
+            target = plan.pop(0)
+            self.kills.append(target)
+            if target in MODULES:
+                kill_one(child, MODULES[target], self.draw)
+            else:
+                break
+        return self._bury(child, tree=target == "all")
+
+    def _bury(self, child: "subprocess.Popen[str]", tree: bool = True) -> bool:
+        """Kill what still lives, and count what was in flight. True, because it was killed."""
+        if tree:
+            kill_tree(child)
+        child.kill()
+        child.wait()
+        self.in_flight += leased(self.root / "crawl")
+        return True
+
+    def _last_life(self) -> None:
+        child = self._start(None)
+        if not ended_within(child, PATIENCE_S):
+            kill_tree(child)
+            raise AssertionError(f"the crawl did not end by itself within {PATIENCE_S:.0f} s of the last kill")
+        assert child.returncode == 0, f"the last life ended with exit code {child.returncode}"
+
+    def _restarts(self) -> int:
+        return sum(1 for event in list(self.acknowledged.events) if event.get("event") == "views.restarted")
+
+    def _start(self, crash_at: str | None) -> "subprocess.Popen[str]":
+        environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+        if crash_at:
+            environment[VARIABLE] = crash_at
+        numbers = [str(n) for n in (self.port, self.hosts, self.pages)]
+        child = subprocess.Popen(
+            [sys.executable, "-m", "tests.crash.child", str(self.root / "crawl"), *numbers],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            cwd=REPOSITORY,
+        )
+        threading.Thread(target=self.acknowledged.listen, args=(child.stdout,), daemon=True).start()
+        return child
+
+
+def ended_within(child: "subprocess.Popen[str]", seconds: float) -> bool:
+    try:
+        child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def kill_tree(child: "subprocess.Popen[str]") -> None:
+    """The crawler, its readers and its indexer, all at once."""
+    with suppress(psutil.NoSuchProcess):
+        top = psutil.Process(child.pid)
+        for process in [*top.children(recursive=True), top]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+
+def kill_one(child: "subprocess.Popen[str]", module: str, draw: random.Random) -> None:
+    with suppress(psutil.NoSuchProcess):
+        parts = [one for one in psutil.Process(child.pid).children(recursive=True) if module in one.cmdline()]
+        if parts:
+            draw.choice(parts).kill()
+
+
+def leased(directory: Path) -> int:
+    """Visits that were out when it died: leased and not settled."""
+    if not (directory / "state.db").is_file():
+        return 0
+    with closing(sqlite3.connect(directory / "state.db", timeout=10)) as state:
+        try:
+            return int(state.execute("SELECT count(*) FROM hosts WHERE leased").fetchone()[0])
+        except sqlite3.OperationalError:  # killed before the first migration
+            return 0
+
+
+@contextmanager
+def serving(root: Path, hosts: int, pages: int) -> Iterator[int]:
+    """The demonstration web in a process of its own: it outlives the crawler, and so does its log."""
+    port_file = root / "port"
+    arguments = ["--seed", str(SEED), "--hosts", str(hosts), "--pages", str(pages), "--profile", PROFILE]
+    arguments += ["--log", str(root / "access.log"), "--port-file", str(port_file)]
+    server = subprocess.Popen([sys.executable, "-m", "gossamer.demo.server", *arguments])
+    try:
+        until = time.monotonic() + 20
+        while not port_file.is_file():
+            assert server.poll() is None and time.monotonic() < until, "the demonstration web did not start"
+            time.sleep(0.02)
+        yield int(port_file.read_text())
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def plan_of(kills: int, draw: random.Random) -> list[str]:
+    """Every crash point once, as far as `kills` goes, and random targets among them."""
+    points = list(CRASH_POINTS)[:kills]
+    targets = [draw.choice(TARGETS) for _ in range(kills - len(points))]
+    plan = points + targets
+    draw.shuffle(plan)
+    return plan
+
+
+def run(kills: int, root: Path, seed: int, hosts: int = 12, pages: int = 240) -> list[tuple[Round, verify.Findings]]:
+    """As many rounds as the kills last; each round is verified on its own."""
+    draw = random.Random(seed)
+    plan = plan_of(kills, draw)
+    rounds = []
+    while plan:
+        folder = root / f"round-{len(rounds) + 1}"
+        folder.mkdir(parents=True)
+        one = Round(folder, hosts, pages, draw)
+        rounds.append((one, one.run(plan)))
+        print(f"round {len(rounds)}: {len(one.kills)} kills, {rounds[-1][1].in_words()}", flush=True)
+    return rounds

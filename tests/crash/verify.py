@@ -1,0 +1,139 @@
+"""What the three witnesses say about a crawl that was killed: nothing lost, nothing twice, nobody hurried."""
+
+import gzip
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fastwarc.warc import ArchiveIterator as FastIterator
+from tests.crash.child import SETTINGS
+from tests.crash.web import crash_web
+from warcio.archiveiterator import ArchiveIterator
+
+from gossamer.app.directory import Directory
+from gossamer.archive.catalogue import Catalogue
+from gossamer.demo.accesslog import Hit
+from gossamer.demo.manifest import manifest_of
+from gossamer.demo.verdict import Found, check
+from gossamer.files import DiskFiles
+from gossamer.index.searcher import Searcher
+from gossamer.store.database import read_only
+from gossamer.values.url import Url
+
+
+@dataclass(slots=True)
+class Findings:
+    acknowledged: int = 0
+    lost: list[str] = field(default_factory=list)
+    refetches: int = 0
+    in_flight: int = 0
+    duplicates: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    too_early: list[str] = field(default_factory=list)
+    disallowed: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    not_searchable: list[str] = field(default_factory=list)
+    wrong_facts: list[str] = field(default_factory=list)
+
+    def faults(self) -> list[str]:
+        """Empty: every promise was kept."""
+        found = []
+        for name in ("lost", "duplicates", "unreadable", "too_early", "disallowed", "missing", "not_searchable"):
+            if listed := getattr(self, name):
+                found.append(f"{len(listed)} {name}: {', '.join(map(str, listed[:5]))}")
+        if self.wrong_facts:
+            found.append(f"{len(self.wrong_facts)} pages with wrong facts: {', '.join(self.wrong_facts[:5])}")
+        if self.refetches > self.in_flight:
+            found.append(f"{self.refetches} refetches, and only {self.in_flight} visits were in flight")
+        return found
+
+    def in_words(self) -> str:
+        return (
+            f"{self.acknowledged} acknowledged, {len(self.lost)} lost, {self.refetches} refetches of "
+            f"{self.in_flight} in flight, {len(self.duplicates)} duplicates, {len(self.too_early)} too early"
+        )
+
+
+def findings(
+    root: Path, events: list[dict[str, object]], hits: list[Hit], in_flight: int, hosts: int, pages: int
+) -> Findings:
+    directory, files = Directory(root), DiskFiles()
+    settled = [event for event in events if event.get("event") == "visit.settled"]
+    found = Findings(acknowledged=len(settled), in_flight=in_flight)
+    found.lost = lost(directory, settled)
+    found.refetches = refetches(hits, settled)
+    found.unreadable = unreadable(directory)
+    urls = searchable(directory)
+    found.duplicates = [url for url, times in Counter(urls).items() if times > 1]
+    judge(found, directory, hits, hosts, pages)
+    with Catalogue(directory.state, files, directory.archive) as catalogue:
+        kept = {one.url.text for one in catalogue.pages()}
+    found.not_searchable = sorted(kept - set(urls))
+    return found
+
+
+def lost(directory: Directory, settled: list[dict[str, object]]) -> list[str]:
+    """Acknowledged pages that the catalogue does not know or the archive cannot give back."""
+    gone = []
+    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+        for event in settled:
+            if event["is_page"]:
+                capture = catalogue.capture(Url(str(event["url"])))
+                if capture is None or capture.url.text != event["url"]:
+                    gone.append(str(event["url"]))
+    return gone
+
+
+def refetches(hits: list[Hit], settled: list[dict[str, object]]) -> int:
+    """Visits beyond the first to each address, less those that were promised (a failure that is tried again)."""
+    again = Counter(str(event["url"]) for event in settled if event["again"])
+    asked = Counter(hit.url for hit in hits)
+    robots_again = sum(1 for event in settled if event["kind"] == "robots" and event["outcome"] != "fetched")
+    extra = sum(max(0, times - 1 - again[url]) for url, times in asked.items())
+    return max(0, extra - robots_again)
+
+
+def unreadable(directory: Directory) -> list[str]:
+    """Volumes that gzip, warcio or fastwarc complain about."""
+    wrong = []
+    for path in sorted(directory.archive.iterdir()):
+        try:
+            with gzip.open(path) as file:
+                while file.read(1 << 20):
+                    pass
+            with path.open("rb") as stream:
+                count = sum(1 for _ in ArchiveIterator(stream, check_digests="raise"))
+            with path.open("rb") as stream:
+                fast = sum(1 for record in FastIterator(stream) if record.verify_block_digest() is not False)
+            if count != fast:
+                wrong.append(f"{path.name}: warcio sees {count} records, fastwarc {fast}")
+        except Exception as trouble:  # noqa: BLE001 - whatever a reader says is a finding
+            wrong.append(f"{path.name}: {trouble!r}")
+    return wrong
+
+
+def searchable(directory: Directory) -> list[str]:
+    searcher = Searcher(directory.index)
+    searcher.open()
+    return [card.url for card in searcher.cards()]
+
+
+def judge(found: Findings, directory: Directory, hits: list[Hit], hosts: int, pages: int) -> None:
+    """The demonstration web's own verdict: recall, politeness, rules, facts."""
+    verdict = check(manifest_of(crash_web(hosts, pages)), outcomes(directory), hits, SETTINGS.politeness.delay_s)
+    found.too_early = [
+        f"{one.url} after {one.gap_s:.3f} of {one.promised_s} s" for one in verdict.politeness_violations
+    ]
+    found.disallowed = list(verdict.disallowed_fetched)
+    found.missing = list(verdict.missing)
+    found.wrong_facts = [f"{one.url}: {one.found} of {one.expected}" for one in verdict.wrong_facts]
+
+
+def outcomes(directory: Directory) -> dict[str, Found]:
+    searcher = Searcher(directory.index)
+    searcher.open()
+    facts = {card.url: card.fact_count for card in searcher.cards()}
+    with closing(read_only(directory.state)) as state:
+        rows = state.execute("SELECT url, reason FROM addresses WHERE reason IS NOT NULL").fetchall()
+    return {url: Found(reason, facts.get(url, 0)) for url, reason in rows}

@@ -1,0 +1,42 @@
+"""The production client, guard and all, against every awkward part over the address plan."""
+
+import asyncio
+
+from gossamer.clock import SystemClock
+from gossamer.demo.manifest import ExpectedPage, manifest_of
+from gossamer.demo.plan import address_plan
+from gossamer.demo.server import DemoServer
+from gossamer.demo.web import DemoWeb
+from gossamer.fetch.client import Client
+from gossamer.fetch.settings import Fetch
+from gossamer.values.capture import Truncated
+from gossamer.values.outcome import Fetched, Outcome, reason_of
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+WEB = DemoWeb(seed=5, hosts=2, pages=12, profile_name="quick", trap_pages=3)
+
+
+async def fetch_all(urls: list[str]) -> dict[str, Outcome]:
+    clock = SystemClock()
+    async with DemoServer(WEB, clock) as server:
+        plan = address_plan(WEB, server.port)
+        async with Client(Fetch(contact="https://demo.test/"), plan, plan, clock, silent) as client:
+            return {url: await client.fetch(Url(url)) for url in urls}
+
+
+def is_asked(page: ExpectedPage) -> bool:
+    return page.outcomes != ("too-many-redirects",)
+
+
+def test_each_visit_ends_as_the_manifest_foresees() -> None:
+    pages = {page.url: page for page in manifest_of(WEB).pages if is_asked(page)}
+    found = asyncio.run(fetch_all(list(pages)))
+    wrong = {
+        url: (pages[url].outcomes, outcome)
+        for url, outcome in found.items()
+        if reason_of(outcome) not in pages[url].outcomes
+    }
+    assert wrong == {}
+    huge = found["http://odd.demo.test/huge"]
+    assert isinstance(huge, Fetched) and huge.capture.truncated is Truncated.LENGTH
