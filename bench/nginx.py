@@ -57,14 +57,13 @@ http {{
         "~^(?<known>[a-z0-9-]+\\.bench\\.test)$" $known;
     }}
     server {{
-        listen {address}:{port} default_server backlog=4096;
+        listen {address}:{port}{ssl} default_server backlog=4096;
 {tls}        root {root}/$folder;
         location / {{ try_files $uri $uri/index.html =404; }}
     }}
 }}
 """
 TLS = """\
-        listen {address}:{port} ssl default_server backlog=4096;
         ssl_certificate {work}/server.pem;
         ssl_certificate_key {work}/server.key;
         ssl_protocols TLSv1.2 TLSv1.3;
@@ -78,7 +77,6 @@ class NginxMissing(Exception):
 
 class Serving(NamedTuple):
     port: int
-    tls_port: int | None
     pid: int
     authority: Path | None
     """The certificate of the authority that signed for the hosts, when there is TLS."""
@@ -91,13 +89,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def configuration(root: Path, work: Path, port: int, workers: int, tls_port: int | None, log: Path | None) -> str:
-    tls = "" if tls_port is None else TLS.format(address=LOOPBACK, port=tls_port, work=work)
+def configuration(root: Path, work: Path, port: int, workers: int, has_tls: bool, log: Path | None) -> str:
+    tls, ssl = (TLS.format(work=work), " ssl") if has_tls else ("", "")
     # Workers of a root-started nginx would change to a user who may not be able to read the pages.
     user = "user root;\n" if os.geteuid() == 0 else ""
     logged = str(log) if log is not None else "off"
     return CONFIGURATION.format(
-        user=user, workers=workers, work=work, log=logged, address=LOOPBACK, port=port, tls=tls, root=root
+        user=user, workers=workers, work=work, log=logged, address=LOOPBACK, port=port, ssl=ssl, tls=tls, root=root
     )
 
 
@@ -121,20 +119,20 @@ def serving(
     tls_names: Sequence[str] = (),
     log: Path | None = None,
 ) -> Iterator[Serving]:
-    """nginx over `root`/<host>/, with its own files in `work`; with TLS on a second port when names are given."""
+    """nginx over `root`/<host>/, with its own files in `work`; with TLS when names are given."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         raise NginxMissing(MISSING)
     work.mkdir(parents=True, exist_ok=True)
-    asked, tls_port = port or free_port(), free_port() if tls_names else None
+    asked = port or free_port()
     authority = write_certificates(work, tls_names) if tls_names else None
     conf = work / "nginx.conf"
-    conf.write_text(configuration(root.resolve(), work.resolve(), asked, workers, tls_port, log))
+    conf.write_text(configuration(root.resolve(), work.resolve(), asked, workers, bool(tls_names), log))
     command = [program, "-e", str(work.resolve() / "error.log"), "-c", str(conf.resolve()), "-p", str(work.resolve())]
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
         _wait_until_open(server, asked, work)
-        yield Serving(asked, tls_port, server.pid, authority)
+        yield Serving(asked, server.pid, authority)
     finally:
         _stop(server)
 

@@ -9,7 +9,7 @@ reached from the start page, and a few links lead to other hosts. The same numbe
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -23,9 +23,10 @@ from gossamer.demo.draw import Draw
 from gossamer.demo.layout import Frame, Leaf, Way, framed
 from gossamer.demo.prose import coined, paragraph, person_name
 from gossamer.demo.things import At, Day, Number, Statements, Syntax, Text, Thing, Value, counts_of
-from gossamer.fetch.plan import AddressPlan
 
 DOMAIN = "bench.test"
+PORT = 18642
+"""Part of the pages' addresses, so it is fixed when they are written."""
 PARAGRAPHS = 4_999
 """A prime: whatever the stride, a walk through the pool meets no paragraph twice."""
 TITLES = 20_011
@@ -71,11 +72,16 @@ class BenchManifest(msgspec.Struct, frozen=True):
     def urls(self) -> Iterator[str]:
         for host in self.hosts:
             for path in host.paths:
-                yield f"http://{host.name}{path}"
+                yield f"http://{host.name}:{PORT}{path}"
 
 
 def host_name(host: int) -> str:
     return f"h{host:03d}.{DOMAIN}"
+
+
+def origin_of(host: int) -> str:
+    """Without a scheme: the same pages are served with and without TLS, on the same port."""
+    return f"//{host_name(host)}:{PORT}"
 
 
 def path_of(number: int) -> str:
@@ -103,10 +109,9 @@ def title_of(size: Size, host: int, number: int) -> str:
 
 def statements_of(size: Size, host: int, number: int, draw: Draw) -> Statements:
     """An article with author and publisher: 20 facts on average, RDFa's usesVocabulary included."""
-    url = f"http://{host_name(host)}{path_of(number)}"
     is_rdfa = number % 2 == 0
     title = title_of(size, host, number)
-    origin = f"http://{host_name(host)}"
+    origin = origin_of(host)
     author = Thing("Person", (("name", Text(person_name(draw))), ("url", At(f"{origin}{path_of(draw.below(9))}"))))
     house = Thing("Organization", (("name", Text(f"The {host_name(host)} house")), ("url", At(f"{origin}/"))))
     keywords = draw.some(words.NOUNS, draw.between(0, 4) + (not is_rdfa))
@@ -124,7 +129,7 @@ def statements_of(size: Size, host: int, number: int, draw: Draw) -> Statements:
         *(("keywords", Text(word)) for word in keywords),
     )
     syntax = Syntax.RDFA if is_rdfa else Syntax.JSONLD
-    return Statements(((syntax, Thing("Article", said, f"{url}#it")),))
+    return Statements(((syntax, Thing("Article", said, f"{origin}{path_of(number)}#it")),))
 
 
 def page(size: Size, host: int, number: int) -> Written:
@@ -136,10 +141,10 @@ def page(size: Size, host: int, number: int) -> Written:
     for _ in range(LINKS_ACROSS):
         there = draw.below(size.hosts)
         each = draw.below(size.pages_of(there))
-        ways.append((f"http://{host_name(there)}{path_of(each)}", title_of(size, there, each)))
+        ways.append((f"{origin_of(there)}{path_of(each)}", title_of(size, there, each)))
     frame = Frame(f"Host {host}", "A host of the benchmark web", ways[:8], ways[8:28], ways[28:])
     leaf = Leaf(title_of(size, host, number), "en", _body(size.seed, draw), statements)
-    url = f"http://{host_name(host)}{path_of(number)}"
+    url = f"http:{origin_of(host)}{path_of(number)}"
     return Written(framed(leaf, frame), counts_of(statements, url, "en").facts)
 
 
@@ -188,17 +193,11 @@ def _write_host(size: Size, host: int, out: Path) -> HostEntry:
         facts.append(written.facts)
         total += len(body)
     paths = [path_of(number) for number in range(len(facts))]
-    return HostEntry(name, f"http://{name}/", len(facts), sum(facts), total, paths, facts)
+    return HostEntry(name, f"http:{origin_of(host)}/", len(facts), sum(facts), total, paths, facts)
 
 
 def read_manifest(out: Path) -> BenchManifest:
     return msgspec.json.decode((out / "manifest.json").read_bytes(), type=BenchManifest)
-
-
-def address_plan(names: Mapping[str, object] | list[str], port: int, tls_port: int | None = None) -> AddressPlan:
-    """Every host of the benchmark web on loopback; https only where there is a port for it."""
-    ports = {80: port} | ({443: tls_port} if tls_port is not None else {})
-    return AddressPlan(dict.fromkeys(names, ports))
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from gossamer.errors import DiskFull, WorkerLost
 from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.frontier.protocol import Frontier
-from gossamer.reading import ReadDone, ReadJob
+from gossamer.reading import Keep, ReadDone, ReadJob, Task
 from gossamer.recrawl.retry import Retry, next_due
 from gossamer.rules.robots import judge
 from gossamer.rules.verdict import Denied
@@ -53,7 +53,7 @@ class Pace:
     group_wait_s: float = 0.2  # the longest a capture waits for its group
     lag_s: float = 3.0  # views further behind than this: take nothing new until they catch up
     max_pages: int | None = None  # stop taking once the collection holds this many pages
-    keep: str = "all"  # "all", or "structured": only pages with facts are kept whole
+    keep: Keep = "all"  # "all", or "structured": only pages with facts are kept whole
     drain_s: float = 8.0  # how long a clean stop waits for what is in flight
 
 
@@ -117,7 +117,7 @@ def within_chain(visit: Visit, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def task_for(visit: Visit, outcome: Outcome) -> str:
+def task_for(visit: Visit, outcome: Outcome) -> Task:
     if not isinstance(outcome, Fetched):
         return "store"
     return "robots" if visit.kind is VisitKind.ROBOTS else "read"

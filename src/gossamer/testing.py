@@ -3,13 +3,16 @@
 import asyncio
 import errno
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.clock import SECOND, Clock, Instant
 from gossamer.files import Appender, Files, Lock
+from gossamer.values.capture import Capture
+from gossamer.values.outcome import Fetched, Gone, Moved, Outcome
+from gossamer.values.url import Url
 
 
 class FakeClock:
@@ -175,3 +178,34 @@ class _FaultyAppender:
 
     def close(self) -> None:
         self._inner.close()
+
+
+class TinyWeb:
+    """A web in a dict: address -> HTML, or the outcome itself. What is not in it is gone; robots.txt too, unless given.
+
+    Its `fetch` stands where `fetch.client.Client.fetch` does, and remembers who was asked for, in order.
+    """
+
+    def __init__(self, pages: Mapping[str, str | Outcome], clock: Clock) -> None:
+        self._pages = dict(pages)
+        self._clock = clock
+        self.asked: list[str] = []
+
+    async def fetch(self, url: Url) -> Outcome:
+        self.asked.append(url.text)
+        found = self._pages.get(url.text)
+        if found is None:
+            return Gone(self._answer(url, 404, "Not Found", "no such page"))
+        if not isinstance(found, str):
+            return found
+        kind = "text/plain" if url == url.robots else "text/html; charset=utf-8"
+        return Fetched(self._answer(url, 200, "OK", found, kind))
+
+    def moved(self, url: str, to: str) -> Moved:
+        """An outcome to put into the dict: a redirect."""
+        return Moved(Url(to), self._answer(Url(url), 301, "Moved Permanently", ""))
+
+    def _answer(self, url: Url, status: int, reason: str, text: str, kind: str = "text/html") -> Capture:
+        body = text.encode()
+        headers = (("Content-Type", kind), ("Content-Length", str(len(body))))
+        return Capture(url, self._clock.now(), status, reason, headers, body, "20.0.0.1")

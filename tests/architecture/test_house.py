@@ -103,7 +103,7 @@ SEAMS = {
     "shelve": set(),
     "socket": {"processes.py", "workers/pool.py", "workers/child.py", "workers/channel.py", "workers/sandbox.py",
                "fetch/dial.py", "fetch/resolve.py", "fetch/client.py", "fetch/foreign.py", "demo/server.py",
-               "app/serve.py"},
+               "app/serve.py", "app/indexing.py", "app/indexer.py"},
     "urllib.request": set(),
     "http.client": set(),
     "requests": set(),

@@ -50,7 +50,7 @@ def test_the_manifest_lists_every_page_with_the_facts_that_a_reader_finds(writte
     for host in made.hosts:
         for path, facts in zip(host.paths, host.facts_per_page, strict=True):
             body = (written / host.name / (path.removeprefix("/") or "index.html")).read_bytes()
-            url = url_of(f"http://{host.name}{path}")
+            url = url_of(f"http://{host.name}:{web.PORT}{path}")
             assert url is not None
             found = extract(LexborHTMLParser(body), url, 1, body)
             assert len(found.triples) == facts, url
@@ -73,13 +73,13 @@ def test_every_page_is_reached_from_each_start_page_and_some_links_cross(written
                 if to.hostname == host.name and to.text not in seen:
                     seen.add(to.text)
                     queue.append(to.text)
-        assert seen == {f"http://{host.name}{path}" for path in host.paths}
+        assert seen == {f"http://{host.name}:{web.PORT}{path}" for path in host.paths}
         assert crossed > 0
 
 
 def test_the_configuration_binds_loopback_only(tmp_path: Path) -> None:
-    text = nginx.configuration(tmp_path, tmp_path, 8080, 2, 8443, None)
-    assert [line.split()[1].partition(":")[0] for line in text.splitlines() if "listen" in line] == ["127.0.0.1"] * 2
+    text = nginx.configuration(tmp_path, tmp_path, 8080, 2, True, None)
+    assert [line.split()[1].partition(":")[0] for line in text.splitlines() if "listen" in line] == ["127.0.0.1"]
 
 
 def test_a_missing_nginx_is_named_with_the_command_that_installs_it(
@@ -118,7 +118,7 @@ def test_nginx_serves_each_host_its_own_pages(written: Path, tmp_path: Path) -> 
 def test_nginx_speaks_tls_for_all_the_names(written: Path, tmp_path: Path) -> None:
     names = [host.name for host in web.read_manifest(written).hosts]
     with nginx.serving(written, tmp_path / "nginx", tls_names=names) as server:
-        assert server.authority is not None and server.tls_port is not None
+        assert server.authority is not None
         trusting = ssl.create_default_context(cafile=str(server.authority))
-        answer = asyncio.run(ask(server.tls_port, names[3], "/", trusting))
+        answer = asyncio.run(ask(server.port, names[3], "/", trusting))
         assert answer.startswith(b"HTTP/1.1 200")

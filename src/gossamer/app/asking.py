@@ -33,7 +33,8 @@ async def queries(
     directory: Directory, outside: Outside, tell: Tell, size: int = 1, limit_s: float = 10.0
 ) -> AsyncIterator[Ask]:
     """A pool of SPARQL workers. A question on stale facts asks a running indexer for a new checkpoint."""
-    async with QueryPool(directory.checkpoints, outside.files, outside.processes, outside.clock, tell) as pool:
+    pool = QueryPool(directory.checkpoints, outside.files, outside.processes, outside.clock, tell, size, limit_s)
+    async with pool:
         with Control(directory.control, outside.clock) as control:
 
             async def ask(query: str, accept: str) -> SparqlResult:

@@ -133,7 +133,7 @@ async def open_crawl(
             agent=settings.agent,
             pace=pace(settings),
             retry=Retry(settings.retry.base_s, settings.retry.cap_s, settings.retry.tries),
-            keeping=RobotsKeeping(),
+            keeping=RobotsKeeping(retry_s=settings.politeness.robots_retry_s),
         )
         yield Crawling(Crawl(rooms), frontier, backlog, control, indexer, readers)
 

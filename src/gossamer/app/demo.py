@@ -25,7 +25,7 @@ from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.verdict import Found, Verdict, check
 from gossamer.demo.web import DemoWeb
-from gossamer.frontier.known import ends
+from gossamer.frontier.ends import every_end
 from gossamer.index.searcher import Searcher
 from gossamer.store.database import read_only
 from gossamer.values.url import Url
@@ -39,7 +39,7 @@ def settings_for(port: int) -> Settings:
     return Settings(
         contact="https://demo.test/about-the-crawler",
         crawl=CrawlSettings(scope="any"),
-        politeness=PolitenessSettings(delay_s=0.1, robots_tries=2),
+        politeness=PolitenessSettings(delay_s=0.1, robots_retry_s=1.0, robots_tries=2),
         retry=RetrySettings(base_s=1.0, cap_s=4.0, tries=3),
         web=WebSettings(port=port),
     )
@@ -101,7 +101,7 @@ def judged(web: DemoWeb, directory: Directory, hits: list[Hit], settings: Settin
     searcher.open()
     facts = {card.url.text: card.fact_count for card in searcher.cards()}
     with closing(read_only(directory.state)) as state:
-        found = {url: Found(reason, facts.get(url, 0)) for url, reason in ends(state)}
+        found = {url: Found(reason, facts.get(url, 0)) for url, reason in every_end(state)}
     return check(manifest_of(web), found, hits, settings.politeness.delay_s)
 
 

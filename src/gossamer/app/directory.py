@@ -43,10 +43,6 @@ class Directory:
         return self.root / "graph"
 
     @property
-    def graph_position(self) -> Path:
-        return self.root / "graph.position"
-
-    @property
     def checkpoints(self) -> Path:
         return self.root / "checkpoints"
 
@@ -60,7 +56,7 @@ class Directory:
 
     def views(self) -> list[Path]:
         """What `rebuild` makes anew from the archive."""
-        return [self.graph, self.graph_position, self.checkpoints, self.index, self.links, *self._links_journals()]
+        return [self.graph, self.checkpoints, self.index, self.links, *self._links_journals()]
 
     def _links_journals(self) -> list[Path]:
         return [self.root / f"links.db-{tail}" for tail in ("wal", "shm")]

@@ -4,6 +4,7 @@ It ends when whoever started it closes the channel, by intention or by dying: wh
 """
 
 import asyncio
+import math
 import os
 import signal
 import socket
@@ -23,7 +24,6 @@ from gossamer.errors import DirectoryBusy
 from gossamer.files import Lock
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.store import Graph
-from gossamer.graph.view import GraphView
 from gossamer.index.writer import IndexWriter
 from gossamer.links.store import Links
 from gossamer.monitor.control import Control
@@ -33,11 +33,10 @@ from gossamer.spool.follower import Follower
 from gossamer.values.capture import Place
 from gossamer.values.page import Reading
 from gossamer.values.tell import Tell, silent
-from gossamer.views import Reread, Views
+from gossamer.views import Following, GraphView, Reread, Views
 
 NAME = "indexer"
 PREDECESSOR_S = 60.0
-ASKED_EVERY_S = 0.5
 
 
 def main() -> None:
@@ -57,13 +56,11 @@ async def index(directory: Directory, channel: socket.socket, outside: Outside, 
             graph = opened.enter_context(Graph(directory.graph, outside.files, outside.clock, tell))
             checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
             reread = await opened.enter_async_context(rereading(directory, outside, tell))
-            views = open_views(opened, directory, graph, reread, control, outside, tell)
+            views = open_views(opened, directory, graph, reread, control, checkpoints, outside, tell)
             async with asyncio.TaskGroup() as crew:
-                crew.create_task(stop_at_end_of(channel, stop))
-                answering = crew.create_task(answer_for_ever(control, checkpoints, graph, outside))
+                listening = crew.create_task(stop_at_end_of(channel, stop))
                 await views.run(stop)
-                answering.cancel()
-            checkpoints.make(graph)
+                listening.cancel()
     finally:
         lock.release()
 
@@ -86,23 +83,37 @@ def open_views(
     graph: Graph,
     reread: Reread,
     control: Control,
+    checkpoints: Checkpoints,
     outside: Outside,
     tell: Tell,
 ) -> Views:
     links = Links(directory.links, outside.files, tell)
     words = IndexWriter(directory.index, outside.files, tell)
-    facts = GraphView(graph, directory.graph_position, outside.files, tell)
-    for view in (links, words, facts):
+    for view in (links, words):
         view.open()
         opened.callback(view.close)
     pid = outside.processes.own_pid()
+
+    def publish(told: dict[str, object]) -> None:
+        control.beat(NAME, pid, told)
+
+    def checkpoint() -> None:
+        """When asked for, and not more often than its interval; what was asked meanwhile is answered by it too."""
+        asked = control.pending(NAME)
+        checkpoints.make(graph)
+        for command in asked:
+            control.done(command.id)
+
     return Views(
-        {"links": links, "facts": facts, "words": words},
+        {"links": links, "facts": GraphView(graph, directory.graph, outside.files, tell), "words": words},
         lambda: Follower(outside.files, directory.spool, directory.archive, places, tell),
         reread,
         outside.clock,
         tell,
-        lambda told: control.beat(NAME, pid, told),
+        publish,
+        Following(drain_s=math.inf),
+        lambda: bool(control.pending(NAME)) and checkpoints.is_due(),
+        checkpoint,
     )
 
 
@@ -127,16 +138,6 @@ async def stop_at_end_of(channel: socket.socket, stop: asyncio.Event) -> None:
     await reader.read()
     writer.close()
     stop.set()
-
-
-async def answer_for_ever(control: Control, checkpoints: Checkpoints, graph: Graph, outside: Outside) -> None:
-    """Checkpoints are made when asked for, and not more often than their interval."""
-    while True:
-        await outside.clock.sleep(ASKED_EVERY_S)
-        for command in control.pending(NAME):
-            if command.verb == "checkpoint" and checkpoints.is_due():
-                checkpoints.make(graph)
-                control.done(command.id)
 
 
 if __name__ == "__main__":

@@ -90,6 +90,8 @@ async def address_of(server: uvicorn.Server, serving: "asyncio.Future[None]") ->
 async def web_rooms(
     opened: AsyncExitStack, directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...]
 ) -> WebRooms:
+    for folder in directory.folders():  # the demo serves before its crawl has made anything
+        outside.files.make_folder(folder)
     handles = ReadHandles(directory, outside)
     opened.callback(handles.close)
     ask = await opened.enter_async_context(queries(directory, outside, silent, 2, settings.web.sparql_s))
@@ -120,10 +122,14 @@ class ReadHandles:
         self.search.close()
 
     def versions(self, url: Url) -> list[Kept]:
+        if not self._directory.state.is_file():
+            return []
         with closing(read_only(self._directory.state)) as state:
             return captures.versions(state, url)
 
     def counts(self) -> Counts:
+        if not self._directory.state.is_file():
+            return Counts()
         with closing(read_only(self._directory.state)) as state:
             return tallies.counts(state)
 

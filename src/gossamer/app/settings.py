@@ -25,6 +25,7 @@ class CrawlSettings:
 class PolitenessSettings:
     delay_s: float = _setting(1.0, "least seconds between the end of one visit to a host and the start of the next")
     most_crawl_delay_s: float = _setting(30.0, "a longer Crawl-delay in a robots.txt is cut to this")
+    robots_retry_s: float = _setting(60.0, "wait this long before asking again for a robots.txt that failed; doubles")
     robots_tries: int = _setting(4, "give a host up after its robots.txt could not be read this often in a row")
 
 

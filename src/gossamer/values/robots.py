@@ -39,3 +39,7 @@ class Robots(msgspec.Struct, frozen=True):
     """PENDING only: where its robots.txt has moved to; asking it is a visit to that address's host."""
     hops: int = 0
     flags: tuple[str, ...] = ()
+    read_at: Instant | None = None
+    """When `rules` were last read from the host; an unreachable entry keeps the rules of its last good copy."""
+    failing_since: Instant | None = None
+    """When it was first found unreachable in this row of failures."""

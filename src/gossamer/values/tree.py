@@ -1,6 +1,6 @@
 """The thin tree interface between the parser and everything that walks a page."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 
@@ -31,7 +31,7 @@ class Element(Protocol):
         """This element and all below it, in document order."""
         ...
 
-    def css(self, query: str) -> "list[Element]": ...
+    def css(self, query: str) -> "Sequence[Element]": ...
 
 
 class Tree(Protocol):
@@ -40,4 +40,4 @@ class Tree(Protocol):
     @property
     def root(self) -> Element | None: ...
 
-    def css(self, query: str) -> list[Element]: ...
+    def css(self, query: str) -> Sequence[Element]: ...

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
+from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from gossamer.clock import in_words
@@ -12,6 +13,7 @@ from gossamer.errors import QueryRefused, QueryTooLong
 from gossamer.graph.sparql import MOST_ROWS, SparqlResult
 from gossamer.web.rooms import WebRooms
 
+LONGEST_BODY = 1 << 20
 JSON_RESULTS = "application/sparql-results+json"
 EXAMPLES = [
     (
@@ -48,15 +50,30 @@ def router(rooms: WebRooms, show: Callable[..., HTMLResponse]) -> APIRouter:
         return await answered(rooms, query, request.headers.get("accept", "*/*"))
 
     @routes.post("/sparql")
-    async def post(request: Request, query: Annotated[str | None, Form()] = None) -> Response:
+    async def post(request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip()
+        body = await bounded_body(request)
+        if body is None:
+            return refused("That is too long for a query.", 413)
         if kind == "application/sparql-query":
-            query = (await request.body()).decode("utf-8", "replace")
-        elif kind == "application/sparql-update" or query is None:
+            return await answered(rooms, body, request.headers.get("accept", "*/*"))
+        given = parse_qs(body) if kind == "application/x-www-form-urlencoded" else {}
+        if "query" not in given or "update" in given:
             return refused("This endpoint is read only: send a query, not an update.", 403)
-        return await answered(rooms, query, request.headers.get("accept", "*/*"))
+        return await answered(rooms, given["query"][0], request.headers.get("accept", "*/*"))
 
     return routes
+
+
+async def bounded_body(request: Request) -> str | None:
+    """None when it is longer than any query may be; it is then not read to its end."""
+    pieces, size = [], 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > LONGEST_BODY:
+            return None
+        pieces.append(piece)
+    return b"".join(pieces).decode("utf-8", "replace")
 
 
 def wants_page(request: Request) -> bool:

@@ -52,6 +52,7 @@ async def about(rooms: WebRooms, text: str) -> dict[str, Any] | None:
         return None
     stored = rooms.stored(url)
     facts, as_of = await facts_of(rooms, url)
+    incoming, anchors = rooms.about(url)
     return {
         "url": url.text,
         "title": stored.title if stored else "",
@@ -62,8 +63,8 @@ async def about(rooms: WebRooms, text: str) -> dict[str, Any] | None:
         "facts_cut": facts is not None and len(facts) > MOST_FACTS,
         "facts_as_of": as_of,
         "facts_query": facts_query(url),
-        "anchors": [{"text": a.text, "site": a.site, "count": a.count} for a in rooms.anchors(url)],
-        "incoming": rooms.incoming(url),
+        "anchors": [{"text": a.text, "site": a.site, "count": a.count} for a in anchors],
+        "incoming": incoming.count,
         "outgoing": [{"url": link.url.text, "text": link.text} for link in rooms.outgoing(url)[:MOST_LINKS]],
         "versions": [
             {

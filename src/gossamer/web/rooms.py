@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from gossamer.clock import SECOND, Clock, Instant
+from gossamer.clock import SECOND, Clock
 from gossamer.graph.sparql import SparqlResult
-from gossamer.links.reader import Anchor
+from gossamer.index.searcher import Stored
+from gossamer.links.reader import Anchor, Incoming
 from gossamer.monitor.control import Beat
 from gossamer.search.find import Answer
 from gossamer.values.capture import Kept
@@ -16,23 +17,12 @@ from gossamer.values.visit import Counts
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What the index holds of one page."""
-
-    title: str
-    text: str
-    language: str
-    types: tuple[str, ...]
-    fetched_at: Instant
-
-
-@dataclass(frozen=True, slots=True)
 class WebRooms:
     find: Callable[[Query], Answer]
     stored: Callable[[Url], Stored | None]
     versions: Callable[[Url], list[Kept]]
-    anchors: Callable[[Url], list[Anchor]]
-    incoming: Callable[[Url], int]
+    about: Callable[[Url], tuple[Incoming, list[Anchor]]]
+    """Who points to a page, and with which words."""
     outgoing: Callable[[Url], list[Link]]
     ask: Callable[[str, str], Awaitable[SparqlResult]]
     """(query, accepted media type) -> result."""

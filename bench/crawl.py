@@ -1,0 +1,159 @@
+"""Pages per CPU-second: Gossamer with everything on, beside Scrapy that only follows links, over the same web.
+
+    python -m bench.crawl --pages 100000 --hosts 120
+
+Both crawl the benchmark web from nginx on loopback with no delay. CPU is that of each crawler and all its children;
+nginx's is not counted. It fails unless both fetched the same pages and Gossamer's facts equal the manifest. The last
+line is `ratio N`.
+"""
+
+import argparse
+import hashlib
+import json
+import platform
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.measure import Measured, run
+from bench.nginx import Serving, serving
+from bench.web import DOMAIN, PORT, BenchManifest, Size, read_manifest, write_web
+from gossamer.app.directory import Directory
+from gossamer.files import DiskFiles
+from gossamer.graph.checkpoints import newest
+from gossamer.graph.export import opened, page_facts
+from gossamer.index.searcher import Searcher
+from gossamer.store import captures
+from gossamer.store.database import read_only
+
+OUT = Path(__file__).parent / "out"
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The web's pages under one scheme."""
+
+    manifest: BenchManifest
+    scheme: str
+
+    def all(self) -> list[str]:
+        return [self._with_scheme(url) for url in self.manifest.urls]
+
+    def starts(self) -> list[str]:
+        return [self._with_scheme(host.start) for host in self.manifest.hosts]
+
+    def _with_scheme(self, url: str) -> str:
+        return f"{self.scheme}:{url.removeprefix('http:')}"
+
+
+def digest(urls: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(urls)).encode()).hexdigest()
+
+
+def the_web(size: Size) -> tuple[Path, BenchManifest]:
+    root = OUT / f"web-{size.hosts}-{size.pages}-{size.seed}"
+    if not (root / "manifest.json").is_file():
+        print(f"writing {size.pages:,} pages on {size.hosts} hosts ...", flush=True)
+        write_web(size, root)
+    return root, read_manifest(root)
+
+
+def gossamer(addresses: Addresses, served: Serving, work: Path) -> tuple[Measured, dict[str, object]]:
+    """Crawl, then check what it holds against the manifest; the checks are not measured."""
+    directory = Directory(work / f"gossamer-{addresses.scheme}")
+    shutil.rmtree(directory.root, ignore_errors=True)
+    seeds = work / "seeds.txt"
+    seeds.write_text("\n".join(addresses.starts()))
+    arguments = ["--seeds", str(seeds), "--dir", str(directory.root), "--port", str(PORT)]
+    if addresses.scheme == "https":
+        arguments += ["--authority", str(served.authority)]
+    measured = run("bench.gossamer_side", arguments)
+    if measured.exit_code:
+        sys.exit(f"gossamer ended with exit code {measured.exit_code}")
+    told: dict[str, object] = json.loads(measured.output.splitlines()[-1])
+    check(directory, addresses)
+    return measured, told
+
+
+def check(directory: Directory, addresses: Addresses) -> None:
+    wanted = addresses.all()
+    with closing(read_only(directory.state)) as state:
+        pages = [kept.url.text for kept in captures.pages(state)]
+    if digest(pages) != digest(wanted):
+        lost = sorted(set(wanted) - set(pages))[:3]
+        sys.exit(f"gossamer kept {len(pages):,} pages of {len(wanted):,}; missing, for example: {lost}")
+    searcher = Searcher(directory.index)
+    searcher.open()
+    if searcher.pages != len(wanted):
+        sys.exit(f"{searcher.pages:,} pages can be found of {len(wanted):,}")
+    checkpoint = newest(DiskFiles(), directory.checkpoints)
+    facts = sum(piece.count(b"\n") for piece in page_facts(opened(checkpoint.folder))) if checkpoint else 0
+    if facts != addresses.manifest.facts:
+        sys.exit(f"the graph holds {facts:,} facts, and the manifest says {addresses.manifest.facts:,}")
+
+
+def scrapy(addresses: Addresses, work: Path) -> Measured:
+    arguments = ["--seeds", str(work / "seeds.txt"), "--domain", DOMAIN]
+    measured = run("bench.scrapy_side", arguments)
+    told = json.loads(measured.output.splitlines()[-1])
+    if told["digest"] != digest(addresses.all()):
+        sys.exit(f"scrapy fetched {told['pages']:,} pages, and not those of the manifest: no comparison")
+    return measured
+
+
+def row(name: str, measured: Measured, pages: int) -> float:
+    rate = pages / measured.cpu_s
+    print(
+        f"{name:18} {rate:8.1f} pages per CPU-second   {measured.cpu_s:8.1f} CPU s   {measured.wall_s:7.1f} s   "
+        f"{pages / measured.wall_s:7.1f} pages/s   {measured.peak_mib:6.0f} MiB at most",
+        flush=True,
+    )
+    return rate
+
+
+def parts(measured: Measured) -> str:
+    totals: dict[str, float] = {}
+    for name, seconds in measured.cpu_by_part.items():
+        part = name.split()[0]
+        totals[part] = totals.get(part, 0.0) + seconds
+    return ", ".join(f"{part} {seconds:.1f} s" for part, seconds in sorted(totals.items()))
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--pages", type=int, default=100_000)
+    asked.add_argument("--hosts", type=int, default=120)
+    asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument("--without-tls", action="store_true", help="leave out the second run over TLS")
+    asked.add_argument("--without-scrapy", action="store_true", help="only us, to see where the time goes; no ratio")
+    given = asked.parse_args()
+    root, manifest = the_web(Size(given.hosts, given.pages, given.seed))
+    work = OUT / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    print(
+        f"Python {platform.python_version()}, {platform.machine()}; {manifest.pages:,} pages, {manifest.facts:,} facts"
+    )
+    ratio = compare(Addresses(manifest, "http"), root, work, (), not given.without_scrapy)
+    if not given.without_tls:
+        names = [host.name for host in manifest.hosts]
+        over_tls = compare(Addresses(manifest, "https"), root, work, names, not given.without_scrapy)
+        if over_tls is not None:
+            print(f"over TLS the ratio is {over_tls:.2f}")
+    if ratio is not None:
+        print(f"ratio {ratio:.2f}")
+
+
+def compare(addresses: Addresses, root: Path, work: Path, tls_names: Sequence[str], with_scrapy: bool) -> float | None:
+    pages, scheme = addresses.manifest.pages, addresses.scheme
+    with serving(root, work / "nginx", PORT, tls_names=tls_names) as served:
+        measured, told = gossamer(addresses, served, work)
+        ours = row(f"gossamer, {scheme}", measured, pages)
+        print(f"  by part: {parts(measured)}; words behind by {told['worst_lag_s']:.1f} s at worst", flush=True)
+        return ours / row(f"scrapy, {scheme}", scrapy(addresses, work), pages) if with_scrapy else None
+
+
+if __name__ == "__main__":
+    main()

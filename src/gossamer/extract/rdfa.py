@@ -1,0 +1,332 @@
+"""RDFa 1.1 in HTML: one pass in document order over the elements that carry it, and their ancestors.
+
+The steps are those of RDFa Core 1.1, 7.5, with the changes of HTML+RDFa 1.1, 3.1. Elements that neither state nor
+scope anything are never touched: a selector finds those that can state a fact, and climbing from each one to the
+nearest open element finds what is in force there.
+"""
+
+from collections.abc import Iterable
+
+from gossamer.extract.patterns import copied
+from gossamer.extract.prefixes import TERMS
+from gossamer.extract.rdfa_literal import literal_of
+from gossamer.extract.rdfa_subjects import POINTING, Attributes, Found, Subjects
+from gossamer.extract.scope import (
+    MOST_PREFIXES,
+    Incomplete,
+    Lists,
+    Naming,
+    Scope,
+    Vocabulary,
+    Way,
+    declarations,
+    outermost,
+)
+from gossamer.extract.terms import (
+    LONGEST_LITERAL,
+    RDF_FIRST,
+    RDF_NIL,
+    RDF_REST,
+    RDF_TYPE,
+    Labels,
+    language_suffix,
+    quoted,
+)
+from gossamer.values.page import Triple
+from gossamer.values.tree import Element, Tree
+
+MOST_LETTERS = 32 << 20
+"""All literals of a page together: nested properties would otherwise repeat a long text as often as they nest."""
+
+STATING = "[property],[typeof],[vocab],[rel],[rev]"
+COMPLETING = STATING + ",[about],[resource],[href],[src]"
+USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
+
+_ALWAYS_STATING = frozenset(("property", "typeof", "vocab"))
+_SCOPING = frozenset(("prefix", "vocab", "lang", "xml:lang"))
+_SPEAKING = _ALWAYS_STATING | _SCOPING | POINTING | {"rel", "rev", "about"}
+_BEYOND_WORDS = (_SPEAKING | {"datatype", "datetime", "inlist"}) - {"property"}
+
+
+Met = tuple[Element, int, Attributes]
+"""An element, its id and its attributes, each asked for once."""
+
+
+def read_rdfa(tree: Tree, base: str, address: str, labels: Labels, at_most: int) -> tuple[list[Triple], list[str]]:
+    """The facts, in document order, and flags. REQUIRES: base and address are valid IRIs without fragment."""
+    root = tree.root
+    met, hangs = _met(tree.css(STATING))
+    if root is None or not met:
+        return [], []
+    if hangs:
+        met = [(element, element.mem_id, element.attributes) for element in tree.css(COMPLETING)]
+    walk = _Walk(root, Naming(base, address, labels), f"<{base}>", at_most)
+    walk.over(met)
+    return copied(walk.triples), walk.flags
+
+
+def _met(elements: Iterable[Element]) -> tuple[list[Met], bool]:
+    """Those that can state something, and whether one of them may leave a triple hanging, to be completed by any
+    element below that sets a subject.
+
+    Most @rel are the web's own (`stylesheet`, `nofollow`), and name something only where a vocabulary is in force.
+    """
+    met: list[Met] = []
+    hangs = has_vocabulary = False
+    last_id = 0
+    for element in elements:
+        element_id = element.mem_id
+        if element_id == last_id:  # a selector finds an element once for each of its parts that match, in a row
+            continue
+        last_id = element_id
+        attributes = element.attributes
+        if "rel" in attributes or "rev" in attributes:
+            if _ALWAYS_STATING.isdisjoint(attributes) and not has_vocabulary and not _names_anyway(attributes):
+                continue
+            hangs = hangs or POINTING.isdisjoint(attributes) or "[" in (attributes.get("resource") or "")
+        has_vocabulary = has_vocabulary or "vocab" in attributes
+        met.append((element, element_id, attributes))
+    return met, hangs
+
+
+def _speaking(attributes: Attributes) -> Attributes:
+    """Nothing, when they mean nothing to RDFa."""
+    if attributes and (not _SPEAKING.isdisjoint(attributes) or "xmlns:" in " ".join(attributes)):
+        return attributes
+    return {}
+
+
+def _names_anyway(attributes: Attributes) -> bool:
+    """Whether @rel or @rev holds a CURIE, an IRI, or a term that needs no vocabulary."""
+    said = f"{attributes.get('rel') or ''} {attributes.get('rev') or ''}".lower()
+    return ":" in said or any(term in said for term in TERMS)
+
+
+Ending = tuple[tuple[str, Lists], ...]
+"""Subjects whose lists end with an element, because it began them."""
+
+
+class _Walk:
+    def __init__(self, root: Element, naming: Naming, document: str, at_most: int) -> None:
+        self.triples: list[Triple] = []
+        self.flags: list[str] = []
+        self._naming = naming
+        self._document = document
+        self._at_most = at_most
+        self._above = root.parent.mem_id if root.parent is not None else 0
+        self._subjects = Subjects(naming, document, root.mem_id)
+        self._listed = 0
+        self._letters = MOST_LETTERS
+
+    def over(self, met: Iterable[Met]) -> None:
+        """REQUIRES: document order. The stack holds the open elements that changed the scope; a new element closes
+        those it is not inside of. `depth_of` says for each element met which scope holds inside it; those of closed
+        elements are never asked for again."""
+        scope = outermost(self._document)
+        stack: list[tuple[Scope, Ending]] = [(scope, ((self._document, scope.lists),))]
+        depth_of = {self._above: 0}
+        for one in met:
+            if one[1] in depth_of:
+                continue
+            chain, up = [one], one[0].parent
+            while up is not None and (up_id := up.mem_id) not in depth_of:
+                chain.append((up, up_id, _speaking(up.attributes)))
+                up = up.parent
+            self._close(stack, 1 + (depth_of[up_id] if up is not None else 0))
+            while chain:
+                element, element_id, attributes = chain.pop()
+                if attributes:
+                    opened = self._opened(element, attributes, stack[-1][0])
+                    if opened is not None:
+                        stack.append(opened)
+                depth_of[element_id] = len(stack) - 1
+            if self._is_full():
+                break
+        self._close(stack, 0)
+        if self._is_full():
+            self.flags.append("too-many-facts")
+            del self.triples[self._at_most :]
+
+    def _is_full(self) -> bool:
+        return len(self.triples) + self._listed >= self._at_most or self._letters <= 0
+
+    def _close(self, stack: list[tuple[Scope, Ending]], depth: int) -> None:
+        while len(stack) > depth:
+            for subject, lists in stack.pop()[1]:
+                if lists:
+                    self._state_lists(subject, lists)
+
+    def _opened(self, element: Element, attributes: Attributes, scope: Scope) -> tuple[Scope, Ending] | None:
+        """States what the element states. None when nothing changes inside it."""
+        declares = "xmlns:" in " ".join(attributes)
+        if (
+            # The commonest element by far: @property, perhaps @content, and nothing else that matters.
+            _BEYOND_WORDS.isdisjoint(attributes)
+            and scope.subject == scope.object
+            and not declares
+            and not scope.incomplete
+            and element.tag != "time"
+        ):
+            predicates = self._naming.names(attributes["property"], scope.vocabulary)
+            words = (attributes["content"] or "") if "content" in attributes else element.text()
+            self._state_each(scope.object, predicates, quoted(words) + scope.language)
+            return None
+        if declares or not _SCOPING.isdisjoint(attributes):
+            scope = self._rescoped(attributes, scope)
+        return self._evaluated(element, attributes, scope)
+
+    def _evaluated(self, element: Element, attributes: Attributes, scope: Scope) -> tuple[Scope, Ending]:
+        """Steps 5 to 13. REQUIRES: `scope` is already that of this element's own prefixes and language."""
+        rel, rev = self._relations(attributes, scope)
+        related = rel is not None or rev is not None
+        found = (self._subjects.related if related else self._subjects.alone)(element, attributes, scope)
+        if found.typed is not None:
+            for kind in self._naming.names(attributes["typeof"], scope.vocabulary):
+                self.triples.append(Triple(found.typed, RDF_TYPE, kind))
+        lists: Lists = scope.lists if found.subject == scope.object else {}
+        incomplete: tuple[Incomplete, ...] = ()
+        thing = found.object
+        if related:
+            into = lists if "inlist" in attributes else None
+            if thing is not None:
+                self._state_relations(found.subject, thing, rel or (), rev or (), into)
+            else:
+                incomplete = _hanging(rel or (), rev or (), into)
+                thing = self._naming.labels.new()
+        if "property" in attributes:
+            self._state_property(element, attributes, scope, found, related, lists)
+        if found.skips:
+            return scope, ()
+        if scope.incomplete:
+            self._complete(scope, found.subject)
+        return _inside(scope, found.subject, thing or found.subject, incomplete, lists)
+
+    def _rescoped(self, attributes: Attributes, scope: Scope) -> Scope:
+        """Steps 2 to 4: vocabulary, prefixes, language."""
+        default, prefixes = scope.vocabulary.default, scope.vocabulary.prefixes
+        if "vocab" in attributes:
+            given = (attributes["vocab"] or "").strip()
+            named = self._naming.address(given) if given else ""
+            if named:
+                self.triples.append(Triple(self._document, USES_VOCABULARY, named))
+            default = default if named is None else named[1:-1]
+        declared = declarations(attributes)
+        if declared and len(prefixes) < MOST_PREFIXES:
+            prefixes = {**prefixes, **declared}
+        language = scope.language
+        if "lang" in attributes or "xml:lang" in attributes:
+            language = language_suffix(attributes.get("lang", attributes.get("xml:lang")) or "")
+        vocabulary = scope.vocabulary
+        if declared or default != vocabulary.default:
+            vocabulary = Vocabulary(default, prefixes, {})
+        return Scope(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists)
+
+    def _relations(self, attributes: Attributes, scope: Scope) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+        """@rel and @rev; None for one that is not there."""
+        if "rel" not in attributes and "rev" not in attributes:
+            return None, None
+        return self._relation("rel", attributes, scope), self._relation("rev", attributes, scope)
+
+    def _relation(self, name: str, attributes: Attributes, scope: Scope) -> tuple[str, ...] | None:
+        """Beside @property plain words do not count, and with nothing else the attribute is as if it were not there
+        (HTML+RDFa 3.1, 7): they are the web's own, as in `<link rel="icon" property="image">`."""
+        if name not in attributes:
+            return None
+        said = attributes[name] or ""
+        if "property" in attributes:
+            said = " ".join(word for word in said.split() if ":" in word)
+            if not said:
+                return None
+        return self._naming.names(said, scope.vocabulary)
+
+    def _state_relations(
+        self, subject: str, thing: str, rel: tuple[str, ...], rev: tuple[str, ...], into: Lists | None
+    ) -> None:
+        """Step 9."""
+        if into is None:
+            self._state_each(subject, rel, thing)
+        else:
+            self._list_each(rel, thing, into)
+        if thing[0] != '"':
+            self._state_each(thing, rev, subject)
+
+    def _state_property(
+        self, element: Element, attributes: Attributes, scope: Scope, found: Found, related: bool, lists: Lists
+    ) -> None:
+        """Step 11."""
+        predicates = self._naming.names(attributes["property"], scope.vocabulary)
+        if not predicates:
+            return
+        value = self._value(element, attributes, scope, found, related)
+        if "inlist" in attributes:
+            self._list_each(predicates, value, lists)
+        else:
+            self._state_each(found.subject, predicates, value)
+
+    def _value(self, element: Element, attributes: Attributes, scope: Scope, found: Found, related: bool) -> str:
+        datatype = None
+        if "datatype" in attributes:
+            kinds = self._naming.names(attributes["datatype"], scope.vocabulary)
+            datatype = next((kind for kind in kinds if kind[0] == "<"), "")
+        elif "content" not in attributes and "datetime" not in attributes:
+            pointed_at = None if related else self._subjects.pointed_at(attributes, scope)
+            if pointed_at is not None:
+                return pointed_at
+            if found.typed is not None and "about" not in attributes:
+                return found.typed
+        return literal_of(element, attributes, scope.language, datatype)
+
+    def _complete(self, scope: Scope, subject: str) -> None:
+        """Step 12."""
+        for predicate, way, values in scope.incomplete:
+            if way is Way.FORWARD:
+                self._state_each(scope.subject, (predicate,), subject)
+            elif way is Way.REVERSE:
+                self._state_each(subject, (predicate,), scope.subject)
+            else:
+                self._listed += 1
+                values.append(subject)
+
+    def _state_lists(self, subject: str, lists: Lists) -> None:
+        """Step 14."""
+        for predicate, values in lists.items():
+            cells = [self._naming.labels.new() for _ in values[: self._at_most]]
+            self._state_each(subject, (predicate,), cells[0] if cells else RDF_NIL)
+            for value, cell, rest in zip(values, cells, [*cells[1:], RDF_NIL], strict=False):
+                self.triples.append(Triple(cell, RDF_FIRST, value))
+                self.triples.append(Triple(cell, RDF_REST, rest))
+
+    def _state_each(self, subject: str, predicates: tuple[str, ...], thing: str) -> None:
+        """A blank node is no predicate in RDF: such a fact is not stated."""
+        self._letters -= len(thing) * len(predicates)
+        if len(thing) > LONGEST_LITERAL:
+            self.flags.append("literal-too-long")
+        elif self._letters > 0:
+            for predicate in predicates:
+                if predicate[0] == "<":
+                    self.triples.append(Triple(subject, predicate, thing))
+
+    def _list_each(self, predicates: tuple[str, ...], value: str, into: Lists) -> None:
+        self._letters -= len(value) * len(predicates)
+        for predicate in predicates:
+            self._listed += 1
+            into.setdefault(predicate, []).append(value)
+
+
+def _hanging(rel: Iterable[str], rev: Iterable[str], lists: Lists | None) -> tuple[Incomplete, ...]:
+    """Step 10."""
+    back: list[Incomplete] = [(predicate, Way.REVERSE, []) for predicate in rev]
+    if lists is None:
+        return (*((predicate, Way.FORWARD, []) for predicate in rel), *back)
+    return (*((predicate, Way.LIST, lists.setdefault(predicate, [])) for predicate in rel), *back)
+
+
+def _inside(
+    scope: Scope, subject: str, thing: str, incomplete: tuple[Incomplete, ...], lists: Lists
+) -> tuple[Scope, Ending]:
+    """Step 13: what holds for the children. A new thing has lists of its own, which end with this element."""
+    ending: Ending = () if lists is scope.lists else ((subject, lists),)
+    if thing != subject:
+        lists = {}
+        ending = (*ending, (thing, lists))
+    return Scope(subject, thing, scope.language, scope.vocabulary, incomplete, lists), ending

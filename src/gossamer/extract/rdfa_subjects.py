@@ -1,0 +1,84 @@
+"""Who an element with RDFa speaks of (RDFa Core 1.1, 7.5, steps 5 and 6; HTML+RDFa 1.1, 3.1)."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gossamer.extract.scope import Naming, Scope
+from gossamer.values.tree import Element
+
+Attributes = Mapping[str, str | None]
+
+POINTING = frozenset(("resource", "href", "src"))
+
+
+class Found(NamedTuple):
+    subject: str
+    object: str | None = None
+    typed: str | None = None
+    """The one that @typeof says the kind of."""
+    skips: bool = False
+    """The element sets nothing of its own: what hangs above it stays open for those below."""
+
+
+class Subjects:
+    """REQUIRES: `root_id` is the root element's, and `document` the page's base as an IRI term."""
+
+    __slots__ = ("_document", "_naming", "_root_id")
+
+    def __init__(self, naming: Naming, document: str, root_id: int) -> None:
+        self._naming = naming
+        self._document = document
+        self._root_id = root_id
+
+    def alone(self, element: Element, attributes: Attributes, scope: Scope) -> Found:
+        """Step 5: no @rel and no @rev."""
+        about = self._about(element, attributes, scope)
+        typed = "typeof" in attributes
+        if "property" in attributes and "content" not in attributes and "datatype" not in attributes:
+            if not typed:
+                return Found(about or scope.object)
+            if about is not None:
+                return Found(about, None, about)
+            thing = self.pointed_at(attributes, scope) or self._naming.labels.new()
+            return Found(scope.object, thing, thing)
+        subject = about or self.pointed_at(attributes, scope)
+        if subject is None and typed:
+            subject = self._naming.labels.new()
+        if subject is not None:
+            return Found(subject, None, subject if typed else None)
+        return Found(scope.object, skips="property" not in attributes)
+
+    def related(self, element: Element, attributes: Attributes, scope: Scope) -> Found:
+        """Step 6: @rel or @rev."""
+        about = self._about(element, attributes, scope)
+        thing = self.pointed_at(attributes, scope)
+        if "typeof" not in attributes:
+            return Found(about or scope.object, thing)
+        if about is not None:
+            return Found(about, thing, about)
+        thing = thing or self._naming.labels.new()
+        return Found(scope.object, thing, thing)
+
+    def pointed_at(self, attributes: Attributes, scope: Scope) -> str | None:
+        """@resource, else @href, else @src."""
+        if "resource" in attributes:
+            found = self._naming.resource(attributes["resource"] or "", scope.vocabulary)
+            if found is not None:
+                return found
+        for name in ("href", "src"):
+            if name in attributes:
+                return self._naming.address(attributes[name] or "")
+        return None
+
+    def _about(self, element: Element, attributes: Attributes, scope: Scope) -> str | None:
+        """@about; the root, head and body have one by default."""
+        if "about" in attributes:
+            about = self._naming.resource(attributes["about"] or "", scope.vocabulary)
+            if about is not None:
+                return about
+        if POINTING.isdisjoint(attributes):
+            if element.tag in ("head", "body"):
+                return scope.object
+            if element.mem_id == self._root_id:
+                return self._document
+        return None

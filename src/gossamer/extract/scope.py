@@ -1,0 +1,152 @@
+"""What holds at a place in a page for RDFa: subjects, language, vocabulary and prefixes, and the names they give.
+
+This is the evaluation context of RDFa Core 1.1, 7.2. It is frozen and shared by all elements that change nothing.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+
+import msgspec
+
+from gossamer.extract.prefixes import PREFIXES, TERMS
+from gossamer.extract.terms import Labels, absolute, iri_term
+
+MOST_PREFIXES = 250
+"""Prefixes in force at one place; more are not read."""
+
+MOST_NAMES = 1000
+"""Names in one attribute; more are not read."""
+
+_TERM = re.compile(r"[^\W\d][\w.\-/·]*")  # RDFa Core 7.4.3: an NCName that may hold slashes
+_SHORT = 512  # attributes that are remembered across pages, and the longest bare word
+_PREFIX = re.compile(r"[^\W\d][\w.-]*")
+
+
+class Way(Enum):
+    """Which way an incomplete triple points."""
+
+    FORWARD = 1
+    REVERSE = 2
+    LIST = 3
+
+
+Lists = dict[str, list[str]]
+Incomplete = tuple[str, Way, list[str]]
+"""A predicate in want of its object (or subject), and the list to put it into when it points to one."""
+
+
+class Vocabulary(msgspec.Struct, frozen=True):
+    """How names are to be read. `known` remembers the attributes already read this way."""
+
+    default: str
+    """@vocab; empty when none is in force."""
+    prefixes: Mapping[str, str]
+    known: dict[str, tuple[str, ...]]
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Subjects and objects are N-Triples terms."""
+
+    subject: str
+    object: str
+    language: str
+    """As a literal's suffix: `@en`, or nothing."""
+    vocabulary: Vocabulary
+    incomplete: tuple[Incomplete, ...]
+    lists: Lists
+
+
+def outermost(document: str) -> Scope:
+    """The scope around the root element. REQUIRES: `document` is the page's base as an IRI term."""
+    return Scope(document, document, "", Vocabulary("", PREFIXES, {}), (), {})
+
+
+def declarations(attributes: Mapping[str, str | None]) -> dict[str, str]:
+    """Prefixes from xmlns:* and @prefix, which wins (RDFa Core 7.5, step 3). `_` is never one."""
+    found: dict[str, str] = {}
+    for name, value in attributes.items():
+        if name.startswith("xmlns:") and len(found) < MOST_PREFIXES:
+            found[name[6:].lower()] = (value or "").strip()
+    words = iter((attributes.get("prefix") or "").split())
+    for word in words:
+        if not word.endswith(":"):
+            continue  # a stray word: look for the next that can be a prefix
+        iri = next(words, None)
+        if iri is not None and len(found) < MOST_PREFIXES:
+            found[word[:-1].lower()] = iri
+    return {prefix: iri for prefix, iri in found.items() if prefix != "_" and _PREFIX.fullmatch(prefix)}
+
+
+class Naming:
+    """Turns what attributes say into terms. One for each page: it knows the page's blank nodes and base."""
+
+    __slots__ = ("_address", "_base", "_blank", "labels")
+
+    def __init__(self, base: str, address: str, labels: Labels) -> None:
+        self._base = base
+        self._address = address
+        self._blank: dict[str, str] = {}
+        self.labels = labels
+
+    def address(self, text: str) -> str | None:
+        """@href, @src: an IRI, perhaps relative."""
+        whole = absolute(text, self._base)
+        return None if whole is None else iri_term(whole)
+
+    def resource(self, text: str, vocabulary: Vocabulary) -> str | None:
+        """@about, @resource: SafeCURIEorCURIEorIRI. None means "as if the attribute were not there"."""
+        text = text.strip()
+        if text.startswith("[") and text.endswith("]"):
+            return self._curie(text[1:-1], vocabulary)
+        return (self._curie(text, vocabulary) if ":" in text else None) or self.address(text)
+
+    def names(self, text: str | None, vocabulary: Vocabulary) -> tuple[str, ...]:
+        """@property, @typeof, @rel, @rev, @datatype: TERMorCURIEorAbsIRI, several; unknown terms are left out."""
+        if not text:
+            return ()
+        if ":" not in text and len(text) <= _SHORT:
+            return terms_named(vocabulary.default, text)
+        found = vocabulary.known.get(text)
+        if found is None:
+            named = [self._name(word, vocabulary) for word in text.split(None, MOST_NAMES)[:MOST_NAMES]]
+            found = vocabulary.known[text] = tuple([name for name in named if name is not None])
+        return found
+
+    def _name(self, word: str, vocabulary: Vocabulary) -> str | None:
+        if ":" in word:
+            return self._curie(word, vocabulary) or iri_term(word)
+        return next(iter(terms_named(vocabulary.default, word)), None) if len(word) <= _SHORT else None
+
+    def _curie(self, text: str, vocabulary: Vocabulary) -> str | None:
+        prefix, colon, reference = text.partition(":")
+        if not colon or reference.startswith("//"):  # no CURIE by its grammar (RDFa Core, 6)
+            return None
+        if prefix == "_":
+            return self._blank_node(reference)
+        start = vocabulary.prefixes.get(prefix.lower())
+        if start is None:
+            return None
+        # A prefix bound to a relative IRI stays so in the result, which its reader resolves: not against `<base>`.
+        whole = absolute(start + reference, self._address)
+        return None if whole is None else iri_term(whole)
+
+    def _blank_node(self, name: str) -> str:
+        if name not in self._blank:
+            self._blank[name] = self.labels.new()
+        return self._blank[name]
+
+
+@lru_cache(maxsize=4096)
+def terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
+    """Bare words: names in the vocabulary, or the few terms that need none (RDFa Core 7.4.3); others are left out.
+
+    Remembered across pages: a handful of vocabularies names nearly everything.
+    """
+    words = [word for word in text.split(None, MOST_NAMES)[:MOST_NAMES] if _TERM.fullmatch(word)]
+    if vocabulary:
+        named = [iri_term(vocabulary + word) for word in words]
+    else:
+        named = [iri_term(TERMS.get(word) or TERMS.get(word.lower()) or "") for word in words]
+    return tuple([name for name in named if name is not None])

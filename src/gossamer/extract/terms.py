@@ -1,0 +1,132 @@
+"""N-Triples terms as text: IRIs that always parse again, literals, and blank node labels that never meet.
+
+Only what an RDF store accepts leaves this module (RFC 3987 for IRIs, BCP 47 for language tags); what cannot be mended
+becomes None, and the fact that wanted it is not stated.
+"""
+
+import re
+from functools import lru_cache
+
+import ada_url
+from pyoxigraph import Literal, NamedNode
+
+LONGEST_IRI = 8192
+LONGEST_LITERAL = 1 << 20
+
+_LONGEST_TAG = 64
+_WHITE = " \t\n\r\f"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9_~.-]+/)*[A-Za-z0-9_~.-]*(?:\?[A-Za-z0-9_~.=&-]*)?")  # nothing to normalise
+_HEAD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*)?")
+_DROPPED = re.compile(r"[\t\n\r]")  # the URL standard takes these out of addresses before it reads them
+_NOT_ALLOWED = re.compile(
+    r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/?%\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef-]"
+)
+_ESCAPES = {
+    **{code: f"\\u{code:04X}" for code in (*range(0x20), *range(0x7F, 0xA0))},
+    **dict.fromkeys(range(0xD800, 0xE000), "�"),  # half a surrogate pair is no character
+    **{
+        ord(char): escape
+        for char, escape in zip('\t\b\n\r\f"\\', (r"\t", r"\b", r"\n", r"\r", r"\f", r"\"", r"\\"), strict=True)
+    },
+}
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDF_TYPE = f"<{RDF}type>"
+RDF_FIRST = f"<{RDF}first>"
+RDF_REST = f"<{RDF}rest>"
+RDF_NIL = f"<{RDF}nil>"
+
+
+class Labels:
+    """Blank node labels of one capture: the same on every reading of it, and never those of another capture."""
+
+    __slots__ = ("_count", "_stem")
+
+    def __init__(self, capture_id: int) -> None:
+        self._stem = f"_:c{capture_id & 0xFFFF_FFFF_FFFF_FFFF:016x}n"
+        self._count = 0
+
+    def new(self) -> str:
+        self._count += 1
+        return f"{self._stem}{self._count}"
+
+
+def absolute(text: str, base: str) -> str | None:
+    """`text` as an absolute IRI. REQUIRES: `base` is an http(s) address without fragment.
+
+    What has a scheme is left as it is written: RDF compares IRIs letter by letter, so `http://a` is not `http://a/`.
+    """
+    if _SCHEME.match(text):
+        return text
+    text = text.strip(_WHITE)
+    if not text or text[0] == "#":
+        return base + text
+    if _SCHEME.match(text):
+        return text
+    if _PLAIN_PATH.fullmatch(text) and "/." not in text:
+        return base[: base.find("/", base.find("//") + 2)] + text
+    try:
+        return str(ada_url.join_url(base, text))
+    except (ValueError, UnicodeEncodeError):
+        return None
+
+
+def iri_term(text: str) -> str | None:
+    """An absolute IRI as `<...>`, with forbidden characters escaped; None when it is no IRI even so."""
+    if len(text) > LONGEST_IRI:
+        return None
+    try:
+        NamedNode(text)
+    except ValueError:
+        mended = mended_iri(text)
+        return None if mended is None else f"<{mended}>"
+    return f"<{text}>"
+
+
+def mended_iri(text: str) -> str | None:
+    """Percent-encode what RFC 3987 forbids after the authority; None when that does not make it an IRI."""
+    text = _DROPPED.sub("", text.strip(_WHITE))
+    head = _HEAD.match(text)
+    if head is None or len(text) > LONGEST_IRI:
+        return None
+    path, mark, fragment = text[head.end() :].partition("#")
+    mended = f"{head[0]}{_NOT_ALLOWED.sub(_percent, path)}{mark}{_NOT_ALLOWED.sub(_percent, fragment)}"
+    try:
+        NamedNode(mended)
+    except ValueError:
+        return None
+    return mended
+
+
+def _percent(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))
+
+
+def quoted(text: str) -> str:
+    """A literal's words in quotation marks."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def typed_literal(text: str, datatype: str) -> str:
+    """REQUIRES: `datatype` is an IRI term, as `iri_term` makes them."""
+    return f"{quoted(text)}^^{datatype}"
+
+
+@lru_cache(maxsize=1024)
+def _suffix(tag: str) -> str:
+    try:
+        Literal("", language=tag)
+    except ValueError:
+        return ""
+    return f"@{tag}"
+
+
+def language_suffix(tag: str) -> str:
+    """What follows a literal in that language: `@en`, in lower case (RDF 1.1 Concepts, 3.3); nothing when BCP 47 knows
+    no such form."""
+    tag = tag.strip(_WHITE).lower()
+    return _suffix(tag) if 0 < len(tag) <= _LONGEST_TAG else ""

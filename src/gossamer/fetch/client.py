@@ -1,0 +1,68 @@
+"""The one client: a GET, an answer within limits, a typed outcome. Nothing else in the house asks the web anything."""
+
+import asyncio
+import re
+from types import TracebackType
+from typing import Self
+
+from gossamer import __version__
+from gossamer.clock import Clock
+from gossamer.errors import ConfigError
+from gossamer.fetch.dial import Connections
+from gossamer.fetch.exchange import Exchange
+from gossamer.fetch.seams import Dialer, Resolver
+from gossamer.fetch.settings import Fetch
+from gossamer.values.outcome import Outcome, Reason, Refused
+from gossamer.values.tell import Tell
+from gossamer.values.url import Url
+from gossamer.values.visit import VisitKind
+
+ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+CODINGS = "gzip, deflate, br, zstd"
+_SENDABLE = re.compile(r"[!-~]+")
+
+
+class Client:
+    """`async with Client(...)`, then `fetch`. Never raises for the web's faults, never asks twice, follows nothing."""
+
+    def __init__(self, settings: Fetch, resolver: Resolver, dialer: Dialer, clock: Clock, tell: Tell) -> None:
+        self._settings, self._clock = settings, clock
+        self._connections = Connections(settings, resolver, dialer, clock, tell)
+        self._room = asyncio.Semaphore(settings.at_once)
+        self._fields = _fields(settings)
+
+    async def __aenter__(self) -> Self:
+        self._connections.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connections.close()
+        await asyncio.sleep(0)  # the transports close on the loop's next turn
+
+    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE) -> Outcome:
+        """GET `url`. A robots.txt may be of any media type, and only its first half mebibyte is taken."""
+        if not _SENDABLE.fullmatch(url.text):
+            return Refused(Reason.ADDRESS, "not a canonical address")
+        async with self._room:
+            exchange = Exchange(url, kind, self._settings, self._clock, self._connections)
+            return await exchange.run(self._fields)
+
+
+def user_agent(settings: Fetch) -> str:
+    """Who we are and where to complain."""
+    name = f"{settings.agent}/{__version__}"
+    return f"{name} (+{settings.contact})" if settings.contact else name
+
+
+def _fields(settings: Fetch) -> bytes:
+    """All of a question that is the same every time. REQUIRES: the operator's words are one line of ASCII."""
+    lines = (
+        f"User-Agent: {user_agent(settings)}",
+        f"Accept: {ACCEPT}",
+        f"Accept-Encoding: {CODINGS}",
+    )
+    if not all(line.isascii() and line.isprintable() for line in lines):
+        raise ConfigError("agent and contact must be printable ASCII: they are sent in a header field")
+    return "\r\n".join((*lines, "", "")).encode("ascii")

@@ -1,0 +1,219 @@
+"""One question and its answer over one connection, within limits that hold while the bytes are coming."""
+
+import asyncio
+from itertools import chain
+
+from aiohttp.client_exceptions import ClientError, ClientOSError, ClientPayloadError, ServerDisconnectedError
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong, PayloadEncodingError
+from aiohttp.http_parser import RawResponseMessage
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
+
+from gossamer.clock import Clock
+from gossamer.fetch.answer import Head, is_wanted, limit_of, outcome_of
+from gossamer.fetch.dial import Connection, Connections
+from gossamer.fetch.settings import Fetch
+from gossamer.parse.coding import Decoder, codings_of
+from gossamer.values.capture import Capture, Truncated
+from gossamer.values.outcome import Failed, Outcome, Reason, Refused
+from gossamer.values.url import Url
+from gossamer.values.visit import VisitKind
+
+READ_BUFFER = 64 * 1024
+MOST_INTERIM = 8
+"""Answers with status 1xx that are let pass before the real one."""
+BREATH = 4
+"""Decoding steps after which the loop gets a turn."""
+
+FOREIGN: tuple[tuple[type[Exception], Reason], ...] = (  # the first that fits decides
+    (LineTooLong, Reason.HEADERS_TOO_LARGE),
+    (HttpProcessingError, Reason.PROTOCOL),
+    (PayloadEncodingError, Reason.PROTOCOL),
+    (ServerDisconnectedError, Reason.DISCONNECTED),
+    (ClientOSError, Reason.DISCONNECTED),
+    (ClientPayloadError, Reason.DISCONNECTED),
+    (ClientError, Reason.PROTOCOL),
+    (OSError, Reason.DISCONNECTED),
+)
+FAULTS = tuple(kind for kind, _ in FOREIGN)
+
+
+class Exchange:
+    """All that is known of it so far, also when it ends in the middle. Used once."""
+
+    def __init__(self, url: Url, kind: VisitKind, settings: Fetch, clock: Clock, connections: Connections) -> None:
+        self._url, self._kind, self._settings, self._clock = url, kind, settings, clock
+        self._connections = connections
+        self._at, self._begun_s = clock.now(), clock.elapsed_s()
+        self._connection: Connection | None = None
+        self._address = ""
+        self._message: RawResponseMessage | None = None
+        self._stream: StreamReader = EMPTY_PAYLOAD
+        self._parts: list[bytes] = []
+        self._is_slow = False
+
+    async def run(self, fields: bytes) -> Outcome:
+        try:
+            async with asyncio.timeout(self._settings.timeout_s) as deadline:
+                trouble = await self._connect() or await self._ask(fields)
+                return trouble or await self._receive(deadline)
+        except TimeoutError:
+            return self._cut(Reason.TOO_SLOW if self._is_slow else Reason.TIMEOUT, "", Truncated.TIME)
+        except FAULTS as foreign:
+            reason = _reason_of(foreign)
+            return self._cut(reason, _words(foreign), Truncated.DISCONNECT)
+        finally:
+            if self._connection is not None:  # not given back: the answer did not end well
+                self._connection.protocol.abort()
+
+    async def _connect(self) -> Refused | Failed | None:
+        found: Connection | Refused | Failed | None = self._connections.kept(self._url.origin)
+        if found is None:
+            try:
+                async with asyncio.timeout(self._settings.connect_s):
+                    found = await self._connections.dial(self._url)
+            except TimeoutError:
+                return Failed(Reason.CONNECT, f"no connection within {self._settings.connect_s:g} s")
+        if not isinstance(found, Connection):
+            return found
+        self._connection, self._address = found, found.address
+        return None
+
+    async def _ask(self, fields: bytes) -> Refused | Failed | None:
+        """Send the question and wait for the head of the answer."""
+        question = f"GET {self._url.target} HTTP/1.1\r\nHost: {self._url.host.name}\r\n".encode("ascii") + fields
+        try:
+            self._message, self._stream = await self._head(question)
+        except (ServerDisconnectedError, ClientOSError):
+            # A kept connection may be closed just as it is used again; only then was nothing answered and nothing
+            # read, and the question goes out once more, on a new connection (RFC 9112, 9.3.1).
+            if self._connection is None or self._connection.is_new:
+                raise
+            self._connection.protocol.abort()
+            self._connection = None
+            return await self._connect() or await self._ask(fields)
+        return None
+
+    async def _head(self, question: bytes) -> tuple[RawResponseMessage, StreamReader]:
+        assert self._connection is not None
+        protocol, settings = self._connection.protocol, self._settings
+        protocol.set_response_params(
+            read_until_eof=True,
+            auto_decompress=False,
+            read_bufsize=READ_BUFFER,
+            max_line_size=settings.header_limit,
+            max_field_size=settings.header_limit,
+            max_headers=settings.header_fields,
+        )
+        if protocol.transport is None:
+            raise ServerDisconnectedError
+        protocol.expect(settings.header_limit)
+        protocol.transport.write(question)
+        for _ in range(MOST_INTERIM):
+            message, stream = await protocol.read()
+            if not 100 <= message.code <= 199 or message.code == 101:
+                return message, stream
+        raise HttpProcessingError(message="one interim answer after another")
+
+    async def _receive(self, deadline: asyncio.Timeout) -> Outcome:
+        assert self._message is not None
+        status, settings = self._message.code, self._settings
+        head = Head(self._message.headers)
+        if (size := sum(map(len, chain.from_iterable(self._message.raw_headers)))) > settings.header_limit:
+            return Failed(Reason.HEADERS_TOO_LARGE, f"{size} bytes of header fields")
+        if head.fault is not None or not 200 <= status <= 599:
+            return Failed(Reason.PROTOCOL, head.fault or f"status {status}")
+        is_page = self._kind is VisitKind.PAGE and 200 <= status < 300
+        if is_page and not is_wanted(head.media_type, settings.wanted):
+            return Refused(Reason.MEDIA_TYPE, head.media_type)
+        limit = limit_of(self._kind, status, head.media_type, settings)
+        decoder = Decoder(codings_of(head.codings), limit) if head.codings else None
+        is_cut = await self._body(limit, decoder, deadline)
+        if not is_cut and self._connection is not None:
+            self._connections.keep(self._connection)
+            self._connection = None
+        capture = self._capture(Truncated.LENGTH if is_cut else None)
+        if decoder is not None and 200 <= status < 300 and capture.body:
+            if not is_cut:
+                decoder.end()
+            if decoder.problem is not None:
+                return Failed(Reason.CODING, decoder.problem, capture)
+        flags = ("trailing-bytes",) if decoder is not None and decoder.has_trailing else ()
+        return outcome_of(capture, head, flags, self._clock.now())
+
+    async def _body(self, limit: int, decoder: Decoder | None, deadline: asyncio.Timeout) -> bool:
+        """Take the body in; True when it was cut at the limit, which holds for bytes as sent and as decoded."""
+        stream, received, steps, turns = self._stream, 0, 0, 0
+        loop = asyncio.get_running_loop()
+        begun, last = loop.time(), deadline.when() or 0.0
+        while True:
+            piece = stream.read_nowait()
+            if not piece:
+                if stream.at_eof():
+                    return False
+                self._is_slow = self._expect(deadline, begun, received, last)
+                piece = await stream.readany()
+            elif (turns := turns + 1) % 2 == 0:  # what waits in the protocol may have been costly to parse
+                await asyncio.sleep(0)
+            received += len(piece)
+            self._parts.append(piece)
+            if received > limit:
+                self._parts[-1] = piece[: len(piece) - (received - limit)]
+                return True
+            if decoder is None or decoder.problem is not None:
+                continue
+            for _ in decoder.steps(piece):
+                steps += 1
+                if steps % BREATH == 0:
+                    await asyncio.sleep(0)
+            if decoder.is_full:
+                return True
+
+    def _expect(self, deadline: asyncio.Timeout, begun: float, received: int, last: float) -> bool:
+        """Set the deadline to when the average rate will have fallen too low if nothing more comes.
+
+        True when that is before the visit's own deadline.
+        """
+        settings = self._settings
+        slow_at = begun + max(settings.least_rate_after_s, received / settings.least_rate)
+        if slow_at < last:
+            deadline.reschedule(slow_at)
+            return True
+        if self._is_slow:
+            deadline.reschedule(last)
+        return False
+
+    def _cut(self, reason: Reason, words: str, truncated: Truncated) -> Failed:
+        """The visit ended in the middle: what there is of a body is kept, and marked."""
+        if self._message is None or not 200 <= self._message.code <= 599:
+            return Failed(reason, words)
+        return Failed(reason, words, self._capture(truncated))
+
+    def _capture(self, truncated: Truncated | None) -> Capture:
+        assert self._message is not None
+        message, parts = self._message, self._parts
+        return Capture(
+            url=self._url,
+            fetched_at=self._at,
+            status=message.code,
+            reason=message.reason.encode("utf-8", "surrogateescape").decode("latin-1"),
+            headers=tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.raw_headers]),
+            body=parts[0] if len(parts) == 1 else b"".join(parts),
+            address=self._address,
+            truncated=truncated,
+            took_s=self._clock.elapsed_s() - self._begun_s,
+        )
+
+
+def _reason_of(foreign: Exception) -> Reason:
+    """aiohttp wraps what its parser found: the cause, where there is one, tells more than the wrapping."""
+    for trouble in (foreign.__cause__, foreign):
+        if isinstance(trouble, LineTooLong) or "Too many headers" in str(trouble):
+            return Reason.HEADERS_TOO_LARGE
+    if isinstance(foreign, ClientPayloadError) and "not completed" not in str(foreign):
+        return Reason.PROTOCOL
+    return next(reason for kind, reason in FOREIGN if isinstance(foreign, kind))
+
+
+def _words(foreign: Exception) -> str:
+    text = foreign.message if isinstance(foreign, HttpProcessingError) else str(foreign)
+    return " ".join(text.split())[:200]

@@ -1,0 +1,159 @@
+"""Which network addresses are never dialled. Pure: a table and a question.
+
+The table follows the IANA special-purpose registries (RFC 6890 and its successors). Python's `ipaddress` knows a part
+of them only, and takes addresses that wrap a private one for public: here the wrapped address is judged too.
+"""
+
+import ipaddress
+from collections.abc import Iterator, Sequence
+
+from gossamer.errors import ConfigError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Range = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_SPECIAL = {
+    "0.0.0.0/8": "this network",
+    "10.0.0.0/8": "private",
+    "100.64.0.0/10": "shared by carriers",
+    "127.0.0.0/8": "loopback",
+    "169.254.0.0/16": "link-local",
+    "172.16.0.0/12": "private",
+    "192.0.0.0/24": "protocol assignments",
+    "192.0.2.0/24": "documentation",
+    "192.88.99.0/24": "6to4 relays",
+    "192.168.0.0/16": "private",
+    "198.18.0.0/15": "benchmarking",
+    "198.51.100.0/24": "documentation",
+    "203.0.113.0/24": "documentation",
+    "224.0.0.0/4": "multicast",
+    "240.0.0.0/4": "reserved",
+    "::1/128": "loopback",
+    "::/96": "IPv4-compatible",
+    "64:ff9b:1::/48": "local translation",
+    "100::/63": "discard-only",
+    "2001::/23": "protocol assignments",
+    "2001:db8::/32": "documentation",
+    "3fff::/20": "documentation",
+    "5f00::/16": "segment routing",
+    "fc00::/7": "private",
+    "fe80::/10": "link-local",
+    "fec0::/10": "site-local",
+    "ff00::/8": "multicast",
+}
+SPECIAL = tuple((ipaddress.ip_network(text), why) for text, why in _SPECIAL.items())
+
+GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
+"""All that is handed out to the public so far."""
+
+METADATA = frozenset(
+    ipaddress.ip_address(text)
+    for text in (
+        "169.254.169.254",
+        "169.254.169.253",
+        "169.254.170.2",
+        "169.254.170.23",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "fd00:ec2::254",
+        "fd00:ec2::23",
+        "fd20:ce::254",
+    )
+)
+"""Where clouds hand credentials to their machines: no setting opens these."""
+
+_TEREDO = ipaddress.IPv6Network("2001::/32")
+_WRAPPED_AT = {  # IPv4 inside IPv6: the range, and how far the address stands from the right
+    ipaddress.IPv6Network("::ffff:0:0/96"): 0,  # mapped
+    ipaddress.IPv6Network("::ffff:0:0:0/96"): 0,  # translated
+    ipaddress.IPv6Network("64:ff9b::/96"): 0,  # NAT64
+    ipaddress.IPv6Network("::/96"): 0,  # compatible
+    ipaddress.IPv6Network("2002::/16"): 80,  # 6to4
+}
+_ONLY_A_WRAPPING = tuple(_WRAPPED_AT)[:3]
+
+_NOT_WEB = """
+    0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123
+    135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995
+    1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080
+"""
+"""The list of the Fetch standard (port blocking)."""
+_STORES = "1433 1521 2181 3306 5432 5672 6379 9042 11211 27017"
+"""Databases, queues and caches, some of which act on any line of text."""
+BAD_PORTS = frozenset(map(int, (_NOT_WEB + _STORES).split()))
+
+
+def ranges(texts: Sequence[str]) -> tuple[Range, ...]:
+    """The operator's ranges. A ConfigError names the one that is none."""
+    found: list[Range] = []
+    for text in texts:
+        try:
+            found.append(ipaddress.ip_network(text))
+        except ValueError as trouble:
+            raise ConfigError(f"allow_addresses: {text!r} is no range of addresses ({trouble})") from None
+    return tuple(found)
+
+
+def address_of(hostname: str) -> str | None:
+    """The address that a host name already is; None when it is a name."""
+    try:
+        return str(ipaddress.ip_address(hostname))
+    except ValueError:
+        return None
+
+
+def forbidden(address: str, opened: Sequence[Range]) -> str | None:
+    """Why `address` must not be dialled, in words; None when it may. `opened` is what the operator allowed."""
+    try:
+        whole = ipaddress.ip_address(address)
+    except ValueError:
+        return f"{address} is no network address"
+    if isinstance(whole, ipaddress.IPv6Address) and whole.scope_id is not None:
+        return f"{address} is tied to one network interface"
+    for face in _faces(whole):
+        if face in METADATA:
+            return f"{address} leads to a cloud's metadata service"
+        if any(face in given for given in opened):
+            continue
+        if why := _special(face):
+            return f"{address} is not public ({why})"
+    return None
+
+
+def is_opened(address: str, opened: Sequence[Range]) -> bool:
+    """Whether the operator named a range that holds it."""
+    return bool(opened) and any(face in given for face in _faces(ipaddress.ip_address(address)) for given in opened)
+
+
+def forbidden_name(hostname: str, opened: Sequence[Range]) -> str | None:
+    """RFC 6761, 6.3: `localhost` and all below it mean this machine, whatever a name server says."""
+    name = hostname.rstrip(".").lower()
+    if (name == "localhost" or name.endswith(".localhost")) and not is_opened("127.0.0.1", opened):
+        return f"{hostname} is this machine"
+    return None
+
+
+def _faces(address: Address) -> Iterator[Address]:
+    """The address itself, and the IPv4 addresses it stands for."""
+    if isinstance(address, ipaddress.IPv4Address):
+        yield address
+        return
+    if not any(address in wrapping for wrapping in _ONLY_A_WRAPPING):
+        yield address
+    bits = int(address)
+    for wrapping, from_the_right in _WRAPPED_AT.items():
+        if address in wrapping:
+            yield ipaddress.IPv4Address(bits >> from_the_right & 0xFFFF_FFFF)
+    if address in _TEREDO:  # RFC 4380, 4: the server, and the client with its bits turned over
+        yield ipaddress.IPv4Address(bits >> 64 & 0xFFFF_FFFF)
+        yield ipaddress.IPv4Address(~bits & 0xFFFF_FFFF)
+
+
+def _special(address: Address) -> str | None:
+    for given, why in SPECIAL:
+        if address.version == given.version and address in given:
+            return why
+    if address.version == 6 and address not in GLOBAL_IPV6:
+        return "not handed out"
+    return None

@@ -1,0 +1,97 @@
+"""Names to addresses through c-ares: never blocking, with a bounded memory."""
+
+import socket
+from collections import OrderedDict
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import aiodns
+import pycares
+
+from gossamer.clock import Clock
+
+MOST_NAMES = 50_000
+MOST_ADDRESSES = 32
+LEAST_TTL_S, MOST_TTL_S = 10.0, 3600.0
+ABSENT_TTL_S = 300.0
+"""How long a name that does not exist is not asked for again."""
+TROUBLE_TTL_S = 30.0
+"""The same for a name whose servers failed or kept silent."""
+FLUSH_AFTER = 20_000
+"""c-ares has a memory of its own, without a bound: it is emptied after so many questions."""
+_ABSENT = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_EBADNAME})
+
+
+class _Found(NamedTuple):
+    until_s: float
+    addresses: tuple[str, ...]
+    trouble: str = ""
+
+
+class DnsResolver:
+    """A `Resolver` on the machine's name servers. `async with` opens it."""
+
+    def __init__(
+        self, clock: Clock, servers: tuple[str, ...] | None = None, tries: int = 2, patience_s: float = 3.0
+    ) -> None:
+        self._clock = clock
+        self._servers = servers
+        self._tries, self._patience_s = tries, patience_s
+        self._found: OrderedDict[str, _Found] = OrderedDict()
+        self._asked = 0
+        self._dns: aiodns.DNSResolver | None = None
+
+    async def __aenter__(self) -> Self:
+        self._dns = aiodns.DNSResolver(
+            nameservers=list(self._servers) if self._servers else None,
+            flags=pycares.ARES_FLAG_NOSEARCH,  # a name is what it says, not that plus the machine's own domain
+            tries=self._tries,
+            timeout=self._patience_s,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._dns is not None:
+            await self._dns.close()
+            self._dns = None
+
+    async def addresses(self, hostname: str) -> list[str]:
+        """Every address of the name, IPv4 and IPv6. Empty: there is none. OSError: it could not be found out."""
+        name = hostname.lower()
+        known = self._found.get(name)
+        if known is None or known.until_s <= self._clock.elapsed_s():
+            known = await self._ask(name)
+            self._remember(name, known)
+        if known.trouble:
+            raise OSError(known.trouble)
+        return list(known.addresses)
+
+    async def _ask(self, name: str) -> _Found:
+        if self._dns is None:
+            raise RuntimeError("the resolver is not open")
+        self._asked += 1
+        if self._asked % FLUSH_AFTER == 0:
+            self._dns._channel.reinit()  # aiodns has no door to it
+        try:
+            answer = await self._dns.getaddrinfo(name, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM)
+        except aiodns.error.DNSError as trouble:
+            code = trouble.args[0] if trouble.args else None
+            if code in _ABSENT:
+                return _Found(self._clock.elapsed_s() + ABSENT_TTL_S, ())
+            return _Found(self._clock.elapsed_s() + TROUBLE_TTL_S, (), f"{name}: {trouble.args[-1]}")
+        found = dict.fromkeys(_text(node.addr[0]) for node in answer.nodes)
+        ttl_s = min((node.ttl for node in answer.nodes), default=0)
+        until_s = self._clock.elapsed_s() + (min(max(ttl_s, LEAST_TTL_S), MOST_TTL_S) if found else ABSENT_TTL_S)
+        return _Found(until_s, tuple(found)[:MOST_ADDRESSES])
+
+    def _remember(self, name: str, found: _Found) -> None:
+        self._found[name] = found
+        self._found.move_to_end(name)
+        if len(self._found) > MOST_NAMES:
+            self._found.popitem(last=False)
+
+
+def _text(address: str | bytes) -> str:
+    return address.decode("ascii") if isinstance(address, bytes) else address

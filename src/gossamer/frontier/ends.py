@@ -1,0 +1,13 @@
+"""How every address ended, for reports and checks; readable from any process."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from gossamer.store.statements import load
+
+_SQL = load("gossamer.frontier", "ends.sql")
+
+
+def every_end(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Address and reason code of its last visit; those never visited are left out."""
+    return connection.execute(_SQL["every_end"])

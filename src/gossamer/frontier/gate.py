@@ -1,0 +1,54 @@
+"""What an origin's robots.txt means for its waiting pages right now. Pure."""
+
+import msgspec
+
+from gossamer.clock import Instant
+from gossamer.values.robots import Robots, RobotsState
+
+
+class Open(msgspec.Struct, frozen=True):
+    """Pages may be handed out; the journey judges each by this entry."""
+
+    robots: Robots
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """The robots.txt has to be read (again) first. It is unknown, or the entry given has run out."""
+
+    robots: Robots | None
+
+
+class Shut(msgspec.Struct, frozen=True):
+    """The robots.txt cannot be read: nothing before `until`."""
+
+    until: Instant
+
+
+class Away(msgspec.Struct, frozen=True):
+    """The robots.txt has moved and is being asked for elsewhere; its answer opens the gate."""
+
+
+class GivenUp(msgspec.Struct, frozen=True):
+    """It could not be read too often: what waits is settled, unvisited."""
+
+    failures: int
+
+
+Gate = Open | Ask | Shut | Away | GivenUp
+
+
+def gate_of(robots: Robots | None, now: Instant, tries: int) -> Gate:
+    """Missing, unreachable and read are different facts (RFC 9309, section 2.3.1)."""
+    if robots is None:
+        return Ask(None)
+    if robots.state is RobotsState.PENDING:
+        return Away()
+    if robots.expires_at <= now:
+        return Ask(robots)
+    if robots.state is RobotsState.UNREACHABLE:
+        return GivenUp(robots.failures) if is_given_up(robots, tries) else Shut(robots.expires_at)
+    return Open(robots)
+
+
+def is_given_up(robots: Robots, tries: int) -> bool:
+    return robots.state is RobotsState.UNREACHABLE and robots.failures >= tries

@@ -1,0 +1,52 @@
+"""Addresses met lately: a small, fixed table in front of the database.
+
+A link that is found here costs one look and no database. A link that is not found may still be known: the merge
+finds out. So forgetting is harmless, and the table simply overwrites: one slot a hash, the latest wins.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable
+
+from gossamer.values.link import Offer
+
+
+class Seen:
+    """REQUIRES: `slots` is a power of two. Eight bytes a slot.
+
+    Marks are Python's own string hashes: 64 bits, keyed at random for each process, so nobody can write an
+    address that passes for another. Two addresses share a mark by accident once in 2^64 pairs.
+    """
+
+    def __init__(self, slots: int = 1 << 20) -> None:
+        if slots < 1 or slots & (slots - 1):
+            raise ValueError(f"a table of {slots} slots: it must be a power of two")
+        self._mask = slots - 1
+        self._marks = array("q", bytes(8 * slots))
+
+    def sift(self, offers: Iterable[Offer], may_enter: Callable[[Offer], bool]) -> tuple[list[Offer], set[int]]:
+        """The offers not met lately that may enter, and the marks to `remember` once they are safely on disk.
+
+        A refusal is remembered with its depth, for a limit of depth may let the same address in from nearer.
+        """
+        marks, mask = self._marks, self._mask
+        fresh: list[Offer] = []
+        met: set[int] = set()
+        for offer in offers:
+            text = offer.url.text
+            mark = hash(text)
+            if marks[mark & mask] == mark or mark in met:
+                continue
+            refusal = hash((text, offer.depth))
+            if marks[refusal & mask] == refusal or refusal in met:
+                continue
+            if may_enter(offer):
+                fresh.append(offer)
+                met.add(mark)
+            else:
+                met.add(refusal)
+        return fresh, met
+
+    def remember(self, met: Iterable[int]) -> None:
+        marks, mask = self._marks, self._mask
+        for mark in met:
+            marks[mark & mask] = mark

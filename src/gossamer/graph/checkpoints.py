@@ -1,0 +1,101 @@
+"""Copies of the live store that other processes may read, two of them, the newest in use.
+
+Only the owner of the live store makes them: reading beside a writer is undefined (pyoxigraph, `Store.read_only`). A
+copy is hard links, so it costs what has changed, not what there is.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.clock import SECOND, Clock, Instant
+from gossamer.files import Files
+from gossamer.graph.store import Graph
+from gossamer.values.tell import Tell
+
+PREFIX = "facts-"
+MAKING = "making-"
+CONFIRMED = "confirmed"
+KEPT = 2
+EVERY_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    folder: Path
+    as_of: Instant
+    """The facts are those of this moment."""
+
+
+class Checkpoints:
+    """REQUIRES: one maker, which may be a thread beside the one that writes. Readers take `newest` for each question
+    and hold it no longer than `every_s`: the one they hold is then always among the two that are kept."""
+
+    def __init__(self, folder: Path, files: Files, clock: Clock, tell: Tell, every_s: float = EVERY_S) -> None:
+        self._folder = folder
+        self._files = files
+        self._clock = clock
+        self._tell = tell
+        self._every_s = every_s
+        self._made_of: int | None = None
+        """`Graph.changes` when the newest was made; None: not made by us."""
+        self._looked_at: Instant | None = None
+
+    def is_due(self) -> bool:
+        """Whether long enough has passed since the last one was made or found to be still true."""
+        last_at = self._looked_at if self._looked_at is not None else self._last_named()
+        now = self._clock.now()
+        return last_at is None or now < last_at or now - last_at >= self._every_s * SECOND
+
+    def make(self, graph: Graph) -> Checkpoint | None:
+        """Make one now, if anything has changed; None when the newest still tells the truth."""
+        now = self._clock.now()
+        self._looked_at = now
+        present = newest(self._files, self._folder)
+        if present is not None and self._made_of == graph.changes:
+            self._files.write(self._folder / CONFIRMED, f"{present.folder.name} {now}".encode())
+            return None
+        self._files.make_folder(self._folder)
+        for name in self._files.names(self._folder):
+            if name.startswith(MAKING):
+                self._files.remove(self._folder / name)
+        changes = graph.changes
+        if present is not None and now <= (last := _instant_in(present.folder.name)):
+            now = last + 1  # the clock stepped back: the newest must still sort last
+        making, made = self._folder / f"{MAKING}{now:020}", self._folder / f"{PREFIX}{now:020}"
+        graph.store.backup(making)
+        self._files.rename(making, made)
+        self._tell("checkpoint.renamed", checkpoint=made.name)
+        self._made_of = changes
+        self._drop_old()
+        return Checkpoint(made, now)
+
+    def _drop_old(self) -> None:
+        for name in _names(self._files, self._folder)[:-KEPT]:
+            self._files.remove(self._folder / name)
+            self._tell("checkpoint.removed", checkpoint=name)
+
+    def _last_named(self) -> Instant | None:
+        present = newest(self._files, self._folder)
+        return present.as_of if present else None
+
+
+def newest(files: Files, folder: Path) -> Checkpoint | None:
+    """The checkpoint to read now; None when none was made yet."""
+    names = _names(files, folder)
+    if not names:
+        return None
+    as_of = _instant_in(names[-1])
+    if files.size(folder / CONFIRMED) is not None:
+        name, _, confirmed_at = files.read(folder / CONFIRMED).decode("ascii", "replace").partition(" ")
+        if name == names[-1] and confirmed_at.isdigit():
+            as_of = max(as_of, int(confirmed_at))
+    return Checkpoint(folder / names[-1], as_of)
+
+
+def _instant_in(name: str) -> Instant:
+    return int(name.removeprefix(PREFIX))
+
+
+def _names(files: Files, folder: Path) -> list[str]:
+    """Oldest first: the instant in the name has a fixed width."""
+    return [name for name in files.names(folder) if name.startswith(PREFIX) and name.removeprefix(PREFIX).isdigit()]

@@ -1,0 +1,46 @@
+"""All facts, out of the store: as N-Quads, and as one number that is equal for equal facts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import xxhash
+from pyoxigraph import NamedNode, Quad, Store
+
+from gossamer.graph.names import PROVENANCE
+
+PIECE = 1 << 16
+
+
+def opened(folder: Path) -> Store:
+    """A checkpoint, or a live store whose owner has ended, to read from."""
+    return Store.read_only(str(folder))
+
+
+def page_facts(store: Store) -> Iterator[bytes]:
+    """The facts of every page as N-Quads, in pieces of many lines; the graph of each line is the page."""
+    provenance = NamedNode(PROVENANCE)
+    lines: list[str] = []
+    size = 0
+    for quad in store.quads_for_pattern(None, None, None, None):
+        if quad.graph_name == provenance:
+            continue
+        lines.append(line := _line(quad))
+        size += len(line)
+        if size >= PIECE:
+            yield "".join(lines).encode()
+            lines, size = [], 0
+    if lines:
+        yield "".join(lines).encode()
+
+
+def digest(store: Store) -> str:
+    """Equal for equal sets of quads, whatever their order; provenance included. For comparing, not against forgers."""
+    total = count = 0
+    for quad in store.quads_for_pattern(None, None, None, None):
+        total += xxhash.xxh3_128_intdigest(_line(quad).encode())
+        count += 1
+    return f"{total % (1 << 128):032x}-{count}"
+
+
+def _line(quad: Quad) -> str:
+    return f"{quad} .\n"

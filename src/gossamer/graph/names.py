@@ -1,0 +1,25 @@
+"""The names the graph uses: one graph a page, one for where they came from."""
+
+import re
+from urllib.parse import quote
+
+from gossamer.values.url import Url
+
+PROVENANCE = "urn:gossamer:provenance"
+"""The graph that says of each page when and by which capture its facts came."""
+FETCHED_AT = "http://www.w3.org/ns/prov#generatedAtTime"
+CAPTURE = "urn:gossamer:capture"
+DATE_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
+INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
+
+_NO_IRI = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~]")
+
+
+def graph_name(url: Url) -> str:
+    """The page's address as an IRI.
+
+    Browsers leave characters alone in paths and queries that an IRI may not hold (RFC 3987, 2.2: brackets, braces,
+    bars, lone percent signs); these are percent-encoded. Two addresses that differ only so share a graph.
+    """
+    origin = url.origin
+    return origin + _NO_IRI.sub(lambda odd: quote(odd[0], safe=""), url.text[len(origin) :])

@@ -1,0 +1,103 @@
+"""One SPARQL query, answered inside a killable worker that has no network and writes nothing."""
+
+import msgspec
+from pyoxigraph import BlankNode, DefaultGraph, NamedNode, QueryBoolean, QuerySolutions, Store
+
+from gossamer.errors import QueryRefused
+from gossamer.graph import results
+from gossamer.graph.query_text import inspect
+
+
+class Question(msgspec.Struct, frozen=True):
+    checkpoint: str
+    """The folder to read; empty while there is none, which is a store without facts."""
+    query: str
+    accept: str
+    most_rows: int
+    most_bytes: int
+    default_graphs: tuple[str, ...] = ()
+    named_graphs: tuple[str, ...] = ()
+
+
+class Found(msgspec.Struct, frozen=True, tag=True):
+    media_type: str
+    body: bytes
+    truncated: bool
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    words: str
+
+
+class Gone(msgspec.Struct, frozen=True, tag=True):
+    """The checkpoint is no longer there; ask again with a newer one."""
+
+
+Reply = Found | Refused | Gone
+
+_questions = msgspec.msgpack.Decoder(Question)
+_replies = msgspec.msgpack.Encoder()
+_at_hand: dict[str, Store] = {}
+"""The one store this process has open, by its folder: opening costs more than most queries."""
+
+
+def job(payload: bytes) -> bytes:
+    return _replies.encode(_reply(_questions.decode(payload)))
+
+
+def _reply(question: Question) -> Reply:
+    try:
+        asked = inspect(question.query)
+        store = _store(question.checkpoint)
+        if store is None:
+            return Gone()
+        return _answer(store, question, asked.graphs)
+    except QueryRefused as refused:
+        return Refused(str(refused))
+    except SyntaxError as trouble:
+        return Refused(f"The query cannot be read: {trouble}")
+
+
+def _store(folder: str) -> Store | None:
+    if folder not in _at_hand:
+        _at_hand.clear()
+        try:
+            _at_hand[folder] = Store.read_only(folder) if folder else Store()
+        except (OSError, RuntimeError):  # removed, or damaged
+            return None
+    return _at_hand[folder]
+
+
+def _answer(store: Store, question: Question, named_in_query: tuple[str, ...]) -> Reply:
+    default: list[NamedNode | BlankNode | DefaultGraph] = [_page(store, name) for name in question.default_graphs]
+    named: list[NamedNode | BlankNode] = [_page(store, name) for name in question.named_graphs]
+    for name in named_in_query:
+        _page(store, name)
+    has_dataset = bool(default or named or named_in_query)
+    answer = store.query(
+        question.query,
+        use_default_graph_as_union=not has_dataset,
+        default_graph=default if default or named else None,
+        named_graphs=named if default or named else None,
+    )
+    if isinstance(answer, QueryBoolean):
+        media_type = results.media_type_for(question.accept, results.ROWS)
+        body, cut = results.write_truth(answer, media_type)
+    elif isinstance(answer, QuerySolutions):
+        media_type = results.media_type_for(question.accept, results.ROWS)
+        body, cut = results.write_rows(answer, media_type, question.most_rows, question.most_bytes)
+    else:
+        media_type = results.media_type_for(question.accept, results.TRIPLES)
+        body, cut = results.write_triples(answer, media_type, question.most_rows, question.most_bytes)
+    return Found(media_type, body, cut)
+
+
+def _page(store: Store, name: str) -> NamedNode:
+    """Graphs are those of this collection; nothing is ever fetched for a query."""
+    try:
+        graph = NamedNode(name)
+    except ValueError:
+        raise QueryRefused(f"<{name}> is not a whole IRI, as FROM needs one.") from None
+    if not store.contains_named_graph(graph):
+        raise QueryRefused(f"<{name}> is not a page of this collection that states facts; nothing else can be asked.")
+    return graph

@@ -1,0 +1,217 @@
+"""Answers to SPARQL queries as bytes, cut at a number of rows and bytes.
+
+The library's own serialisers write all rows or none, hence these (SPARQL 1.1 Query Results JSON, XML, CSV and TSV).
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from xml.sax.saxutils import escape, quoteattr
+
+from pyoxigraph import (
+    BlankNode,
+    Literal,
+    NamedNode,
+    QueryBoolean,
+    QueryResultsFormat,
+    QuerySolution,
+    QuerySolutions,
+    QueryTriples,
+    RdfFormat,
+    Triple,
+    Variable,
+    serialize,
+)
+
+Term = NamedNode | BlankNode | Literal | Triple
+Written = tuple[bytes, bool]
+"""The body, and whether it was cut."""
+
+JSON = "application/sparql-results+json"
+XML = "application/sparql-results+xml"
+CSV = "text/csv"
+TSV = "text/tab-separated-values"
+TURTLE = "text/turtle"
+N_TRIPLES = "application/n-triples"
+
+ROWS = (JSON, XML, CSV, TSV)
+TRIPLES = (TURTLE, N_TRIPLES)
+ALSO_CALLED = {
+    "application/json": JSON,
+    "application/xml": XML,
+    "text/xml": XML,
+    "text/plain": N_TRIPLES,
+    "json": JSON,
+    "xml": XML,
+    "csv": CSV,
+    "tsv": TSV,
+    "turtle": TURTLE,
+    "ttl": TURTLE,
+    "ntriples": N_TRIPLES,
+    "nt": N_TRIPLES,
+}
+XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+RDF_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def media_type_for(accept: str, offered: tuple[str, ...]) -> str:
+    """The one the asker likes best (RFC 9110, 12.5.1); the first on offer when none of them will do."""
+    best, best_weight = offered[0], 0.0
+    for part in accept.split(","):
+        name, *parameters = (piece.strip() for piece in part.lower().split(";"))
+        name = ALSO_CALLED.get(name, name)
+        weight = _weight(parameters)
+        if name in offered and weight > best_weight:
+            best, best_weight = name, weight
+    return best
+
+
+def _weight(parameters: list[str]) -> float:
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                return float(parameter[2:])
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def write_truth(answer: QueryBoolean, media_type: str) -> Written:
+    kinds = {JSON: QueryResultsFormat.JSON, XML: QueryResultsFormat.XML, CSV: QueryResultsFormat.CSV}
+    return answer.serialize(format=kinds.get(media_type, QueryResultsFormat.TSV)) or b"", False
+
+
+def write_triples(triples: QueryTriples, media_type: str, most_rows: int, most_bytes: int) -> Written:
+    kept: list[Triple] = []
+    size, cut = 0, False
+    for triple in triples:
+        size += len(str(triple)) + 3
+        if len(kept) >= most_rows or size > most_bytes:
+            cut = True
+            break
+        kept.append(triple)
+    kind = RdfFormat.TURTLE if media_type == TURTLE else RdfFormat.N_TRIPLES
+    return serialize(kept, format=kind) or b"", cut
+
+
+def write_rows(solutions: QuerySolutions, media_type: str, most_rows: int, most_bytes: int) -> Written:
+    head, line, between, foot = _SHAPES[media_type](solutions.variables)
+    pieces, size, cut = [head], len(head) + len(foot), False
+    for number, solution in enumerate(islice(solutions, most_rows + 1)):
+        row = (between if number else b"") + line(solution)
+        size += len(row)
+        if number == most_rows or size > most_bytes:
+            cut = True
+            break
+        pieces.append(row)
+    pieces.append(foot)
+    return b"".join(pieces), cut
+
+
+Shape = tuple[bytes, Callable[[QuerySolution], bytes], bytes, bytes]
+"""What stands first, how a row is written, what stands between two rows, what stands last."""
+
+
+def _json_shape(variables: list[Variable]) -> Shape:
+    names = [variable.value for variable in variables]
+
+    def line(solution: QuerySolution) -> bytes:
+        return _dumped({name: _json_term(term) for name, term in zip(names, solution, strict=True) if term is not None})
+
+    return b'{"head":' + _dumped({"vars": names}) + b',"results":{"bindings":[', line, b",", b"]}}"
+
+
+def _dumped(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _json_term(term: Term) -> dict[str, object]:
+    match term:
+        case NamedNode():
+            return {"type": "uri", "value": term.value}
+        case BlankNode():
+            return {"type": "bnode", "value": term.value}
+        case Literal():
+            return {"type": "literal", "value": term.value, **_qualified(term)}
+        case Triple():
+            parts = {"subject": term.subject, "predicate": term.predicate, "object": term.object}
+            return {"type": "triple", "value": {name: _json_term(part) for name, part in parts.items()}}
+
+
+def _qualified(literal: Literal) -> dict[str, str]:
+    if literal.language:
+        return {"xml:lang": literal.language}
+    if literal.datatype.value == XSD_STRING:
+        return {}
+    return {"datatype": literal.datatype.value}
+
+
+def _xml_shape(variables: list[Variable]) -> Shape:
+    names = [variable.value for variable in variables]
+    head = "".join(f"<variable name={quoteattr(name)}/>" for name in names)
+
+    def line(solution: QuerySolution) -> bytes:
+        found = zip(names, solution, strict=True)
+        cells = (f"<binding name={quoteattr(name)}>{_xml_term(term)}</binding>" for name, term in found if term)
+        return f"<result>{''.join(cells)}</result>".encode()
+
+    first = f'<?xml version="1.0"?><sparql xmlns="http://www.w3.org/2005/sparql-results#"><head>{head}</head><results>'
+    return first.encode(), line, b"", b"</results></sparql>"
+
+
+def _xml_term(term: Term) -> str:
+    match term:
+        case NamedNode():
+            return f"<uri>{_xml(term.value)}</uri>"
+        case BlankNode():
+            return f"<bnode>{_xml(term.value)}</bnode>"
+        case Literal():
+            given = "".join(f" {name}={quoteattr(NOT_IN_XML.sub('�', v))}" for name, v in _qualified(term).items())
+            return f"<literal{given}>{_xml(term.value)}</literal>"
+        case Triple():
+            subject, predicate, object_ = map(_xml_term, (term.subject, term.predicate, term.object))
+            parts = f"<subject>{subject}</subject><predicate>{predicate}</predicate><object>{object_}</object>"
+            return f"<triple>{parts}</triple>"
+
+
+def _xml(text: str) -> str:
+    return escape(NOT_IN_XML.sub("�", text))
+
+
+def _csv_shape(variables: list[Variable]) -> Shape:
+    def line(solution: QuerySolution) -> bytes:
+        return _joined((_csv_cell(term) for term in _terms(solution)), ",", "\r\n")
+
+    return _joined((variable.value for variable in variables), ",", "\r\n"), line, b"", b""
+
+
+def _csv_cell(term: Term | None) -> str:
+    if term is None:
+        return ""
+    text = term.value if isinstance(term, NamedNode | Literal) else str(term)
+    return '"' + text.replace('"', '""') + '"' if any(odd in text for odd in '",\r\n') else text
+
+
+def _tsv_shape(variables: list[Variable]) -> Shape:
+    def line(solution: QuerySolution) -> bytes:
+        return _joined(("" if term is None else str(term) for term in _terms(solution)), "\t", "\n")
+
+    return _joined((f"?{variable.value}" for variable in variables), "\t", "\n"), line, b"", b""
+
+
+def _terms(solution: QuerySolution) -> Iterator[Term | None]:
+    yield from solution
+
+
+def _joined(cells: Iterable[str], between: str, end: str) -> bytes:
+    return (between.join(cells) + end).encode()
+
+
+_SHAPES: dict[str, Callable[[list[Variable]], Shape]] = {
+    JSON: _json_shape,
+    XML: _xml_shape,
+    CSV: _csv_shape,
+    TSV: _tsv_shape,
+}

@@ -1,0 +1,137 @@
+"""SPARQL over the newest checkpoint: read only, from this collection alone, within limits of time, memory and size."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from gossamer.clock import SECOND, Clock, Instant
+from gossamer.errors import QueryRefused, QueryTooLong, WorkerLost
+from gossamer.files import Files
+from gossamer.graph.checkpoints import EVERY_S, newest
+from gossamer.graph.query_job import Found, Gone, Question, Refused, Reply, job
+from gossamer.graph.query_text import LONGEST_QUERY
+from gossamer.processes import Processes
+from gossamer.values.tell import Tell
+from gossamer.workers.limits import MIB, Limits
+from gossamer.workers.pool import Pool
+
+MOST_ROWS = 10_000
+MOST_BYTES = 10 * MIB
+MOST_WAITING = 64
+TIME_S = 10.0
+MEMORY_BYTES = 1024 * MIB
+
+_questions = msgspec.msgpack.Encoder()
+_replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
+
+
+@dataclass(frozen=True, slots=True)
+class SparqlResult:
+    media_type: str
+    body: bytes
+    truncated: bool
+    """The limit on rows or bytes cut the answer."""
+    as_of: Instant
+    """The facts are those of this moment."""
+
+
+def nobody() -> None:
+    """For when there is no indexer to ask."""
+
+
+class QueryPool:
+    """`async with QueryPool(...) as pool: await pool.ask(query, accept)`.
+
+    `refresh` is called when a question finds the facts older than `EVERY_S`: it asks the indexer for a checkpoint.
+    """
+
+    def __init__(
+        self,
+        checkpoints: Path,
+        files: Files,
+        processes: Processes,
+        clock: Clock,
+        tell: Tell,
+        size: int = 2,
+        time_s: float = TIME_S,
+        memory_bytes: int = MEMORY_BYTES,
+        refresh: Callable[[], object] = nobody,
+    ) -> None:
+        self._checkpoints = checkpoints
+        self._files = files
+        self._clock = clock
+        self._refresh = refresh
+        self._time_s = time_s
+        limits = Limits(
+            wall_s=time_s,
+            cpu_s=time_s,
+            memory_bytes=memory_bytes,
+            open_files=1024,
+            answer_bytes=2 * MOST_BYTES,
+            ahead=0,
+        )
+        self._pool = Pool(job, size, limits, processes, clock, tell)
+
+    async def __aenter__(self) -> "QueryPool":
+        await self._pool.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._pool.__aexit__(kind, trouble, trace)
+
+    async def ask(
+        self,
+        query: str,
+        accept: str = "*/*",
+        default_graphs: tuple[str, ...] = (),
+        named_graphs: tuple[str, ...] = (),
+        most_rows: int = MOST_ROWS,
+    ) -> SparqlResult:
+        """The answer, in the media type of those we have that `accept` likes best. Raises QueryRefused, in words for
+        the person who asked, or QueryTooLong when it was stopped."""
+        if len(query) > LONGEST_QUERY:
+            raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
+        if not query.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in query):
+            raise QueryRefused("The query holds half of a character (a lone surrogate).")
+        if self._pool.waiting >= MOST_WAITING:
+            raise QueryTooLong("Too many queries are waiting; please ask again in a moment.")
+        for _ in range(3):
+            checkpoint = newest(self._files, self._checkpoints)
+            as_of = checkpoint.as_of if checkpoint else self._clock.now()
+            if checkpoint is None or self._clock.now() - as_of > EVERY_S * SECOND:
+                self._refresh()
+            folder = str(checkpoint.folder) if checkpoint else ""
+            reply = await self._put(
+                Question(folder, query, accept, most_rows, MOST_BYTES, default_graphs, named_graphs)
+            )
+            match reply:
+                case Found(media_type, body, truncated):
+                    return SparqlResult(media_type, body, truncated, as_of)
+                case Refused(words):
+                    raise QueryRefused(words)
+                case Gone():
+                    continue
+        raise QueryTooLong("The facts could not be opened; please ask again in a moment.")
+
+    async def _put(self, question: Question) -> Reply:
+        try:
+            return _replies.decode(await self._pool.call(_questions.encode(question)))
+        except WorkerLost as lost:
+            raise QueryTooLong(_in_words(lost, self._time_s)) from lost
+
+
+def _in_words(lost: WorkerLost, time_s: float) -> str:
+    match lost.why:
+        case "timeout":
+            return (
+                f"The query was stopped after {time_s:g} seconds. Ask for less: name more of the facts, or set a LIMIT."
+            )
+        case "memory" | "crash":
+            return "The query was stopped: it needed more memory than it may have, or is too deep. Ask for less."
+        case _:
+            return "The query was stopped because the service is closing."

@@ -1,0 +1,91 @@
+"""Bytes to a tree, over lexbor, with the few inputs that would hold or swell it cut down to size first.
+
+lexbor's tree builder takes time that grows with the square of the depth, of the attributes of a tag and of the open
+formatting elements. Ordinary pages are told by counting, which costs next to nothing; only a page that might be over
+a limit is gone through tag by tag (`flatten`). What hides even from that is ended by the reader's own limits.
+"""
+
+import re
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+from gossamer.parse.flatten import DEEPEST, LONGEST_TAG, flattened
+
+LARGEST = 16 * 1024 * 1024
+_SMALL = 64 * 1024
+"""Up to here not even the worst tag can hold the parser for long."""
+_CHUNK = 4096
+_FEW_TAGS = 2 * DEEPEST
+"""Start and end tags together; so few cannot hurt however they nest."""
+_MANY_TAGS = 50_000
+_MOST_REOPENED = 1_000_000
+_WITHOUT_EVENTS = 1
+_VOID = re.compile(rb"<(?:(?:br|hr|img|input|link|meta|source|wbr)(?=[\s/>])|!)", re.IGNORECASE)
+_TAG_START = re.compile(rb"<[a-zA-Z]")
+
+
+class Parsed(NamedTuple):
+    tree: LexborHTMLParser
+    flags: tuple[str, ...]
+    """"truncated" when something was left out, "too-deep" when nesting was flattened."""
+
+
+def parse_html(body: bytes) -> Parsed:
+    """REQUIRES: UTF-8 (what is not valid reads as U+FFFD). Never fails, whatever the bytes."""
+    flags: tuple[str, ...] = ()
+    if len(body) > LARGEST:
+        body, flags = body[:LARGEST], ("truncated",)
+    if not is_tame(body):
+        body, more = flattened(body)
+        flags = tuple(dict.fromkeys(flags + more))
+    try:
+        return Parsed(LexborHTMLParser(body, options=_WITHOUT_EVENTS), flags)
+    except SelectolaxError:
+        return Parsed(LexborHTMLParser(b""), (*flags, "unparsable"))
+
+
+def is_tame(body: bytes) -> bool:
+    """Whether counting alone shows that no limit can be reached."""
+    angles = body.count(b"<")
+    if angles < _FEW_TAGS and len(body) <= _SMALL:
+        return True
+    if angles > _MANY_TAGS:
+        return False
+    return (_is_shallow(body, angles, heed_void=False) or _is_shallow(body, angles, heed_void=True)) and (
+        not _has_long_tag(body)
+    )
+
+
+def _is_shallow(body: bytes, angles: int, heed_void: bool) -> bool:
+    """By chunks: no more can be open at once than were open before the chunk, and all that it opens.
+
+    Elements that never have an end tag look like ever deeper nesting, until they are heeded, which costs more.
+    """
+    still_open = 0
+    for at in range(0, len(body), _CHUNK):
+        ends = body.count(b"</", at, at + _CHUNK)
+        starts = body.count(b"<", at, at + _CHUNK) - ends
+        if heed_void:
+            starts -= len(_VOID.findall(body, at, at + _CHUNK))
+        if still_open + starts >= DEEPEST:
+            return False
+        still_open = max(0, still_open + starts - ends)
+    return still_open * angles < _MOST_REOPENED
+
+
+def _has_long_tag(body: bytes) -> bool:
+    """Whether a tag may be longer than LONGEST_TAG: somewhere no ">" comes for that long after a "<"."""
+    step = LONGEST_TAG // 2
+    at = 0
+    while at < len(body):
+        if body.find(b">", at, at + step) >= 0:
+            at += step
+            continue
+        end = body.find(b">", at)
+        end = len(body) if end < 0 else end
+        start = _TAG_START.search(body, max(body.rfind(b">", 0, at), 0), end)
+        if start is not None and end - start.start() > LONGEST_TAG:
+            return True
+        at = end
+    return False

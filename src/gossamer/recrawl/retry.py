@@ -1,0 +1,52 @@
+"""When to try again after a failure that may pass: the wait doubles, is jittered, and ends after a few tries."""
+
+from dataclasses import dataclass
+
+from gossamer.clock import SECOND, Instant
+from gossamer.values.outcome import Reason
+
+TRANSIENT = frozenset(
+    {
+        Reason.DNS,
+        Reason.CONNECT,
+        Reason.TIMEOUT,
+        Reason.TOO_SLOW,
+        Reason.DISCONNECTED,
+        Reason.SLOW_DOWN,
+        Reason.SERVER_ERROR,
+    }
+)
+"""What may be better next time. A page that is gone, forbidden or broken is not."""
+
+DISCONNECTED_TRIES = 2
+"""A server that announces more than it sends does so every time: one retry finds out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    base_s: float = 30.0
+    """The wait after the first failure; each further one doubles it."""
+    cap_s: float = 3600.0
+    """No wait is longer."""
+    tries: int = 3
+    """Visits to an address in all, the first included, before its failure stands."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.base_s <= self.cap_s or self.tries < 1:
+            raise ValueError(f"retries need 0 < base_s <= cap_s and tries >= 1, not {self}")
+
+
+def next_due(
+    failures: int, reason: Reason, now: Instant, chance_number: float, settings: Retry | None = None
+) -> Instant | None:
+    """When to try again; None: the failure stands.
+
+    `failures` are those in a row before this one (`Visit.failures`). REQUIRES: 0 <= chance_number < 1; the wait is
+    stretched by up to half of itself, so that hosts that failed together do not come back together.
+    """
+    settings = settings or Retry()
+    tries = min(settings.tries, DISCONNECTED_TRIES) if reason is Reason.DISCONNECTED else settings.tries
+    if reason not in TRANSIENT or failures + 1 >= tries:
+        return None
+    wait_s = settings.base_s * 2.0 ** min(failures, 30) * (1.0 + chance_number / 2.0)
+    return now + round(min(wait_s, settings.cap_s) * SECOND)

@@ -1,0 +1,103 @@
+"""Which addresses belong to this crawl. Judged when a link is offered, for each address met for the first time."""
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import cache, lru_cache
+
+import msgspec
+from publicsuffixlist import PublicSuffixList
+
+from gossamer.rules.verdict import ALLOWED, Allowed, Denied
+from gossamer.values.url import Url
+
+
+class Reach(StrEnum):
+    """How far a crawl goes from a seed."""
+
+    PREFIX = "prefix"  # the folder of the seed: same scheme, host and start of the path
+    HOST = "host"  # the seed's host, port included; http and https alike
+    DOMAIN = "domain"  # the registrable domain: all hosts one owner can name under it
+    ANY = "any"  # everything http(s)
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """What the seeds together let in. Build it with `scope_of`."""
+
+    prefixes: tuple[str, ...] = ()
+    hosts: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+    is_open: bool = False
+    """One seed at least reaches any address."""
+    deepest: int | None = None
+    """Links followed from a seed at most; None: no limit."""
+
+
+def scope_of(seeds: Iterable[tuple[Url, Reach]], deepest: int | None = None) -> Scope:
+    """The scope of these seeds, each with its own reach."""
+    if deepest is not None and deepest < 0:
+        raise ValueError(f"a page cannot be {deepest} links from its seed")
+    given = list(seeds)
+    return Scope(
+        prefixes=tuple(sorted({folder_of(url) for url, reach in given if reach is Reach.PREFIX})),
+        hosts=frozenset(url.host.name for url, reach in given if reach is Reach.HOST),
+        domains=frozenset(domain_of(url.hostname) for url, reach in given if reach is Reach.DOMAIN),
+        is_open=any(reach is Reach.ANY for _, reach in given),
+        deepest=deepest,
+    )
+
+
+def judge(url: Url, depth: int, scope: Scope) -> Allowed | Denied:
+    """May this address, `depth` links from its seed, enter the crawl?"""
+    if scope.deepest is not None and depth > scope.deepest:
+        return Denied(f"{depth} links from its seed, and the limit is {scope.deepest}")
+    if scope.is_open:
+        return ALLOWED
+    text = url.text
+    if scope.hosts and text.split("/", 3)[2] in scope.hosts:
+        return ALLOWED
+    if scope.prefixes and text.startswith(scope.prefixes):
+        return ALLOWED
+    if scope.domains and domain_of(url.hostname) in scope.domains:
+        return ALLOWED
+    return Denied(_outside(scope))
+
+
+def folder_of(url: Url) -> str:
+    """The address up to and with the last slash of its path."""
+    return url.origin + url.path[: url.path.rindex("/") + 1]
+
+
+@lru_cache(maxsize=65_536)
+def domain_of(hostname: str) -> str:
+    """The registrable domain (one label more than the public suffix); what has none, such as an IP, is its own."""
+    if ":" in hostname or _IPV4.fullmatch(hostname):
+        return hostname
+    plain = hostname.removesuffix(".")
+    found: str | None = _suffixes().privatesuffix(plain)
+    return found or plain
+
+
+_IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")  # WHATWG parsing has brought every spelling of one to this form
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+@lru_cache(maxsize=8)
+def _outside(scope: Scope) -> str:
+    parts = [
+        ("prefix", scope.prefixes),
+        ("host", sorted(scope.hosts)),
+        ("domain", sorted(scope.domains)),
+    ]
+    named = [f"{kind} {_some(names)}" for kind, names in parts if names]
+    return f"outside the scope: {'; '.join(named)}" if named else "outside the scope: there are no seeds"
+
+
+def _some(names: Iterable[str], at_most: int = 5) -> str:
+    shown = list(names)
+    more = f" and {len(shown) - at_most} more" if len(shown) > at_most else ""
+    return ", ".join(shown[:at_most]) + more

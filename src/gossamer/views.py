@@ -1,0 +1,313 @@
+"""The indexer: what was read and spooled becomes findable, as links, facts and words.
+
+Views are made of the archive and can be made again: each keeps its own position in the order of volumes and records,
+stored with what it has committed. A kill at any instant only repeats work, because a page's entry is replaced, never
+added to, and never by one from an older capture. A view that was deleted starts from the beginning, alone, while the
+others go on at the front.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from gossamer.clock import SECOND, Clock, Instant
+from gossamer.errors import ArchiveDamaged, WorkerLost
+from gossamer.files import Files
+from gossamer.graph.store import Graph, PageFacts
+from gossamer.spool.codec import decode
+from gossamer.spool.follower import Follower, Frame, Position
+from gossamer.values.capture import Place
+from gossamer.values.page import Reading
+from gossamer.values.tell import Tell
+
+Reread = Callable[[Place], Awaitable[Reading | None]]
+"""Reads a capture again from the archive; None when there is nothing in it for the views."""
+
+
+class View(Protocol):
+    """What is kept of the pages in one form. Real ones: `links.store.Links`, `GraphView` here,
+    `index.writer.IndexWriter`."""
+
+    @property
+    def position(self) -> bytes:
+        """What the last `commit` was told; empty when the view is new. It is lost when the view is."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Pages given since the last commit."""
+        ...
+
+    def replace(self, readings: Sequence[Reading]) -> int:
+        """Each page's entry, unless the view holds the same or a newer capture of it. Says how many were taken."""
+        ...
+
+    def commit(self, position: bytes) -> None: ...
+
+
+class GraphView:
+    """The graph as a view: facts wait for the commit, because the store takes many pages at once for half the price.
+
+    Its position lies in the store's folder, and is lost with it. REQUIRES: the graph is open.
+    """
+
+    def __init__(self, graph: Graph, folder: Path, files: Files, tell: Tell) -> None:
+        self._graph, self._path, self._files, self._tell = graph, folder / "position", files, tell
+        self._pending: dict[str, PageFacts] = {}
+
+    @property
+    def position(self) -> bytes:
+        is_known = self._files.size(self._path) is not None and not self._graph.is_empty()
+        return self._files.read(self._path) if is_known else b""
+
+    @property
+    def waiting(self) -> int:
+        return len(self._pending)
+
+    def replace(self, readings: Sequence[Reading]) -> int:
+        """A page that asks not to be indexed states nothing: it is held, without facts, against older captures."""
+        taken = 0
+        for reading in readings:
+            url = reading.page.url
+            known = self._pending.get(url.text)
+            held_at = known.fetched_at if known is not None else self._graph.fetched_at(url)
+            if held_at is None or held_at < reading.fetched_at:
+                facts = reading.facts if reading.page.directives.may_index else b""
+                self._pending[url.text] = PageFacts(url, facts, reading.capture_id, reading.fetched_at)
+                taken += 1
+        return taken
+
+    def commit(self, position: bytes) -> None:
+        if self._pending:
+            self._graph.replace(list(self._pending.values()))
+            self._graph.sync()
+            self._tell("graph.committed", pages=len(self._pending))
+            self._pending.clear()
+        self._files.write(self._path, position)
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    batch: int = 256  # frames taken at a time
+    commit_s: float = 2.0  # words wait at most this long for the next commit
+    poll_s: float = 0.1  # how often an idle indexer looks for news
+    publish_s: float = 0.5  # how often the position and lag are published
+    drain_s: float = 5.0  # how long a clean stop goes on taking what is already spooled
+    reread_at_once: int = 16  # captures that are read again at one time
+
+
+@dataclass(slots=True)
+class _Group:
+    """Views that stand at the same position and share a follower."""
+
+    follower: Follower
+    position: Position
+    views: dict[str, View]
+    committed_at: Instant
+    has_moved: bool = False
+    oldest_at: Instant | None = None
+    """When the oldest page was fetched that waits for a commit; captures read again do not count."""
+    is_behind: bool = False
+    """The last batch was full: more is waiting than was taken."""
+    newest_at: Instant = field(default=0)
+
+
+class Views:
+    """Follows the spool for its views. One for each data directory, in the indexer process.
+
+    REQUIRES: the views are open. `follower` makes a new follower of the spool; `publish` is told where the views are;
+    `checkpoint_wanted` is asked now and then whether to call `checkpoint`, which is run on a thread beside the work.
+    """
+
+    def __init__(
+        self,
+        views: Mapping[str, View],
+        follower: Callable[[], Follower],
+        reread: Reread,
+        clock: Clock,
+        tell: Tell,
+        publish: Callable[[dict[str, object]], None],
+        settings: Following,
+        checkpoint_wanted: Callable[[], bool] = lambda: False,
+        checkpoint: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._views, self._follower, self._reread = dict(views), follower, reread
+        self._clock, self._tell, self._publish, self._settings = clock, tell, publish, settings
+        self._checkpoint_wanted, self._checkpoint = checkpoint_wanted, checkpoint
+        self._groups: list[_Group] = []
+        self._published_at: Instant = 0
+        self._pages = 0
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until `stop`; then what is already spooled is taken, for a while, committed, and a checkpoint made."""
+        async with asyncio.TaskGroup() as crew:
+            copying: asyncio.Task[object] | None = None
+            while not stop.is_set():
+                if not await self.turn():
+                    await self._clock.sleep(self._settings.poll_s)
+                if not self._is_time_to_publish():
+                    continue
+                self._publish_state()
+                if (copying is None or copying.done()) and self._checkpoint_wanted():
+                    copying = crew.create_task(asyncio.to_thread(self._checkpoint))
+        until = self._clock.elapsed_s() + self._settings.drain_s
+        while await self.turn() and self._clock.elapsed_s() < until:
+            pass
+        self.commit()
+        await asyncio.to_thread(self._checkpoint)
+
+    async def catch_up(self) -> int:
+        """Take everything there is and commit it. Says how many pages were taken."""
+        before = self._pages
+        while await self.turn():
+            pass
+        self.commit()
+        return self._pages - before
+
+    async def turn(self) -> bool:
+        """One batch for each group, and a commit when it is time. Whether there was anything."""
+        self._gather_groups()
+        front = max(group.position for group in self._groups)
+        found = False
+        for group in self._groups:
+            found = await self._take(group, front) or found
+        for group in self._groups:
+            if self._clock.now() - group.committed_at >= self._settings.commit_s * SECOND:
+                self._commit(group)
+        return found
+
+    def commit(self) -> None:
+        for group in self._groups:
+            self._commit(group)
+        self._publish_state()
+
+    @property
+    def lag_s(self) -> float:
+        """How long the oldest page that was fetched and cannot be found yet has been waiting."""
+        waits = [lag_of(group.oldest_at, group.newest_at, group.is_behind, self._clock.now()) for group in self._groups]
+        return max(waits, default=0.0)
+
+    def _gather_groups(self) -> None:
+        """Views at one position go on together; a view that lags has a follower of its own."""
+        if not self._groups:
+            for name, view in self._views.items():
+                position = position_in(view.position)
+                self._groups.append(_Group(self._follower(), position, {name: view}, self._clock.now()))
+        merged: dict[Position, _Group] = {}
+        for group in self._groups:
+            first = merged.setdefault(group.position, group)
+            if first is not group:
+                self._commit(first)
+                self._commit(group)
+                first.views |= group.views
+        self._groups = list(merged.values())
+
+    async def _take(self, group: _Group, front: Position) -> bool:
+        frames = group.follower.follow(group.position, self._settings.batch)
+        if frames and group.position < front:  # do not overtake those at the front: meet them
+            frames = [frame for frame in frames if frame.after <= front]
+            if not frames:  # the record the front ended at is gone
+                group.position, group.has_moved = front, True
+                return True
+        group.is_behind = len(frames) == self._settings.batch
+        if not frames:
+            return False
+        fresh, again = await self._readings(frames)
+        for reading in fresh:
+            group.oldest_at = min(group.oldest_at or reading.fetched_at, reading.fetched_at)
+            group.newest_at = max(group.newest_at, reading.fetched_at)
+        readings = newest_of([*fresh, *again])
+        for view in group.views.values():
+            view.replace(readings)
+        self._pages += len(readings)
+        group.position = frames[-1].after
+        group.has_moved = True
+        return True
+
+    async def _readings(self, frames: Sequence[Frame]) -> tuple[list[Reading], list[Reading]]:
+        """Those that were spooled, and those that had to be read again."""
+        fresh: list[Reading] = []
+        lost: list[Place] = []
+        for frame in frames:
+            if frame.reading == b"":
+                continue
+            reading = _decoded(frame.reading)
+            if reading is None:
+                lost.append(frame.place)
+            else:
+                fresh.append(reading)
+        again: list[Reading] = []
+        for start in range(0, len(lost), self._settings.reread_at_once):
+            some = lost[start : start + self._settings.reread_at_once]
+            again += [one for one in await asyncio.gather(*map(self._read_again, some)) if one is not None]
+        return fresh, again
+
+    async def _read_again(self, place: Place) -> Reading | None:
+        try:
+            return await self._reread(place)
+        except (WorkerLost, ArchiveDamaged) as trouble:
+            self._tell("views.unread", volume=place.volume, number=place.number, because=str(trouble))
+            return None
+
+    def _commit(self, group: _Group) -> None:
+        group.committed_at = self._clock.now()
+        if not group.has_moved:
+            return
+        position = msgspec.json.encode(group.position)
+        for name, view in group.views.items():
+            view.commit(position)
+            self._tell("views.positioned", view=name, volume=group.position.volume, number=group.position.number)
+        group.oldest_at, group.has_moved = None, False
+        group.committed_at = self._clock.now()
+        group.follower.discard_before([position_in(view.position) for view in self._views.values()])
+
+    def _is_time_to_publish(self) -> bool:
+        return self._clock.now() - self._published_at >= self._settings.publish_s * SECOND
+
+    def _publish_state(self) -> None:
+        self._published_at = self._clock.now()
+        positions = {name: position_in(view.position) for name, view in self._views.items()}
+        self._publish(
+            {
+                "positions": {name: [at.volume, at.number] for name, at in positions.items()},
+                "lag_s": round(self.lag_s, 3),
+                "waiting": sum(view.waiting for view in self._views.values()),
+                "pages": self._pages,
+                "rebuilding": sorted(name for name, at in positions.items() if at < max(positions.values())),
+            }
+        )
+
+
+def position_in(kept: bytes) -> Position:
+    """The beginning, when nothing (or nothing sensible) was kept."""
+    try:
+        return msgspec.json.decode(kept, type=Position) if kept else Position()
+    except msgspec.DecodeError:
+        return Position()
+
+
+def newest_of(readings: Sequence[Reading]) -> list[Reading]:
+    """The newest of each page, in order of their first appearance."""
+    newest: dict[str, Reading] = {}
+    for reading in readings:
+        known = newest.get(reading.page.url.text)
+        if known is None or reading.fetched_at >= known.fetched_at:
+            newest[reading.page.url.text] = reading
+    return list(newest.values())
+
+
+def lag_of(oldest_at: Instant | None, newest_at: Instant, is_behind: bool, now: Instant) -> float:
+    """From the oldest page that waits for a commit; with none, but more in the spool, from the newest one taken."""
+    since = oldest_at if oldest_at is not None else newest_at if is_behind else None
+    return 0.0 if not since else max(0.0, (now - since) / SECOND)
+
+
+def _decoded(reading: bytes | None) -> Reading | None:
+    try:
+        return None if reading is None else decode(reading)
+    except ValueError:  # written by another version, or damaged: the archive has it
+        return None

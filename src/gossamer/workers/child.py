@@ -1,0 +1,80 @@
+"""The worker process: `python -m gossamer.workers.child module:function limits descriptor`.
+
+It answers jobs one after the other until the channel ends, and it imports nothing but the job's module.
+"""
+
+import contextlib
+import gc
+import importlib
+import os
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO, cast
+
+import msgspec
+
+from gossamer.workers import sandbox
+from gossamer.workers.limits import Limits
+from gossamer.workers.wire import HEADER, Kind, frame
+
+MANY_WORDS = 2_000
+
+
+def main(job_name: str, limits_json: str, descriptor: str) -> None:
+    limits = msgspec.json.decode(limits_json, type=Limits)
+    channel = socket.socket(fileno=int(descriptor))
+    channel.set_inheritable(False)
+    os.dup2(2, 1)  # what a library prints is not an answer to anything
+    sandbox.leave_with_parent()
+    sandbox.close_network()
+    job = _named(job_name)
+    gc.collect()
+    gc.freeze()
+    sandbox.limit_resources(limits)
+    sandbox.close_doors()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError), channel:
+        channel.sendall(frame(Kind.READY, b""))
+        jobs = cast(BinaryIO, channel.makefile("rb", buffering=1 << 18))
+        _serve(job, jobs, channel, limits)
+
+
+def _serve(job: Callable[[bytes], bytes], jobs: BinaryIO, channel: socket.socket, limits: Limits) -> None:
+    while len(header := jobs.read(HEADER.size)) == HEADER.size:
+        length, _ = HEADER.unpack(header)
+        payload = jobs.read(length)
+        if len(payload) < length:
+            return
+        sandbox.limit_next_job(limits)
+        kind, body = _answer(job, payload)
+        del payload
+        channel.sendall(frame(kind, body))
+
+
+def _answer(job: Callable[[bytes], bytes], payload: bytes) -> tuple[Kind, bytes]:
+    """Whatever a job raises is an answer, not the worker's end."""
+    try:
+        answer = job(payload)
+        if not isinstance(answer, bytes):
+            raise TypeError(f"a job answers with bytes, not {type(answer).__name__}")
+    except MemoryError:
+        return Kind.NO_MEMORY, b""
+    except Exception as trouble:  # noqa: BLE001 - a stranger's code runs here
+        words = f"{type(trouble).__name__}: {trouble}"
+        return Kind.RAISED, words[:MANY_WORDS].encode("utf-8", "replace")
+    return Kind.ANSWER, answer
+
+
+def _named(job_name: str) -> Callable[[bytes], bytes]:
+    module, _, path = job_name.partition(":")
+    found: Any = importlib.import_module(module)
+    for name in path.split("."):
+        found = getattr(found, name)
+    if not callable(found):
+        raise TypeError(f"{job_name} is not a function")
+    job: Callable[[bytes], bytes] = found
+    return job
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,22 @@
+"""What a worker may use up before it is stopped."""
+
+import msgspec
+
+MIB = 1 << 20
+
+
+class Limits(msgspec.Struct, frozen=True):
+    wall_s: float = 5.0
+    """Per job, counted from the moment it is the worker's first in line."""
+    cpu_s: float = 5.0
+    """Per job; the kernel counts whole seconds, so up to one more may pass."""
+    memory_bytes: int = 512 * MIB
+    """Address space on top of what the loaded libraries take."""
+    recycle_after: int = 10_000
+    """Jobs after which a worker is replaced by a fresh one, so that slow leaks stay small."""
+    open_files: int = 64
+    file_bytes: int = MIB
+    """The largest file a worker's libraries may write; its own code may write none."""
+    answer_bytes: int = 64 * MIB
+    ahead: int = 1
+    """Jobs handed to a busy worker in advance, so that it never idles between two. 0 where jobs are long."""

@@ -1,0 +1,205 @@
+"""A pool of killable processes, each running one function from bytes to bytes.
+
+For work on hostile bytes that may hang, crash or swell: whatever a job does to its process, the call ends in an answer
+or in `WorkerLost`, the process is replaced, and the jobs behind it go to another.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+
+import msgspec
+
+from gossamer.clock import Clock
+from gossamer.errors import WorkerLost
+from gossamer.processes import Processes
+from gossamer.values.tell import Tell
+from gossamer.workers.limits import Limits
+from gossamer.workers.worker import Job, Worker, lost_by_itself
+
+CHILD = "gossamer.workers.child"
+FIRST_REST_S = 0.1
+LONGEST_REST_S = 5.0
+STARTS_TO_DESPAIR = 3
+"""Starts that fail in a row, each after a longer rest, before waiting calls are told so."""
+
+
+class Pool:
+    """`async with Pool(...) as pool: await pool.call(payload)`. REQUIRES: `job` is importable by module and name."""
+
+    def __init__(
+        self,
+        job: Callable[[bytes], bytes],
+        size: int,
+        limits: Limits,
+        processes: Processes,
+        clock: Clock,
+        tell: Tell,
+    ) -> None:
+        self._job_name = name_of(job)
+        self._size = size
+        self._limits = limits
+        self._processes = processes
+        self._clock = clock
+        self._tell = tell
+        self._waiting: deque[Job] = deque()
+        self._workers: list[Worker] = []
+        self._is_open = False
+        self._failed_starts = 0
+        self._crew: asyncio.TaskGroup | None = None
+        self._closing = asyncio.Event()
+
+    async def __aenter__(self) -> "Pool":
+        self._crew = asyncio.TaskGroup()
+        await self._crew.__aenter__()
+        self._is_open = True
+        self._closing.clear()
+        for _ in range(self._size):
+            self._crew.create_task(self._keep_one_alive())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._crew is not None
+        self._is_open = False
+        self._closing.set()
+        for worker in list(self._workers):
+            worker.end(WorkerLost("closed", "the pool was closed"))
+        self._refuse_waiting(WorkerLost("closed", "the pool was closed"))
+        if isinstance(trouble, asyncio.CancelledError):
+            await self._crew.__aexit__(kind, trouble, trace)
+        else:  # what the body raised is the body's own, not to be wrapped in a group
+            await self._crew.__aexit__(None, None, None)
+        self._crew = None
+
+    async def call(self, payload: bytes) -> bytes:
+        """The job's answer. Raises WorkerLost: "timeout", "crash" (it raised, or took its process down), "memory", or
+        "closed". A caller that is cancelled takes the job with it."""
+        if not self._is_open:
+            raise WorkerLost("closed", "the pool is not open")
+        job = Job(payload, asyncio.get_running_loop().create_future())
+        self._waiting.append(job)
+        self._feed()
+        try:
+            return await job.answer
+        finally:
+            if job.answer.cancelled() and job.worker is not None:
+                job.worker.abandon(job)
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that no worker has yet."""
+        return len(self._waiting)
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that are up and ready."""
+        return [worker.child.pid for worker in self._workers if worker.is_ready]
+
+    def _feed(self) -> None:
+        """Hand waiting jobs out, to idle workers first."""
+        while self._waiting:
+            worker = max(self._workers, key=Worker.room, default=None)
+            if worker is None or worker.room() <= 0:
+                return
+            job = self._waiting.popleft()
+            if not job.answer.done():
+                worker.give(job)
+
+    async def _keep_one_alive(self) -> None:
+        while self._is_open:
+            try:
+                worker = await self._start()
+            except OSError as trouble:  # no descriptors, no processes left: it may pass
+                await self._rest_after_failed_start(str(trouble))
+                continue
+            self._workers.append(worker)
+            if not self._is_open:  # closed while it was being started
+                worker.end(WorkerLost("closed", "the pool was closed"))
+            try:
+                await worker.ended.wait()
+            finally:
+                self._workers.remove(worker)
+                await self._bury(worker)
+            if not worker.is_ready and self._is_open:
+                await self._rest_after_failed_start(str(worker.fate or lost_by_itself(worker.child.exit_code())))
+
+    async def _start(self) -> Worker:
+        ours, theirs = socket.socketpair()
+        with contextlib.ExitStack() as undo:
+            undo.callback(ours.close)
+            with theirs:
+                arguments = [self._job_name, msgspec.json.encode(self._limits).decode()]
+                child = self._processes.start(CHILD, arguments, channel=theirs)
+            undo.callback(child.kill)
+            worker = Worker(child, self._limits, self._on_change)
+            undo.callback(worker.close)
+            ours.setblocking(False)
+            await asyncio.get_running_loop().create_unix_connection(lambda: worker, sock=ours)
+            undo.pop_all()
+        self._tell("worker.started", pid=child.pid, job=self._job_name)
+        return worker
+
+    def _on_change(self) -> None:
+        self._failed_starts = 0
+        self._feed()
+
+    async def _bury(self, worker: Worker) -> None:
+        """Kill, reap, blame the job at the head, and give the others to somebody else. Never left half done."""
+        end = asyncio.get_running_loop().run_in_executor(None, worker.child.kill)  # it waits for the kernel
+        interrupted = False
+        while not end.done():
+            try:
+                await asyncio.shield(end)
+            except asyncio.CancelledError:
+                interrupted = True
+        end.result()
+        worker.close()
+        self._share_out(worker)
+        if interrupted:
+            raise asyncio.CancelledError
+
+    def _share_out(self, worker: Worker) -> None:
+        why = worker.fate or lost_by_itself(worker.child.exit_code())
+        held = [job for job in worker.jobs if not job.answer.done()]
+        self._tell("worker.ended", pid=worker.child.pid, why=str(why), jobs=len(worker.jobs))
+        blamed = worker.jobs[0] if worker.jobs else None
+        worker.jobs.clear()
+        for job in reversed(held):
+            job.worker = None
+            if job is blamed or not self._is_open:
+                job.answer.set_exception(why)
+            else:
+                self._waiting.appendleft(job)
+        self._feed()
+
+    async def _rest_after_failed_start(self, why: str) -> None:
+        self._failed_starts += 1
+        self._tell("worker.failed-to-start", job=self._job_name, why=why, in_a_row=self._failed_starts)
+        if self._failed_starts >= STARTS_TO_DESPAIR and not self._workers:
+            self._refuse_waiting(WorkerLost("crash", f"no worker could be started: {why}"))
+        rest_s = min(FIRST_REST_S * 2 ** min(self._failed_starts - 1, 10), LONGEST_REST_S)
+        async with asyncio.TaskGroup() as either:
+            rest = either.create_task(self._clock.sleep(rest_s))
+            closing = either.create_task(self._closing.wait())
+            await asyncio.wait({rest, closing}, return_when=asyncio.FIRST_COMPLETED)
+            rest.cancel()
+            closing.cancel()
+
+    def _refuse_waiting(self, why: WorkerLost) -> None:
+        while self._waiting:
+            job = self._waiting.popleft()
+            if not job.answer.done():
+                job.answer.set_exception(why)
+
+
+def name_of(job: Callable[[bytes], bytes]) -> str:
+    """`module:function`, by which another process finds the job again."""
+    module, name = job.__module__, job.__qualname__
+    if "<" in name or module == "__main__":
+        raise ValueError(f"{module}:{name} cannot be imported by a worker; a job is a plain function of a module")
+    return f"{module}:{name}"

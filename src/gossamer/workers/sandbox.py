@@ -1,0 +1,128 @@
+"""The walls of a worker process: resource limits, no network, no writing, no processes of its own.
+
+It runs inside the worker, where hostile bytes are parsed. The kernel's limits hold whatever happens; the refusals in
+Python stop an honest library from reaching out, not machine code that an attacker has taken over.
+"""
+
+import contextlib
+import ctypes
+import math
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+from gossamer.workers.limits import Limits
+
+CLONE_NEWUSER = 0x10000000  # unshare(2)
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1  # prctl(2)
+M_ARENA_MAX = -8  # mallopt(3)
+
+REFUSED = frozenset(
+    {
+        "os.chflags",
+        "os.chmod",
+        "os.chown",
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.kill",
+        "os.killpg",
+        "os.link",
+        "os.mkdir",
+        "os.posix_spawn",
+        "os.putenv",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.setxattr",
+        "os.spawn",
+        "os.startfile",
+        "os.symlink",
+        "os.system",
+        "os.truncate",
+        "os.utime",
+        "pty.spawn",
+        "resource.prlimit",
+        "signal.pthread_kill",
+        "socket.bind",
+        "socket.connect",
+        "socket.getaddrinfo",
+        "socket.gethostbyaddr",
+        "socket.gethostbyname",
+        "socket.sendmsg",
+        "socket.sendto",
+        "subprocess.Popen",
+    }
+)
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def leave_with_parent() -> None:
+    """Die when the pool's process dies, even in the middle of a job. Linux only; elsewhere the channel's end does."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with contextlib.suppress(AttributeError):
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def close_network() -> bool:
+    """Move to a network namespace that has no way out; False where the kernel does not let us.
+
+    REQUIRES: a process with one thread, which is what a fresh interpreter is.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        return any(libc.unshare(flags) == 0 for flags in (CLONE_NEWNET, CLONE_NEWUSER | CLONE_NEWNET))
+    except AttributeError:  # not Linux
+        return False
+
+
+def limit_resources(limits: Limits) -> None:
+    """REQUIRES: the job's libraries are loaded, since memory is counted from here."""
+    libc = ctypes.CDLL(None)
+    with contextlib.suppress(AttributeError):
+        libc.mallopt(M_ARENA_MAX, 1)  # each further arena would reserve 64 MiB of address space
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_NOFILE, limits.open_files)
+    _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
+    _lower(resource.RLIMIT_AS, _address_space() + limits.memory_bytes)
+
+
+def limit_next_job(limits: Limits) -> None:
+    """Give the next job its own share of CPU time; running over it ends the process (SIGXCPU)."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    until = math.ceil(used.ru_utime + used.ru_stime + limits.cpu_s)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if hard == resource.RLIM_INFINITY or until <= hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
+
+
+def close_doors() -> None:
+    """From here on Python code in this process may not connect, write, delete or start anything."""
+    sys.addaudithook(_refuse)
+
+
+def _refuse(event: str, arguments: tuple[object, ...]) -> None:
+    if event in REFUSED:
+        raise PermissionError(f"a worker may not use {event}")
+    if event == "open":
+        flags = arguments[2]
+        if isinstance(flags, int) and flags & WRITING and arguments[0] != os.devnull:
+            raise PermissionError("a worker may not write files")
+
+
+def _lower(what: int, value: int) -> None:
+    _, hard = resource.getrlimit(what)
+    lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    with contextlib.suppress(ValueError, OSError):  # macOS knows some of them in name only
+        resource.setrlimit(what, (lowered, lowered))
+
+
+def _address_space() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except FileNotFoundError:  # not Linux
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return pages * resource.getpagesize()

@@ -1,0 +1,282 @@
+"""The client against well-behaved servers: the bytes it sends, and what it makes of the answers."""
+
+import asyncio
+import gzip
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from gossamer import __version__
+from gossamer.clock import SECOND, SystemClock
+from gossamer.errors import ConfigError
+from gossamer.fetch.answer import wait_of
+from gossamer.fetch.client import Client
+from gossamer.fetch.plan import AddressPlan, made_up_address
+from gossamer.fetch.settings import Fetch
+from gossamer.testing import FakeClock
+from gossamer.values.capture import Truncated
+from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
+from gossamer.values.tell import silent
+from gossamer.values.url import url_of
+from gossamer.values.visit import VisitKind
+
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=5.0)
+HOST = "site.test"
+
+
+class Site:
+    """Answers every question with what it is given, and keeps the questions."""
+
+    def __init__(self, answer: bytes | Callable[[int], bytes], closes: bool = False) -> None:
+        self._answer = answer
+        self._closes = closes
+        self.questions: list[bytes] = []
+        self.connections = 0
+
+    async def serve(self, read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                self.questions.append(await read.readuntil(b"\r\n\r\n"))
+                answer = self._answer
+                write.write(answer if isinstance(answer, bytes) else answer(len(self.questions)))
+                await write.drain()
+                if self._closes:
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            write.close()
+
+
+def visit(
+    site: Site,
+    *texts: str,
+    settings: Fetch = SETTINGS,
+    kind: VisitKind = VisitKind.PAGE,
+    port: int = 80,
+    pause_s: float = 0.0,
+) -> list[Outcome]:
+    async def all_of_them() -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
+            plan = AddressPlan({HOST: {port: server.sockets[0].getsockname()[1]}})
+            async with Client(settings, plan, plan, SystemClock(), silent) as client:
+                for text in texts:
+                    url = url_of(text)
+                    assert url is not None
+                    outcomes.append(await client.fetch(url, kind))
+                    await asyncio.sleep(pause_s)
+        return outcomes
+
+    return asyncio.run(all_of_them())
+
+
+def answer(status: int = 200, body: bytes = b"", **fields: str) -> bytes:
+    lines = [f"HTTP/1.1 {status} Words", f"Content-Length: {len(body)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+def test_the_bytes_sent_are_those_of_our_url():
+    site = Site(answer())
+    (outcome,) = visit(site, "http://SITE.test:8080/a%2Fb/../c d/ü?q=%zz&x='1'|{}#part", port=8080)
+    assert isinstance(outcome, Fetched)
+    assert site.questions == [
+        (
+            "GET /a%2Fb/../c%20d/%C3%BC?q=%zz&x=%271%27|{} HTTP/1.1\r\n".replace("/a%2Fb/..", "")
+            + "Host: site.test:8080\r\n"
+            + f"User-Agent: Gossamer/{__version__} (+https://example.org/bot)\r\n"
+            + "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5\r\n"
+            + "Accept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
+        ).encode()
+    ]
+
+
+def test_a_capture_is_the_answer_as_received():
+    body = gzip.compress(b"<p>hello")
+    raw = (
+        b"HTTP/1.1 200 Fine\r\ncontent-TYPE: text/html\r\nX-Twice: 1\r\nX-Twice: \xe92\r\n"
+        b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
+    ) + body
+    (outcome,) = visit(Site(raw), f"http://{HOST}/")
+    assert isinstance(outcome, Fetched)
+    capture = outcome.capture
+    assert capture.headers == (
+        ("content-TYPE", "text/html"),
+        ("X-Twice", "1"),
+        ("X-Twice", "é2"),
+        ("Content-Encoding", "gzip"),
+        ("Content-Length", str(len(body))),
+    )
+    assert (capture.status, capture.reason, capture.body) == (200, "Fine", body)
+    assert capture.address == made_up_address(0)
+    assert capture.truncated is None and capture.took_s > 0
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "reason"),
+    [
+        (200, Fetched, None),
+        (203, Fetched, None),
+        (304, Unchanged, None),
+        (404, Gone, None),
+        (410, Gone, None),
+        (400, Failed, Reason.CLIENT_ERROR),
+        (401, Failed, Reason.CLIENT_ERROR),
+        (403, Failed, Reason.CLIENT_ERROR),
+        (429, Failed, Reason.SLOW_DOWN),
+        (500, Failed, Reason.SERVER_ERROR),
+        (503, Failed, Reason.SLOW_DOWN),
+        (300, Failed, Reason.PROTOCOL),
+    ],
+)
+def test_a_status_means_what_the_table_says(status, kind, reason):
+    (outcome,) = visit(Site(answer(status)), f"http://{HOST}/")
+    assert isinstance(outcome, kind)
+    assert getattr(outcome, "reason", None) is reason
+    assert outcome.capture is not None and outcome.capture.status == status
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_handed_back_joined_and_not_followed(status):
+    site = Site(answer(status, Location="../other?x#y"))
+    (outcome,) = visit(site, f"http://{HOST}/a/b/c")
+    assert isinstance(outcome, Moved)
+    assert outcome.to.text == f"http://{HOST}/a/other?x"
+    assert len(site.questions) == 1
+
+
+@pytest.mark.parametrize(
+    ("location", "where"),
+    [("/caf\xc3\xa9", "/caf%C3%A9"), ("/caf\xe9", "/caf%C3%A9"), ("//site.test/x", "/x")],
+)
+def test_F_H11_a_location_may_hold_any_bytes(location, where):
+    (outcome,) = visit(Site(answer(302, Location=location)), f"http://{HOST}/")
+    assert isinstance(outcome, Moved) and outcome.to.text == f"http://{HOST}{where}"
+
+
+def test_F_H11_a_redirect_that_leads_nowhere_is_an_error():
+    (missing,) = visit(Site(answer(302)), f"http://{HOST}/")
+    assert isinstance(missing, Failed) and missing.reason is Reason.PROTOCOL
+    (empty,) = visit(Site(answer(302, Location="")), f"http://{HOST}/")
+    assert isinstance(empty, Failed) and empty.reason is Reason.PROTOCOL
+    (endless,) = visit(Site(answer(302, Location="/" + "x" * 20_000)), f"http://{HOST}/")
+    assert isinstance(endless, Refused) and endless.reason is Reason.REDIRECT_OUT
+
+
+@pytest.mark.parametrize(
+    ("said", "wait_s"),
+    [
+        (None, None),
+        ("0", 0.0),
+        ("5", 5.0),
+        (" 120 ", 120.0),
+        ("1000000000000", 86400.0),
+        ("9" * 500, 86400.0),
+        ("Tue, 14 Nov 2023 22:15:20 GMT", 120.0),
+        ("Tue, 14 Nov 2023 20:15:20 GMT", 0.0),
+        ("Tue, 14 Nov 2033 20:15:20 GMT", 86400.0),
+        ("soon", None),
+        ("-5", None),
+        ("١٢", None),
+        ("", None),
+    ],
+)
+def test_F_H16_retry_after_is_understood_and_clamped(said, wait_s):
+    assert wait_of(said, 1_700_000_000 * SECOND) == wait_s
+
+
+def test_F_H16_the_servers_wish_is_told():
+    (outcome,) = visit(Site(answer(503, Retry_After="17")), f"http://{HOST}/")
+    assert isinstance(outcome, Failed) and outcome.wait_s == 17.0
+
+
+def test_M_A12_what_is_not_wanted_is_dropped_after_its_headers():
+    endless = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 99999999\r\n\r\n" + b"x" * 1000
+    site = Site(endless)
+    outcomes = visit(site, f"http://{HOST}/a.png", f"http://{HOST}/b.png")
+    assert outcomes == [Refused(Reason.MEDIA_TYPE, "image/png")] * 2
+    assert site.connections == 2, "the connection is closed, not drained"
+
+
+def test_M_B7_an_answer_without_a_media_type_is_taken():
+    (outcome,) = visit(Site(answer(200, b"<p>")), f"http://{HOST}/")
+    assert isinstance(outcome, Fetched)
+
+
+def test_a_robots_txt_may_be_of_any_type_and_is_cut_early():
+    site = Site(answer(200, b"x" * 600_000, Content_Type="application/octet-stream"))
+    (outcome,) = visit(site, f"http://{HOST}/robots.txt", kind=VisitKind.ROBOTS)
+    assert isinstance(outcome, Fetched)
+    assert outcome.capture.truncated is Truncated.LENGTH and len(outcome.capture.body) == 512 * 1024
+
+
+def test_one_connection_serves_many_visits():
+    site = Site(answer(200, b"<p>", Content_Type="text/html"))
+    outcomes = visit(site, *[f"http://{HOST}/{number}" for number in range(5)])
+    assert all(isinstance(outcome, Fetched) for outcome in outcomes)
+    assert (site.connections, len(site.questions)) == (1, 5)
+
+
+def test_a_kept_connection_that_was_closed_is_replaced_and_the_question_asked_again_once():
+    site = Site(answer(200, b"<p>"), closes=True)
+    outcomes = visit(site, f"http://{HOST}/1", f"http://{HOST}/2")
+    assert [type(outcome) for outcome in outcomes] == [Fetched, Fetched]
+    assert len(site.questions) == 2
+
+
+def test_a_new_connection_that_is_closed_is_not_asked_twice():
+    site = Site(b"", closes=True)
+    (outcome,) = visit(site, f"http://{HOST}/")
+    assert isinstance(outcome, Failed) and outcome.reason is Reason.DISCONNECTED
+    assert len(site.questions) == 1
+
+
+def test_cookies_are_neither_kept_nor_sent():
+    site = Site(answer(200, b"", Set_Cookie="a=b"))
+    visit(site, f"http://{HOST}/1", f"http://{HOST}/2")
+    assert b"cookie" not in site.questions[1].lower()
+
+
+def test_a_body_of_just_the_limit_is_whole():
+    settings = replace(SETTINGS, body_limit=1000)
+    (whole,) = visit(Site(answer(200, b"x" * 1000)), f"http://{HOST}/", settings=settings)
+    assert isinstance(whole, Fetched) and whole.capture.truncated is None
+    (cut,) = visit(Site(answer(200, b"x" * 1001)), f"http://{HOST}/", settings=settings)
+    assert isinstance(cut, Fetched) and cut.capture.truncated is Truncated.LENGTH
+    assert len(cut.capture.body) == 1000
+
+
+def test_the_decoded_size_counts_too():
+    settings = replace(SETTINGS, body_limit=1000)
+    coded = gzip.compress(b"x" * 1001)
+    (cut,) = visit(Site(answer(200, coded, Content_Encoding="gzip")), f"http://{HOST}/", settings=settings)
+    assert isinstance(cut, Fetched) and cut.capture.truncated is Truncated.LENGTH
+    assert cut.capture.body == coded
+
+
+def test_a_name_that_does_not_resolve_and_a_port_that_nobody_serves_are_failures():
+    unknown, deaf = visit(Site(b""), "http://unknown.test/", f"http://{HOST}:81/")
+    assert isinstance(unknown, Failed) and unknown.reason is Reason.DNS
+    assert isinstance(deaf, Failed) and deaf.reason is Reason.CONNECT
+
+
+def test_the_instant_of_a_capture_comes_from_the_clock():
+    async def one() -> Outcome:
+        site, clock = Site(answer()), FakeClock()
+        async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
+            plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
+            async with Client(SETTINGS, plan, plan, clock, silent) as client:
+                return await client.fetch(url_of(f"http://{HOST}/"))
+
+    outcome = asyncio.run(one())
+    assert isinstance(outcome, Fetched) and outcome.capture.fetched_at == FakeClock().now()
+
+
+@pytest.mark.parametrize("contact", ["a\r\nX-Evil: 1", "ünï"])
+def test_a_contact_cannot_smuggle_a_header_field(contact):
+    plan = AddressPlan({})
+    with pytest.raises(ConfigError):
+        Client(Fetch(contact=contact), plan, plan, SystemClock(), silent)

@@ -1,0 +1,103 @@
+"""Politeness, the gate and the table of addresses met lately: the parts that need no database."""
+
+import pytest
+
+from gossamer.clock import SECOND
+from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.politeness import Politeness, free_at, gap_s
+from gossamer.frontier.seen import Seen
+from gossamer.values.link import How, Offer
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.url import Url
+
+NOW = 1_700_000_000 * SECOND
+
+
+@pytest.mark.parametrize(
+    ("asked", "gap"),
+    [(None, 1.0), (0.001, 1.0), (-1.0, 1.0), (7.5, 7.5), (1e9, 30.0), (float("nan"), 1.0), (float("inf"), 30.0)],
+)
+def test_F_R11_a_crawl_delay_is_clamped_between_ours_and_thirty_seconds(asked: float | None, gap: float) -> None:
+    assert gap_s(Politeness(delay_s=1.0), asked) == gap
+
+
+def test_our_own_delay_always_counts_in_full() -> None:
+    assert gap_s(Politeness(delay_s=60.0), 1e9) == 60.0
+
+
+def test_M_E1_the_gap_can_be_a_multiple_of_what_the_last_page_took() -> None:
+    assert gap_s(Politeness(delay_s=1.0, times_took=10.0), None, took_s=0.5) == 5.0
+    assert gap_s(Politeness(delay_s=1.0), None, took_s=100.0) == 1.0
+
+
+def test_a_host_in_trouble_is_left_alone_for_longer_up_to_a_limit() -> None:
+    gaps = [gap_s(Politeness(delay_s=1.0), None, troubles=n) for n in (0, 1, 2, 3, 4, 1000)]
+    assert gaps == [1.0, 2.0, 4.0, 8.0, 8.0, 8.0]
+
+
+def test_F_H16_no_server_makes_us_wait_longer_than_a_day() -> None:
+    assert free_at(NOW, 1.0, None) == NOW + SECOND
+    assert free_at(NOW, 1.0, 5.0) == NOW + 6 * SECOND
+    assert free_at(NOW, 1.0, 1e12) == NOW + 86_401 * SECOND
+    assert free_at(NOW, 1.0, -5.0) == free_at(NOW, 1.0, float("nan")) == NOW + SECOND
+
+
+@pytest.mark.parametrize("wrong", [{"delay_s": -1.0}, {"delay_s": float("nan")}, {"most_back_off": 0.5}])
+def test_politeness_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError):
+        Politeness(**wrong)  # type: ignore[arg-type]
+
+
+def robots(state: RobotsState, for_s: int = 60, **more: object) -> Robots:
+    return Robots("https://a.test", state, NOW, NOW + for_s * SECOND, **more)  # type: ignore[arg-type]
+
+
+def test_the_gate_tells_missing_unreachable_read_and_moved_apart() -> None:
+    read, missing = robots(RobotsState.READ), robots(RobotsState.MISSING)
+    assert gate_of(None, NOW, 4) == Ask(None)
+    assert gate_of(read, NOW, 4) == Open(read)
+    assert gate_of(missing, NOW, 4) == Open(missing)
+    assert gate_of(read, read.expires_at, 4) == Ask(read)
+    assert gate_of(robots(RobotsState.PENDING, -5), NOW, 4) == Away()
+    assert gate_of(robots(RobotsState.UNREACHABLE, failures=3), NOW, 4) == Shut(NOW + 60 * SECOND)
+    assert gate_of(robots(RobotsState.UNREACHABLE, failures=4), NOW, 4) == GivenUp(4)
+    tired = robots(RobotsState.UNREACHABLE, 0, failures=4)
+    assert gate_of(tired, NOW, 4) == Ask(tired)
+
+
+def offers(*texts: str, depth: int = 0) -> list[Offer]:
+    return [Offer(Url(text), How.LINK, None, depth) for text in texts]
+
+
+def test_an_address_passes_the_table_once() -> None:
+    seen = Seen(1024)
+    fresh, met = seen.sift(offers("https://a.test/1", "https://a.test/2", "https://a.test/1"), lambda _: True)
+    assert [offer.url.path for offer in fresh] == ["/1", "/2"]
+    assert seen.sift(offers("https://a.test/1"), lambda _: True)[0] != []  # not remembered before it is on disk
+    seen.remember(met)
+    assert seen.sift(offers("https://a.test/1", "https://a.test/2"), lambda _: True) == ([], set())
+
+
+def test_a_refusal_is_not_judged_again_but_a_nearer_one_is() -> None:
+    seen, asked = Seen(1024), []
+
+    def may_enter(offer: Offer) -> bool:
+        asked.append(offer.depth)
+        return offer.depth < 3
+
+    for depth in (5, 5, 2, 2):
+        _, met = seen.sift(offers("https://a.test/far", depth=depth), may_enter)
+        seen.remember(met)
+    assert asked == [5, 2]
+
+
+def test_F_U1_the_table_never_grows() -> None:
+    seen = Seen(64)
+    many = offers(*(f"https://a.test/{number}" for number in range(10_000)))
+    fresh, met = seen.sift(many, lambda _: True)
+    seen.remember(met)
+    assert len(fresh) == 10_000
+    again, _ = seen.sift(many, lambda _: True)
+    assert 10_000 - 64 <= len(again) < 10_000
+    with pytest.raises(ValueError):
+        Seen(1000)

@@ -1,0 +1,40 @@
+"""Pages with facts for the tests of the graph."""
+
+from pathlib import Path
+
+from gossamer.clock import SECOND, Instant
+from gossamer.files import DiskFiles
+from gossamer.graph.store import Graph, PageFacts
+from gossamer.testing import FakeClock
+from gossamer.values.capture import capture_id_of
+from gossamer.values.tell import Tell, silent
+from gossamer.values.url import Url, url_of
+
+START: Instant = 1_700_000_000 * SECOND
+
+
+def url(text: str) -> Url:
+    found = url_of(text)
+    assert found is not None
+    return found
+
+
+def page(address: str, *lines: str, at: Instant = START) -> PageFacts:
+    """Lines without their ` .`; `_:x` becomes a label of this capture."""
+    where = url(address)
+    capture_id = capture_id_of(where, at)
+    own = f"_:c{capture_id % (1 << 64):016x}"
+    facts = "".join(f"{line.replace('_:', own)} .\n" for line in lines)
+    return PageFacts(where, facts.encode(), capture_id, at)
+
+
+def thing(number: int, facts: int = 20, at: Instant = START) -> PageFacts:
+    """A page like many: one thing, its properties, and a blank node."""
+    it = f"<http://host{number % 7}.test/page/{number}#it>"
+    lines = [f'{it} <http://schema.org/p{k}> "value {k} of {number} at {at}"@en' for k in range(facts - 2)]
+    lines += [f"{it} <http://schema.org/offers> _:n0", f'_:n0 <http://schema.org/price> "{number}"']
+    return page(f"http://host{number % 7}.test/page/{number}", *lines, at=at)
+
+
+def graph_in(folder: Path, tell: Tell = silent) -> Graph:
+    return Graph(folder, DiskFiles(), FakeClock(), tell)

@@ -1,0 +1,100 @@
+"""Meets one behaviour of the hostile server, and watches what must hold for all of them.
+
+I2: memory stays bounded. I3: the loop never stalls. I7: nothing outside the address plan is dialled.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import psutil
+from tests.hostile.server import MIB, HostileServer
+
+from gossamer.clock import SystemClock
+from gossamer.fetch.client import Client
+from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.seams import Endpoint
+from gossamer.fetch.settings import Fetch
+from gossamer.values.outcome import Outcome
+from gossamer.values.tell import silent
+from gossamer.values.url import url_of
+
+HOST = "hostile.test"
+LONGEST_STALL_S = 0.1
+MOST_MEMORY = 64 * MIB
+
+IMPATIENT = Fetch(
+    contact="https://example.org/bot",
+    timeout_s=1.0,
+    connect_s=0.5,
+    least_rate_after_s=0.3,
+    body_limit=2 * MIB,
+)
+
+
+class Recording:
+    """An address plan that writes down what was asked of it."""
+
+    def __init__(self, plan: AddressPlan) -> None:
+        self._plan = plan
+        self.dialled: list[tuple[str, int]] = []
+
+    async def addresses(self, hostname: str) -> list[str]:
+        return await self._plan.addresses(hostname)
+
+    def endpoint(self, address: str, port: int) -> Endpoint:
+        self.dialled.append((address, port))
+        return self._plan.endpoint(address, port)
+
+
+class Stalls:
+    """The longest time the loop could not take a turn, as a probe sees it."""
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+
+    async def watch(self) -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.005)
+            self.longest_s = max(self.longest_s, time.monotonic() - before - 0.005)
+
+
+async def _meet(name: str, settings: Fetch) -> tuple[Outcome, float, int, HostileServer]:
+    memory = psutil.Process()
+    stalls = Stalls()
+    async with HostileServer() as server:
+        plan = Recording(AddressPlan({HOST: {80: server.port}}))
+        async with Client(settings, plan, plan, SystemClock(), silent) as client:
+            url = url_of(f"http://{HOST}/{name}")
+            assert url is not None
+            before = memory.memory_info().rss
+            watching = asyncio.create_task(stalls.watch())
+            try:
+                outcome = await asyncio.wait_for(client.fetch(url), settings.timeout_s + 2)
+            finally:
+                watching.cancel()
+            grown = memory.memory_info().rss - before
+            assert len(plan.dialled) <= 1
+            for _ in range(100):  # the socket is closed, not drained: the server notices
+                if not server.open_now or outcome_kept_the_connection(client):
+                    break
+                await asyncio.sleep(0.01)
+    return outcome, stalls.longest_s, grown, server
+
+
+def outcome_kept_the_connection(client: Client) -> bool:
+    return bool(client._connections._idle)
+
+
+def meet(name: str, settings: Fetch = IMPATIENT, check: Callable[[HostileServer], None] | None = None) -> Outcome:
+    """The outcome of fetching the behaviour's page. The machine is shared: one noisy run is forgiven."""
+    outcome, stalled_s, grown, server = asyncio.run(_meet(name, settings))
+    if stalled_s > LONGEST_STALL_S or grown > MOST_MEMORY:
+        outcome, stalled_s, grown, server = asyncio.run(_meet(name, settings))
+    assert stalled_s <= LONGEST_STALL_S, f"the loop stalled for {stalled_s * 1000:.0f} ms"
+    assert grown <= MOST_MEMORY, f"{grown // MIB} MiB of memory"
+    assert len(server.questions) == 1, "asked more than once"
+    if check is not None:
+        check(server)
+    return outcome

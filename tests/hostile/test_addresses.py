@@ -1,0 +1,188 @@
+"""FAULTS D4 to D9 and D11: what is dialled is what was checked, and nothing else."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.fetch.client import Client
+from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.seams import Endpoint
+from gossamer.fetch.settings import Fetch
+from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused
+from gossamer.values.tell import silent
+from gossamer.values.url import Url, url_of
+
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=2.0, connect_s=1.0)
+
+
+class Names:
+    """A resolver that says what the test wants, a different thing each time if need be."""
+
+    def __init__(self, answers: Mapping[str, Sequence[list[str]]]) -> None:
+        self._answers = {name: list(given) for name, given in answers.items()}
+
+    async def addresses(self, hostname: str) -> list[str]:
+        given = self._answers.get(hostname, [[]])
+        return given.pop(0) if len(given) > 1 else given[0]
+
+
+class Doors:
+    """A dialer that leads everywhere to one loopback port, and writes down where it was asked to go."""
+
+    def __init__(self, port: int) -> None:
+        self.dialled: list[tuple[str, int]] = []
+        self._port = port
+
+    def endpoint(self, address: str, port: int) -> Endpoint:
+        self.dialled.append((address, port))
+        return Endpoint("127.0.0.1", self._port)
+
+
+async def _answering(fields: bytes, visit) -> object:
+    async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+        await read.readuntil(b"\r\n\r\n")
+        write.write(fields)
+        await write.drain()
+        write.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        return await visit(server.sockets[0].getsockname()[1])
+
+
+def visit(
+    urls: Sequence[str],
+    names: Mapping[str, Sequence[list[str]]],
+    answer: bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    settings: Fetch = SETTINGS,
+) -> tuple[list[Outcome], list[tuple[str, int]]]:
+    async def all_of_them(port: int) -> tuple[list[Outcome], list[tuple[str, int]]]:
+        doors = Doors(port)
+        async with Client(settings, Names(names), doors, SystemClock(), silent) as client:
+            return [await client.fetch(_url(text)) for text in urls], doors.dialled
+
+    return asyncio.run(_answering(answer, all_of_them))
+
+
+def _url(text: str) -> Url:
+    url = url_of(text)
+    assert url is not None
+    return url
+
+
+@pytest.mark.parametrize("bad", ["10.0.0.1", "::1", "169.254.169.254", "::ffff:192.168.0.1"])
+def test_F_D4_one_private_record_spoils_the_whole_name(bad):
+    outcomes, dialled = visit(["http://mixed.test/"], {"mixed.test": [["20.0.0.1", bad, "20.0.0.2"]]})
+    assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.ADDRESS
+    assert bad in outcomes[0].detail
+    assert dialled == []
+
+
+def test_F_D5_a_name_that_changes_its_mind_is_asked_once_and_only_that_answer_is_dialled():
+    answers = {"rebind.test": [["20.0.0.1"], ["127.0.0.1"], ["127.0.0.1"]]}
+    outcomes, dialled = visit(["http://rebind.test/", "http://rebind.test/"], answers)
+    assert isinstance(outcomes[0], Fetched) and outcomes[0].capture.address == "20.0.0.1"
+    assert isinstance(outcomes[1], Refused) and outcomes[1].reason is Reason.ADDRESS
+    assert dialled == [("20.0.0.1", 80)]
+
+
+def test_F_D5_a_second_try_dials_a_checked_address_too():
+    class OneDead(Doors):
+        def endpoint(self, address: str, port: int) -> Endpoint:
+            self.dialled.append((address, port))
+            return Endpoint("127.0.0.1", self._port if address == "20.0.0.2" else 1)
+
+    async def both(port: int) -> tuple[Outcome, list[tuple[str, int]]]:
+        doors = OneDead(port)
+        async with Client(
+            SETTINGS, Names({"two.test": [["20.0.0.1", "20.0.0.2"]]}), doors, SystemClock(), silent
+        ) as client:
+            return await client.fetch(_url("http://two.test/")), doors.dialled
+
+    outcome, dialled = asyncio.run(_answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", both))
+    assert isinstance(outcome, Fetched) and outcome.capture.address == "20.0.0.2"
+    assert dialled == [("20.0.0.1", 80), ("20.0.0.2", 80)]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_F_D6_a_redirect_to_a_private_address_is_handed_back_and_refused_at_that_hop(status):
+    answer = f"HTTP/1.1 {status} Go\r\nLocation: http://10.0.0.1/admin\r\nContent-Length: 0\r\n\r\n".encode()
+    outcomes, dialled = visit(["http://good.test/", "http://10.0.0.1/admin"], {"good.test": [["20.0.0.1"]]}, answer)
+    assert isinstance(outcomes[0], Moved) and outcomes[0].to.text == "http://10.0.0.1/admin"
+    assert isinstance(outcomes[1], Refused) and outcomes[1].reason is Reason.ADDRESS
+    assert dialled == [("20.0.0.1", 80)]
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["file:///etc/passwd", "ftp://a.test/", "gopher://a.test/", "data:text/html,x", "javascript:x", "ws://a"],
+)
+def test_F_D7_a_redirect_out_of_the_web_is_refused(location):
+    answer = f"HTTP/1.1 302 Go\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode()
+    outcomes, dialled = visit(["http://good.test/"], {"good.test": [["20.0.0.1"]]}, answer)
+    assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.REDIRECT_OUT
+    assert location in outcomes[0].detail
+    assert len(dialled) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("http://good.test@127.0.0.1/", "127.0.0.1"),
+        ("http://127.0.0.1#@good.test/", "127.0.0.1"),
+        ("http://127.0.0.1\\@good.test/", "127.0.0.1"),
+        ("http://127.0\t.0.1/", "127.0.0.1"),
+        ("http://[::1]/", "::1"),
+        ("http://[::ffff:7f00:1]/", "::ffff:7f00:1"),
+        ("http://2130706433/", "127.0.0.1"),
+        ("http://0x7f.1/", "127.0.0.1"),
+        ("http://0177.0.0.1/", "127.0.0.1"),
+        ("http://①②⑦.⓪.⓪.①/", "127.0.0.1"),
+        ("http://localhost./", "localhost."),
+        ("http://a.localhost/", "a.localhost"),
+    ],
+)
+def test_F_D8_the_host_shown_is_the_host_judged(text, host):
+    url = _url(text)
+    assert url.hostname == host
+    outcomes, dialled = visit([text], {name: [["20.0.0.1"]] for name in ("good.test", "localhost", "a.localhost")})
+    assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.ADDRESS
+    assert dialled == []
+
+
+@pytest.mark.parametrize("port", [22, 25, 6379, 11211, 3306, 6667])
+def test_F_D9_ports_of_other_services_are_refused(port):
+    outcomes, dialled = visit([f"http://good.test:{port}/"], {"good.test": [["20.0.0.1"]]})
+    assert isinstance(outcomes[0], Refused) and str(port) in outcomes[0].detail
+    assert dialled == []
+
+
+def test_F_D11_proxy_variables_and_netrc_are_ignored(monkeypatch, tmp_path):
+    (tmp_path / ".netrc").write_text("machine good.test login me password secret\n")
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://20.9.9.9:3128/")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    outcomes, dialled = visit(["http://good.test/"], {"good.test": [["20.0.0.1"]]})
+    assert isinstance(outcomes[0], Fetched)
+    assert dialled == [("20.0.0.1", 80)]
+
+
+def test_F_D11_a_contact_is_needed_for_public_addresses_only():
+    alone = Fetch(allow_addresses=("127.0.0.0/8",), timeout_s=2.0)
+    outcomes, dialled = visit(["http://good.test/", "http://127.0.0.1/"], {"good.test": [["20.0.0.1"]]}, settings=alone)
+    assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.CONTACT
+    assert isinstance(outcomes[1], Fetched)
+    assert dialled == [("127.0.0.1", 80)]
+
+
+def test_an_address_outside_the_plan_is_never_dialled():
+    async def outside() -> Outcome:
+        plan = AddressPlan({"known.test": {80: 1}})
+        async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+            return await client.fetch(_url("http://8.8.8.8/"))
+
+    outcome = asyncio.run(outside())
+    assert isinstance(outcome, Failed) and outcome.reason is Reason.CONNECT
+    assert "not in the address plan" in outcome.detail

@@ -1,0 +1,117 @@
+"""FAULTS M1 to M3: pages made to hold or swell a reader. Each is read in a process of its own, under limits."""
+
+import resource
+import subprocess
+import sys
+import time
+
+import msgspec
+import pytest
+
+from gossamer.reading import read
+from gossamer.values.capture import Capture
+from gossamer.values.url import Url
+
+READ_LIMIT_S = 5.0
+MEMORY_LIMIT = 512 << 20
+URL = Url("https://hostile.example/")
+START = b"<title>T</title><p>prefix</p><a href=/first>first</a>"
+ENTITIES = 10_000_000
+
+M1 = {
+    "depth_100k": lambda: b"<div>" * 100_000 + b"deep<a href=/deep>x</a>",
+    "depth_1M": lambda: b"<div>" * 1_000_000,
+    "depth_100k_of_list_items": lambda: b"<ul><li>" * 50_000 + b"deep",
+    "depth_100k_of_tables": lambda: b"<table><tr><td>" * 33_000 + b"deep",
+    "attributes_100k": lambda: b"<p " + b" ".join(b"a%d=1" % n for n in range(100_000)) + b">text",
+    "attributes_on_thousands_of_tags": lambda: (b"<p " + b" ".join(b"a%d" % n for n in range(990)) + b">x</p>") * 3000,
+    "attributes_given_to_html_again_and_again": lambda: b"".join(b"<html a%d=1>" % n for n in range(30_000)),
+    "adoption_agency": lambda: b"<b><p>" * 5_000 + b"</b>" * 5_000,
+    "adoption_agency_of_anchors": lambda: b"<a href=/x><b><div>" * 30_000 + b"</a>" * 30_000,
+    "formatting_opened_again": lambda: (
+        b"<p>" + b"".join(b"<b id=%d>" % n for n in range(500)) + b"</p>" + b"<p>x</p>" * 1_000_000
+    ),
+    "fonts_all_different": lambda: b"".join(b"<font size=%d>" % n for n in range(50_000)),
+    "foster_parents": lambda: b"<table>" + b"<div>x" * 50_000,
+    "foster_parents_of_siblings": lambda: b"<table>" + b"<div>x</div><tr>" * 60_000,
+    "names_all_different": lambda: b"".join(b"<x%d></x%d>" % (n, n) for n in range(100_000)),
+    "anchors_in_anchors": lambda: b"".join(b"<a href=/%d><object>" % n for n in range(250)) + b"x " * 1_000_000,
+    "options": lambda: b"<select>" + b"<option>" * 300_000,
+}
+WITHIN_LIMITS = ("anchors_in_anchors",)
+M2 = {
+    "page_of_50_MB": lambda: b"<p>hello world, this is a page</p>" * 1_600_000,
+    "comment_of_16_MB": lambda: b"<!--" + b"x" * 16_000_000,
+    "script_of_16_MB": lambda: b"<script>" + b"<" * 16_000_000,
+    "json_ld_of_16_MB": lambda: b"<script type=application/ld+json>" + b"[" * 16_000_000,
+    "entities_10_million": lambda: b"&lt" * ENTITIES,
+    "entities_without_meaning": lambda: b"&a" * 8_000_000,
+    "nuls_300k": lambda: b"\0" * 300_000 + b"<p>a\0b</p>",
+    "angles": lambda: b"<" * 16_000_000,
+    "one_attribute_of_16_MB": lambda: b'<p a="' + b"x" * 16_000_000,
+    "blanks_of_16_MB": lambda: b" \n" * 8_000_000,
+    "paragraphs_5_million": lambda: b"<p>" * 5_000_000,
+    "links_1_million": lambda: b"<a href=/x>" * 1_000_000,
+    "title_of_10_MB": lambda: b"<title>" + b"x" * 10_000_000,
+    "metas_100k": lambda: b"<meta name=robots content=x>" * 100_000,
+}
+
+
+def read_under_limits(builder):
+    """Read the page as a reader would; say how long it took, how much memory it grew by, and what was found."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(READ_LIMIT_S) * 6, int(READ_LIMIT_S) * 6))
+    body = START + builder()
+    capture = Capture(URL, 1, 200, "OK", (("Content-Type", "text/html; charset=utf-8"),), body)
+    read(msgspec.structs.replace(capture, body=START))
+    before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    reading = read(capture)
+    took = time.process_time() - started
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    found = [link.url.path for link in reading.page.links]
+    return msgspec.json.encode((took, grown, found[:1], reading.page.content[:6], reading.flags)).decode()
+
+
+def outcome_of(name):
+    """In a process of its own: what hangs or bursts takes nothing with it."""
+    command = [sys.executable, __file__, name]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=READ_LIMIT_S * 12, check=False)
+    assert finished.returncode == 0, finished.stderr[-2000:]
+    took, grown, links, words, flags = msgspec.json.decode(finished.stdout)
+    assert took <= READ_LIMIT_S
+    assert grown <= MEMORY_LIMIT
+    assert links == ["/first"] and words == "prefix"
+    return flags
+
+
+@pytest.mark.parametrize("name", M1)
+def test_F_M1_nesting_and_attributes_without_end_are_read_in_time(name):
+    flags = outcome_of(name)
+    assert name in WITHIN_LIMITS or {"too-deep", "truncated"} & set(flags)
+
+
+@pytest.mark.parametrize("name", M2)
+def test_F_M2_masses_of_one_thing_are_read_in_time(name):
+    assert "unparsable" not in outcome_of(name)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "charset", "title"),
+    [
+        ("text/html; charset=koi8-r", b"<meta charset=utf-8><title>\xc1</title>", "koi8-r", "а"),
+        ("text/html; charset=koi8-r", b"\xef\xbb\xbf<meta charset=big5><title>\xc3\xa4</title>", "utf-8", "ä"),
+        ("text/html", "<title>Grüße</title><p>und mehr".encode("utf-16-le"), "utf-16le", "Grüße"),
+        ("text/html", "<title>Grüße</title><p>und mehr".encode("utf-16-be"), "utf-16be", "Grüße"),
+        ("text/html", b'<meta charset=iso-2022-jp><title>\x1b$B$"\x1b(B</title>', "iso-2022-jp", "あ"),
+        ("text/html; charset=utf-7", b"<title>+ADw-b+AD4-</title>", "utf-8", "+ADw-b+AD4-"),
+        ("text/html; charset=utf-8", b"<title>a\xff\xc3(b</title>", "utf-8", "a\ufffd\ufffd(b"),
+        ("text/html; charset=utf-32", b"<title>x</title>", "utf-8", "x"),
+        ("text/html; charset=none-such", b"<title>\xe9t\xe9</title>", "windows-1252", "été"),
+    ],
+)
+def test_F_M3_the_encoding_is_the_one_a_browser_would_use(headers, body, charset, title):
+    page = read(Capture(URL, 1, 200, "OK", (("Content-Type", headers),), body)).page
+    assert (page.charset, page.title) == (charset, title)
+
+
+if __name__ == "__main__":
+    print(read_under_limits((M1 | M2)[sys.argv[1]]))

@@ -1,0 +1,403 @@
+"""Words one can ask: the writer and the searcher over a real index."""
+
+import resource
+from pathlib import Path
+
+import msgspec
+import pytest
+import tantivy
+
+from gossamer.errors import DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
+from gossamer.files import DiskFiles
+from gossamer.index.schema import names_above, short_type, signs_of
+from gossamer.index.searcher import Searcher
+from gossamer.index.writer import IndexWriter
+from gossamer.values.page import Directives, Page, Reading
+from gossamer.values.query import Query
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+
+def reading(address: str, content: str, at: int = 1, **more: object) -> Reading:
+    of_reading = {name: more.pop(name) for name in ("types", "syntaxes", "fact_count") if name in more}
+    page = Page(Url(address), "text/html", "utf-8", content=content, **more)
+    return Reading(capture_id=at, fetched_at=at, page=page, **of_reading)
+
+
+@pytest.fixture
+def writer(tmp_path):
+    opened = IndexWriter(tmp_path / "index", DiskFiles(), silent)
+    opened.open()
+    yield opened
+    opened.close()
+
+
+def searcher(tmp_path: Path) -> Searcher:
+    opened = Searcher(tmp_path / "index")
+    opened.open()
+    return opened
+
+
+def found(tmp_path: Path, **asked: object) -> list[str]:
+    return [hit.card.url.text for hit in searcher(tmp_path).find(Query(**asked)).found]
+
+
+def test_a_committed_page_is_found_by_its_words(writer, tmp_path):
+    writer.replace(
+        [reading("http://a.test/1", "Tropical fish are colourful"), reading("http://a.test/2", "Cold water")]
+    )
+    writer.commit()
+    assert found(tmp_path, words=("FISH",)) == ["http://a.test/1"]
+
+
+def test_nothing_is_found_before_the_commit(writer, tmp_path):
+    writer.replace([reading("http://a.test/1", "Tropical fish")])
+    assert writer.waiting == 1
+    assert found(tmp_path, words=("fish",)) == []
+
+
+def test_an_open_searcher_sees_new_commits_after_a_reload(writer, tmp_path):
+    early = searcher(tmp_path)
+    writer.replace([reading("http://a.test/1", "Tropical fish")])
+    writer.commit()
+    assert early.find(Query(words=("fish",))).total == 0
+    early.reload()
+    assert early.find(Query(words=("fish",))).total == 1
+
+
+def test_a_newer_capture_replaces_the_words_of_a_page(writer, tmp_path):
+    writer.replace([reading("http://a.test/1", "old words", at=1)])
+    writer.commit()
+    assert writer.replace([reading("http://a.test/1", "new words", at=2)]) == 1
+    writer.commit()
+    assert found(tmp_path, words=("old",)) == []
+    assert found(tmp_path, words=("new",)) == ["http://a.test/1"]
+    assert searcher(tmp_path).pages == 1
+
+
+@pytest.mark.parametrize("commit_between", [True, False])
+def test_an_older_or_equal_capture_never_replaces_a_newer_one(writer, tmp_path, commit_between):
+    writer.replace([reading("http://a.test/1", "new words", at=5)])
+    if commit_between:
+        writer.commit()
+    again = [reading("http://a.test/1", "old words", at=4), reading("http://a.test/1", "same words", at=5)]
+    assert writer.replace(again) == 0
+    writer.commit()
+    assert found(tmp_path, words=("new",)) == ["http://a.test/1"]
+    assert searcher(tmp_path).pages == 1
+
+
+def test_two_captures_of_a_page_before_one_commit_leave_one_entry(writer, tmp_path):
+    for at in (1, 2, 3):
+        writer.replace([reading("http://a.test/1", f"words{at}", at=at)])
+    writer.commit()
+    assert searcher(tmp_path).pages == 1
+    assert found(tmp_path, words=("words3",)) == ["http://a.test/1"]
+
+
+def test_a_removed_page_is_gone(writer, tmp_path):
+    writer.replace([reading("http://a.test/1", "fish")])
+    writer.commit()
+    writer.remove(Url("http://a.test/1"))
+    writer.commit()
+    assert searcher(tmp_path).pages == 0
+
+
+def test_F_R12_a_page_that_asks_not_to_be_indexed_cannot_be_found_and_older_captures_do_not_bring_it_back(
+    writer, tmp_path
+):
+    writer.replace([reading("http://a.test/1", "fish", at=1)])
+    writer.commit()
+    writer.replace([reading("http://a.test/1", "fish", at=3, directives=Directives(may_index=False))])
+    writer.commit()
+    writer.replace([reading("http://a.test/1", "fish", at=2)])
+    writer.commit()
+    assert found(tmp_path, words=("fish",)) == []
+    assert found(tmp_path, site="a.test") == []
+    assert list(searcher(tmp_path).cards()) == []
+
+
+def test_the_position_is_kept_with_the_commit_and_lost_with_the_folder(tmp_path):
+    files = DiskFiles()
+    first = IndexWriter(tmp_path / "index", files, silent)
+    first.open()
+    assert first.position == b""
+    first.replace([reading("http://a.test/1", "fish")])
+    first.commit(b"here")
+    first.close()
+    again = IndexWriter(tmp_path / "index", files, silent)
+    again.open()
+    assert again.position == b"here"
+    again.close()
+    files.remove(tmp_path / "index")
+    new = IndexWriter(tmp_path / "index", files, silent)
+    new.open()
+    assert new.position == b""
+    new.close()
+
+
+def test_what_was_not_committed_is_forgotten_by_closing(tmp_path):
+    for _ in range(2):
+        writer = IndexWriter(tmp_path / "index", DiskFiles(), silent)
+        writer.open()
+        writer.replace([reading("http://a.test/1", "fish")])
+        writer.close()
+    assert searcher(tmp_path).pages == 0
+
+
+def test_a_second_writer_is_refused(writer, tmp_path):
+    second = IndexWriter(tmp_path / "index", DiskFiles(), silent)
+    with pytest.raises(DirectoryBusy):
+        second.open()
+
+
+def test_an_index_of_a_newer_program_is_refused_and_an_older_one_is_made_anew(tmp_path):
+    files = DiskFiles()
+    for version, raises in (("999", True), ("0", False)):
+        writer = IndexWriter(tmp_path / "index", files, silent)
+        writer.open()
+        writer.commit(b"somewhere")
+        writer.close()
+        files.write(tmp_path / "index" / "format", version.encode())
+        again = IndexWriter(tmp_path / "index", files, silent)
+        if raises:
+            with pytest.raises(DirectoryUnusable):
+                again.open()
+            files.remove(tmp_path / "index")
+        else:
+            again.open()
+            assert again.position == b""
+            again.close()
+
+
+def test_a_folder_without_an_index_cannot_be_searched(tmp_path):
+    with pytest.raises(DirectoryUnusable):
+        Searcher(tmp_path / "index").open()
+
+
+def test_F_P5_a_write_that_fails_loses_nothing_once_there_is_room_again(tmp_path):
+    told: list[str] = []
+    writer = IndexWriter(tmp_path / "index", DiskFiles(), lambda event, **facts: told.append(event))
+    writer.open()
+    writer.replace([reading(f"http://a.test/{n}", f"fish number{n} " + "word " * 2000) for n in range(50)])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(GossamerError):
+            writer.commit(b"there")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert writer.position == b""
+    writer.replace([reading("http://a.test/late", "fish latecomer")])
+    writer.commit(b"there")
+    writer.close()
+    assert "index.revived" in told
+    assert searcher(tmp_path).find(Query(words=("fish",))).total == 51
+
+
+def test_lone_surrogates_in_a_page_do_no_harm(writer, tmp_path):
+    writer.replace(
+        [reading("http://a.test/1", "fish \ud800 soup", title="\udfff", headings=("\ud801",), rest="\ud802")]
+    )
+    writer.commit()
+    assert found(tmp_path, words=("soup",)) == ["http://a.test/1"]
+
+
+def test_a_word_in_the_title_weighs_more_than_in_the_content_and_that_more_than_in_the_rest(writer, tmp_path):
+    filler, title, headings = "some other words that say nothing of the matter at hand", "A title", ("A heading",)
+    writer.replace(
+        [
+            reading("http://a.test/rest", filler, title=title, headings=headings, rest="the quagga"),
+            reading("http://a.test/content", filler + " quagga", title=title, headings=headings),
+            reading("http://a.test/heading", filler, title=title, headings=("A quagga",)),
+            reading("http://a.test/title", filler, title="The quagga", headings=headings),
+        ]
+    )
+    writer.commit()
+    order = [address.rpartition("/")[2] for address in found(tmp_path, words=("quagga",))]
+    assert order == ["title", "heading", "content", "rest"]
+
+
+def test_all_words_are_wanted_and_some_are_better_than_none(writer, tmp_path):
+    writer.replace([reading("http://a.test/1", "red fish"), reading("http://a.test/2", "blue fish")])
+    writer.commit()
+    both = searcher(tmp_path).find(Query(words=("red", "fish")))
+    assert (both.total, both.all_words) == (1, True)
+    some = searcher(tmp_path).find(Query(words=("red", "whale")))
+    assert (some.total, some.all_words) == (1, False)
+
+
+def test_words_may_stand_in_different_parts_of_the_page(writer, tmp_path):
+    writer.replace([reading("http://a.test/1", "about fish", title="Red")])
+    writer.commit()
+    assert searcher(tmp_path).find(Query(words=("red", "fish"))).all_words
+
+
+def test_phrases_exclusions_and_filters(writer, tmp_path):
+    writer.replace(
+        [
+            reading("http://www.a.test/1", "tropical fish soup", language="en", types=("http://schema.org/Recipe",)),
+            reading("http://b.test/2", "fish of tropical seas", language="en", types=("http://schema.org/Article",)),
+            reading("http://b.test/3", "tropical fish tank", language="de"),
+        ]
+    )
+    writer.commit()
+    one, two, three = "http://www.a.test/1", "http://b.test/2", "http://b.test/3"
+    assert set(found(tmp_path, phrases=(("tropical", "fish"),))) == {one, three}
+    assert set(found(tmp_path, words=("fish",), without=(("soup",),))) == {two, three}
+    assert set(found(tmp_path, words=("fish",), without=(("tropical", "fish"),))) == {two}
+    assert found(tmp_path, words=("fish",), site="a.test") == [one]
+    assert found(tmp_path, type="Recipe") == [one]
+    assert found(tmp_path, type="http://schema.org/Article") == [two]
+    assert set(found(tmp_path, words=("fish",), without_types=("recipe",))) == {two, three}
+    assert set(found(tmp_path, words=("fish",), without_sites=("b.test",))) == {one}
+    assert found(tmp_path, language="de") == [three]
+    assert found(tmp_path, without=(("soup",),)) == []
+
+
+def test_accents_and_case_do_not_matter_and_words_of_the_address_count(writer, tmp_path):
+    writer.replace([reading("http://museum.test/paintings/the_kiss", "Ein schöner Überblick")])
+    writer.commit()
+    assert found(tmp_path, words=("UBERBLICK",)) == found(tmp_path, words=("schoner",))
+    assert found(tmp_path, words=("paintings",)) == found(tmp_path, words=("kiss",)) != []
+
+
+def test_words_of_a_script_without_spaces_are_found_and_shown(writer, tmp_path):
+    writer.replace(
+        [
+            reading("http://a.test/ja", "これは日本語のテキストです。検索エンジンを作る。"),
+            reading("http://a.test/x", "日光"),
+        ]
+    )
+    writer.commit()
+    matches = searcher(tmp_path).find(Query(words=("検索エンジン",)))
+    assert matches.total == 1
+    assert [part.text for part in matches.found[0].snippet if part.is_match] == ["検索エンジン"]
+    assert found(tmp_path, words=("本日",)) == []
+
+
+def test_a_snippet_is_plain_segments_round_the_match(writer, tmp_path):
+    long = "Bäume stehen hier. " * 30 + "The <b>nöedle</b> & more. " + "Nothing else. " * 30
+    writer.replace([reading("http://a.test/1", long)])
+    writer.commit()
+    (hit,) = searcher(tmp_path).find(Query(words=("noedle", "nöedle"))).found
+    assert [part.text for part in hit.snippet if part.is_match] == ["nöedle"]
+    joined = "".join(part.text for part in hit.snippet)
+    assert "<b>nöedle</b>" in joined
+    assert joined in long
+
+
+def test_a_match_outside_the_content_shows_the_description(writer, tmp_path):
+    writer.replace([reading("http://a.test/1", "nothing here", title="Needle", description="All about sewing")])
+    writer.commit()
+    (hit,) = searcher(tmp_path).find(Query(words=("needle",))).found
+    assert [(part.text, part.is_match) for part in hit.snippet] == [("All about sewing", False)]
+
+
+def test_M_C12_copies_are_folded_into_one_result(writer, tmp_path):
+    same = bytes(range(32))
+    copies = [reading(f"http://a.test/{n}", "the same fish", exact=same) for n in range(30)]
+    writer.replace([*copies, reading("http://a.test/other", "another fish, longer than the rest", exact=b"x" * 32)])
+    writer.commit()
+    matches = searcher(tmp_path).find(Query(words=("fish",), limit=2))
+    assert matches.total == 31
+    assert [hit.copies for hit in matches.found] == [30, 1]
+
+
+def test_pages_without_a_fingerprint_are_not_copies_of_each_other(writer, tmp_path):
+    writer.replace([reading(f"http://a.test/{n}", "fish") for n in range(3)])
+    writer.commit()
+    assert len(found(tmp_path, words=("fish",))) == 3
+
+
+def test_results_come_in_pages_that_do_not_overlap(writer, tmp_path):
+    writer.replace(
+        [reading(f"http://a.test/{n}", "fish " * (n + 1), exact=n.to_bytes(32, "little")) for n in range(1, 26)]
+    )
+    writer.commit()
+    pages = [found(tmp_path, words=("fish",), offset=start, limit=10) for start in (0, 10, 20, 30)]
+    assert [len(page) for page in pages] == [10, 10, 5, 0]
+    assert len({address for page in pages for address in page}) == 25
+
+
+def test_F_W14_results_beyond_the_limits_are_refused(writer, tmp_path):
+    for asked in (Query(words=("a",), offset=1_000_000_000), Query(words=("a",), limit=1_000)):
+        with pytest.raises(QueryRefused):
+            searcher(tmp_path).find(asked)
+
+
+def test_too_many_words_are_refused(writer, tmp_path):
+    with pytest.raises(QueryRefused):
+        searcher(tmp_path).find(Query(words=tuple(f"w{n}" for n in range(1000))))
+
+
+def test_a_query_of_nothing_but_signs_finds_nothing(writer, tmp_path):
+    assert searcher(tmp_path).find(Query(words=("???", "((("))).total == 0
+
+
+def test_facets_count_the_matching_pages(writer, tmp_path):
+    person, place = "http://schema.org/Person", "http://schema.org/Place"
+    writer.replace(
+        [
+            reading("http://a.test/1", "fish", types=(person, place), language="en"),
+            reading("http://b.test/2", "fish", types=(person,), language="de"),
+            reading("http://b.test/3", "whale", types=(person,)),
+        ]
+    )
+    writer.commit()
+    counted = {name: searcher(tmp_path).facets(Query(words=("fish",)), name) for name in ("types", "host")}
+    assert [(facet.value, facet.count) for facet in counted["types"]] == [(person, 2), (place, 1)]
+    assert {facet.value: facet.count for facet in counted["host"]} == {"a.test": 1, "b.test": 1}
+
+
+def test_new_pages_are_written_without_deletions_and_known_ones_with(writer, tmp_path):
+    """The cost of a deletion is paid in every segment; what matters here is that the result is exact."""
+    for round_number in range(1, 4):
+        writer.replace([reading(f"http://a.test/{n}", f"round{round_number}", at=round_number) for n in range(40)])
+        writer.commit()
+    assert searcher(tmp_path).pages == 40
+    assert searcher(tmp_path).find(Query(words=("round3",))).total == 40
+    assert searcher(tmp_path).find(Query(words=("round1",))).total == 0
+
+
+def test_cards_hold_what_a_result_shows(writer, tmp_path):
+    given = reading(
+        "http://a.test/1", "fish", 7, title="T", description="D", language="en", types=("t:x",), fact_count=3
+    )
+    writer.replace([given])
+    writer.commit()
+    (card,) = searcher(tmp_path).cards()
+    assert (card.title, card.description, card.types, card.fact_count, card.fetched_at) == ("T", "D", ("t:x",), 3, 7)
+    assert msgspec.json.encode(card)
+
+
+def test_names_above_a_host():
+    assert names_above("www.example.org:8080") == ["www.example.org:8080", "www.example.org", "example.org"]
+    assert names_above("localhost") == ["localhost"]
+    assert names_above("127.0.0.1:80") == ["127.0.0.1:80", "127.0.0.1"]
+    assert names_above("[::1]") == ["[::1]"]
+
+
+def test_short_names_of_classes_and_signs():
+    assert short_type("http://schema.org/Person") == "person"
+    assert short_type("http://xmlns.com/foaf/0.1#Agent/") == "agent"
+    assert signs_of("plain") == signs_of("Ümläut") == ""
+    assert signs_of("日本 x 語") == "日 本 語"
+
+
+def test_tantivy_still_counts_snippet_ranges_in_bytes():
+    """`segments_of` relies on it."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("t", stored=True)
+    index = tantivy.Index(builder.build())
+    writer = index.writer(15_000_000, 1)
+    entry = tantivy.Document()
+    entry.add_text("t", "äöü word")
+    writer.add_document(entry)
+    writer.commit()
+    index.reload()
+    snapshot = index.searcher()
+    query = tantivy.Query.term_query(index.schema, "t", "word")
+    snippet = tantivy.SnippetGenerator.create(snapshot, query, index.schema, "t").snippet_from_doc(entry)
+    (part,) = snippet.highlighted()
+    assert snippet.fragment().encode()[part.start : part.end] == b"word"

@@ -1,0 +1,116 @@
+"""A crawl of a TinyWeb through the real frontier, archive, spool and reader processes; no indexer, no sockets."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
+from gossamer.archive.volumes import Volumes, room_left
+from gossamer.chance import seeded
+from gossamer.clock import Clock, SystemClock
+from gossamer.fetch.settings import RobotsKeeping
+from gossamer.files import DiskFiles, Files
+from gossamer.frontier.ends import every_end
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.journey import Crawl, Pace, Rooms
+from gossamer.processes import SystemProcesses
+from gossamer.reading import job
+from gossamer.recrawl.retry import Retry
+from gossamer.rules.scope import Reach, judge, scope_of
+from gossamer.rules.verdict import Allowed
+from gossamer.spool.spool import SpoolWriter
+from gossamer.store.database import Database
+from gossamer.testing import TinyWeb
+from gossamer.values.capture import Kept
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Outcome
+from gossamer.values.url import Url
+from gossamer.workers.limits import Limits
+from gossamer.workers.pool import Pool
+
+
+@dataclass(slots=True)
+class Told:
+    """A Tell that remembers."""
+
+    events: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+
+    def __call__(self, event: str, /, **facts: object) -> None:
+        self.events.append((event, facts))
+
+    def named(self, event: str) -> list[dict[str, object]]:
+        return [facts for name, facts in self.events if name == event]
+
+
+@dataclass(slots=True)
+class Crawled:
+    asked: list[str]
+    ends: dict[str, str]
+    kept: list[Kept]
+    told: Told
+
+
+async def crawl(
+    root: Path,
+    pages: Mapping[str, str | Outcome],
+    seeds: list[str],
+    files: Files | None = None,
+    clock: Clock | None = None,
+    pace: Pace | None = None,
+    reach: Reach = Reach.HOST,
+    low_water: int = 0,
+    limits: Limits | None = None,
+    stop: asyncio.Event | None = None,
+    told: Told | None = None,
+) -> Crawled:
+    files, clock, told = files or DiskFiles(), clock or SystemClock(), told or Told()
+    web = TinyWeb(pages, clock)
+    async with AsyncExitStack() as opened:
+        database = await opened.enter_async_context(Database(root / "state.db", clock, told))
+        volumes = Volumes(files, root / "archive", clock, told)
+        recovered = volumes.open(await acknowledged(database))
+        await adopt(database, files, root / "archive")
+        spool = SpoolWriter(files, root / "spool", told)
+        spool.open(recovered.last_volume)
+        scope = scope_of([(Url(seed), reach) for seed in seeds])
+        frontier = SqliteFrontier(
+            database,
+            Politeness(delay_s=0.0),
+            clock,
+            told,
+            lambda offer: isinstance(judge(offer.url, offer.depth, scope), Allowed),
+        )
+        await opened.enter_async_context(frontier)
+        readers = Pool(job, 1, limits or Limits(), SystemProcesses(), SystemClock(), told)
+        await opened.enter_async_context(readers)
+        await frontier.offer([Offer(Url(seed), How.SEED) for seed in seeds])
+        rooms = Rooms(
+            frontier=frontier,
+            fetch=web.fetch,
+            read=readers.call,
+            volumes=volumes,
+            spool=spool,
+            clock=clock,
+            chance=seeded(1),
+            tell=told,
+            lag_s=lambda: 0.0,
+            has_room=lambda: room_left(files, root, low_water),
+            agent="Gossamer",
+            pace=pace or Pace(),
+            retry=Retry(base_s=0.01, cap_s=0.02, tries=2),
+            keeping=RobotsKeeping(),
+        )
+        await asyncio.wait_for(Crawl(rooms).run(stop or asyncio.Event()), 60)
+        volumes.close()
+        spool.close()
+        ends = dict(await database.read(lambda connection: list(every_end(connection))))
+    with Catalogue(root / "state.db", DiskFiles(), root / "archive") as catalogue:
+        return Crawled(web.asked, ends, list(catalogue.in_order()), told)
+
+
+def page(*links: str, body: str = "words") -> str:
+    anchors = "".join(f'<a href="{link}">to {link}</a> ' for link in links)
+    return f"<html><head><title>A page</title></head><body><p>{body}</p>{anchors}</body></html>"

@@ -1,0 +1,251 @@
+"""Who points here: the writer and the reader over a real database, against a model in a dict."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.errors import DirectoryUnusable
+from gossamer.files import DiskFiles
+from gossamer.links.changes import LONGEST_TEXT, MOST_ANCHORS, pack, rows_between, unpack
+from gossamer.links.reader import Anchor, LinksReader
+from gossamer.links.store import Links
+from gossamer.values.link import Link
+from gossamer.values.page import Directives, Page, Reading
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+
+def reading(address: str, links: list[tuple[str, str]], at: int = 1, **more: object) -> Reading:
+    found = tuple(Link(Url(target), text) for target, text in links)
+    return Reading(at, at, Page(Url(address), "text/html", "utf-8", links=found, **more))
+
+
+def opened(tmp_path, merge_at: int = 1_000_000) -> Links:
+    links = Links(tmp_path / "links.db", DiskFiles(), silent, merge_at)
+    links.open()
+    return links
+
+
+@pytest.fixture(params=[1, 1_000_000], ids=["merged at once", "never merged"])
+def links(request, tmp_path):
+    store = opened(tmp_path, request.param)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def reader(links, tmp_path):
+    reads = LinksReader(tmp_path / "links.db")
+    reads.open()
+    yield reads
+    reads.close()
+
+
+def test_M_C11_a_page_has_the_texts_of_the_links_that_point_at_it_by_site(links, reader):
+    target = "http://t.test/"
+    links.replace(
+        [
+            reading("http://a.test/1", [(target, "a fine page")]),
+            reading("http://a.test/2", [(target, "a fine  page")]),
+            reading("http://b.test/1", [(target, "dull")]),
+            reading("http://t.test/own", [(target, "Home")]),
+        ]
+    )
+    links.commit()
+    assert reader.anchors(Url(target)) == [
+        Anchor("a fine page", "a.test", 2),
+        Anchor("dull", "b.test", 1),
+        Anchor("Home", "t.test", 1, is_own_site=True),
+    ]
+    incoming = reader.incoming(Url(target))
+    assert incoming.count == 4
+    assert incoming.sources[-1] == Url("http://t.test/own")
+
+
+def test_a_page_nobody_links_to_has_no_anchors(links, reader):
+    assert reader.anchors(Url("http://t.test/")) == []
+    assert reader.incoming(Url("http://t.test/")).count == 0
+    assert reader.outgoing(Url("http://t.test/")) == []
+
+
+def test_outgoing_links_are_told_as_the_page_has_them(links, reader):
+    given = reading(
+        "http://a.test/1", [("http://t.test/2", "two"), ("http://t.test/1", "one"), ("http://t.test/2", "2")]
+    )
+    links.replace([given])
+    links.commit()
+    assert tuple(reader.outgoing(Url("http://a.test/1"))) == given.page.links
+
+
+def test_a_newer_capture_replaces_a_pages_links(links, reader):
+    links.replace([reading("http://a.test/1", [("http://t.test/1", "old"), ("http://t.test/2", "stays")], at=1)])
+    links.commit()
+    links.replace([reading("http://a.test/1", [("http://t.test/2", "stays"), ("http://t.test/3", "new")], at=2)])
+    links.commit()
+    assert [reader.incoming(Url(f"http://t.test/{n}")).count for n in (1, 2, 3)] == [0, 1, 1]
+
+
+def test_a_changed_link_text_is_still_one_link(links, reader):
+    for at, text in enumerate(("one", "two", "three"), start=1):
+        links.replace([reading("http://a.test/1", [("http://t.test/", text)], at=at)])
+        links.commit()
+    assert reader.incoming(Url("http://t.test/")).count == 1
+    assert [anchor.text for anchor in reader.anchors(Url("http://t.test/"))] == ["three"]
+
+
+@pytest.mark.parametrize("commit_between", [True, False])
+def test_an_older_or_equal_capture_never_replaces_a_newer_one(links, reader, commit_between):
+    links.replace([reading("http://a.test/1", [("http://t.test/", "new")], at=5)])
+    if commit_between:
+        links.commit()
+    assert links.replace([reading("http://a.test/1", [("http://t.test/", "old")], at=4)]) == 0
+    assert links.replace([reading("http://a.test/1", [("http://t.test/", "same")], at=5)]) == 0
+    links.commit()
+    assert [anchor.text for anchor in reader.anchors(Url("http://t.test/"))] == ["new"]
+
+
+def test_links_to_oneself_and_nofollow_links_vouch_for_nothing(links, reader):
+    page = Page(
+        Url("http://a.test/1"),
+        "text/html",
+        "utf-8",
+        links=(Link(Url("http://a.test/1"), "me"), Link(Url("http://t.test/"), "paid", may_follow=False)),
+    )
+    links.replace([Reading(1, 1, page)])
+    nofollow = Directives(may_follow=False)
+    links.replace([reading("http://a.test/2", [("http://t.test/", "x")], directives=nofollow)])
+    links.commit()
+    assert reader.incoming(Url("http://t.test/")).count == reader.incoming(Url("http://a.test/1")).count == 0
+    assert [link.may_follow for link in reader.outgoing(Url("http://a.test/2"))] == [False]
+
+
+def test_M_C11_at_most_100_anchors_are_kept_and_every_link_is_counted(links, reader):
+    target = "http://t.test/"
+    links.replace([reading(f"http://t.test/{n}", [(target, "Home")]) for n in range(150)])
+    links.commit()
+    links.replace([reading(f"http://s{n}.test/", [(target, f"text {n}")]) for n in range(60)])
+    links.commit()
+    incoming = reader.incoming(Url(target))
+    assert (incoming.count, len(incoming.sources)) == (210, MOST_ANCHORS)
+    anchors = reader.anchors(Url(target))
+    assert sum(not anchor.is_own_site for anchor in anchors) == 60, "other sites come before one's own"
+
+
+def test_long_and_odd_texts_are_kept_short_and_harmless(links, reader):
+    links.replace([reading("http://a.test/1", [("http://t.test/", "ü" * 500), ("http://u.test/", "\ud800 x")])])
+    links.commit()
+    assert reader.anchors(Url("http://t.test/"))[0].text == "ü" * LONGEST_TEXT
+    assert reader.incoming(Url("http://u.test/")).count == 1
+
+
+def test_the_position_is_kept_with_the_commit(tmp_path):
+    first = opened(tmp_path)
+    first.replace([reading("http://a.test/1", [("http://t.test/", "x")])])
+    first.commit(b"here")
+    first.replace([reading("http://a.test/2", [("http://t.test/", "x")])])
+    first.close()
+    again = opened(tmp_path)
+    assert again.position == b"here"
+    again.close()
+
+
+def test_a_damaged_database_is_made_anew(tmp_path):
+    first = opened(tmp_path)
+    first.commit(b"here")
+    first.close()
+    (tmp_path / "links.db").write_bytes(b"this is no database, but it is long enough to be taken for one" * 100)
+    for suffix in ("-wal", "-shm"):
+        (tmp_path / f"links.db{suffix}").unlink(missing_ok=True)
+    again = opened(tmp_path)
+    assert again.position == b""
+    again.close()
+
+
+def test_a_reader_without_a_database_says_so(tmp_path):
+    with pytest.raises(DirectoryUnusable):
+        LinksReader(tmp_path / "links.db").open()
+
+
+def test_a_reader_sees_each_commit_whole_while_merges_go_on(tmp_path):
+    links = opened(tmp_path, merge_at=50)
+    reader = LinksReader(tmp_path / "links.db")
+    reader.open()
+    for n in range(40):
+        links.replace([reading(f"http://a.test/{n}", [(f"http://t.test/{m}", "x") for m in range(10)])])
+        links.commit()
+        assert [reader.incoming(Url(f"http://t.test/{m}")).count for m in range(10)] == [n + 1] * 10
+    links.close()
+
+
+def test_a_long_merge_is_done_in_slices_and_answers_stay_right(tmp_path, monkeypatch):
+    monkeypatch.setattr("gossamer.links.store.SLICE", 16)
+    links = opened(tmp_path, merge_at=300)
+    reader = LinksReader(tmp_path / "links.db")
+    reader.open()
+    chance, model = random.Random(7), dict[str, set[str]]()
+    for at in range(1, 80):
+        source = f"http://s{chance.randrange(30)}.test/"
+        model[source] = {f"http://t.test/{chance.randrange(40)}" for _ in range(12)}
+        links.replace([reading(source, [(target, target[-2:]) for target in sorted(model[source])], at=at)])
+        links.commit()
+        target = f"http://t.test/{chance.randrange(40)}"
+        expected = {source for source, targets in model.items() if target in targets}
+        incoming = reader.incoming(Url(target))
+        assert (incoming.count, {url.text for url in incoming.sources}) == (len(expected), expected)
+    links.close()
+
+
+PAGES = st.lists(
+    st.tuples(
+        st.integers(0, 4),
+        st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["", "a", "ü b", "日本"])), max_size=6),
+        st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(PAGES, st.sampled_from([1, 5, 1_000]))
+def test_the_links_are_those_of_the_newest_captures_however_they_came(tmp_path_factory, pages, merge_at):
+    live, plain = tmp_path_factory.mktemp("live"), tmp_path_factory.mktemp("plain")
+    links, newest = opened(live, merge_at), dict[str, Reading]()
+    for at, (source, targets, commits) in enumerate(pages, start=1):
+        one = reading(f"http://s{source}.test/", [(f"http://t{t}.test/", text) for t, text in targets], at=at)
+        newest[one.page.url.text] = one
+        links.replace([one])
+        if commits:
+            links.commit()
+    links.commit()
+    links.close()
+    rebuilt = opened(plain)
+    rebuilt.replace(list(newest.values()))
+    rebuilt.commit()
+    rebuilt.close()
+    digests = []
+    for folder in (live, plain):
+        reader = LinksReader(folder / "links.db")
+        reader.open()
+        digests.append(reader.digest())
+        reader.close()
+    assert digests[0] == digests[1]
+
+
+@given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.integers(0, 9), st.integers(0, 2), st.text(max_size=5))))
+def test_a_run_is_read_back_piece_by_piece(changes):
+    if not changes:
+        return
+    plain = [(t, s, k, text.encode("utf-8", "replace").decode()) for t, s, k, text in changes]
+    columns, texts = pack(plain)
+    middle = plain[len(plain) // 2][0]
+
+    def between(low, below):
+        start, end = rows_between(len(plain), lambda at, size: columns[at : at + size], low, below)
+        return unpack(
+            len(plain), start, end, lambda at, size: columns[at : at + size], lambda at, size: texts[at : at + size]
+        )
+
+    assert between(-(2**63), None) == plain
+    assert between(-(2**63), middle) + between(middle, None) == plain

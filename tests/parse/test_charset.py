@@ -1,0 +1,103 @@
+"""Which encoding the bytes are in."""
+
+import pytest
+
+from gossamer.parse.charset import as_utf8, charset_of, is_utf8, prescan
+from gossamer.parse.labels import decode, encoding_named
+
+RUSSIAN = "Сегодня в городе открылась новая выставка, на которой показали картины молодых художников из разных стран."
+JAPANESE = "今日は天気がいいので、公園を散歩してから図書館で本を読みました。とても楽しかったです。"
+CZECH = "Včera večer jsme se šli podívat na příšerně žluťoučkého koně, který úpěl ďábelské ódy na náměstí."
+
+
+def test_M_C10_pi_is_read_in_whatever_encoding_it_comes():
+    for name in ("utf-8", "utf-16le", "utf-16be", "iso-8859-7", "windows-1253", "euc-jp", "gb18030"):
+        assert as_utf8("π".encode(name.replace("windows-", "cp")), name) == b"\xcf\x80"
+
+
+def test_a_mark_beats_the_header_and_the_header_beats_the_page():
+    page = b'<meta charset="iso-8859-2">\xe1'
+    assert charset_of("text/html; charset=koi8-r", b"\xef\xbb\xbf" + page)[:2] == ("utf-8", "bom")
+    assert charset_of("text/html; charset=koi8-r", page)[:2] == ("koi8-r", "header")
+    assert charset_of("text/html", page)[:2] == ("iso-8859-2", "meta")
+
+
+def test_F_M3_declarations_that_disagree_are_flagged():
+    page = b'<meta charset="iso-8859-2">\xe1'
+    assert charset_of("text/html; charset=koi8-r", page).conflict
+    assert charset_of("text/html", b"\xef\xbb\xbf" + page).conflict
+    assert not charset_of("text/html; charset=ISO-8859-2", page).conflict
+    assert not charset_of("text/html; charset=UTF-8", b'<meta charset="UTF-8">').conflict
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_F_M3_utf_16_without_a_mark_is_told_by_its_zeros(codec):
+    found = charset_of("text/html", "<html><p>Grüße aus Köln</p>".encode(codec))
+    assert found[:2] == (codec.replace("utf-16-", "utf-16"), "zeros")
+
+
+def test_F_M3_iso_2022_jp_is_told_by_its_escapes_and_by_its_label():
+    body = JAPANESE.encode("iso-2022-jp")
+    assert charset_of("text/html; charset=iso-2022-jp", body).encoding == "iso-2022-jp"
+    assert as_utf8(body, "iso-2022-jp").decode() == JAPANESE
+
+
+def test_F_M3_utf_7_is_never_believed():
+    body = b"+ADw-script+AD4-alert(1)+ADw-/script+AD4-"
+    for label in ("utf-7", "UTF7", "x-utf-7", "unicode-1-1-utf-7", "csUnicode11UTF7"):
+        assert encoding_named(label) is None
+        found = charset_of(f"text/html; charset={label}", b'<meta charset="%b">' % label.encode() + body)
+        assert found.encoding == "utf-8"
+        assert b"<script" not in as_utf8(body, found.encoding)
+
+
+def test_F_M3_invalid_bytes_never_fail():
+    assert decode(b"\xff\xfe\xfd", "utf-8") == "\ufffd\ufffd\ufffd"
+    assert decode(b"\x81", "shift_jis") and decode(b"abc", "replacement") == "\ufffd"
+    assert decode(b"\x80a", "x-user-defined") == "\uf780a"
+
+
+def test_a_declaration_in_a_comment_or_a_script_of_another_name_is_none():
+    assert prescan(b'<!-- <meta charset="koi8-r"> --><meta charset="big5">') == "big5"
+    assert prescan(b"<metacharset=koi8-r>") is None
+    assert prescan(b'<p title="<meta charset=koi8-r>">') is None
+    assert prescan(b'<meta http-equiv="Content-Type" content="text/html; charset=shift-jis">') == "shift_jis"
+    assert prescan(b'<meta content="text/html; charset=koi8-r">') is None
+
+
+def test_a_page_that_can_be_read_as_ascii_is_not_in_utf_16():
+    assert prescan(b'<meta charset="utf-16">') == "utf-8"
+
+
+def test_the_encoding_of_an_xml_declaration_counts():
+    assert prescan(b'<?xml version="1.0" encoding="windows-1251"?>') == "windows-1251"
+
+
+def test_a_declaration_far_down_is_found_before_anything_is_guessed():
+    body = b"<p>" + b"x" * 3000 + b'<meta charset="iso-8859-2">\xb9'
+    assert charset_of(None, body)[:2] == ("iso-8859-2", "meta")
+
+
+def test_undeclared_utf_8_is_utf_8_even_when_its_end_is_cut_off():
+    assert charset_of(None, "grün".encode())[:2] == ("utf-8", "utf-8")
+    assert is_utf8("üü".encode()[:3]) and is_utf8(b"plain") and not is_utf8(b"\xfcbel")
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "encoding"),
+    [
+        (RUSSIAN, "cp1251", "windows-1251"),
+        (RUSSIAN, "koi8-r", "koi8-r"),
+        (JAPANESE, "shift_jis", "shift_jis"),
+        (JAPANESE, "euc-jp", "euc-jp"),
+        (CZECH, "cp1250", "windows-1250"),
+        ("Der Fluß führt über die Höhen, schön und groß, für Köln und München.", "cp1252", "windows-1252"),
+    ],
+)
+def test_undeclared_text_in_an_old_encoding_is_guessed_from_its_language(text, codec, encoding):
+    assert charset_of("text/html", b"<p>" + text.encode(codec)) == (encoding, "guess", False)
+
+
+def test_bytes_that_make_no_sense_in_any_encoding_are_windows_1252():
+    assert charset_of(None, bytes(range(128, 256)) * 4).how == "guess"
+    assert charset_of(None, b"caf\xe9").encoding == "windows-1252"

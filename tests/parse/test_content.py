@@ -1,0 +1,91 @@
+"""The content block, the rest, and what the head says."""
+
+from gossamer.parse.content import LONGEST_TITLE, MOST_HEADINGS, blocks_of, head_of
+from gossamer.parse.html import parse_html
+
+
+def blocks(markup):
+    return blocks_of(parse_html(markup.encode()).tree)
+
+
+def head(markup):
+    return head_of(parse_html(markup.encode()).tree)
+
+
+def test_M_C13_navigation_header_footer_and_asides_are_not_the_content():
+    found = blocks(
+        "<header>Site</header><nav><ul><li>Home</li></ul></nav><p>The text.</p>"
+        "<aside>Advert</aside><footer>Legal</footer>"
+    )
+    assert found.content == "The text."
+    assert found.rest == "Site Home Advert Legal"
+
+
+def test_scripts_styles_and_templates_are_nobodys_text():
+    found = blocks(
+        "<p>a</p><script>s()</script><style>p{}</style><noscript><p>n</p></noscript><template><p>t</p></template>"
+        "<svg><text>v</text></svg><select><option>o</option></select>"
+    )
+    assert (found.content, found.rest) == ("a", "")
+
+
+def test_the_main_element_is_the_content_when_it_holds_most_of_the_text():
+    found = blocks("<div>Teaser</div><main><p>One two three four five</p></main><div>More</div>")
+    assert found.content == "One two three four five"
+    assert found.rest == "Teaser More"
+
+
+def test_a_main_element_with_little_in_it_does_not_hide_the_rest():
+    found = blocks("<main>Loading</main><div>One two three four five six seven</div>")
+    assert found.content == "Loading One two three four five six seven"
+    assert found.rest == ""
+
+
+def test_many_articles_are_all_content():
+    assert blocks("<article>A</article><article>B</article>").content == "A B"
+
+
+def test_the_header_of_an_article_belongs_to_it():
+    found = blocks("<header>Site</header><article><header><h1>Title</h1></header><p>Text of it</p></article>")
+    assert found.content == "Title Text of it"
+    assert found.headings == ("Title",)
+
+
+def test_words_stay_whole_across_inline_elements_and_apart_across_blocks():
+    found = blocks(
+        "<p><b>J</b>ohn <a href=x>D<i>o</i>e</a></p><ul><li>a</li><li>b</li></ul>line<br>break super<wbr>man"
+    )
+    assert found.content == "John Doe a b line break superman"
+
+
+def test_white_space_is_folded_also_when_it_is_wide():
+    assert blocks("<p>a\n\n   b\t\u00a0c\u3000d</p>").content == "a b c d"
+
+
+def test_headings_come_once_each_in_order_and_not_without_end():
+    found = blocks("<h1>A</h1><h2>B <b>b</b></h2><h2></h2><h1>A</h1><nav><h2>Menu</h2></nav>")
+    assert found.headings == ("A", "B b")
+    assert len(blocks("".join(f"<h2>{n}</h2>" for n in range(1000))).headings) == MOST_HEADINGS
+
+
+def test_a_page_of_frames_or_nothing_has_no_content():
+    assert blocks("<frameset><frame src=x></frameset>") == ("", "", ())
+    assert blocks("") == ("", "", ())
+
+
+def test_the_head_tells_title_description_and_language():
+    found = head(
+        '<html lang="de-AT"><title> A \n title </title><meta name="Description" content=" what\n it is ">'
+        '<meta property="og:description" content="other"><meta name="description" content="second">'
+    )
+    assert (found.title, found.description, found.language) == ("A title", "what it is", "de-AT")
+    assert head('<meta property="og:description" content="other">').description == "other"
+    assert head("<p>x") == ("", "", None, ())
+
+
+def test_F_M6_a_title_of_ten_megabytes_is_clipped():
+    assert len(head("<title>" + "x" * 10_000_000).title) == LONGEST_TITLE
+
+
+def test_F_M6_many_metas_are_read():
+    assert len(head('<meta name="robots" content="x">' * 20_000).metas) == 20_000

@@ -1,0 +1,101 @@
+"""The tree, and the pages that must be cut down before one is built."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.parse.flatten import DEEPEST, MOST_ATTRIBUTES, MOST_TAGS, flattened
+from gossamer.parse.html import LARGEST, is_tame, parse_html
+
+
+def depth_of(tree):
+    deepest, at = 0, tree.body
+    while at is not None:
+        deepest, at = deepest + 1, at.first_child
+    return deepest
+
+
+def test_an_ordinary_page_is_not_touched():
+    body = b"<html><body>" + b"<div><p>one <b>two</b><br></p></div>" * 2000 + b"</body></html>"
+    assert is_tame(body)
+    assert parse_html(body).flags == ()
+
+
+def test_an_old_page_without_end_tags_is_gone_through_and_stays_as_it_is():
+    rows = b"<table>" + b"<tr><td>a<td>b" * 2000 + b"</table>" + b"<ul>" + b"<li>x<p>y" * 2000 + b"</ul>"
+    assert not is_tame(rows)
+    assert flattened(rows) == (rows, ())
+
+
+def test_text_and_links_below_the_deepest_level_are_kept():
+    tree, flags = parse_html(b"<div>a<a href=/x>b</a>" * 2000)
+    assert flags == ("too-deep",)
+    assert depth_of(tree) <= DEEPEST + 5
+    assert tree.body.text().count("ab") == 2000
+    assert len(tree.css("a[href]")) == 2000
+
+
+def test_ends_of_elements_that_were_left_out_are_left_out_too():
+    body = b"<div>" * 1000 + b"<section>x</section>" + b"</div>" * 1000 + b"<p>after"
+    tree, _ = parse_html(body)
+    assert tree.css_first("body > p").text() == "after"
+
+
+def test_the_first_attributes_of_a_tag_are_kept():
+    names = b" ".join(b"a%d=1" % n for n in range(20_000))
+    tree, flags = parse_html(b"<p id=x " + names + b">text")
+    assert flags == ("truncated",)
+    assert len(tree.css_first("p").attributes) == MOST_ATTRIBUTES
+    assert tree.css_first("#x").text() == "text"
+
+
+def test_quotes_hide_no_nesting():
+    assert flattened(b"<x a=b'>" + b"<div>" * 2000 + b"'")[1] == ("too-deep",)
+
+
+def test_markup_in_scripts_and_comments_is_none():
+    for shell in (b"<script>%b</script>", b"<!--%b-->", b"<style>%b</style>"):
+        body = shell % (b"<div>" * 2000) + b"<p>x</p>"
+        assert flattened(body) == (body, ())
+
+
+def test_formatting_that_is_never_ended_is_not_opened_again_for_ever():
+    marks = b"".join(b"<b id=%d>" % n for n in range(500))
+    tree, flags = parse_html(b"<p>" + marks + b"</p>" + b"<p>x</p>" * 20_000)
+    assert "too-deep" in flags
+    assert len(tree.css("*")) < 1_000_000
+    assert len(tree.css("p")) == 20_001
+
+
+def test_a_page_larger_than_the_limit_is_cut():
+    tree, flags = parse_html(b"<p>first</p>" + b"x" * LARGEST)
+    assert flags == ("truncated",)
+    assert tree.css_first("p").text() == "first"
+
+
+def test_more_tags_than_a_page_can_need_are_cut_off():
+    _, flags = flattened(b"<i></i>" * MOST_TAGS)
+    assert flags == ("truncated",)
+
+
+def test_what_is_no_utf_8_is_read_as_replacement_characters():
+    assert parse_html(b"<p>\xff\xfe</p>").tree.css_first("p").text() == "\ufffd\ufffd"
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", b"<", b"</", b"<!--", b"<!DOCTYPE", b"<frameset>", b"\xff" * 10])
+def test_scraps_are_parsed(body):
+    assert parse_html(body).flags == ()
+
+
+WORDS = (
+    "<div> </div> <p> <b> </b> <a href=x> </a> <table> <tr> <td> </table> <!-- --> <script> </script> <svg> <g/> "
+    "</svg> ' \" = > < text <p a='> <select> <option> <li> </p> <template> <title>"
+)
+SCRAPS = st.sampled_from(WORDS.split(" "))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(SCRAPS, max_size=60))
+def test_flattening_what_is_within_the_limits_changes_nothing(scraps):
+    body = "".join(scraps).encode()
+    assert flattened(body) == (body, ())

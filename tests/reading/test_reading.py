@@ -1,0 +1,205 @@
+"""From a capture to its reading and its record."""
+
+import gzip
+import hashlib
+import io
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator
+
+from gossamer.reading import ReadDone, ReadJob, done, is_readable, job, read
+from gossamer.spool.codec import decode
+from gossamer.values.capture import Capture, Truncated
+from gossamer.values.url import Url
+
+URL = Url("https://www.example.org/a/page")
+FACTS = """<html lang="en"><title>Ada</title><body>
+<p typeof="schema:Person" resource="#ada">The engineer <span property="schema:name">Ada</span> wrote the first published program.</p>
+<a href="next">More about her</a><a href="/hidden" rel="nofollow">Not this</a></body></html>"""
+NO_FACTS = "<title>Plain</title><p>Nothing is stated here.</p><a href=/x>x</a>"
+
+
+def captured(body, content_type="text/html; charset=utf-8", headers=(), truncated=None):
+    if isinstance(body, str):
+        body = body.encode()
+    fields = (("Content-Type", content_type), *headers) if content_type else tuple(headers)
+    return Capture(URL, 1_700_000_000_000_000, 200, "OK", fields, body, "20.0.0.1", truncated)
+
+
+def asked(capture, task="read", keep="all", agent="gossamer"):
+    payload = msgspec.msgpack.encode(ReadJob(capture, task, keep, agent))
+    return msgspec.msgpack.decode(job(payload), type=ReadDone)
+
+
+def record_of(read_done):
+    return next(ArchiveIterator(io.BytesIO(read_done.record)))
+
+
+def test_a_page_is_read_and_its_record_made():
+    capture = captured(FACTS)
+    found = asked(capture)
+    assert found.is_page and found.title == "Ada" and found.media_type == "text/html"
+    assert found.links == ("https://www.example.org/a/next",)
+    assert found.digest == hashlib.sha256(capture.body).digest()
+    assert found.fact_count == 2 and found.flags == ()
+    assert decode(found.reading) == read(capture, "gossamer")
+    record = record_of(found)
+    assert record.rec_type == "response" and record.content_stream().read() == capture.body
+
+
+def test_a_reading_holds_what_the_page_says_and_means():
+    reading = read(captured(FACTS))
+    page = reading.page
+    assert (page.title, page.language, page.charset, page.url) == ("Ada", "en", "utf-8", URL)
+    assert page.content.startswith("The engineer Ada wrote the first published program.")
+    assert [(link.url.path, link.text, link.may_follow) for link in page.links] == [
+        ("/a/next", "More about her", True),
+        ("/hidden", "Not this", False),
+    ]
+    assert reading.types == ("http://schema.org/Person",)
+    assert reading.syntaxes == ("rdfa",)
+    assert b'<https://www.example.org/a/page#ada> <http://schema.org/name> "Ada"' in reading.facts
+    assert reading.fact_count == reading.facts.count(b"\n") == 2
+    assert len(page.exact) == 32 and len(page.near) == 64
+
+
+def test_the_same_capture_always_reads_the_same():
+    assert read(captured(FACTS)) == read(captured(FACTS))
+
+
+def test_facts_are_relative_to_the_base_of_the_page():
+    reading = read(captured(FACTS.replace("<title>", '<base href="https://other.example/b/"><title>')))
+    assert b"<https://other.example/b/#ada>" in reading.facts
+    assert reading.page.links[0].url == Url("https://other.example/b/next")
+    assert reading.page.url == URL
+
+
+def test_M_A6_a_page_without_facts_leaves_a_metadata_record_when_only_facts_are_kept():
+    found = asked(captured(NO_FACTS), keep="structured")
+    assert not found.is_page and found.reading == b""
+    assert found.links == ("https://www.example.org/x",)
+    record = record_of(found)
+    assert record.rec_type == "metadata"
+    assert b"https://www.example.org/x" in record.content_stream().read()
+
+
+def test_M_A6_a_page_with_facts_is_kept_whole_all_the_same():
+    found = asked(captured(FACTS), keep="structured")
+    assert found.is_page and found.reading
+    assert record_of(found).rec_type == "response"
+
+
+def test_F_R12_a_page_that_must_not_be_indexed_is_kept_and_its_links_followed():
+    found = asked(captured('<meta name="robots" content="noindex">' + NO_FACTS))
+    assert not found.is_page and found.reading == b"" and found.record
+    assert found.links == ("https://www.example.org/x",)
+
+
+def test_F_R12_links_of_a_page_that_says_nofollow_are_not_followed():
+    found = asked(captured(NO_FACTS, headers=[("x-robots-TAG", "nofollow")]))
+    assert found.is_page and found.links == () and not found.may_follow
+    assert decode(found.reading).page.links[0].may_follow is False
+
+
+def test_F_R12_noarchive_is_noted_with_the_page():
+    reading = decode(asked(captured(NO_FACTS, headers=[("X-Robots-Tag", "gossamer: noarchive")])).reading)
+    assert not reading.page.directives.may_cache and reading.page.directives.may_index
+
+
+def test_a_coded_body_is_decoded_for_reading_and_kept_as_it_came():
+    body = gzip.compress(FACTS.encode())
+    found = asked(captured(body, headers=[("Content-Encoding", "gzip")]))
+    assert found.title == "Ada" and found.digest == hashlib.sha256(body).digest()
+
+
+@pytest.mark.parametrize(("coding", "flag"), [("gzip", "broken-coding"), ("snappy", "unknown-coding")])
+def test_F_H7_a_body_under_a_false_or_unknown_coding_is_kept_and_not_indexed(coding, flag):
+    found = asked(captured(FACTS, headers=[("Content-Encoding", coding)]))
+    assert not found.is_page and found.record and flag in found.flags
+
+
+def test_a_truncated_capture_is_read_as_far_as_it_goes():
+    body = gzip.compress(("<title>T</title>" + "<p>words and words</p>" * 2000 + FACTS).encode(), 0)[:20_000]
+    found = asked(captured(body, headers=[("Content-Encoding", "gzip")], truncated=Truncated.LENGTH))
+    assert found.is_page and found.title == "T"
+    assert "truncated" in found.flags
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("image/png", b"\x89PNG\r\n\x1a\n"),
+        ("application/pdf", b"%PDF-1.7"),
+        (None, b"\x00\x01\x02"),
+        ("text/html", b"%PDF-1"),
+    ],
+)
+def test_what_is_no_text_is_kept_and_not_shown(content_type, body):
+    found = asked(captured(body, content_type))
+    assert not found.is_page and found.reading == b"" and found.record
+    assert found.flags == ("not-text",)
+
+
+def test_a_plain_text_has_its_first_line_for_a_title_and_no_links():
+    reading = read(captured("A title\n\nThe body, with <b>brackets</b> and https://x.example/.", "text/plain"))
+    assert reading.page.title == "A title"
+    assert reading.page.content == "A title The body, with <b>brackets</b> and https://x.example/."
+    assert reading.page.links == ()
+
+
+def test_a_feed_says_its_text():
+    reading = read(captured("<rss><channel><title>News</title><item>One</item></channel></rss>", "application/rss+xml"))
+    assert (reading.page.title, reading.page.content) == ("News", "News One")
+    assert is_readable(reading)
+
+
+def test_a_page_in_an_old_encoding_is_read_in_it():
+    reading = read(captured("<title>Käse</title>".encode("cp1252"), "text/html; charset=iso-8859-1"))
+    assert (reading.page.title, reading.page.charset) == ("Käse", "windows-1252")
+
+
+def test_robots_txt_is_parsed_and_kept():
+    found = asked(captured("User-agent: *\nDisallow: /private", "text/plain"), task="robots")
+    assert found.robots is not None and found.robots.rules[0].pattern == "/private"
+    assert found.record and found.reading == b"" and not found.is_page
+
+
+def test_robots_txt_may_come_coded():
+    body = gzip.compress(b"User-agent: gossamer\nDisallow: /g\n\nUser-agent: *\nDisallow: /all")
+    found = asked(captured(body, "text/plain", [("Content-Encoding", "gzip")]), task="robots")
+    assert [rule.pattern for rule in found.robots.rules] == ["/g"]
+
+
+def test_what_is_only_stored_is_not_read():
+    found = asked(captured(FACTS), task="store")
+    assert found.record and not found.is_page and found.links == () and found.title == ""
+    assert found.digest == hashlib.sha256(FACTS.encode()).digest()
+
+
+MARKUP = st.sampled_from(
+    [
+        "<p>", "</p>", "<a href='", "'>", "</a>", "<base href=", ">", "<script type=application/ld+json>", "</script>",
+        '{"@context":"https://schema.org","@type":"Thing","name":"\\ud800"}', "<meta name=robots content='", "noindex",
+        " vocab='http://schema.org/'", "<div typeof=Thing", " property=name", "\x00", "\ufffd", "&#xD800;", "&amp;",
+        "<svg>", "<template>", "<!--", "-->", "<frameset>", "<title>", "é", " ", "\n", "http://[::", "//", "\U0001f600",
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(MARKUP | st.text(max_size=5), max_size=40))
+def test_nothing_a_page_can_hold_makes_reading_fail(scraps):
+    body = "".join(scraps).encode("utf-8", "surrogatepass")
+    found = done(ReadJob(captured(body), "read", "all", "gossamer"))
+    assert msgspec.msgpack.encode(found)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.binary(max_size=300), st.sampled_from(["text/html", "text/plain", "text/xml", "", "text/html; charset=utf-16"])
+)
+def test_nothing_bytes_can_be_makes_reading_fail(body, content_type):
+    assert done(ReadJob(captured(body, content_type), "read", "all", "gossamer")).record

@@ -1,0 +1,144 @@
+"""The one database: transactions, migrations, readers beside the writer."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from gossamer.errors import DirectoryUnusable, DiskFull
+from gossamer.store.database import Database, migrate, migrations, read_only
+from gossamer.testing import FakeClock
+from gossamer.values.tell import silent
+
+ADD = "INSERT INTO tallies (name, number) VALUES (?, 1)"
+NAMES = "SELECT name FROM tallies ORDER BY name"
+
+
+def database(folder: Path) -> Database:
+    return Database(folder / "state.db", FakeClock(), silent)
+
+
+def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
+    def breaks(connection: sqlite3.Connection) -> None:
+        connection.execute(ADD, ("lost",))
+        raise KeyError("half way")
+
+    async def story() -> list[tuple[str]]:
+        async with database(tmp_path) as opened:
+            await opened.run(lambda connection: connection.execute(ADD, ("kept",)))
+            with pytest.raises(KeyError):
+                await opened.run(breaks)
+            return await opened.read(lambda connection: connection.execute(NAMES).fetchall())
+
+    assert asyncio.run(story()) == [("kept",)]
+
+
+def test_what_is_done_after_a_commit_is_done_only_after_a_commit(tmp_path: Path) -> None:
+    def breaks(connection: sqlite3.Connection) -> None:
+        raise KeyError("no")
+
+    async def story() -> list[int]:
+        noted: list[int] = []
+        async with database(tmp_path) as opened:
+            await opened.run(lambda connection: 5, noted.append)
+            with pytest.raises(KeyError):
+                await opened.run(breaks, lambda _: noted.append(0))
+        return noted
+
+    assert asyncio.run(story()) == [5]
+
+
+def test_the_writer_syncs_each_commit_and_keeps_a_wal(tmp_path: Path) -> None:
+    async def story() -> list[object]:
+        async with database(tmp_path) as opened:
+            asked = ("PRAGMA journal_mode", "PRAGMA synchronous")
+            return await opened.read(lambda c: [c.execute(sql).fetchone()[0] for sql in asked])
+
+    assert asyncio.run(story()) == ["wal", 2]
+
+
+def test_readers_see_commits_while_the_writer_writes(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with database(tmp_path) as opened:
+            await opened.run(lambda connection: connection.execute(ADD, ("one",)))
+            reader = read_only(tmp_path / "state.db")
+            assert reader.execute(NAMES).fetchall() == [("one",)]
+            await opened.run(lambda connection: connection.execute(ADD, ("two",)))
+            assert reader.execute(NAMES).fetchall() == [("one",), ("two",)]
+            with pytest.raises(sqlite3.OperationalError):
+                reader.execute(ADD, ("three",))
+            reader.close()
+
+    asyncio.run(story())
+    late = read_only(tmp_path / "state.db")
+    assert late.execute(NAMES).fetchall() == [("one",), ("two",)]
+    late.close()
+
+
+def test_a_reader_says_when_there_is_nothing_to_read(tmp_path: Path) -> None:
+    with pytest.raises(DirectoryUnusable, match="nothing has been crawled"):
+        read_only(tmp_path / "state.db")
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "state.db").write_bytes(b"something else altogether\n" * 100)
+
+    async def story() -> None:
+        async with database(tmp_path):
+            pass
+
+    with pytest.raises(DirectoryUnusable, match=r"state\.db"):
+        asyncio.run(story())
+
+
+def test_F_P11_a_newer_schema_is_refused_with_the_advice_to_upgrade(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "state.db")
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
+
+    async def story() -> None:
+        async with database(tmp_path):
+            pass
+
+    with pytest.raises(DirectoryUnusable, match="upgrade"):
+        asyncio.run(story())
+    with pytest.raises(DirectoryUnusable, match="upgrade"):
+        read_only(tmp_path / "state.db")
+
+
+def test_F_P11_a_migration_cut_short_is_done_again_from_its_start(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "some.db", isolation_level=None)
+    first = "CREATE TABLE one (n INTEGER);"
+    broken = "CREATE TABLE two (n INTEGER); INSERT INTO nowhere VALUES (1);"
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(connection, [first, broken], tmp_path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert migrate(connection, [first, "CREATE TABLE two (n INTEGER);"], tmp_path) == (1, 2)
+    assert migrate(connection, [first, "CREATE TABLE two (n INTEGER);"], tmp_path) == (2, 2)
+    connection.close()
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert len(migrations()) >= 1
+
+
+def test_F_P5_a_full_disk_has_its_own_name_and_costs_nothing_committed(tmp_path: Path) -> None:
+    fill = "INSERT INTO journal (amount, offers) VALUES (1, zeroblob(?))"
+
+    async def story() -> list[tuple[str]]:
+        async with database(tmp_path) as opened:
+            await opened.run(lambda connection: connection.execute(ADD, ("kept",)))
+            await opened.read(lambda connection: connection.execute("PRAGMA max_page_count = 40"))
+            with pytest.raises(DiskFull):
+                await opened.run(lambda connection: connection.execute(fill, (1 << 20,)))
+            await opened.read(lambda connection: connection.execute("PRAGMA max_page_count = 100000"))
+            await opened.run(lambda connection: connection.execute(fill, (1 << 20,)))
+            return await opened.read(lambda connection: connection.execute(NAMES).fetchall())
+
+    assert asyncio.run(story()) == [("kept",)]
+
+
+def test_a_closed_database_says_so(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="not open"):
+        asyncio.run(database(tmp_path).read(lambda connection: None))

@@ -1,0 +1,395 @@
+"""The indexer over real parts: archive volumes, spool, Oxigraph, tantivy and SQLite."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gossamer.archive.reader import places, read_capture
+from gossamer.archive.record import response_record
+from gossamer.archive.volumes import Volumes
+from gossamer.clock import SECOND
+from gossamer.errors import WorkerLost
+from gossamer.files import DiskFiles
+from gossamer.graph.checkpoints import Checkpoints
+from gossamer.graph.export import digest
+from gossamer.graph.store import Graph
+from gossamer.index.searcher import Searcher
+from gossamer.index.writer import IndexWriter
+from gossamer.links.reader import LinksReader
+from gossamer.links.store import Links
+from gossamer.spool.codec import encode
+from gossamer.spool.follower import Follower, Position
+from gossamer.spool.spool import SpoolWriter
+from gossamer.testing import FakeClock
+from gossamer.values.capture import Capture, Place
+from gossamer.values.link import Link
+from gossamer.values.page import Page, Reading
+from gossamer.values.query import Query
+from gossamer.values.url import Url
+from gossamer.views import Following, GraphView, Views, lag_of, newest_of, position_in
+
+
+def page(address: str, words: str, at: int, links: Sequence[str] = ()) -> Capture:
+    """The body is our own little format: words on the first line, then a link a line."""
+    body = "\n".join([words, *links]).encode()
+    return Capture(Url(address), at, 200, "OK", (("Content-Type", "text/plain"),), body)
+
+
+def read(capture: Capture) -> Reading:
+    words, *targets = capture.body.decode().split("\n")
+    links = tuple(Link(Url(target), f"to {target[-1]}") for target in targets)
+    found = Page(capture.url, "text/plain", "utf-8", title=words[:10], content=words, links=links, exact=b"")
+    facts = (
+        f'<{capture.url.text}#it> <http://schema.org/name> "{words}" .\n_:c{capture.id:x}b0 <http://s.test/p> "x" .\n'
+    )
+    return Reading(capture.id, capture.fetched_at, found, facts.encode(), 2, ("http://schema.org/Thing",), ("rdfa",))
+
+
+class House:
+    """A data directory with a writing side (the crawler's) and a following side (the indexer's)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.files, self.clock = folder, DiskFiles(), FakeClock()
+        self.told: list[str] = []
+        self.crash_at: str | None = None
+        self.published: list[dict[str, object]] = []
+        self.reread_count = 0
+        self.files.make_folder(folder)
+
+    def tell(self, event: str, /, **facts: object) -> None:
+        self.told.append(event)
+        if event == self.crash_at:
+            raise KeyboardInterrupt(event)  # nothing in the house catches it
+
+    def crawl(self, captures: Sequence[Capture], spooled: bool = True) -> None:
+        """One run of a crawler: a volume of its own."""
+        volumes = Volumes(self.files, self.folder / "archive", self.clock, lambda event, **facts: None)
+        spool = SpoolWriter(self.files, self.folder / "spool", lambda event, **facts: None)
+        self.files.make_folder(self.folder / "archive")
+        volumes.open()
+        spool.open(None)
+        for capture in captures:
+            place = volumes.append(response_record(capture))
+            spool.append(place, encode(read(capture)) if spooled else b"\xff damaged")
+        volumes.sync()
+        spool.sync()
+        volumes.close()
+        spool.close()
+
+    async def reread(self, place: Place) -> Reading | None:
+        self.reread_count += 1
+        capture = read_capture(self.files, self.folder / "archive", place)
+        return None if capture is None else read(capture)
+
+    def follower(self) -> Follower:
+        return Follower(self.files, self.folder / "spool", self.folder / "archive", places, self.tell)
+
+    def index_everything(self, settings: Following | None = None) -> int:
+        """One life of the indexer; views are closed again even when it is killed."""
+        links = Links(self.folder / "links.db", self.files, self.tell)
+        index = IndexWriter(self.folder / "index", self.files, self.tell)
+        links.open()
+        index.open()
+        try:
+            with Graph(self.folder / "graph", self.files, self.clock, self.tell) as graph:
+                facts = GraphView(graph, self.folder / "graph", self.files, self.tell)
+                following = {"links": links, "graph": facts, "index": index}
+                views = self.views(following, settings)
+                return asyncio.run(views.catch_up())
+        finally:
+            index.close()
+            links.close()
+
+    def views(self, following, settings: Following | None = None, **more) -> Views:
+        return Views(
+            following,
+            self.follower,
+            self.reread,
+            self.clock,
+            self.tell,
+            self.published.append,
+            settings or Following(batch=7, commit_s=0.0),
+            **more,
+        )
+
+    def digests(self) -> dict[str, object]:
+        searcher = Searcher(self.folder / "index")
+        searcher.open()
+        reader = LinksReader(self.folder / "links.db")
+        reader.open()
+        with Graph(self.folder / "graph", self.files, self.clock, self.tell) as graph:
+            facts = digest(graph.store)
+        found = {"index": sorted(searcher.cards(), key=str), "links": reader.digest(), "graph": facts}
+        assert searcher.pages == len(found["index"]), "no page has two entries"
+        reader.close()
+        searcher.close()
+        return found
+
+    def find(self, word: str) -> list[str]:
+        searcher = Searcher(self.folder / "index")
+        searcher.open()
+        return [hit.card.url.text for hit in searcher.find(Query(words=(word,))).found]
+
+
+def captures(count: int, at: int = 1, mark: str = "first") -> list[Capture]:
+    return [
+        page(
+            f"http://h{n % 3}.test/{n}",
+            f"{mark} word{n} common",
+            at + n,
+            [f"http://h{m % 3}.test/{m}" for m in (n // 2, n // 3)],
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.fixture
+def house(tmp_path):
+    return House(tmp_path / "collection")
+
+
+def test_what_was_crawled_can_be_found_as_words_facts_and_links(house):
+    house.crawl(captures(20))
+    assert house.index_everything() == 20
+    assert house.find("word7") == ["http://h1.test/7"]
+    reader = LinksReader(house.folder / "links.db")
+    reader.open()
+    assert reader.incoming(Url("http://h0.test/3")).count == len(
+        [n for n in range(20) if 3 in (n // 2, n // 3) and n != 3]
+    )
+    with Graph(house.folder / "graph", house.files, house.clock, house.tell) as graph:
+        assert graph.fetched_at(Url("http://h1.test/7")) == 8
+
+
+def test_a_second_life_has_nothing_to_do(house):
+    house.crawl(captures(20))
+    house.index_everything()
+    assert house.index_everything() == 0
+    assert house.reread_count == 0
+
+
+def test_a_newer_capture_of_a_page_replaces_the_older_in_every_view(house):
+    house.crawl([*captures(10), *captures(10, at=1000, mark="second")])
+    house.crawl(captures(5, at=2000, mark="third"))
+    house.index_everything()
+    assert len(house.find("first")) == 0
+    assert (len(house.find("second")), len(house.find("third"))) == (5, 5)
+
+
+def test_an_older_capture_that_comes_late_changes_nothing(house):
+    house.crawl(captures(10, at=1000))
+    house.index_everything()
+    before = house.digests()
+    house.crawl(captures(10, at=1, mark="imported"))
+    assert house.index_everything() == 10
+    assert house.digests() == before
+
+
+@pytest.mark.parametrize("view", ["index", "graph", "links.db"])
+def test_F_P8_a_deleted_view_is_rebuilt_from_the_archive_alone_and_equal(house, view):
+    house.crawl(captures(30))
+    house.crawl(captures(12, at=5000, mark="changed"))
+    house.index_everything()
+    before = house.digests()
+    for suffix in ("", "-wal", "-shm"):
+        house.files.remove(house.folder / (view + suffix))
+    house.crawl([page("http://new.test/", "brand new", 9000)])
+    house.told.clear()
+    house.index_everything()
+    after_once = house.digests()
+    assert house.reread_count > 0
+    house.index_everything()
+    fresh = House(house.folder.parent / "fresh")
+    fresh.crawl(captures(30))
+    fresh.crawl(captures(12, at=5000, mark="changed"))
+    fresh.crawl([page("http://new.test/", "brand new", 9000)])
+    fresh.index_everything()
+    assert fresh.digests() == after_once
+    assert after_once != before
+
+
+def test_F_P8_all_views_deleted_are_rebuilt_equal(house):
+    house.crawl(captures(30))
+    house.crawl(captures(12, at=5000, mark="changed"))
+    house.crawl([page("http://last.test/", "the last", 9000)])
+    house.index_everything()
+    before = house.digests()
+    for name in ("index", "graph", "links.db", "links.db-wal", "links.db-shm"):
+        house.files.remove(house.folder / name)
+    house.index_everything(Following(batch=256, commit_s=2.0))
+    assert house.digests() == before
+
+
+CRASH_POINTS = ["links.committed", "graph.committed", "index.committed", "views.positioned", "spool.discarded"]
+
+
+@pytest.mark.parametrize("event", CRASH_POINTS)
+def test_F_P1_a_kill_right_after_any_durable_step_only_repeats_work(house, event):
+    fresh = House(house.folder.parent / "fresh")
+    for one in (house, fresh):
+        one.crawl(captures(20))
+        one.crawl(captures(9, at=5000, mark="changed"))
+    fresh.index_everything()
+    for _ in range(6):
+        house.crash_at = event
+        try:
+            house.index_everything()
+        except KeyboardInterrupt:
+            continue
+    house.crash_at = None
+    house.index_everything()
+    assert house.digests() == fresh.digests()
+
+
+def test_spool_files_that_every_view_has_passed_are_deleted(house):
+    house.crawl(captures(5))
+    house.crawl(captures(5, at=100))
+    house.index_everything()
+    spools = house.files.names(house.folder / "spool")
+    assert len(spools) == 1
+    house.crawl(captures(5, at=200))
+    house.index_everything()
+    assert house.files.names(house.folder / "spool") != spools
+
+
+def test_a_damaged_frame_is_read_again_from_the_archive(house):
+    house.crawl(captures(6), spooled=False)
+    assert house.index_everything() == 6
+    assert house.reread_count == 6
+    assert house.find("word3") == ["http://h0.test/3"]
+
+
+def test_a_capture_that_cannot_be_read_is_told_and_passed_over(house):
+    house.crawl([page("http://good.test/", "a good one", 1)])
+    house.crawl(captures(6), spooled=False)
+
+    async def fails(place: Place) -> Reading | None:
+        raise WorkerLost("timeout")
+
+    house.reread = fails
+    assert house.index_everything() == 1
+    assert house.told.count("views.unread") == 6
+    assert house.index_everything() == 0
+    assert house.told.count("views.unread") == 6
+
+
+class Memory:
+    """A view in a dict: the least that a view must do."""
+
+    def __init__(self) -> None:
+        self.position, self.pages, self.pending = b"", dict[str, Reading](), dict[str, Reading]()
+        self.batches: list[int] = []
+        self.on_commit: Callable[[], None] = lambda: None
+
+    @property
+    def waiting(self) -> int:
+        return len(self.pending)
+
+    def replace(self, readings: Sequence[Reading]) -> int:
+        self.batches.append(len(readings))
+        self.pending |= {reading.page.url.text: reading for reading in readings}
+        return len(readings)
+
+    def commit(self, position: bytes) -> None:
+        self.pages |= self.pending
+        self.pending.clear()
+        self.position = position
+        self.on_commit()
+
+
+def test_words_are_committed_every_two_seconds_even_under_full_load(house):
+    house.crawl(captures(40))
+    view, seen = Memory(), list[tuple[int, float]]()
+    views = house.views({"words": view}, Following(batch=4, commit_s=2.0))
+    house.clock.advance(30.0)
+
+    async def busy() -> None:
+        while await views.turn():
+            house.clock.advance(0.5)
+            seen.append((view.waiting, len(view.pages)))
+
+    asyncio.run(busy())
+    assert max(waiting for waiting, _ in seen) <= 5 * 4
+    assert seen[-1][1] >= 32
+
+
+def test_the_position_and_the_lag_are_published(house):
+    start = house.clock.now()
+    house.crawl([page("http://a.test/1", "word", start)])
+    view, stop = Memory(), asyncio.Event()
+    view.on_commit = stop.set
+    asyncio.run(house.views({"words": view}, Following(commit_s=2.0, poll_s=0.25, publish_s=0.5)).run(stop))
+    lags = [facts["lag_s"] for facts in house.published]
+    assert 0 < max(lags) <= 5.0
+    assert lags[-1] == 0
+    assert house.published[-1]["pages"] == 1
+    assert house.published[-1]["positions"]["words"][1] == 2
+
+
+def test_a_clean_stop_takes_what_is_spooled_and_commits_it(house):
+    house.crawl(captures(30))
+    view, stop = Memory(), asyncio.Event()
+    stop.set()
+    asyncio.run(house.views({"words": view}, Following(batch=8)).run(stop))
+    assert len(view.pages) == 30
+    assert view.waiting == 0
+
+
+def test_a_view_that_lags_catches_up_while_the_others_stay_at_the_front(house):
+    house.crawl(captures(40))
+    front, late = Memory(), Memory()
+    asyncio.run(house.views({"front": front}, Following(batch=5)).catch_up())
+    taken = len(front.batches)
+    house.crawl(captures(8, at=100))
+    asyncio.run(house.views({"front": front, "late": late}, Following(batch=5)).catch_up())
+    assert front.position == late.position
+    assert sum(front.batches[taken:]) == 8
+    assert len(late.pages) == 40
+    assert late.pages["http://h0.test/3"].fetched_at == 103
+
+
+def test_a_checkpoint_is_made_when_it_is_wanted_and_at_the_end(house):
+    house.crawl(captures(5))
+    made, asked = [], [True, False]
+    with Graph(house.folder / "graph", house.files, house.clock, house.tell) as graph:
+        checkpoints = Checkpoints(house.folder / "checkpoints", house.files, house.clock, house.tell)
+        facts = GraphView(graph, house.folder / "graph", house.files, house.tell)
+        stop = asyncio.Event()
+
+        async def life() -> None:
+            loop = asyncio.get_running_loop()
+
+            def checkpoint() -> None:
+                made.append(checkpoints.make(graph))
+                loop.call_soon_threadsafe(stop.set)
+
+            await house.views(
+                {"graph": facts},
+                checkpoint_wanted=lambda: asked.pop(0) if asked else False,
+                checkpoint=checkpoint,
+            ).run(stop)
+
+        asyncio.run(life())
+    assert len(made) == 2
+    assert made[0] is not None
+    assert "checkpoint.renamed" in house.told
+
+
+def test_the_newest_of_each_page_is_kept():
+    readings = [read(page("http://a.test/1", word, at)) for word, at in (("b", 2), ("c", 3), ("a", 1))]
+    assert [one.fetched_at for one in newest_of(readings)] == [3]
+
+
+def test_positions_that_make_no_sense_are_the_beginning():
+    assert position_in(b"") == position_in(b"\xff") == position_in(b"{}") == Position()
+    assert position_in(msgspec.json.encode(Position("v", 3))) == Position("v", 3)
+
+
+def test_the_lag_counts_from_the_oldest_page_that_waits():
+    now = 100 * SECOND
+    assert lag_of(98 * SECOND, 99 * SECOND, False, now) == 2.0
+    assert lag_of(None, 99 * SECOND, True, now) == 1.0
+    assert lag_of(None, 99 * SECOND, False, now) == 0.0

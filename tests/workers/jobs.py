@@ -1,0 +1,105 @@
+"""Jobs, kind and unkind, that the tests give to worker processes."""
+
+import ctypes
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def echo(payload: bytes) -> bytes:
+    return payload
+
+
+def obey(payload: bytes) -> bytes:
+    """Do what the payload says: `word` or `word:argument`."""
+    word, _, argument = payload.decode().partition(":")
+    return _DEEDS[word](argument)
+
+
+def big(payload: bytes) -> bytes:
+    return b"x" * int(payload)
+
+
+def _spin(argument: str) -> bytes:
+    while True:
+        pass
+
+
+def _sleep(argument: str) -> bytes:
+    time.sleep(float(argument))
+    return b"slept"
+
+
+def _segfault(argument: str) -> bytes:
+    return ctypes.string_at(0)
+
+
+def _exit(argument: str) -> bytes:
+    os._exit(int(argument))
+
+
+def _hog(argument: str) -> bytes:
+    return b"%d" % len([bytes(1 << 20) for _ in range(100_000)])
+
+
+def _raise(argument: str) -> bytes:
+    raise ValueError(argument)
+
+
+def _fork(argument: str) -> bytes:
+    while True:
+        os.fork()
+
+
+def _native_fork(argument: str) -> bytes:
+    """Past Python's refusals: descendants that hold the channel open and sleep."""
+    for _ in range(3):
+        if ctypes.CDLL(None).fork() == 0:
+            time.sleep(60)
+    return b"forked"
+
+
+def _connect(argument: str) -> bytes:
+    socket.create_connection(("127.0.0.1", int(argument)), timeout=1)
+    return b"connected"
+
+
+def _native_connect(argument: str) -> bytes:
+    """connect(2) through libc: what a library in C does."""
+    family, port = socket.AF_INET, int(argument)
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.socket(int(family), 1, 0)
+    address = int(family).to_bytes(2, sys.byteorder) + port.to_bytes(2, "big") + bytes([127, 0, 0, 1]) + bytes(8)
+    return b"connected" if libc.connect(fd, address, len(address)) == 0 else b"refused"
+
+
+def _write(argument: str) -> bytes:
+    Path(argument).write_text("no")
+    return b"written"
+
+
+def _run(argument: str) -> bytes:
+    subprocess.run(["true"], check=True)
+    return b"ran"
+
+
+_DEEDS = {
+    "spin": _spin,
+    "sleep": _sleep,
+    "segfault": _segfault,
+    "exit": _exit,
+    "hog": _hog,
+    "raise": _raise,
+    "fork": _fork,
+    "native-fork": _native_fork,
+    "connect": _connect,
+    "native-connect": _native_connect,
+    "write": _write,
+    "run": _run,
+    "echo": str.encode,
+    "pid": lambda argument: str(os.getpid()).encode(),
+    "text": lambda argument: "not bytes",
+}
