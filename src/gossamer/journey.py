@@ -35,7 +35,6 @@ from gossamer.values.visit import Settled, Visit, VisitKind
 
 T = TypeVar("T")
 MOST_REDIRECTS = 10
-READ_TRIES = 2
 LOST_MEANS = {
     "timeout": Reason.READ_TIMEOUT,
     "memory": Reason.READ_MEMORY,
@@ -123,19 +122,21 @@ def task_for(visit: Visit, outcome: Outcome) -> Task:
     return "robots" if visit.kind is VisitKind.ROBOTS else "read"
 
 
-async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None]:
-    """Read in a worker. A page that hangs or crashes it twice is kept unread: it costs that page only."""
+async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone | None, Reason | None]:
+    """Read in a worker. A page that hangs or crashes it twice is kept unread: it costs that page only.
+
+    None: not even its record could be made; the visit then ends as if nothing had come back.
+    """
     lost = None
-    if job.task != "store":
-        for _ in range(READ_TRIES):
-            try:
-                return await _call(job, rooms), None
-            except WorkerLost as trouble:
-                lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
-                rooms.tell("reader.lost", url=job.capture.url.text, why=trouble.why, detail=str(trouble))
-                if lost is Reason.READ_TIMEOUT:
-                    break
-    return await _call(msgspec.structs.replace(job, task="store"), rooms), lost
+    for task in (job.task, job.task, "store", "store") if job.task != "store" else ("store", "store"):
+        if task == job.task and lost is Reason.READ_TIMEOUT and task != "store":
+            continue  # what hung once would hang again, and hold a reader for as long
+        try:
+            return await _call(msgspec.structs.replace(job, task=task), rooms), lost
+        except WorkerLost as trouble:
+            lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
+            rooms.tell("reader.lost", url=job.capture.url.text, why=trouble.why, detail=str(trouble))
+    return None, lost
 
 
 async def _call(job: ReadJob, rooms: Rooms) -> ReadDone:

@@ -234,6 +234,15 @@ def test_a_new_connection_that_is_closed_is_not_asked_twice():
     assert len(site.questions) == 1
 
 
+def test_F_H8_the_limits_hold_on_a_connection_that_is_used_again():
+    endless = b"HTTP/1.1 200 OK\r\n" + (b"X-Field: " + b"y" * 8000 + b"\r\n") * 20
+    site = Site(lambda number: answer(200, b"x" * 100_000) if number == 1 else endless)
+    first, second = visit(site, f"http://{HOST}/1", f"http://{HOST}/2")
+    assert isinstance(first, Fetched)
+    assert isinstance(second, Failed) and second.reason is Reason.HEADERS_TOO_LARGE
+    assert site.connections == 1
+
+
 def test_cookies_are_neither_kept_nor_sent():
     site = Site(answer(200, b"", Set_Cookie="a=b"))
     visit(site, f"http://{HOST}/1", f"http://{HOST}/2")

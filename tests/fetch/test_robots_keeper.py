@@ -27,9 +27,7 @@ def capture(status: int = 200, **fields: str) -> Capture:
     return Capture(url=ASKED, fetched_at=NOW, status=status, reason="", headers=headers, body=b"")
 
 
-def entry(
-    outcome: Outcome, old: Robots | None = None, now: int = NOW, settings: RobotsKeeping | None = None
-) -> Robots:
+def entry(outcome: Outcome, old: Robots | None = None, now: int = NOW, settings: RobotsKeeping | None = None) -> Robots:
     visit = Visit(url=ASKED, kind=VisitKind.ROBOTS, taken_at=now, robots=old, failures=old.failures if old else 0)
     parsed = RULES if isinstance(outcome, Fetched) else None
     return entry_of(visit, outcome, parsed, now, settings or RobotsKeeping())

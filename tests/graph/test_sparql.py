@@ -126,16 +126,16 @@ def test_a_question_of_yes_or_no_and_a_graph_as_answer(facts: Path) -> None:
 
 def test_the_asker_s_preferences_are_weighed(facts: Path) -> None:
     browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-    for accept, expected in [
-        ("text/csv;q=0.5, application/sparql-results+json;q=0.9", JSON),
-        ("text/csv, application/json;q=0.9", "text/csv"),
-        (browser, "application/sparql-results+xml"),
-        ("image/png", JSON),
-        ("tsv", "text/tab-separated-values"),
-        ("text/csv;q=nonsense", JSON),
-    ]:
-        [result] = answers(facts, ("SELECT * { } LIMIT 1", accept))
-        assert result.media_type == expected
+    expected = {
+        "text/csv;q=0.5, application/sparql-results+json;q=0.9": JSON,
+        "text/csv, application/json;q=0.9": "text/csv",
+        browser: "application/sparql-results+xml",
+        "image/png": JSON,
+        "tsv": "text/tab-separated-values",
+        "text/csv;q=nonsense": JSON,
+    }
+    results = answers(facts, *(("SELECT * { } LIMIT 1", accept) for accept in expected))
+    assert [result.media_type for result in results] == list(expected.values())
 
 
 def test_a_query_may_choose_among_the_pages(facts: Path) -> None:
@@ -195,16 +195,16 @@ def test_F_W9_nothing_remote_is_asked(facts: Path) -> None:
 
 
 def test_the_word_service_may_stand_where_it_is_not_a_keyword(facts: Path) -> None:
-    for query in (
+    queries = (
         'SELECT * { ?s ?p "SERVICE <http://x> { }" }',
         "SELECT * { ?s ?p '''it's SERVICE'''@en }",
-        "SELECT ?SERVICE { ?SERVICE ?p $from }",
+        "SELECT ?SERVICE { ?SERVICE ?p $from } LIMIT 1",
         "PREFIX service: <http://x/> SELECT * { ?s service:load ?o . ?s service:SERVICE ?q }",
         "SELECT * { ?s <http://x/SERVICE> ?o } # SERVICE",
         'SELECT * { ?s ?p "x"@service }',
-        "SELECT * { ?s ?p ?o FILTER(?s<?o && ?o>?s) }",
-    ):
-        answers(facts, (query + " LIMIT 1" if "#" not in query else query, JSON))
+        "SELECT * { ?s ?p ?o FILTER(?s<?o && ?o>?s) } LIMIT 1",
+    )
+    assert len(answers(facts, *((query, JSON) for query in queries))) == len(queries)
 
 
 def test_F_W10_an_update_is_refused_and_changes_nothing(facts: Path) -> None:
@@ -244,7 +244,7 @@ def test_F_W11_a_runaway_query_is_stopped_and_the_worker_is_free_again(facts: Pa
 
 
 def test_F_W11_a_query_that_swells_is_stopped_at_its_memory_limit(facts: Path) -> None:
-    swelling = "SELECT (GROUP_CONCAT(CONCAT(STR(?o), STR(?d), STR(?g))) AS ?all) { ?a ?b ?o . ?c ?e ?d . ?f ?h ?g }"
+    swelling = "SELECT * { ?a ?b ?c . ?d ?e ?f } ORDER BY ?c ?f"
 
     async def use(pool: QueryPool) -> None:
         with pytest.raises(QueryTooLong, match="memory"):

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 import psutil
-from tests.hostile.server import MIB, HostileServer
+from tests.hostile.server import BOMBS, MIB, HostileServer, bomb
 
 from gossamer.clock import SystemClock
 from gossamer.fetch.client import Client
@@ -89,6 +89,8 @@ def outcome_kept_the_connection(client: Client) -> bool:
 
 def meet(name: str, settings: Fetch = IMPATIENT, check: Callable[[HostileServer], None] | None = None) -> Outcome:
     """The outcome of fetching the behaviour's page. The machine is shared: one noisy run is forgiven."""
+    if name in BOMBS:
+        bomb(name)
     outcome, stalled_s, grown, server = asyncio.run(_meet(name, settings))
     if stalled_s > LONGEST_STALL_S or grown > MOST_MEMORY:
         outcome, stalled_s, grown, server = asyncio.run(_meet(name, settings))

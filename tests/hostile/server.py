@@ -6,6 +6,7 @@ raw socket, so that nothing is too wrong to be sent. By hand: `python -m tests.h
 
 import asyncio
 import contextlib
+import functools
 import gzip
 import zlib
 from collections.abc import Awaitable, Callable
@@ -204,15 +205,18 @@ BOMBS: dict[str, tuple[bytes, Callable[[], bytes]]] = {
     "H6-gzip-gzip": (b"gzip, gzip", lambda: gzip.compress(_zeros_gzip())),
     "H6-zstd-window": (b"zstd", lambda: ZSTD_HUGE_WINDOW),
 }
-_made: dict[str, bytes] = {}
+
+
+@functools.cache
+def bomb(name: str) -> bytes:
+    """The answer, made once: it takes a while, and not on the loop that is being watched."""
+    coding, make = BOMBS[name]
+    return _whole(make(), b"Content-Encoding: %s\r\n" % coding)
 
 
 def _bomb(name: str) -> Behaviour:
     async def explode(write: Write) -> None:
-        coding, make = BOMBS[name]
-        if name not in _made:
-            _made[name] = make()
-        write.write(_whole(_made[name], b"Content-Encoding: %s\r\n" % coding))
+        write.write(bomb(name))
         await write.drain()
 
     explode.__doc__ = "64 or 256 MiB in a few bytes"

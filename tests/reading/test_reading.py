@@ -17,7 +17,8 @@ from gossamer.values.url import Url
 
 URL = Url("https://www.example.org/a/page")
 FACTS = """<html lang="en"><title>Ada</title><body>
-<p typeof="schema:Person" resource="#ada">The engineer <span property="schema:name">Ada</span> wrote the first published program.</p>
+<p typeof="schema:Person" resource="#ada">The engineer <span property="schema:name">Ada</span>
+wrote the first published program.</p>
 <a href="next">More about her</a><a href="/hidden" rel="nofollow">Not this</a></body></html>"""
 NO_FACTS = "<title>Plain</title><p>Nothing is stated here.</p><a href=/x>x</a>"
 

@@ -177,7 +177,7 @@ def many(pattern: str) -> Robots:
 
 def test_F_R8_twenty_thousand_rules_are_judged_quickly():
     began = time.process_time()
-    assert judge(Url("http://site.test/a/page/of/usual/length.html?a=b"), many("/*{:x}*a*b$")) == Allowed()
+    assert judge(Url("http://site.test/a/page/of/usual/length.html?a=b"), many("/*{}z*a*b$")) == Allowed()
     assert judge(Url("http://site.test/" + "a" * 8000), many("/{}")) == Allowed()
     assert time.process_time() - began < 2.0  # most of it parsing; never quadratic
 

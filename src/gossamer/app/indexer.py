@@ -19,6 +19,7 @@ from gossamer.app import crash
 from gossamer.app.assemble import lazy_readers
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside, real_outside
+from gossamer.archive.catalogue import seems_page
 from gossamer.archive.reader import places, read_capture
 from gossamer.errors import DirectoryBusy
 from gossamer.files import Lock
@@ -124,7 +125,7 @@ async def rereading(directory: Directory, outside: Outside, tell: Tell) -> Async
 
         async def reread(place: Place) -> Reading | None:
             capture = read_capture(outside.files, directory.archive, place)
-            if capture is None or not 200 <= capture.status < 300 or capture.url == capture.url.robots:
+            if capture is None or not seems_page(capture):
                 return None
             payload = msgspec.msgpack.encode(ReadJob(capture, "read", "all", ""))
             done = msgspec.msgpack.decode(await call(payload), type=ReadDone)

@@ -13,7 +13,9 @@ from gossamer.app.assemble import lock_directory
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.indexing import indexer_running
 from gossamer.app.outside import Outside, real_outside
+from gossamer.archive.reader import volumes_in
 from gossamer.monitor.control import Control
+from gossamer.spool.spool import SpoolWriter
 from gossamer.store import tallies
 from gossamer.store.database import read_only
 from gossamer.values.tell import silent
@@ -40,9 +42,16 @@ async def build_again(directory: Directory, outside: Outside) -> int:
             outside.files.remove(path)
         for folder in directory.folders():
             outside.files.make_folder(folder)
+        mark_finished(directory, outside)
         return await followed(directory, outside)
     finally:
         lock.release()
+
+
+def mark_finished(directory: Directory, outside: Outside) -> None:
+    """Nobody writes: the last volume is whole, and the views need not wait for more of it."""
+    volumes = volumes_in(outside.files, directory.archive)
+    SpoolWriter(outside.files, directory.spool, silent).open(volumes[-1] if volumes else None)
 
 
 async def followed(directory: Directory, outside: Outside) -> int:

@@ -49,6 +49,7 @@ class Protocol(ResponseHandler):
     def expect(self, head_limit: int) -> None:
         """A question goes out: count anew."""
         self._wire, self._head_limit, self._has_head = 0, head_limit, False
+        self._payload = None  # the last answer's
 
     def data_received(self, data: bytes) -> None:
         if len(data) <= SLICE:

@@ -12,7 +12,7 @@ from gossamer.clock import Clock
 from gossamer.fetch.answer import Head, is_wanted, limit_of, outcome_of
 from gossamer.fetch.dial import Connection, Connections
 from gossamer.fetch.settings import Fetch
-from gossamer.parse.coding import Decoder, codings_of
+from gossamer.parse.coding import STEP, Decoder, codings_of
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
 from gossamer.values.url import Url
@@ -21,8 +21,8 @@ from gossamer.values.visit import VisitKind
 READ_BUFFER = 64 * 1024
 MOST_INTERIM = 8
 """Answers with status 1xx that are let pass before the real one."""
-BREATH = 4
-"""Decoding steps after which the loop gets a turn."""
+BREATH = 8
+"""Decoding steps after which the loop gets a turn at the latest, however little they gave."""
 
 FOREIGN: tuple[tuple[type[Exception], Reason], ...] = (  # the first that fits decides
     (LineTooLong, Reason.HEADERS_TOO_LARGE),
@@ -142,7 +142,7 @@ class Exchange:
 
     async def _body(self, limit: int, decoder: Decoder | None, deadline: asyncio.Timeout) -> bool:
         """Take the body in; True when it was cut at the limit, which holds for bytes as sent and as decoded."""
-        stream, received, steps, turns = self._stream, 0, 0, 0
+        stream, received, work, turns = self._stream, 0, 0, 0
         loop = asyncio.get_running_loop()
         begun, last = loop.time(), deadline.when() or 0.0
         while True:
@@ -161,9 +161,10 @@ class Exchange:
                 return True
             if decoder is None or decoder.problem is not None:
                 continue
-            for _ in decoder.steps(piece):
-                steps += 1
-                if steps % BREATH == 0:
+            for step in decoder.steps(piece):
+                work += len(step) + STEP // BREATH
+                if work > STEP:
+                    work = 0
                     await asyncio.sleep(0)
             if decoder.is_full:
                 return True

@@ -29,7 +29,7 @@ class _Found(NamedTuple):
 
 
 class DnsResolver:
-    """A `Resolver` on the machine's name servers. `async with` opens it."""
+    """A `Resolver` on the machine's name servers. The first question opens it; leaving `async with` closes it."""
 
     def __init__(
         self, clock: Clock, servers: tuple[str, ...] | None = None, tries: int = 2, patience_s: float = 3.0
@@ -42,12 +42,6 @@ class DnsResolver:
         self._dns: aiodns.DNSResolver | None = None
 
     async def __aenter__(self) -> Self:
-        self._dns = aiodns.DNSResolver(
-            nameservers=list(self._servers) if self._servers else None,
-            flags=pycares.ARES_FLAG_NOSEARCH,  # a name is what it says, not that plus the machine's own domain
-            tries=self._tries,
-            timeout=self._patience_s,
-        )
         return self
 
     async def __aexit__(
@@ -69,13 +63,12 @@ class DnsResolver:
         return list(known.addresses)
 
     async def _ask(self, name: str) -> _Found:
-        if self._dns is None:
-            raise RuntimeError("the resolver is not open")
+        dns = self._opened()
         self._asked += 1
         if self._asked % FLUSH_AFTER == 0:
-            self._dns._channel.reinit()  # aiodns has no door to it
+            dns._channel.reinit()  # aiodns has no door to it
         try:
-            answer = await self._dns.getaddrinfo(name, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM)
+            answer = await dns.getaddrinfo(name, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM)
         except aiodns.error.DNSError as trouble:
             code = trouble.args[0] if trouble.args else None
             if code in _ABSENT:
@@ -85,6 +78,16 @@ class DnsResolver:
         ttl_s = min((node.ttl for node in answer.nodes), default=0)
         until_s = self._clock.elapsed_s() + (min(max(ttl_s, LEAST_TTL_S), MOST_TTL_S) if found else ABSENT_TTL_S)
         return _Found(until_s, tuple(found)[:MOST_ADDRESSES])
+
+    def _opened(self) -> aiodns.DNSResolver:
+        if self._dns is None:
+            self._dns = aiodns.DNSResolver(
+                nameservers=list(self._servers) if self._servers else None,
+                flags=pycares.ARES_FLAG_NOSEARCH,  # a name is what it says, not that plus the machine's own domain
+                tries=self._tries,
+                timeout=self._patience_s,
+            )
+        return self._dns
 
     def _remember(self, name: str, found: _Found) -> None:
         self._found[name] = found

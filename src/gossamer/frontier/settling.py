@@ -26,8 +26,8 @@ class Settling:
         self._connection = connection
         self._rulebook = rulebook
         self._politeness = politeness
-        self._asked: dict[int, float | None] = {}
-        """By host id: the delay asked for by a robots.txt settled just now."""
+        self._fresh: dict[tuple[int, int], Robots] = {}
+        """Entries settled just now, by host id and lane; the rulebook learns of them after the commit."""
 
     def settle(self, done: Sequence[tuple[Settled, Lease]]) -> None:
         """REQUIRES: each lease is out and there is at most one a host."""
@@ -70,7 +70,10 @@ class Settling:
         robots = settled.robots
         assert robots is not None, "checked by the caller"
         self._rulebook.keep(self._connection, lease.lane_host_id, lease.lane, robots)
-        self._ask_delay(lease, robots)
+        self._fresh[lease.lane_host_id, lease.lane] = robots
+        delay_s = self._delay_s(lease.lane_host_id)
+        gap = math.ceil(gap_s(self._politeness, delay_s) * SECOND)
+        self._connection.execute(_SQL["host_asked"], (delay_s, gap, lease.lane_host_id))
         if lease.is_errand:
             row = (lease.host_id, lease.lane_host_id, lease.lane)
             self._connection.execute(_SQL["errand_done"], row)
@@ -84,17 +87,14 @@ class Settling:
             give_up(self._connection, lease.lane_host_id, lease.lane, robots.failures, settled.done_at)
         self._connection.execute(_SQL["host_woken"], (lease.lane_host_id,))
 
-    def _ask_delay(self, lease: Lease, robots: Robots) -> None:
-        """Politeness is owed to the host: of its two origins the one that asks for more is heard."""
-        other = self._rulebook.entry(self._connection, lease.lane_host_id, 1 - lease.lane)
-        asked = self._asked[lease.lane_host_id] = _most_asked(robots, other)
-        self._connection.execute(_SQL["host_asked"], (asked, lease.lane_host_id))
-
     def _delay_s(self, host_id: int) -> float | None:
-        """What the host asks for now; it may have changed while the visit was out."""
-        if host_id in self._asked:
-            return self._asked[host_id]
-        return _most_asked(*[self._rulebook.entry(self._connection, host_id, lane) for lane in (0, 1)])
+        """What the host asks for now: of its two origins the one that asks for more is heard."""
+        asked = []
+        for lane in (0, 1):
+            entry = self._fresh.get((host_id, lane)) or self._rulebook.entry(self._connection, host_id, lane)
+            if entry is not None and entry.crawl_delay_s is not None and entry.crawl_delay_s > 0:  # not NaN
+                asked.append(entry.crawl_delay_s)
+        return max(asked, default=None)
 
     def _host_row(self, settled: Settled, lease: Lease) -> tuple[object, ...]:
         """The parameters of host_settled: when the host is free again, and what it still has to give."""
@@ -111,10 +111,6 @@ class Settling:
         troubles = lease.troubles + 1 if settled.reason in TROUBLES else 0
         gap = gap_s(politeness, delay_s, settled.took_s, troubles)
         return free_at(settled.done_at, gap, settled.host_wait_s), math.ceil(gap * SECOND), troubles
-
-
-def _most_asked(*entries: Robots | None) -> float | None:
-    return max([e.crawl_delay_s for e in entries if e is not None and e.crawl_delay_s is not None], default=None)
 
 
 def moves_of(pages: Sequence[tuple[Settled, Lease]]) -> Counter[str]:

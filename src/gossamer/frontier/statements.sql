@@ -99,7 +99,7 @@ UPDATE hosts SET leased = 0, next_at = ?1, gap = ?2, troubles = ?3, queued = que
 WHERE id = ?6;
 
 -- host_asked: What the robots.txt files of a host ask for as a delay.
-UPDATE hosts SET crawl_delay_s = ? WHERE id = ?;
+UPDATE hosts SET crawl_delay_s = ?, gap = max(gap, ?) WHERE id = ?;
 
 -- host_ready_first: The earliest instant at which a host may have something.
 SELECT min(ready_at) FROM hosts WHERE ready_at IS NOT NULL;

@@ -9,8 +9,14 @@ from gossamer.parse.language import spoken_in
 FALLBACK = "windows-1252"
 _SAMPLE = 1 << 16
 _HEARD = 1000
-# Multibyte encodings check themselves: few texts of another kind are valid in them.
-_MULTIBYTE = ("shift_jis", "euc-jp", "euc-kr", "big5", "gb18030")
+# Which languages are written in what. Multibyte encodings check themselves: few other texts are valid in them.
+_MULTIBYTE = {
+    "shift_jis": {"ja"},
+    "euc-jp": {"ja"},
+    "euc-kr": {"ko"},
+    "big5": {"zh", "yue", "wuu"},
+    "gb18030": {"zh", "wuu"},
+}
 _CODE_PAGES = {
     "windows-1252": {"en", "fr", "de", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "is", "ca", "gl", "eu", "id"},
     "windows-1251": {"ru", "bg", "uk", "sr", "mk", "be"},
@@ -28,13 +34,6 @@ _CODE_PAGES = {
 }
 _OTHER_SCRIPTS = _CODE_PAGES.keys() - {"windows-1252", "windows-1250", "iso-8859-2", "windows-1254"}
 _SELDOM = {"windows-874": 0.9, "windows-1256": 0.9}
-_SPEAKS = {
-    "shift_jis": {"ja"},
-    "euc-jp": {"ja"},
-    "euc-kr": {"ko"},
-    "big5": {"zh", "yue", "wuu"},
-    "gb18030": {"zh", "wuu"},
-}
 _TAGS = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>|[\x00-\x40\[-`{-~]+", re.DOTALL | re.IGNORECASE)
 
 
@@ -42,7 +41,7 @@ def guessed(body: bytes) -> str:
     sample = body[:_SAMPLE]
     if re.search(rb"\x1b(?:\$[@B]|\([IJ])", sample):
         return "iso-2022-jp"
-    ranked = [(_sense(sample, name, languages), name) for name, languages in (_SPEAKS | _CODE_PAGES).items()]
+    ranked = [(_sense(sample, name, languages), name) for name, languages in (_MULTIBYTE | _CODE_PAGES).items()]
     best, name = max(ranked, key=lambda each: each[0])
     return name if best > 0.0 else FALLBACK
 
@@ -54,7 +53,7 @@ def _sense(sample: bytes, encoding: str, languages: set[str]) -> float:
     if broken > 1 and broken > len(text) // 1000:
         return 0.0
     words = _TAGS.sub(" ", text).split()
-    if encoding not in _SPEAKS:
+    if encoding not in _MULTIBYTE:
         words = [word for word in words if not word.isascii()]
     sample_text = " ".join(words)[:_HEARD]
     language, sureness = spoken_in(sample_text)

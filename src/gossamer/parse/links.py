@@ -11,6 +11,8 @@ from gossamer.values.page import MOST_LINKS
 from gossamer.values.url import LONGEST_URL, Url, url_of
 
 LONGEST_TEXT = 512
+_MOST_ELEMENTS = 10 * MOST_LINKS
+"""The same address may stand in a page many times; so often it is looked at."""
 _RELS = "alternate author canonical contents first help index last license me next prev previous start up"
 _FOLLOWED_RELS = frozenset(_RELS.split())
 _TEXT_SHARE = 4
@@ -35,13 +37,13 @@ class Links(NamedTuple):
 
 def links_of(tree: LexborHTMLParser, page: Url, may_follow: bool = True) -> Links:
     """REQUIRES: the tree is whole (`content.blocks_of` takes it apart). `may_follow`: what the page itself allows."""
-    elements = tree.css("[href],iframe[src],frame[src]")
+    elements = tree.css("[href],iframe[src],frame[src]")[:_MOST_ELEMENTS]
     base = _base(elements, page)
     join = _Joiner(base)
     left = _TEXT_SHARE * len(tree.raw_html) + _LEAST_SHARE
     found: dict[str, tuple[str, bool]] = {}
     canonical: Url | None = None
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ("too-many-links",) if len(elements) == _MOST_ELEMENTS else ()
     for element in elements:
         attributes = element.attributes
         tag = element.tag
@@ -114,13 +116,18 @@ class _Joiner:
 
     def _plainly(self, address: str) -> str | None:
         """The joined address when it needs no parser; None when it may."""
-        plain = address.partition("#")[0]
-        if "/." in plain or len(plain) + len(self._folder) > LONGEST_URL:
+        plain, folder = address.partition("#")[0], self._folder
+        while plain.startswith("../"):
+            plain, folder = plain[3:], self._above(folder)
+        if "/." in plain or len(plain) + len(folder) > LONGEST_URL:
             return None
         if plain.startswith("/"):
-            return self._origin + plain if _ROOTED.match(plain) and not plain.startswith("//") else None
-        if plain.startswith("http"):
-            if "xn--" in plain or not _ABSOLUTE.match(plain):
+            return self._origin + plain if _ROOTED.match(plain) and not address.startswith(("//", "..")) else None
+        if plain.startswith("http") and ":" in plain:
+            if "xn--" in plain or address.startswith("..") or not _ABSOLUTE.match(plain):
                 return None
             return plain if plain.count("/") > 2 else plain + "/"
-        return self._folder + plain if _RELATIVE.match(plain) else None
+        return folder + plain if _RELATIVE.match(plain) else None
+
+    def _above(self, folder: str) -> str:
+        return folder[: max(folder.rfind("/", 0, len(folder) - 1), len(self._origin)) + 1]

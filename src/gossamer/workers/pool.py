@@ -118,7 +118,7 @@ class Pool:
                 await self._rest_after_failed_start(str(trouble))
                 continue
             self._workers.append(worker)
-            if not self._is_open:  # closed while it was being started
+            if self._closing.is_set():  # while it was being started
                 worker.end(WorkerLost("closed", "the pool was closed"))
             try:
                 await worker.ended.wait()
