@@ -61,7 +61,7 @@ class Rooms:
     """What the journey is given. `read` sends a job to a reader process, `lag_s` says how far the views are behind."""
 
     frontier: Frontier
-    fetch: Callable[[Url], Awaitable[Outcome]]
+    fetch: Callable[[Url, VisitKind], Awaitable[Outcome]]
     read: Callable[[bytes], Awaitable[bytes]]
     volumes: Volumes
     spool: SpoolWriter
@@ -89,7 +89,7 @@ class Followed(msgspec.Struct, frozen=True):
 
 async def follow(visit: Visit, rooms: Rooms) -> Followed:
     """One visit, up to the point where it can be written down. Never raises for anything the web does."""
-    outcome = refusal(visit) or await rooms.fetch(visit.url)
+    outcome = refusal(visit) or await rooms.fetch(visit.url, visit.kind)
     outcome = within_chain(visit, outcome)
     done_at = rooms.clock.now()
     capture = capture_of(outcome)

@@ -13,6 +13,7 @@ from gossamer.files import Appender, Files, Lock
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome
 from gossamer.values.url import Url
+from gossamer.values.visit import VisitKind
 
 
 class FakeClock:
@@ -191,15 +192,15 @@ class TinyWeb:
         self._clock = clock
         self.asked: list[str] = []
 
-    async def fetch(self, url: Url) -> Outcome:
+    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE) -> Outcome:
         self.asked.append(url.text)
         found = self._pages.get(url.text)
         if found is None:
             return Gone(self._answer(url, 404, "Not Found", "no such page"))
         if not isinstance(found, str):
             return found
-        kind = "text/plain" if url == url.robots else "text/html; charset=utf-8"
-        return Fetched(self._answer(url, 200, "OK", found, kind))
+        media = "text/plain" if kind is VisitKind.ROBOTS else "text/html; charset=utf-8"
+        return Fetched(self._answer(url, 200, "OK", found, media))
 
     def moved(self, url: str, to: str) -> Moved:
         """An outcome to put into the dict: a redirect."""
