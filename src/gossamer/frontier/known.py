@@ -47,5 +47,5 @@ def known(connection: sqlite3.Connection, url: Url, url_id: Callable[[str], int]
 
 def _known_of(url: Url, row: tuple[object, ...]) -> Known:
     names = ("how", "source_id", "depth", "hops", "failures", "reason", "detail", "settled_at", "due_at", "is_queued")
-    facts = dict(zip(names, row, strict=True)) | {"url": url.text, "detail": row[6] or ""}
-    return msgspec.convert(facts | {"url": (url.text,)}, Known, strict=False)
+    facts = dict(zip(names, row, strict=True))
+    return msgspec.convert({**facts, "url": (url.text,), "detail": facts["detail"] or ""}, Known, strict=False)

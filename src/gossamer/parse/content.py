@@ -33,7 +33,6 @@ _UNREAD = (
     "video",
 )
 _AROUND = ("nav", "header", "footer", "aside")
-_DIVIDES = ("main", "article")
 _HEADINGS = ("h1", "h2", "h3")
 _KIND = {
     **dict.fromkeys(INLINE, "inline"),
@@ -96,7 +95,8 @@ def blocks_of(tree: LexborHTMLParser) -> Content:
     for element in found["inline"]:
         element.unwrap(delete_empty=True)
     body.merge_text_nodes()
-    rest = [_cut(element) for element in found["around"] if _is_around(element)]
+    own = _own_headers(body) if found["main"] or found["article"] else frozenset()
+    rest = [_cut(element) for element in found["around"] if element.mem_id not in own]
     main = _main(found["main"], found["article"])
     headings = _headings(found["heading"])
     content = folded(_text(main if main is not None else body))
@@ -120,16 +120,10 @@ def _cut(element: LexborNode) -> str:
     return text
 
 
-def _is_around(element: LexborNode) -> bool:
-    """Whether it stands around the content. The header and footer of an article belong to the article."""
-    if element.tag not in ("header", "footer"):
-        return True
-    at = element.parent
-    while at is not None:
-        if at.tag in _DIVIDES:
-            return False
-        at = at.parent
-    return True
+def _own_headers(body: LexborNode) -> frozenset[int]:
+    """Headers and footers that belong to an article, not to the page around it."""
+    within = body.css("main header,main footer,article header,article footer")
+    return frozenset([element.mem_id for element in within])
 
 
 def _main(mains: list[LexborNode], articles: list[LexborNode]) -> LexborNode | None:

@@ -15,6 +15,7 @@ _MOST_ELEMENTS = 10 * MOST_LINKS
 """The same address may stand in a page many times; so often it is looked at."""
 _RELS = "alternate author canonical contents first help index last license me next prev previous start up"
 _FOLLOWED_RELS = frozenset(_RELS.split())
+_MOST_UP = 8
 _TEXT_SHARE = 4
 """Anchors may lie in one another: together they are not asked for more than so many times the page's text."""
 _LEAST_SHARE = 1 << 16
@@ -117,7 +118,9 @@ class _Joiner:
     def _plainly(self, address: str) -> str | None:
         """The joined address when it needs no parser; None when it may."""
         plain, folder = address.partition("#")[0], self._folder
-        while plain.startswith("../"):
+        for _ in range(_MOST_UP):
+            if not plain.startswith("../"):
+                break
             plain, folder = plain[3:], self._above(folder)
         if "/." in plain or len(plain) + len(folder) > LONGEST_URL:
             return None
