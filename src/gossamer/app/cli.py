@@ -1,67 +1,97 @@
 """`gossamer`: the command line. Commands are imported when they are called, so that `--help` is quick."""
 
+import os
 import sys
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from gossamer import __version__
+from gossamer.app.doors import DOORS, SHOW, Door
 from gossamer.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
 
 EXIT_CODES = {
     0: "all went well",
-    1: "something failed; the message says what",
+    1: "it failed, or nothing was found",
     2: "the command line or a setting is wrong",
-    3: "the data directory is missing or in use by another process",
+    3: "the data directory is missing or in use",
     4: "a check found a miss (demo --exit)",
     130: "stopped with Ctrl-C before the end",
+    141: "whoever read the output went away",
 }
+
+
+def _worth_showing(default: object) -> object:
+    return None if default in (False, ()) else default
+
 
 app = App(
     name="gossamer",
     version=__version__,
+    help_format="plaintext",
     help="Gossamer crawls the web politely, keeps what it saw, reads the structured data in every page, and lets you "
     "search words and facts together while the crawl runs.",
-    help_epilogue="Begin with `gossamer demo`: a small web that ships with the program, crawled offline. "
-    "Then `gossamer crawl https://your.site/ --dir my-site`, and `gossamer serve --dir my-site`.\n\n"
-    "Exit codes: " + "; ".join(f"{code} {means}" for code, means in EXIT_CODES.items()) + ".",
+    help_epilogue="Begin with `gossamer demo`: a small web that ships with the program, crawled offline.\n"
+    "Then your own site:\n"
+    "  gossamer crawl https://example.org/ --dir example --contact you@example.org\n"
+    "  gossamer search tropical fish --dir example\n"
+    "  gossamer serve --dir example\n\n"
+    "Exit codes:\n" + "\n".join(f"  {code:3}  {means}" for code, means in EXIT_CODES.items()),
+    default_parameter=Parameter(negative=(), show_default=_worth_showing),
 )
+config_app = App(name="config", help="See the settings in force and where each comes from.", help_epilogue="")
 
-for name, path in {
-    "demo": "gossamer.app.demo:demo",
-    "crawl": "gossamer.app.crawl:crawl",
-    "serve": "gossamer.app.serve:serve",
-    "search": "gossamer.app.ask:search",
-    "sparql": "gossamer.app.ask:sparql",
-    "status": "gossamer.app.status:status",
-    "export": "gossamer.app.export:export",
-    "import": "gossamer.app.taking_in:import_archives",
-    "rebuild": "gossamer.app.rebuild:rebuild",
-    "backup": "gossamer.app.backup:backup",
-}.items():
-    app.command(path, name=name)
 
-config_app = App(name="config", help="See the settings in force and where each comes from.")
-config_app.command("gossamer.app.showing:show", name="show")
+def _hang(door: Door, into: App) -> None:
+    into.command(door.path, name=door.name, help=door.help, help_epilogue=door.epilogue)
+
+
+for _door in DOORS:
+    _hang(_door, app)
+_hang(SHOW, config_app)
 app.command(config_app)
 
 
 def main() -> None:
     """Our own faults become one line and an exit code; a traceback would be a bug."""
     try:
-        app()
-    except (DirectoryBusy, DirectoryUnusable) as trouble:
-        _leave(trouble, 3)
-    except (ConfigError, QueryRefused) as trouble:
-        _leave(trouble, 2)
-    except GossamerError as trouble:
-        _leave(trouble, 1)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+        code = app(result_action="return_value")
+        sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)
+    except (GossamerError, OSError, BaseExceptionGroup) as trouble:
+        _leave(first_of_ours(trouble))
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
 
 
-def _leave(trouble: GossamerError, code: int) -> None:
-    print(f"gossamer: {trouble}", file=sys.stderr)
+def first_of_ours(trouble: BaseException) -> BaseException:
+    """What a crew of tasks raised together, down to the first that has words for a person; a bug passes as it is."""
+    if isinstance(trouble, BaseExceptionGroup):
+        found = trouble.subgroup((GossamerError, OSError, KeyboardInterrupt))
+        if found is None:
+            raise trouble
+        return first_of_ours(found.exceptions[0])
+    return trouble
+
+
+def _leave(trouble: BaseException) -> None:
+    match trouble:
+        case BrokenPipeError():  # `| head` has seen enough: nothing can be said there any more
+            os._exit(141)
+        case KeyboardInterrupt():
+            sys.exit(130)
+        case DirectoryBusy() | DirectoryUnusable():
+            code = 3
+        case ConfigError() | QueryRefused():
+            code = 2
+        case _:
+            code = 1
+    print(f"gossamer: {in_words(trouble)}", file=sys.stderr)
     sys.exit(code)
+
+
+def in_words(trouble: BaseException) -> str:
+    if isinstance(trouble, OSError) and trouble.strerror:
+        where = f": {trouble.filename}" if trouble.filename else ""
+        return f"{trouble.strerror.lower()}{where}"
+    return str(trouble) or type(trouble).__name__

@@ -1,6 +1,7 @@
 """From defaults, `gossamer.toml`, `GOSSAMER_*` variables and flags to one `Settings`, knowing where each came from."""
 
 import difflib
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -16,6 +17,7 @@ FILE_NAME = "gossamer.toml"
 VARIABLE_PREFIX = "GOSSAMER_"
 # Variables that steer tests and tools and are no settings.
 NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN"}
+FLAGS = {"fetch.allow_addresses": "--allow-address"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,9 @@ class Key:
     says: str
     default: object
     kind: Any
+    least: float
+    most: float | None
+    example: object
 
     @property
     def variable(self) -> str:
@@ -54,11 +59,14 @@ def _keys(kind: type, prefix: str) -> Iterator[Key]:
         if isinstance(setting.type, type) and is_dataclass(setting.type):
             yield from _keys(setting.type, f"{setting.name}.")
         else:
-            yield Key(prefix + setting.name, setting.metadata["says"], setting.default, setting.type)
+            yield Key(prefix + setting.name, default=setting.default, kind=setting.type, **setting.metadata)
 
 
 def load(file: Path | None, variables: Mapping[str, str], flags: Mapping[str, object]) -> Config:
-    """Later sources win: defaults, the file (when it exists), variables, flags. Flags that are None were not given."""
+    """Later sources win: defaults, the file (when it exists), variables, flags. Flags that are None were not given.
+
+    A file that a person named must be there: `named_file`.
+    """
     given: dict[str, tuple[object, str]] = {}
     if file is not None and file.is_file():
         given |= {name: (value, file.name) for name, value in _from_file(file).items()}
@@ -102,8 +110,15 @@ def _from_variables(variables: Mapping[str, str]) -> Iterator[tuple[str, object,
         yield key.name, [part for part in text.split(",") if part] if is_list else text, variable
 
 
+def named_file(given: Path | None, directory: Path) -> Path:
+    """The settings file: the one a person named, which must be there, or the one of the data directory."""
+    if given is not None and not given.is_file():
+        raise ConfigError(f"there is no settings file {given}; `gossamer config show --sample` prints one to begin with")
+    return given or directory / FILE_NAME
+
+
 def _flag(name: str) -> str:
-    return "--" + name.rpartition(".")[2].removesuffix("_s").replace("_", "-")
+    return FLAGS.get(name, "--" + name.rpartition(".")[2].removesuffix("_s").replace("_", "-"))
 
 
 def _unknown(name: str, origin: str, known: list[str]) -> str:
@@ -119,34 +134,41 @@ def _settings(given: Mapping[str, object], origins: Mapping[str, tuple[object, s
         (tree.setdefault(group, {}) if group else tree)[last] = value
     for name, value in given.items():
         _check(name, value, origins[name][1])
-    return msgspec.convert(tree, Settings, strict=False)
+    settings = msgspec.convert(tree, Settings, strict=False)
+    if settings.retry.base_s > settings.retry.cap_s:
+        raise ConfigError("retry.cap_s must not be less than retry.base_s")
+    return settings
 
 
 def _check(name: str, value: object, origin: str) -> None:
-    kind = next(key.kind for key in keys() if key.name == name)
+    key = next(key for key in keys() if key.name == name)
     try:
-        found = msgspec.convert(value, kind, strict=False)
+        found = msgspec.convert(value, key.kind, strict=False)
     except msgspec.ValidationError as trouble:
         raise ConfigError(f"{origin}: {name} cannot be {value!r} ({str(trouble).lower()})") from None
-    if isinstance(found, int | float) and not isinstance(found, bool) and found < 0:
-        raise ConfigError(f"{origin}: {name} cannot be negative")
+    if not isinstance(found, int | float):
+        return
+    if not math.isfinite(found) or found < key.least:
+        raise ConfigError(f"{origin}: {name} cannot be {value}; the least is {key.least:g}")
+    if key.most is not None and found > key.most:
+        raise ConfigError(f"{origin}: {name} cannot be {value}; the most is {key.most:g}")
 
 
 def sample() -> str:
-    """A commented gossamer.toml with every setting at its default."""
-    lines, group = ["# Gossamer settings. Every line is a default; uncomment what you change.", ""], ""
+    """A commented gossamer.toml with every setting: at its default, or with an example where there is none."""
+    lines = ["# Gossamer settings. Lines show defaults; those marked e.g. have none. Uncomment what you change.", ""]
+    group = ""
     for key in keys():
         head, _, last = key.name.rpartition(".")
         if head != group:
             lines += ["", f"[{head}]"]
             group = head
-        lines += [f"# {key.says}", f"# {last} = {_toml(key.default)}"]
+        value = f"{in_toml(key.example)}  # e.g." if key.default is None else in_toml(key.default)
+        lines += [f"# {key.says}", f"# {last} = {value}"]
     return "\n".join(lines) + "\n"
 
 
-def _toml(value: object) -> str:
-    if value is None:
-        return '""   (unset)'
+def in_toml(value: object) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(f'"{one}"' for one in value) + "]"
-    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 
-def _setting(default: Any, says: str) -> Any:
-    return field(default=default, metadata={"says": says})
+def _setting(default: Any, says: str, *, least: float = 0, most: float | None = None, example: object = None) -> Any:
+    """`least` and `most` bound a number; `example` stands in the sample file where there is no default."""
+    return field(default=default, metadata={"says": says, "least": least, "most": most, "example": example})
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,9 +14,9 @@ class CrawlSettings:
     scope: Literal["prefix", "host", "domain", "any"] = _setting(
         "host", "how far links are followed from the seeds: same folder, same host, same registrable domain, anywhere"
     )
-    max_pages: int | None = _setting(None, "stop once the collection holds this many pages; unset: no limit")
-    max_depth: int | None = _setting(None, "follow links at most this many steps from a seed; unset: no limit")
-    at_once: int = _setting(128, "visits under way at one time, over all hosts (one a host, always)")
+    max_pages: int | None = _setting(None, "stop once the collection holds this many pages; unset: no limit", example=1000)
+    max_depth: int | None = _setting(None, "follow links at most this many steps from a seed; unset: no limit", example=5)
+    at_once: int = _setting(128, "visits under way at one time, over all hosts (one a host, always)", least=1)
     keep: Literal["all", "structured"] = _setting(
         "all", "archive every page whole, or only those that hold structured data"
     )
@@ -25,53 +26,55 @@ class CrawlSettings:
 class PolitenessSettings:
     delay_s: float = _setting(1.0, "least seconds between the end of one visit to a host and the start of the next")
     most_crawl_delay_s: float = _setting(30.0, "a longer Crawl-delay in a robots.txt is cut to this")
-    robots_retry_s: float = _setting(60.0, "wait this long before asking again for a robots.txt that failed; doubles")
-    robots_tries: int = _setting(4, "give a host up after its robots.txt could not be read this often in a row")
+    robots_retry_s: float = _setting(60.0, "wait this long before asking again for a robots.txt that failed; doubles", least=0.1)
+    robots_tries: int = _setting(4, "give a host up after its robots.txt could not be read this often in a row", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
-    timeout_s: float = _setting(30.0, "a whole answer must arrive within this time")
-    connect_s: float = _setting(10.0, "a connection must stand within this time")
+    timeout_s: float = _setting(30.0, "a whole answer must arrive within this time", least=0.1)
+    connect_s: float = _setting(10.0, "a connection must stand within this time", least=0.1)
     least_rate: int = _setting(1024, "bytes a second below which an answer is given up, after the first 10 s")
-    body_limit: int = _setting(16 * 1024 * 1024, "bytes of a body, decoded, after which it is cut")
+    body_limit: int = _setting(16 * 1024 * 1024, "bytes of a body, decoded, after which it is cut", least=1024)
     allow_addresses: tuple[str, ...] = _setting(
         (), 'private address ranges that may be crawled, such as "10.1.0.0/16"; nothing else opens'
     )
-    tls_authorities: str | None = _setting(None, "a PEM file of further certificate authorities to trust")
+    tls_authorities: str | None = _setting(None, "a PEM file of further certificate authorities to trust", example="authorities.pem")
 
 
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
-    base_s: float = _setting(30.0, "wait this long after the first failure of a page; doubles each time")
-    cap_s: float = _setting(3600.0, "the longest such wait")
-    tries: int = _setting(3, "how often a failing page is tried in all")
+    base_s: float = _setting(30.0, "wait this long after the first failure of a page; doubles each time", least=0.1)
+    cap_s: float = _setting(3600.0, "the longest such wait; not less than base_s", least=0.1)
+    tries: int = _setting(3, "how often a failing page is tried in all", least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderSettings:
-    count: int | None = _setting(None, "reader processes; unset: one for each core")
-    wall_s: float = _setting(5.0, "the longest a reader may take over one page")
-    memory_mib: int = _setting(512, "the most memory a reader may use")
+    count: int | None = _setting(None, "reader processes; unset: one for each core", least=1, example=4)
+    wall_s: float = _setting(5.0, "the longest a reader may take over one page", least=0.1)
+    memory_mib: int = _setting(512, "the most memory a reader may use", least=128)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    volume_mib: int = _setting(1024, "a new WARC volume is begun when one has grown to this size")
+    volume_mib: int = _setting(1024, "a new WARC volume is begun when one has grown to this size", least=1)
     low_water_mib: int = _setting(256, "the crawl pauses while the disk has less free space than this")
 
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     host: str = _setting("127.0.0.1", "the address the search page binds to")
-    port: int = _setting(8642, "the port of the search page; 0: any free one")
-    sparql_s: float = _setting(10.0, "the longest a SPARQL query may run")
+    port: int = _setting(8642, "the port of the search page; 0: any free one", most=65535)
+    sparql_s: float = _setting(10.0, "the longest a SPARQL query may run", least=0.1)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     contact: str | None = _setting(
-        None, "where a site owner reaches you: an address of a page or mail box; needed before a public site is crawled"
+        None,
+        "where a site owner reaches you: an address of a page or mail box; needed before a public site is crawled",
+        example="https://example.org/about-my-crawler",
     )
     agent: str = _setting("Gossamer", "the name in the User-Agent and the one robots.txt groups are matched with")
     crawl: CrawlSettings = field(default_factory=CrawlSettings)

@@ -1,35 +1,58 @@
 """The web site of one collection: pages for people, the same as JSON, and a SPARQL endpoint. It changes nothing."""
 
+import sqlite3
 from importlib.resources import files as packaged
+from typing import Any
 
-import jinja2
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
 
 from gossamer import __version__
+from gossamer.errors import GossamerError
 from gossamer.web import facts, page_view, searching, status
-from gossamer.web.guard import gate
+from gossamer.web.faults import BROKEN, BUSY, fault, in_words, wrong_parameters
+from gossamer.web.guard import Gate
 from gossamer.web.rooms import WebRooms
+from gossamer.web.showing import Show, make_show
 
 
-def make_app(rooms: WebRooms) -> FastAPI:
-    app = FastAPI(title="Gossamer", version=__version__, docs_url=None, redoc_url=None)
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("gossamer.web"), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-
-    def show(template: str, status_code: int = 200, **values: object) -> HTMLResponse:
-        return HTMLResponse(templates.get_template(template).render(**values), status_code)
-
-    app.middleware("http")(gate(rooms.hosts))
+def make_app(rooms: WebRooms) -> ASGIApp:
+    app = FastAPI(title="Gossamer", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    show = make_show()
     app.mount("/static", StaticFiles(directory=str(packaged("gossamer.web") / "static")), name="static")
     for room in (searching, page_view, facts, status):
         app.include_router(room.router(rooms, show))
 
-    @app.exception_handler(404)
-    async def missing(request: Request, _: Exception) -> Response:
-        words = f"No page has the address {request.url.path}."
-        return show("missing.html", 404, heading="There is nothing here", words=words)
+    @app.get("/robots.txt", response_class=PlainTextResponse, include_in_schema=False)
+    def robots() -> str:
+        """A search page has no end: other spiders need not walk it."""
+        return "User-agent: *\nDisallow: /\n"
 
-    return app
+    show_faults(app, rooms, show)
+    return Gate(app, rooms.hosts, show)
+
+
+def show_faults(app: FastAPI, rooms: WebRooms, show: Show) -> None:
+    """No fault ends in a traceback on a page; what is our own is told."""
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, trouble: Any) -> Response:
+        return fault(request, show, trouble.status_code, in_words(trouble.status_code, request.url.path))
+
+    @app.exception_handler(RequestValidationError)
+    async def misunderstood(request: Request, trouble: Any) -> Response:
+        return fault(request, show, 400, wrong_parameters(trouble.errors()))
+
+    @app.exception_handler(GossamerError)
+    @app.exception_handler(sqlite3.Error)
+    async def unreadable(request: Request, trouble: Exception) -> Response:
+        rooms.tell("web.unreadable", path=request.url.path, why=f"{type(trouble).__name__}: {trouble}")
+        return fault(request, show, 503, BUSY)
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, _: Exception) -> Response:
+        return fault(request, show, 500, BROKEN)  # the server logs the exception, which is raised again

@@ -1,10 +1,11 @@
 """What the web pages are given: a handful of functions, picked in `app.assemble`."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from gossamer.clock import SECOND, Clock
-from gossamer.graph.sparql import SparqlResult
+from gossamer.graph.sparql import MOST_ROWS, SparqlResult
 from gossamer.index.searcher import Stored
 from gossamer.links.reader import Anchor, Incoming
 from gossamer.monitor.control import Beat
@@ -12,8 +13,22 @@ from gossamer.search.find import Answer
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.query import Query
+from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
+
+
+class Ask(Protocol):
+    """A SPARQL query, put to a worker. Raises QueryRefused and QueryTooLong."""
+
+    def __call__(
+        self,
+        query: str,
+        accept: str,
+        default_graphs: tuple[str, ...] = (),
+        named_graphs: tuple[str, ...] = (),
+        most_rows: int = MOST_ROWS,
+    ) -> Awaitable[SparqlResult]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +36,12 @@ class WebRooms:
     find: Callable[[Query], Answer]
     stored: Callable[[Url], Stored | None]
     versions: Callable[[Url], list[Kept]]
+    pages_among: Callable[[Iterable[Url]], set[Url]]
+    """Those of which something was captured, so that the page view has something to show."""
     about: Callable[[Url], tuple[Incoming, list[Anchor]]]
     """Who points to a page, and with which words."""
     outgoing: Callable[[Url], list[Link]]
-    ask: Callable[[str, str], Awaitable[SparqlResult]]
-    """(query, accepted media type) -> result."""
+    ask: Ask
     counts: Callable[[], Counts]
     beats: Callable[[], list[Beat]]
     clock: Clock
@@ -33,28 +49,18 @@ class WebRooms:
     suggestions: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
     """Names this page answers to; anything else is refused (DNS rebinding)."""
+    tell: Tell = silent
 
 
 SILENT_AFTER_S = 5.0
 
 
-def beats_of(rooms: WebRooms) -> list[dict[str, object]]:
-    now = rooms.clock.now()
-    return [
-        {
-            "name": beat.name,
-            "pid": beat.pid,
-            "age_s": max(0.0, (now - beat.at) / SECOND),
-            "says": ", ".join(f"{name} {value}" for name, value in beat.facts.items()),
-        }
-        for beat in rooms.beats()
-    ]
-
-
 def state_of(rooms: WebRooms) -> str:
-    """In one word, from the crawler's last beat."""
-    ages = [float(str(beat["age_s"])) for beat in beats_of(rooms) if beat["name"] == "crawler"]
-    return "running" if ages and min(ages) < SILENT_AFTER_S else "at rest"
+    """In a word or two, from the crawler's last beat."""
+    for beat in rooms.beats():
+        if beat.name == "crawler" and beat.facts.get("state") != "ended":
+            return "running" if rooms.clock.now() - beat.at < SILENT_AFTER_S * SECOND else "interrupted"
+    return "at rest"
 
 
 def numbers_of(rooms: WebRooms) -> dict[str, float]:

@@ -1,0 +1,65 @@
+"""One value of an answer to a query, made fit for people. Its texts come from the web: templates escape them."""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+from urllib.parse import quote
+
+from gossamer.web.names import named, short
+
+_NUMBER = re.compile(r"[+-]?\d[\d.]*([eE][+-]?\d+)?")
+_NUMERIC = re.compile(r"http://www\.w3\.org/2001/XMLSchema#(integer|decimal|double|float|int|long)")
+_WHOLE_IRI = re.compile(r"""[^<>"{}|^`\\\x00-\x20]+""")
+"""What may stand between < and > (SPARQL 1.1, 19.8, IRIREF); anything else is not put into a query."""
+_STRING = "http://www.w3.org/2001/XMLSchema#string"
+
+
+class Term(NamedTuple):
+    text: str
+    title: str = ""
+    """The whole of what `text` is short for."""
+    href: str = ""
+    """A page of ours, never an address out of a fact: an IRI may be `javascript:`."""
+    note: str = ""
+    language: str = ""
+    is_number: bool = False
+
+
+NOTHING = Term("")
+
+
+def term_of(cell: Mapping[str, str], pages: Collection[str] = ()) -> Term:
+    """`cell` as in SPARQL 1.1 Query Results JSON, 3.2.2; `pages` are the addresses we can show more of."""
+    match cell.get("type"):
+        case "uri":
+            iri = cell["value"]
+            return Term(short(iri), iri, href_of(iri, pages))
+        case "bnode":
+            return Term("_:" + cell["value"])
+        case "literal" | "typed-literal":
+            return _literal(cell)
+        case "triple":
+            return Term(str(cell["value"]))
+        case _:
+            return NOTHING
+
+
+def href_of(iri: str, pages: Collection[str]) -> str:
+    if iri in pages:
+        return f"/page?url={quote(iri, safe='')}"
+    return f"/sparql?query={quote(facts_about(iri), safe='')}" if _WHOLE_IRI.fullmatch(iri) else ""
+
+
+def facts_about(iri: str) -> str:
+    """REQUIRES: a whole IRI."""
+    return (
+        "# What is said of it, and by which page\n"
+        f"SELECT ?property ?value ?page\nWHERE {{ GRAPH ?page {{ <{iri}> ?property ?value }} }}\nLIMIT 100"
+    )
+
+
+def _literal(cell: Mapping[str, str]) -> Term:
+    text, language, datatype = cell["value"], cell.get("xml:lang", ""), cell.get("datatype", "")
+    is_number = bool(_NUMERIC.fullmatch(datatype) and _NUMBER.fullmatch(text))
+    note = language if language else named(datatype).name if datatype not in ("", _STRING) and not is_number else ""
+    return Term(text, note=note, language=language, is_number=is_number)
