@@ -28,10 +28,10 @@ MISSING = "nginx is not installed, and the benchmark web needs it: apt-get insta
 CONFIGURATION = """\
 {user}daemon off;
 worker_processes {workers};
-worker_rlimit_nofile 65536;
+worker_rlimit_nofile 16384;
 pid {work}/nginx.pid;
 error_log {work}/error.log warn;
-events {{ worker_connections 8192; multi_accept on; }}
+events {{ worker_connections 4096; multi_accept on; }}
 http {{
     types {{ text/html html; text/plain txt; image/svg+xml svg; }}
     default_type text/html;
@@ -44,8 +44,8 @@ http {{
     tcp_nodelay on;
     keepalive_timeout 120s;
     keepalive_requests 1000000;
-    open_file_cache max=200000 inactive=600s;
-    open_file_cache_valid 600s;
+    open_file_cache max=4000 inactive=60s;
+    open_file_cache_valid 60s;
     client_body_temp_path {work}/body;
     proxy_temp_path {work}/proxy;
     fastcgi_temp_path {work}/fastcgi;

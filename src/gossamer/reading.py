@@ -82,7 +82,7 @@ def done(asked: ReadJob) -> ReadDone:
     media_type = media_type_of(capture.header("content-type"), capture.body)
     if asked.task == "store":
         return ReadDone(record, b"", media_type, digest)
-    body = decode(capture.body, capture.header("content-encoding"), ROBOTS_LIMIT)
+    body = decode(capture.body, capture.joined("content-encoding"), ROBOTS_LIMIT)
     robots = parse(body.body, asked.agent)
     flags = (body.problem.value, *robots.flags) if body.problem else robots.flags
     return ReadDone(record, b"", media_type, digest, flags=flags, robots=robots)
@@ -116,7 +116,7 @@ def is_readable(reading: Reading) -> bool:
 
 def read(capture: Capture, agent: str = "") -> Reading:
     """What a capture says and means. The same capture always reads the same; nothing it can hold makes this raise."""
-    decoded = decode(capture.body, capture.header("content-encoding"), LARGEST)
+    decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
     flags = ["truncated"] if capture.truncated or decoded.truncated else []
     content_type = capture.header("content-type")
     if decoded.problem is not None:

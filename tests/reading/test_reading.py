@@ -204,3 +204,10 @@ def test_nothing_a_page_can_hold_makes_reading_fail(scraps):
 )
 def test_nothing_bytes_can_be_makes_reading_fail(body, content_type):
     assert done(ReadJob(captured(body, content_type), "read", "all", "gossamer")).record
+
+
+def test_codings_named_in_several_fields_are_undone_in_turn() -> None:
+    twice = gzip.compress(gzip.compress(FACTS.encode()))
+    headers = (("Content-Type", "text/html"), ("Content-Encoding", "gzip"), ("Content-Encoding", "gzip"))
+    reading = read(Capture(URL, 1, 200, "OK", headers, twice))
+    assert reading.page.title == "Ada"

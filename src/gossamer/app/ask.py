@@ -8,18 +8,21 @@ from typing import Annotated, Literal
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from gossamer.app.asking import open_search, queries
 from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.outside import real_outside
 from gossamer.clock import in_words
+from gossamer.errors import QueryRefused
 from gossamer.search.find import Answer, Hit
 from gossamer.search.query import parse
 from gossamer.values.tell import silent
 
 FORMATS = {
-    "table": "text/tab-separated-values",
+    "": "text/tab-separated-values, text/turtle",
+    "table": "application/sparql-results+json, text/turtle",
     "csv": "text/csv",
     "tsv": "text/tab-separated-values",
     "json": "application/sparql-results+json",
@@ -27,6 +30,7 @@ FORMATS = {
     "nt": "application/n-triples",
     "ttl": "text/turtle",
 }
+FITS = "SELECT and ASK give csv, tsv, json or xml, CONSTRUCT and DESCRIBE give nt or ttl"
 
 
 def search(
@@ -34,15 +38,13 @@ def search(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     limit: Annotated[int, Parameter(help="How many results.")] = 10,
     start: Annotated[int, Parameter(name="--from", help="Skip this many.")] = 0,
-    json: Annotated[bool, Parameter(negative="", help="As JSON.")] = False,
+    json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
-    """Search the words of a collection: all words, "a phrase", -not, site:example.org, type:Person, lang:de.
-
-    Example: gossamer search 'type:Recipe "tropical fish" -soup'
-    """
-    directory = existing(dir)
+    directory, question = existing(dir), parse(" ".join(words), max(0, start), max(1, limit))
+    if question.is_empty:
+        raise QueryRefused("say what to search for: gossamer search tropical fish, or type:Person, or site:example.org")
     with open_search(directory, real_outside()) as found_in:
-        answer = found_in.find(parse(" ".join(words), start, limit))
+        answer = found_in.find(question)
     if json:
         print(msgspec.json.format(msgspec.json.encode(answer)).decode())
     else:
@@ -83,25 +85,45 @@ def sparql(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     format: Annotated[
-        Literal["table", "csv", "tsv", "json", "xml", "nt", "ttl"], Parameter(help="How the result is written.")
-    ] = "table",
-    json: Annotated[bool, Parameter(negative="", help="The same as --format json.")] = False,
+        Literal["table", "csv", "tsv", "json", "xml", "nt", "ttl"] | None,
+        Parameter(help="How the result is written; table on a terminal, tsv elsewhere, ttl for triples."),
+    ] = None,
+    json: Annotated[bool, Parameter(help="The same as --format json.")] = False,
 ) -> int:
-    """Ask for facts with SPARQL. Each page is a named graph; a plain pattern asks all of them at once.
-
-    Example: gossamer sparql 'SELECT ?type (COUNT(*) AS ?n) { ?thing a ?type } GROUP BY ?type ORDER BY DESC(?n)'
-    """
     text = sys.stdin.read() if query == "-" else query
     return asyncio.run(_sparql(text, dir, "json" if json else format))
 
 
-async def _sparql(query: str, root: Path, form: str) -> int:
+async def _sparql(query: str, root: Path, form: str | None) -> int:
     directory, outside = existing(root), real_outside()
+    form = form or ("table" if sys.stdout.isatty() else "")
     async with queries(directory, outside, silent) as ask:
         result = await ask(query, FORMATS[form])
-    sys.stdout.write(result.body.decode("utf-8", "replace"))
-    if not result.body.endswith(b"\n"):
-        sys.stdout.write("\n")
-    note = "; cut at the limit" if result.truncated else ""
+    if FORMATS[form].partition(",")[0] != result.media_type and form not in ("", "table"):
+        raise QueryRefused(f"this result cannot be written as {form}: {FITS}")
+    if form == "table" and result.media_type == FORMATS["json"]:
+        Console().print(tabled(result.body))
+    else:
+        sys.stdout.write(result.body.decode("utf-8", "replace"))
+        sys.stdout.write("" if result.body.endswith(b"\n") else "\n")
+    note = "; cut at the limit of rows" if result.truncated else ""
     print(f"as of {in_words(result.as_of)}{note}", file=sys.stderr)
     return 0
+
+
+def tabled(results: bytes) -> Table | Text:
+    """SPARQL 1.1 results in JSON, for a person."""
+    found = msgspec.json.decode(results)
+    if "boolean" in found:
+        return Text("yes" if found["boolean"] else "no")
+    names = found["head"]["vars"]
+    table = Table(*(f"?{name}" for name in names), box=None)
+    for row in found["results"]["bindings"]:
+        table.add_row(*(Text(_term(row[name]) if name in row else "", overflow="fold") for name in names))
+    if not found["results"]["bindings"]:
+        return Text("nothing matches", style="dim")
+    return table
+
+
+def _term(term: dict[str, str]) -> str:
+    return f"_:{term['value']}" if term["type"] == "bnode" else str(term["value"])

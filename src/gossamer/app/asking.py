@@ -1,20 +1,20 @@
 """Opening the read sides of a collection: words, links and facts."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.clock import SECOND
 from gossamer.graph.checkpoints import newest
-from gossamer.graph.sparql import QueryPool, SparqlResult
+from gossamer.graph.sparql import MOST_ROWS, QueryPool, SparqlResult
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader
 from gossamer.monitor.control import Control
 from gossamer.search.find import Search
 from gossamer.values.tell import Tell
+from gossamer.web.rooms import Ask
 
-Ask = Callable[[str, str], Awaitable[SparqlResult]]
 FRESH_S = 30.0
 WAIT_S = 5.0
 
@@ -37,9 +37,15 @@ async def queries(
     async with pool:
         with Control(directory.control, outside.clock) as control:
 
-            async def ask(query: str, accept: str) -> SparqlResult:
+            async def ask(
+                query: str,
+                accept: str,
+                default_graphs: tuple[str, ...] = (),
+                named_graphs: tuple[str, ...] = (),
+                most_rows: int = MOST_ROWS,
+            ) -> SparqlResult:
                 await freshen(directory, control, outside)
-                return await pool.ask(query, accept)
+                return await pool.ask(query, accept, default_graphs, named_graphs, most_rows)
 
             yield ask
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.progress import track
 
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.working import Working
 from gossamer.errors import DirectoryUnusable
 from gossamer.store import captures
 from gossamer.store.database import read_only
@@ -21,13 +21,10 @@ def backup(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
 ) -> int:
-    """Copy the archive, the catalogue and the crawl's state to another directory, while the crawl runs.
-
-    The copy is a data directory of its own: `gossamer rebuild --dir COPY` makes its views, and
-    `gossamer crawl --dir COPY` goes on from the moment of the backup.
-    """
     copied = back_up(existing(dir), Directory(to), real_outside())
-    Console(stderr=True).print(f"{copied} volumes copied to {to}. Make it searchable with: gossamer rebuild --dir {to}")
+    volumes = "1 volume" if copied == 1 else f"{copied:,} volumes"
+    says = f"{volumes} copied to {to}. Make it searchable with: gossamer rebuild --dir {to}"
+    Console(stderr=True).print(says, highlight=False, markup=False, soft_wrap=True)
     return 0
 
 
@@ -39,12 +36,14 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> int:
     for folder in (target.root, target.archive, target.spool):
         files.make_folder(folder)
     with closing(read_only(source.state)) as live, closing(sqlite3.connect(target.state)) as copy:
-        live.backup(copy, pages=4096)
+        live.backup(copy)  # in one step: in several it would begin again whenever the crawl has written
     with closing(read_only(target.state)) as state:
         ends = {name: captures.end_of(state, name) for name in captures.volume_names(state)}
-    for name, end in track(ends.items(), "copying volumes", console=Console(stderr=True), transient=True):
-        if end is not None:
-            files.copy(source.archive / name, target.archive / name, end[1])
+    with Working("copying", outside.clock) as progress:
+        for number, (name, end) in enumerate(ends.items(), 1):
+            progress.says(f"copying volume {number} of {len(ends)}")
+            if end is not None:
+                files.copy(source.archive / name, target.archive / name, end[1])
     if source.config.is_file():
         files.copy(source.config, target.config)
     return len(ends)

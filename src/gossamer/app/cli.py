@@ -38,15 +38,17 @@ app = App(
     "Exit codes:\n" + "\n".join(f"  {code:3}  {means}" for code, means in EXIT_CODES.items()),
     default_parameter=Parameter(negative=(), show_default=_worth_showing),
 )
-config_app = App(name="config", help="See the settings in force and where each comes from.", help_epilogue="")
+config_app = App(
+    name="config", help="See the settings in force and where each comes from.", help_epilogue="", sort_key=len(DOORS)
+)
 
 
-def _hang(door: Door, into: App) -> None:
-    into.command(door.path, name=door.name, help=door.help, help_epilogue=door.epilogue)
+def _hang(door: Door, into: App, place: int = 0) -> None:
+    into.command(door.path, name=door.name, help=door.help, help_epilogue=door.epilogue, sort_key=place)
 
 
-for _door in DOORS:
-    _hang(_door, app)
+for _place, _door in enumerate(DOORS):
+    _hang(_door, app, _place)
 _hang(SHOW, config_app)
 app.command(config_app)
 

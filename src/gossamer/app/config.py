@@ -113,7 +113,7 @@ def _from_variables(variables: Mapping[str, str]) -> Iterator[tuple[str, object,
 def named_file(given: Path | None, directory: Path) -> Path:
     """The settings file: the one a person named, which must be there, or the one of the data directory."""
     if given is not None and not given.is_file():
-        raise ConfigError(f"there is no settings file {given}; `gossamer config show --sample` prints one to begin with")
+        raise ConfigError(f"there is no settings file {given}; `gossamer config show --sample` prints one")
     return given or directory / FILE_NAME
 
 

@@ -4,8 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,27 +14,24 @@ from rich.console import Console
 
 from gossamer.app import crash
 from gossamer.app.assemble import Crawling, lock_directory, open_crawl
-from gossamer.app.config import FILE_NAME, load
+from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT, Directory
+from gossamer.app.ending import STOPPED, Ended, summary
 from gossamer.app.outside import Network, Outside, real_network, real_outside
-from gossamer.app.progress import Face, Tally, face_for, summary
+from gossamer.app.progress import Face, JsonLines, face_for
+from gossamer.app.seeding import admitted, checked_seeds
 from gossamer.app.settings import Settings
+from gossamer.app.tally import Tally
+from gossamer.clock import SECOND
 from gossamer.errors import ConfigError
 from gossamer.values.tell import Tell
-from gossamer.values.url import Url, url_of
+from gossamer.values.url import Url
 
 BEAT_S = 0.5
 
 
-@dataclass(slots=True)
-class Ended:
-    """How a crawl ended, for the exit code and the summary."""
-
-    was_stopped: bool = False
-
-
 def crawl(
-    *seeds: str,
+    *seeds: Annotated[str, Parameter(help="Addresses to begin with. Without https:// or http://, https is meant.")],
     dir: Annotated[Path, Parameter(help="The collection's data directory; made when it is not there.")] = DEFAULT,
     delay: Annotated[float | None, Parameter(help="Least seconds between two visits to one host.")] = None,
     max_pages: Annotated[int | None, Parameter(help="Stop when the collection holds this many pages.")] = None,
@@ -56,20 +52,8 @@ def crawl(
     config: Annotated[
         Path | None, Parameter(help="Settings file; gossamer.toml in the data directory if not given.")
     ] = None,
-    json: Annotated[
-        bool, Parameter(negative="", help="One JSON object a line, each written once its visit is on disk.")
-    ] = False,
+    json: Annotated[bool, Parameter(help="One JSON object a line, each written once its visit is on disk.")] = False,
 ) -> int:
-    """Crawl from SEEDS, politely, until nothing is left to fetch. The same command goes on where it was stopped.
-
-    robots.txt is always obeyed. Ctrl-C once stops cleanly, twice at once; nothing acknowledged is lost either way.
-
-    Examples:
-
-    gossamer crawl https://example.org/ --dir example --contact you@example.org
-
-    gossamer crawl http://10.1.2.3/ --dir intranet --allow-address 10.1.0.0/16
-    """
     flags = {
         "politeness.delay_s": delay,
         "crawl.max_pages": max_pages,
@@ -80,30 +64,48 @@ def crawl(
         "contact": contact,
     }
     directory = Directory(dir)
-    settings = load(config or dir / FILE_NAME, os.environ, flags).settings
-    outside = real_outside()
+    settings = load(named_file(config, dir), os.environ, flags).settings
     addresses = checked_seeds(seeds)
     if not addresses and not directory.state.is_file():
         raise ConfigError("name at least one address to begin with: gossamer crawl https://example.org/")
+    return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json))
+
+
+async def crawl_and_tell(
+    directory: Directory, settings: Settings, seeds: Sequence[Url], outside: Outside, as_json: bool
+) -> int:
+    """The crawl of a person at a terminal, or of a program: with a summary, and an exit code."""
+    network, stop, console = real_network(outside), asyncio.Event(), Console(stderr=True)
+    good, left_out = await admitted(seeds, settings, network.resolver)
+    for words in left_out:
+        console.print(f"left out: {words}", highlight=False, markup=False, soft_wrap=True)
     tally = Tally(outside.clock)
-    ended = uvloop.run(
-        crawl_to_end(
-            directory, settings, addresses, real_network(outside), outside, face_for(tally, json), tally, signals=True
-        )
-    )
-    if not json:
-        Console(stderr=True).print(summary(tally, "Stopped" if ended.was_stopped else "Finished", str(dir)))
-    return 130 if ended.was_stopped else 0
+    face = face_for(tally, as_json, stop.set)
+    ended = await crawl_to_end(directory, settings, good, network, outside, face, tally, stop, signals=True)
+    if isinstance(face, JsonLines):
+        tell_ended(face, tally, ended)
+        if face.is_gone:
+            raise BrokenPipeError
+    else:
+        console.print(summary(tally, ended, str(directory.root)), highlight=False)
+    return ended.exit_code(tally)
 
 
-def checked_seeds(texts: Sequence[str]) -> list[Url]:
-    found = []
-    for text in texts:
-        url = url_of(text if "://" in text else f"https://{text}")
-        if url is None:
-            raise ConfigError(f"{text!r} is not an http or https address")
-        found.append(url)
-    return found
+def tell_ended(face: Face, tally: Tally, ended: Ended) -> None:
+    """The last JSON line: the summary, for programs."""
+    counts = ended.counts
+    facts = {
+        "stopped": ended.was_stopped,
+        "fetched": tally.pages,
+        "facts": tally.facts,
+        "seconds": round(tally.elapsed_s(), 3),
+        "pages": counts.pages,
+        "known": counts.known,
+        "queued": counts.queued,
+        "outcomes": counts.by_reason,
+        "troubles": {url: reason.value for url, reason in tally.troubles.items()},
+    }
+    face.heard("crawl.ended", facts)
 
 
 async def crawl_to_end(
@@ -124,19 +126,21 @@ async def crawl_to_end(
     lock = lock_directory(directory, outside, "crawl")
     try:
         if signals:
-            catch_signals(stop)
-        async with open_crawl(directory, settings, seeds, network, outside, tell) as crawling:
+            catch_signals(stop, face.close)
+        async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
+            tally.counted(await crawling.frontier.counts(), 0.0)
             beating = asyncio.ensure_future(beat_for_ever(crawling, tally, face, outside))
             try:
                 await crawling.crawl.run(stop)
             finally:
                 beating.cancel()
-            tally.counted(await crawling.frontier.counts(), 0.0)
+            counts = await crawling.frontier.counts()
+            tally.counted(counts, 0.0)
             crawling.control.beat("crawler", outside.processes.own_pid(), {"state": "ended"})
     finally:
         face.close()
         lock.release()
-    return Ended(stop.is_set())
+    return Ended(stop.is_set(), counts)
 
 
 def listener(tally: Tally, face: Face) -> Tell:
@@ -148,15 +152,19 @@ def listener(tally: Tally, face: Face) -> Tell:
     return tell
 
 
-def catch_signals(stop: asyncio.Event) -> None:
-    """The first asks for a clean stop; the second ends the process at once, which is as safe as a crash: quite."""
+def catch_signals(stop: asyncio.Event, let_go: Callable[[], None] = lambda: None) -> None:
+    """The first asks for a clean stop; the second ends the process at once, which is as safe as a crash: quite.
+
+    `let_go` gives the terminal back before that.
+    """
     loop = asyncio.get_running_loop()
 
     def asked() -> None:
         if stop.is_set():
-            os._exit(130)
+            let_go()
+            os._exit(STOPPED)
         stop.set()
-        print("stopping: finishing what is under way (Ctrl-C again to stop at once)", file=sys.stderr)
+        print("stopping: finishing what is under way (Ctrl-C again to stop at once)", file=sys.stderr, flush=True)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, asked)
@@ -170,7 +178,9 @@ async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, outside: O
         for beat in crawling.control.beats():
             if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
                 crawling.backlog.passed(*min((volume, number) for volume, number in positions.values()))
-        tally.counted(counts, crawling.backlog.lag_s())
+        next_at = None if counts.leased else await crawling.frontier.next_at()
+        rests_s = 0.0 if next_at is None else max(0.0, (next_at - outside.clock.now()) / SECOND)
+        tally.counted(counts, crawling.backlog.lag_s(), rests_s)
         facts = {"pages": tally.pages, "rate": round(tally.rate(), 1), "queued": counts.queued, "errors": tally.errors}
         crawling.control.beat("crawler", pid, facts)
         face.beat()

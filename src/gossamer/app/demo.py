@@ -15,10 +15,12 @@ from rich.table import Table
 
 from gossamer.app.crawl import catch_signals, crawl_to_end
 from gossamer.app.directory import Directory
+from gossamer.app.ending import summary
 from gossamer.app.outside import Network, real_outside
-from gossamer.app.progress import Tally, face_for, summary
+from gossamer.app.progress import face_for
 from gossamer.app.serve import address_of, web_server
 from gossamer.app.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
+from gossamer.app.tally import Tally
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.plan import address_plan
@@ -48,20 +50,15 @@ def settings_for(port: int) -> Settings:
 def demo(
     *,
     exit: Annotated[
-        bool, Parameter(negative="", help="Do not stay: check what was found against the web's manifest, and end.")
+        bool, Parameter(help="Do not stay: check what was found against the web's manifest, and end.")
     ] = False,
     dir: Annotated[Path | None, Parameter(help="Keep the collection here; a temporary directory if not given.")] = None,
     hosts: Annotated[int, Parameter(help="How many ordinary sites.")] = 12,
     pages: Annotated[int, Parameter(help="How many pages on them.")] = 600,
     seed: Annotated[int, Parameter(help="Another seed makes another web.")] = 1,
     port: Annotated[int, Parameter(help="The port of the search page; 0 for any free one.")] = 8642,
-    json: Annotated[bool, Parameter(negative="", help="With --exit: the verdict as JSON.")] = False,
+    json: Annotated[bool, Parameter(help="With --exit: the verdict as JSON.")] = False,
 ) -> int:
-    """Crawl a demonstration web on this machine, offline, and serve the search page while the crawl runs.
-
-    The web has a museum, a library, a shop, recipes, events, people, a blog and more; robots rules, redirects, copies,
-    dead links, slow and failing servers, and traps. Nothing leaves this machine.
-    """
     web = DemoWeb(seed, hosts, pages)
     with tempfile.TemporaryDirectory(prefix="gossamer-demo-") as scratch:
         directory = Directory(dir or Path(scratch))
@@ -79,11 +76,11 @@ async def show(web: DemoWeb, directory: Directory, settings: Settings, leaves: b
         pages = await opened.enter_async_context(web_server(directory, settings, outside, SUGGESTIONS))
         serving = asyncio.ensure_future(pages.serve())
         console.print(f"search page: [bold]{await address_of(pages, serving)}[/bold]  (the crawl goes on meanwhile)")
-        catch_signals(stop)
         face = face_for(tally, False)
+        catch_signals(stop, face.close)
         seeds = [Url(text) for text in web.seeds]
-        await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, face, tally, stop)
-        console.print(summary(tally, "Stopped" if stop.is_set() else "Finished", str(directory.root)))
+        ended = await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, face, tally, stop)
+        console.print(summary(tally, ended, str(directory.root)), highlight=False)
         verdict = judged(web, directory, server.log.hits, settings)
         if leaves:
             report(verdict, as_json, console)

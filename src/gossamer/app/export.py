@@ -14,10 +14,11 @@ from gossamer.app.assemble import reader_pool
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.settings import Settings
+from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
 from gossamer.archive.export import volumes_of
 from gossamer.clock import in_words
-from gossamer.errors import DirectoryUnusable, WorkerLost
+from gossamer.errors import ConfigError, DirectoryUnusable, WorkerLost
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened, page_facts
 from gossamer.reading import ReadDone, ReadJob
@@ -31,6 +32,7 @@ AT_ONCE = 16
 UNITS = {"nquads": "facts", "jsonl": "pages", "text": "pages", "warc": "volumes"}
 
 Write = Callable[[bytes], object]
+Says = Callable[[str], None]
 
 
 def export(
@@ -42,38 +44,47 @@ def export(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="A file; standard output if not given.")] = None,
 ) -> int:
-    """Write a collection out: facts as N-Quads, pages as JSON lines or plain text, or the archive as one WARC file.
-
-    Example: gossamer export nquads --dir example --out facts.nq
-    """
     directory, outside = existing(dir), real_outside()
-    if out is None:
-        written = asyncio.run(write_out(what, directory, outside, sys.stdout.buffer.write))
-        sys.stdout.buffer.flush()
-    else:
-        outside.files.remove(out)
-        file = outside.files.appender(out)
-        try:
-            written = asyncio.run(write_out(what, directory, outside, file.append))
-            file.sync()
-        finally:
-            file.close()
-    print(f"{written:,} {UNITS[what]} written", file=sys.stderr)
+    quiet = out is None and sys.stdout.isatty()
+    with Working(f"writing {what}", outside.clock, quiet=quiet) as progress:
+        if out is None:
+            written = asyncio.run(write_out(what, directory, outside, sys.stdout.buffer.write, progress.says))
+            sys.stdout.buffer.flush()
+        else:
+            written = asyncio.run(write_file(what, directory, outside, out, progress.says))
+    unit = UNITS[what].removesuffix("s") if written == 1 else UNITS[what]
+    print(f"{written:,} {unit} written", file=sys.stderr)
     return 0
 
 
-async def write_out(what: str, directory: Directory, outside: Outside, write: Write) -> int:
+async def write_file(what: str, directory: Directory, outside: Outside, out: Path, says: Says) -> int:
+    """A file that is there already is replaced, and only by a whole one."""
+    if not out.parent.is_dir():
+        raise ConfigError(f"there is no folder {out.parent}")
+    making = out.with_name(out.name + ".part")
+    outside.files.remove(making)
+    file = outside.files.appender(making)
+    try:
+        written = await write_out(what, directory, outside, file.append, says)
+        file.sync()
+    finally:
+        file.close()
+    outside.files.rename(making, out)
+    return written
+
+
+async def write_out(what: str, directory: Directory, outside: Outside, write: Write, says: Says) -> int:
     """How many facts, pages or volumes."""
     match what:
         case "nquads":
-            return write_facts(directory, outside, write)
+            return write_facts(directory, outside, write, says)
         case "warc":
-            return write_volumes(directory, outside, write)
+            return write_volumes(directory, outside, write, says)
         case _:
-            return await write_pages(directory, outside, write, as_json if what == "jsonl" else as_text)
+            return await write_pages(directory, outside, write, as_json if what == "jsonl" else as_text, says)
 
 
-def write_facts(directory: Directory, outside: Outside, write: Write) -> int:
+def write_facts(directory: Directory, outside: Outside, write: Write, says: Says) -> int:
     checkpoint = newest(outside.files, directory.checkpoints)
     if checkpoint is None:
         raise DirectoryUnusable(f"no facts are ready in {directory.root} yet; `gossamer rebuild` makes them")
@@ -81,25 +92,30 @@ def write_facts(directory: Directory, outside: Outside, write: Write) -> int:
     for piece in page_facts(opened(checkpoint.folder)):
         count += piece.count(b"\n")
         write(piece)
+        says(f"writing nquads: {count:,} facts")
     return count
 
 
-def write_volumes(directory: Directory, outside: Outside, write: Write) -> int:
+def write_volumes(directory: Directory, outside: Outside, write: Write, says: Says) -> int:
     """Volumes one after another are one WARC file again."""
     count = 0
-    for _, pieces in volumes_of(outside.files, directory.archive):
+    for name, pieces in volumes_of(outside.files, directory.archive):
         count += 1
         for piece in pieces:
             write(piece)
+            says(f"writing warc: {name}")
     return count
 
 
-async def write_pages(directory: Directory, outside: Outside, write: Write, form: Callable[[Reading], bytes]) -> int:
+async def write_pages(
+    directory: Directory, outside: Outside, write: Write, form: Callable[[Reading], bytes], says: Says
+) -> int:
     count = 0
     async with reader_pool(Settings(), outside, silent) as readers:
         async for reading in readings(directory, outside, readers):
             write(form(reading))
             count += 1
+            says(f"writing pages: {count:,}")
     return count
 
 

@@ -1,4 +1,4 @@
-"""The indexer process: `python -m gossamer.app.indexer DIR CHANNEL`. Owns the graph, the index and the links.
+"""The indexer process: `python -m gossamer.app.indexer DIR AGENT CHANNEL`. Owns the graph, the index and the links.
 
 It ends when whoever started it closes the channel, by intention or by dying: what is already spooled is taken first.
 """
@@ -18,11 +18,10 @@ import msgspec
 from gossamer.app import crash
 from gossamer.app.assemble import lazy_readers
 from gossamer.app.directory import Directory
+from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import Outside, real_outside
 from gossamer.archive.catalogue import seems_page
 from gossamer.archive.reader import places, read_capture
-from gossamer.errors import DirectoryBusy
-from gossamer.files import Lock
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.store import Graph
 from gossamer.index.writer import IndexWriter
@@ -37,26 +36,25 @@ from gossamer.values.tell import Tell, silent
 from gossamer.views import Following, GraphView, Reread, Views
 
 NAME = "indexer"
-PREDECESSOR_S = 60.0
 
 
 def main() -> None:
-    directory, channel = Directory(Path(sys.argv[1])), socket.socket(fileno=int(sys.argv[-1]))
+    root, agent, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
-    asyncio.run(index(directory, channel, real_outside(), tell))
+    asyncio.run(index(Directory(Path(root)), agent, socket.socket(fileno=int(channel)), real_outside(), tell))
 
 
-async def index(directory: Directory, channel: socket.socket, outside: Outside, tell: Tell) -> None:
+async def index(directory: Directory, agent: str, channel: socket.socket, outside: Outside, tell: Tell) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    lock = await become_the_one(directory, outside)
+    lock = await become_the_one(directory, outside, NAME)
     try:
         async with AsyncExitStack() as opened:
             control = opened.enter_context(Control(directory.control, outside.clock))
             control.start_afresh(NAME)
             graph = opened.enter_context(Graph(directory.graph, outside.files, outside.clock, tell))
             checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
-            reread = await opened.enter_async_context(rereading(directory, outside, tell))
+            reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
             views = open_views(opened, directory, graph, reread, control, checkpoints, outside, tell)
             async with asyncio.TaskGroup() as crew:
                 listening = crew.create_task(stop_at_end_of(channel, stop))
@@ -64,18 +62,6 @@ async def index(directory: Directory, channel: socket.socket, outside: Outside, 
                 listening.cancel()
     finally:
         lock.release()
-
-
-async def become_the_one(directory: Directory, outside: Outside) -> Lock:
-    """A predecessor whose crawler was killed may still be finishing: wait for it."""
-    until = outside.clock.elapsed_s() + PREDECESSOR_S
-    while True:
-        found = outside.files.lock(directory.indexer_lock, f"indexer, pid {outside.processes.own_pid()}")
-        if not isinstance(found, str):
-            return found
-        if outside.clock.elapsed_s() > until:
-            raise DirectoryBusy(f"{directory.root} is still being indexed by {found}")
-        await outside.clock.sleep(0.1)
 
 
 def open_views(
@@ -119,7 +105,7 @@ def open_views(
 
 
 @asynccontextmanager
-async def rereading(directory: Directory, outside: Outside, tell: Tell) -> AsyncIterator[Reread]:
+async def rereading(directory: Directory, agent: str, outside: Outside, tell: Tell) -> AsyncIterator[Reread]:
     """Captures whose readings were lost are read again, in readers that are started only when that happens."""
     async with lazy_readers(outside, tell) as call:
 
@@ -127,7 +113,7 @@ async def rereading(directory: Directory, outside: Outside, tell: Tell) -> Async
             capture = read_capture(outside.files, directory.archive, place)
             if capture is None or not seems_page(capture):
                 return None
-            payload = msgspec.msgpack.encode(ReadJob(capture, "read", "all", ""))
+            payload = msgspec.msgpack.encode(ReadJob(capture, "read", "all", agent))
             done = msgspec.msgpack.decode(await call(payload), type=ReadDone)
             return decode(done.reading) if done.reading else None
 

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
+from gossamer.errors import DirectoryBusy
+from gossamer.files import Lock
 from gossamer.processes import Child
 from gossamer.values.tell import Tell
 
 MODULE = "gossamer.app.indexer"
 LOOK_EVERY_S = 0.2
 REST_S = (0.0, 0.5, 1.0, 2.0, 5.0)
+STOPPED_PATIENCE_S = 2.5
+"""How long an indexer may go on after a person asked to stop; then it is killed, and catches up the next time."""
+PREDECESSOR_S = 60.0
 
 
 @dataclass(slots=True)
@@ -23,7 +28,8 @@ class Indexer:
     directory: Directory
     outside: Outside
     tell: Tell
-    arguments: tuple[str, ...] = ()
+    agent: str = ""
+    """What pages may call us when they ask not to be indexed; for those that are read again."""
     _child: Child | None = None
     _channel: socket.socket | None = None
 
@@ -34,7 +40,7 @@ class Indexer:
     def start(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._child = self.outside.processes.start(MODULE, [str(self.directory.root), *self.arguments], theirs)
+            self._child = self.outside.processes.start(MODULE, [str(self.directory.root), self.agent], theirs)
         self._channel = ours
 
     async def watch(self) -> None:
@@ -49,11 +55,17 @@ class Indexer:
                 self._hang_up()
                 self.start()
 
-    async def finish(self) -> int | None:
-        """Let it catch up with the archive, make a last checkpoint, and end. Its exit code."""
+    async def finish(self, stop: asyncio.Event | None = None) -> int | None:
+        """Let it catch up with the archive, make a last checkpoint, and end. Its exit code; None: it was still at it
+        a while after `stop` was set."""
         self._hang_up()
+        patience_s = STOPPED_PATIENCE_S
         while self._child is not None and self._child.exit_code() is None:
             await self.outside.clock.sleep(0.05)
+            if stop is not None and stop.is_set():
+                patience_s -= 0.05
+                if patience_s < 0:
+                    return None
         return self._child.exit_code() if self._child else None
 
     def kill(self) -> None:
@@ -68,15 +80,30 @@ class Indexer:
 
 
 @asynccontextmanager
-async def indexer_running(directory: Directory, outside: Outside, tell: Tell) -> AsyncIterator[Indexer]:
-    """While the block runs, so does the indexer; at its end it finishes what there is to index."""
-    indexer = Indexer(directory, outside, tell)
+async def indexer_running(
+    directory: Directory, outside: Outside, tell: Tell, agent: str, stop: asyncio.Event | None = None
+) -> AsyncIterator[Indexer]:
+    """While the block runs, so does the indexer; at its end it finishes what there is to index, and, once `stop` is
+    set, what it can in a moment."""
+    indexer = Indexer(directory, outside, tell, agent)
     indexer.start()
     watching = asyncio.ensure_future(indexer.watch())
     try:
         yield indexer
         watching.cancel()
-        await indexer.finish()
+        await indexer.finish(stop)
     finally:
         watching.cancel()
         indexer.kill()
+
+
+async def become_the_one(directory: Directory, outside: Outside, words: str) -> Lock:
+    """The one that may write the views. A predecessor whose crawler was killed may still be finishing: wait for it."""
+    until = outside.clock.elapsed_s() + PREDECESSOR_S
+    while True:
+        found = outside.files.lock(directory.indexer_lock, f"{words}, pid {outside.processes.own_pid()}")
+        if not isinstance(found, str):
+            return found
+        if outside.clock.elapsed_s() > until:
+            raise DirectoryBusy(f"{directory.root} is still being indexed by {found}; wait for it, or stop it first")
+        await outside.clock.sleep(0.1)

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Annotated
@@ -23,13 +24,15 @@ from gossamer.search.find import Search
 from gossamer.store import captures, tallies
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
-from gossamer.values.tell import silent
+from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
 from gossamer.web.app import make_app
 from gossamer.web.rooms import WebRooms
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+LONGEST_HEAD = 1 << 20
+"""Of a request. Addresses too long for us are far shorter than this, and get a page that says so."""
 
 
 def serve(
@@ -48,15 +51,20 @@ def serve(
 
 
 async def serve_until_stopped(directory: Directory, settings: Settings, outside: Outside) -> None:
-    async with web_server(directory, settings, outside) as server:
+    async with web_server(directory, settings, outside, tell=complain) as server:
         serving = asyncio.ensure_future(server.serve())
         print(f"search page: {await address_of(server, serving)}  (Ctrl-C stops it)", flush=True)
         await serving
 
 
+def complain(event: str, /, **facts: object) -> None:
+    """What went wrong on our side belongs on the terminal, never on a page."""
+    print(event, *(f"{name}={value!r}" for name, value in facts.items()), file=sys.stderr, flush=True)
+
+
 @asynccontextmanager
 async def web_server(
-    directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...] = ()
+    directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...] = (), tell: Tell = silent
 ) -> AsyncIterator[uvicorn.Server]:
     """A server that is ready to be run, with every room it reads from."""
     if settings.web.host not in LOOPBACK:
@@ -65,13 +73,18 @@ async def web_server(
             "put a server with access control in front of it to open it further"
         )
     async with AsyncExitStack() as opened:
-        rooms = await web_rooms(opened, directory, settings, outside, suggestions)
+        rooms = await web_rooms(opened, directory, settings, outside, suggestions, tell)
         yield uvicorn.Server(
             uvicorn.Config(
                 make_app(rooms),
                 host=settings.web.host,
                 port=settings.web.port,
-                log_level="warning",
+                http="h11",  # stricter than the others, and it tells an absolute-form target from a path
+                h11_max_incomplete_event_size=LONGEST_HEAD,
+                ws="none",
+                lifespan="off",
+                log_level="error",
+                proxy_headers=False,
                 server_header=False,
                 timeout_graceful_shutdown=2,
             )
@@ -88,7 +101,12 @@ async def address_of(server: uvicorn.Server, serving: "asyncio.Future[None]") ->
 
 
 async def web_rooms(
-    opened: AsyncExitStack, directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...]
+    opened: AsyncExitStack,
+    directory: Directory,
+    settings: Settings,
+    outside: Outside,
+    suggestions: tuple[str, ...],
+    tell: Tell,
 ) -> WebRooms:
     for folder in directory.folders():  # the demo serves before its crawl has made anything
         outside.files.make_folder(folder)
@@ -99,6 +117,7 @@ async def web_rooms(
         find=handles.search.find,
         stored=handles.search.stored,
         versions=handles.versions,
+        pages_among=handles.pages_among,
         about=handles.search.about,
         outgoing=handles.search.outgoing,
         ask=ask,
@@ -107,6 +126,7 @@ async def web_rooms(
         clock=outside.clock,
         sparql_s=settings.web.sparql_s,
         suggestions=suggestions,
+        tell=tell,
     )
 
 
@@ -126,6 +146,12 @@ class ReadHandles:
             return []
         with closing(read_only(self._directory.state)) as state:
             return captures.versions(state, url)
+
+    def pages_among(self, urls: Iterable[Url]) -> set[Url]:
+        if not self._directory.state.is_file():
+            return set()
+        with closing(read_only(self._directory.state)) as state:
+            return {url for url in urls if captures.versions(state, url)}
 
     def counts(self) -> Counts:
         if not self._directory.state.is_file():

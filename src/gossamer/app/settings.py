@@ -14,8 +14,12 @@ class CrawlSettings:
     scope: Literal["prefix", "host", "domain", "any"] = _setting(
         "host", "how far links are followed from the seeds: same folder, same host, same registrable domain, anywhere"
     )
-    max_pages: int | None = _setting(None, "stop once the collection holds this many pages; unset: no limit", example=1000)
-    max_depth: int | None = _setting(None, "follow links at most this many steps from a seed; unset: no limit", example=5)
+    max_pages: int | None = _setting(
+        None, "stop once the collection holds this many pages; unset: no limit", least=1, example=1000
+    )
+    max_depth: int | None = _setting(
+        None, "follow links at most this many steps from a seed; unset: no limit", example=5
+    )
     at_once: int = _setting(128, "visits under way at one time, over all hosts (one a host, always)", least=1)
     keep: Literal["all", "structured"] = _setting(
         "all", "archive every page whole, or only those that hold structured data"
@@ -26,8 +30,12 @@ class CrawlSettings:
 class PolitenessSettings:
     delay_s: float = _setting(1.0, "least seconds between the end of one visit to a host and the start of the next")
     most_crawl_delay_s: float = _setting(30.0, "a longer Crawl-delay in a robots.txt is cut to this")
-    robots_retry_s: float = _setting(60.0, "wait this long before asking again for a robots.txt that failed; doubles", least=0.1)
-    robots_tries: int = _setting(4, "give a host up after its robots.txt could not be read this often in a row", least=1)
+    robots_retry_s: float = _setting(
+        60.0, "wait this long before asking again for a robots.txt that failed; doubles", least=0.1
+    )
+    robots_tries: int = _setting(
+        4, "give a host up after its robots.txt could not be read this often in a row", least=1
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,9 @@ class FetchSettings:
     allow_addresses: tuple[str, ...] = _setting(
         (), 'private address ranges that may be crawled, such as "10.1.0.0/16"; nothing else opens'
     )
-    tls_authorities: str | None = _setting(None, "a PEM file of further certificate authorities to trust", example="authorities.pem")
+    tls_authorities: str | None = _setting(
+        None, "a PEM file of further certificate authorities to trust", example="authorities.pem"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """`gossamer status`: how a collection is, from any terminal, while the crawl runs or after it."""
 
 import json as json_format
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from gossamer.app.directory import DEFAULT, existing
-from gossamer.app.outside import real_outside
+from gossamer.app.outside import Outside, real_outside
 from gossamer.clock import SECOND
-from gossamer.monitor.control import Control
+from gossamer.monitor.control import Beat, Control
 from gossamer.store import tallies
 from gossamer.store.database import read_only
 from gossamer.values.outcome import IN_WORDS, Reason
@@ -21,18 +22,14 @@ from gossamer.values.outcome import IN_WORDS, Reason
 def status(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    json: Annotated[bool, Parameter(negative="", help="As JSON.")] = False,
+    json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
-    """Show what a collection holds, what waits, how visits ended, and which processes are at work on it."""
-    directory, clock = existing(dir), real_outside().clock
+    directory, outside = existing(dir), real_outside()
     with closing(read_only(directory.state)) as state:
         counts = tallies.counts(state)
-    with Control(directory.control, clock) as control:
+    with Control(directory.control, outside.clock) as control:
         beats = control.beats()
-    processes = [
-        {"name": beat.name, "pid": beat.pid, "silent_s": round((clock.now() - beat.at) / SECOND, 1), **beat.facts}
-        for beat in beats
-    ]
+    processes = at_work(beats, outside)
     numbers = {name: getattr(counts, name) for name in ("pages", "captures", "known", "queued", "leased", "hosts")}
     if json:
         print(json_format.dumps({**numbers, "outcomes": counts.by_reason, "processes": processes}, indent=2))
@@ -46,6 +43,18 @@ def status(
     for reason, number in sorted(counts.by_reason.items(), key=lambda one: -one[1]):
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
     for process in processes:
-        table.add_row("", f"{process['name']} (pid {process['pid']}) was heard of {process['silent_s']} s ago")
-    Console().print(table)
+        table.add_row("", f"{process['name']} at work (pid {process['pid']}), heard of {process['silent_s']} s ago")
+    if not processes:
+        table.add_row("", "nobody is at work on it")
+    Console().print(table, highlight=False)
     return 0
+
+
+def at_work(beats: Sequence[Beat], outside: Outside) -> list[dict[str, object]]:
+    """The processes that live, with what each said of itself."""
+    now = outside.clock.now()
+    return [
+        {"name": beat.name, "pid": beat.pid, "silent_s": round((now - beat.at) / SECOND, 1), **beat.facts}
+        for beat in beats
+        if beat.facts.get("state") != "ended" and outside.processes.is_alive(beat.pid)
+    ]

@@ -1,6 +1,7 @@
 """`gossamer import`: archives that others made join the collection, searchable like what was crawled."""
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -12,7 +13,6 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 from rich.console import Console
-from rich.progress import Progress
 
 from gossamer.app.assemble import lock_directory, open_archive, reader_pool
 from gossamer.app.config import FILE_NAME, load
@@ -20,9 +20,10 @@ from gossamer.app.directory import DEFAULT, Directory
 from gossamer.app.indexing import indexer_running
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.settings import Settings
+from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
 from gossamer.archive.volumes import Volumes
-from gossamer.errors import ConfigError, WorkerLost
+from gossamer.errors import ConfigError, GossamerError, WorkerLost
 from gossamer.reading import ReadDone, ReadJob
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import captures
@@ -38,19 +39,17 @@ def import_archives(
     *archives: Annotated[Path, Parameter(help="WARC or ARC files, compressed or not.")],
     dir: Annotated[Path, Parameter(help="The collection's data directory; made when it is not there.")] = DEFAULT,
 ) -> int:
-    """Take in WARC and ARC files that others made: their pages are archived here, read, and made searchable.
-
-    Example: gossamer import crawl-2024.warc.gz --dir collection
-    """
     if not archives:
         raise ConfigError("name at least one archive: gossamer import FILE.warc.gz")
     for archive in archives:
         if not archive.is_file():
             raise ConfigError(f"there is no file {archive}")
-    settings = load(dir / FILE_NAME, {}, {}).settings
+    settings = load(dir / FILE_NAME, os.environ, {}).settings
     taken, pages, skipped = asyncio.run(take_in(Directory(dir), archives, settings, real_outside()))
+    if not taken:
+        raise GossamerError("nothing was taken in: no usable record was found. Are these WARC or ARC files?")
     words = f"{taken:,} captures taken in, {pages:,} of them pages"
-    Console(stderr=True).print(words + (f"; {skipped:,} records skipped" if skipped else ""))
+    Console(stderr=True).print(words + (f"; {skipped:,} records skipped" if skipped else ""), highlight=False)
     return 0
 
 
@@ -64,17 +63,16 @@ async def take_in(
     try:
         async with AsyncExitStack() as opened:
             database = await opened.enter_async_context(Database(directory.state, outside.clock, silent))
-            await opened.enter_async_context(indexer_running(directory, outside, silent))
+            await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
             archive = await open_archive(opened, directory, settings, database, outside, silent)
             readers = await opened.enter_async_context(reader_pool(settings, outside, silent))
-            progress = opened.enter_context(Progress(console=Console(stderr=True), transient=True))
-            bar = progress.add_task("importing", total=None)
+            progress = opened.enter_context(Working("importing", outside.clock))
             for group in groups_of(archives, skipped):
                 kept = await keep(group, settings, readers, *archive)
                 await database.run(partial(captures.insert, kept=kept))
                 taken += len(kept)
                 pages += sum(one.is_page for one in kept)
-                progress.update(bar, description=f"importing: {taken:,} captures, {pages:,} pages")
+                progress.says(f"importing: {taken:,} captures, {pages:,} pages")
     finally:
         lock.release()
     return taken, pages, sum(number for reason, number in skipped.items() if reason not in PASSED_OVER)

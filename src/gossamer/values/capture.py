@@ -41,6 +41,12 @@ class Capture(msgspec.Struct, frozen=True):
         wanted = name.lower()
         return next((value for field, value in self.headers if field.lower() == wanted), None)
 
+    def joined(self, name: str) -> str | None:
+        """All fields of that name as one list (RFC 9110, 5.3); None when there is none."""
+        wanted = name.lower()
+        found = [value for field, value in self.headers if field.lower() == wanted]
+        return ", ".join(found) if found else None
+
 
 def capture_id_of(url: Url, fetched_at: Instant) -> int:
     return id_of(f"{fetched_at} {url.text}")

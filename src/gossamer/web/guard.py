@@ -50,7 +50,7 @@ class Gate:
             await send(message)
 
         refused = self._refusal(Request(scope))
-        asked = scope | {"method": "GET"} if scope["method"] == "HEAD" else scope  # the server leaves the body out
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope  # the server leaves the body out
         await (refused or self._inner)(asked, receive, send_guarded)
 
     def _refusal(self, request: Request) -> Response | None:

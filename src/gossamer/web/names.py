@@ -40,5 +40,5 @@ def named(iri: str) -> Named:
 def short(iri: str) -> str:
     """With a prefix that everybody knows (`schema:name`); the whole IRI when there is none."""
     local = named(iri).name
-    prefix = PREFIXES.get(iri.removesuffix(local))
+    prefix = PREFIXES.get(iri[: -len(local)]) if iri.endswith(local) else None
     return f"{prefix}:{local}" if prefix and _LOCAL.fullmatch(local) else iri

@@ -1,68 +1,98 @@
 """What is known of one page: its facts, its text, the links from and to it, when it was seen."""
 
+import asyncio
 import json
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from gossamer.clock import in_words
+from gossamer.clock import Instant, in_words
 from gossamer.errors import QueryRefused
+from gossamer.graph.names import graph_name
+from gossamer.index.searcher import Stored
 from gossamer.values.url import Url, url_of
+from gossamer.web.facts import pages_in
+from gossamer.web.faults import fault
 from gossamer.web.names import named
 from gossamer.web.rooms import WebRooms
+from gossamer.web.showing import Show
+from gossamer.web.things import Row, things_of
 
 MOST_FACTS = 200
 MOST_LINKS = 500
+PATIENCE_S = 3.0
+"""The rest of the page does not wait longer for its facts: every worker may be busy with long queries."""
+ALL_FACTS = "SELECT ?thing ?property ?value WHERE { ?thing ?property ?value }"
+NO_ADDRESS = "Which page? Put its address after /page?url= or come from the results of a search."
+UNKNOWN = (
+    "No page with that address is in the collection. It may still be waiting, lie outside the scope of the crawl, "
+    "or be kept out by the site's robots.txt. Adding it: gossamer crawl with that address and this collection's --dir."
+)
 
 
-class Fact(NamedTuple):
-    subject: str
-    predicate: str
-    property: str
-    value: str
-
-
-def router(rooms: WebRooms, show: Callable[..., HTMLResponse]) -> APIRouter:
+def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/page", response_class=HTMLResponse)
-    async def page(url: str = "") -> Response:
+    async def page(request: Request, url: str = "") -> Response:
         known = await about(rooms, url)
         if known is None:
-            words = "No page with that address is in the collection. It may be waiting in the queue, or out of scope."
-            return show("missing.html", 404, heading="Not in the collection", words=words)
-        return show("page.html", page=known)
+            return missing(request, show, url)
+        return await run_in_threadpool(lambda: show("page.html", page=known, things=things(rooms, known)))
 
     @routes.get("/page.json")
-    async def page_json(url: str = "") -> Response:
+    async def page_json(request: Request, url: str = "") -> Response:
         known = await about(rooms, url)
-        if known is None:
-            return JSONResponse({"error": "no page with that address is in the collection"}, 404)
-        return JSONResponse(known)
+        return missing(request, show, url) if known is None else JSONResponse(known)
 
     return routes
 
 
+def missing(request: Request, show: Show, text: str) -> Response:
+    if not text.strip():
+        return fault(request, show, 400, NO_ADDRESS)
+    return fault(request, show, 404, UNKNOWN)
+
+
+def things(rooms: WebRooms, known: dict[str, Any]) -> list[Any]:
+    rows = known["facts"] or []
+    return things_of(rows, known["graph"], pages_in(rooms, rows))
+
+
 async def about(rooms: WebRooms, text: str) -> dict[str, Any] | None:
-    url = url_of(text)
-    versions = rooms.versions(url) if url is not None else []
-    if url is None or not versions:
+    url = url_of(text.strip())
+    if url is None:
         return None
+    known, stored = await run_in_threadpool(gathered, rooms, url)
+    if known is None:
+        return None
+    facts, as_of = await facts_of(rooms, url, stored)
+    return known | {
+        "facts": facts[:MOST_FACTS] if facts is not None else None,
+        "facts_cut": facts is not None and len(facts) > MOST_FACTS,
+        "facts_as_of": in_words(as_of) if as_of is not None else None,
+    }
+
+
+def gathered(rooms: WebRooms, url: Url) -> tuple[dict[str, Any] | None, Stored | None]:
+    """All that can be had without asking the graph."""
+    versions = rooms.versions(url)
+    if not versions:
+        return None, None
     stored = rooms.stored(url)
-    facts, as_of = await facts_of(rooms, url)
     incoming, anchors = rooms.about(url)
-    return {
+    known = {
         "url": url.text,
         "title": stored.title if stored else "",
+        "description": stored.description if stored else "",
         "text": stored.text if stored else "",
         "language": stored.language if stored else "",
         "types": [named(iri)._asdict() for iri in stored.types] if stored else [],
-        "facts": [fact._asdict() for fact in facts[:MOST_FACTS]] if facts is not None else None,
-        "facts_cut": facts is not None and len(facts) > MOST_FACTS,
-        "facts_as_of": as_of,
-        "facts_query": facts_query(url),
+        "graph": graph_name(url),
+        "facts_query": f"SELECT ?thing ?property ?value\nWHERE {{ GRAPH <{graph_name(url)}> "
+        "{ ?thing ?property ?value } }",
         "anchors": [{"text": a.text, "site": a.site, "count": a.count} for a in anchors],
         "incoming": incoming.count,
         "outgoing": [{"url": link.url.text, "text": link.text} for link in rooms.outgoing(url)[:MOST_LINKS]],
@@ -78,22 +108,17 @@ async def about(rooms: WebRooms, text: str) -> dict[str, Any] | None:
             for kept in versions
         ],
     }
+    return known, stored
 
 
-def facts_query(url: Url) -> str:
-    return f"SELECT ?thing ?property ?value WHERE {{ GRAPH <{url.text}> {{ ?thing ?property ?value }} }}"
-
-
-async def facts_of(rooms: WebRooms, url: Url) -> tuple[list[Fact] | None, str]:
-    """None when the facts cannot be had just now: no checkpoint yet, or no worker free in time."""
+async def facts_of(rooms: WebRooms, url: Url, stored: Stored | None) -> tuple[list[Row] | None, Instant | None]:
+    """None when they cannot be had just now: no checkpoint holds them yet, or no worker is free in time."""
+    if stored is None or not stored.fact_count:
+        return [], None
     try:
-        result = await rooms.ask(f"{facts_query(url)} LIMIT {MOST_FACTS + 1}", "application/sparql-results+json")
-    except QueryRefused:
-        return None, ""
-    rows = json.loads(result.body)["results"]["bindings"]
-    return [_fact(row) for row in rows], in_words(result.as_of)
-
-
-def _fact(row: dict[str, dict[str, str]]) -> Fact:
-    predicate = row["property"]["value"]
-    return Fact(row["thing"]["value"], predicate, named(predicate).name, row["value"]["value"])
+        async with asyncio.timeout(PATIENCE_S):
+            result = await rooms.ask(ALL_FACTS, "json", default_graphs=(graph_name(url),), most_rows=MOST_FACTS + 1)
+    except (QueryRefused, TimeoutError):
+        return None, None
+    rows: list[Row] = json.loads(result.body)["results"]["bindings"]
+    return rows, result.as_of

@@ -1,12 +1,13 @@
 """How the crawl is doing."""
 
-from collections.abc import Callable
-
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from gossamer.values.outcome import IN_WORDS, Reason
-from gossamer.web.rooms import WebRooms, beats_of, numbers_of, state_of
+from gossamer.clock import SECOND
+from gossamer.monitor.control import Beat
+from gossamer.values.outcome import IN_WORDS
+from gossamer.web.rooms import SILENT_AFTER_S, WebRooms, numbers_of, state_of
+from gossamer.web.showing import Show
 
 CARDS = [
     ("pages", "pages"),
@@ -16,17 +17,25 @@ CARDS = [
     ("known", "addresses known"),
     ("captures", "captures kept"),
 ]
+MEANING = {reason.value: words for reason, words in IN_WORDS.items()}
+SAID = {
+    "pages": "{} pages",
+    "rate": "{} a second",
+    "queued": "{} waiting",
+    "errors": "{} errors",
+    "lag_s": "{} s behind the crawl",
+    "waiting": "{} readings waiting",
+}
 
 
-def router(rooms: WebRooms, show: Callable[..., HTMLResponse]) -> APIRouter:
+def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/status", response_class=HTMLResponse)
     def page() -> Response:
-        counts = rooms.counts()
         reasons = [
-            {"code": code, "number": number, "words": IN_WORDS[Reason(code)]}
-            for code, number in sorted(counts.by_reason.items(), key=lambda one: -one[1])
+            {"code": code, "number": number, "words": MEANING.get(code, "")}
+            for code, number in sorted(rooms.counts().by_reason.items(), key=lambda one: -one[1])
         ]
         return show(
             "status.html",
@@ -34,18 +43,40 @@ def router(rooms: WebRooms, show: Callable[..., HTMLResponse]) -> APIRouter:
             numbers=numbers_of(rooms),
             cards=CARDS,
             reasons=reasons,
-            beats=beats_of(rooms),
+            beats=[shown(beat, rooms.clock.now()) for beat in rooms.beats()],
         )
 
     @routes.get("/status.json")
     def as_json() -> Response:
+        now = rooms.clock.now()
         return JSONResponse(
             {
                 "state": state_of(rooms),
                 "numbers": numbers_of(rooms),
                 "outcomes": rooms.counts().by_reason,
-                "processes": beats_of(rooms),
+                "processes": [
+                    {"name": beat.name, "pid": beat.pid, "age_s": age_s(beat, now), "facts": beat.facts}
+                    for beat in rooms.beats()
+                ],
             }
         )
 
     return routes
+
+
+def age_s(beat: Beat, now: int) -> float:
+    return max(0.0, (now - beat.at) / SECOND)
+
+
+def shown(beat: Beat, now: int) -> dict[str, object]:
+    age = age_s(beat, now)
+    has_ended = beat.facts.get("state") == "ended"
+    facts = [(text, beat.facts.get(name)) for name, text in SAID.items()]
+    words = [text.format(f"{value:,}") for text, value in facts if isinstance(value, int | float)]
+    return {
+        "name": beat.name,
+        "pid": beat.pid,
+        "age_s": age,
+        "state": "has ended" if has_ended else "is silent" if age > SILENT_AFTER_S else "is alive",
+        "says": ", ".join(words),
+    }

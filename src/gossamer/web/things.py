@@ -68,6 +68,6 @@ def _stated(
 ) -> Stated:
     predicate, key = row["property"]["value"], _key(row["value"])
     value = term_of(row["value"], pages)
-    if key in anchors and value.href.startswith("/page") is False:
+    if key in anchors and not value.href.startswith("/page"):
         value = Term(names[key], key[1] if key[0] == "uri" else "", "#" + anchors[key])
     return Stated(predicate, "is a" if predicate == TYPE else short(predicate), value)

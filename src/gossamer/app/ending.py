@@ -1,0 +1,87 @@
+"""How a crawl ended, in a table and in words: what was found, what went wrong and why, what to do next."""
+
+from dataclasses import dataclass
+
+from rich.console import Group
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.app.tally import Tally
+from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.visit import Counts
+
+STOPPED = 130
+NOTHING_FETCHED = 1
+MOST_TROUBLES = 5
+NEXT_STEP = {
+    Reason.CONTACT: "say where site owners reach you: --contact you@example.org, or contact in gossamer.toml",
+    Reason.ADDRESS: "if you mean a network of your own, open it: --allow-address RANGE, such as 10.1.0.0/16",
+    Reason.DNS: "check how the host is spelled, and that this machine can resolve names",
+    Reason.CONNECT: "check that the server is up and the port is right, then give the same command again",
+    Reason.TLS: "check the server's certificate; one of your own authority is named with fetch.tls_authorities",
+    Reason.TIMEOUT: "the server is slow or silent; try again later, or raise fetch.timeout_s",
+    Reason.ROBOTS: "the site's robots.txt asks crawlers to stay away, and it is always obeyed: ask the site's owner",
+    Reason.ROBOTS_UNREACHABLE: "without a readable robots.txt nothing is fetched; a later crawl asks for it again",
+    Reason.GONE: "check the address",
+    Reason.SERVER_ERROR: "the server is in trouble; try again later",
+    Reason.SLOW_DOWN: "the server asks for patience; try again later",
+    Reason.MEDIA_TYPE: "this crawl collects pages and text; name an address of such a kind",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a crawl ended, for the exit code and the summary."""
+
+    was_stopped: bool
+    counts: Counts
+
+    def exit_code(self, tally: Tally) -> int:
+        """A crawl that found nothing new has done well; one whose collection is still empty has not."""
+        if self.was_stopped:
+            return STOPPED
+        return NOTHING_FETCHED if not tally.pages and not self.counts.pages else 0
+
+
+def summary(tally: Tally, ended: Ended, directory: str) -> Group:
+    seconds = max(0.001, tally.elapsed_s())
+    title = f"{'Stopped' if ended.was_stopped else 'Finished'} after {seconds:.1f} s"
+    table = Table(title=title, title_justify="left", show_header=False, box=None)
+    table.add_column(justify="right", style="bold")
+    table.add_column()
+    table.add_row(f"{tally.pages:,}", f"pages fetched, {tally.pages / seconds:.1f} a second, {decimal(tally.size)}")
+    table.add_row(f"{tally.facts:,}", "facts found in them")
+    for reason, number in tally.reasons.most_common():
+        if reason != Reason.FETCHED:
+            table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
+    if tally.given_up:
+        words = IN_WORDS[Reason.ROBOTS_UNREACHABLE]
+        table.add_row(f"{tally.given_up:,}", f"given up, {Reason.ROBOTS_UNREACHABLE}: {words}", style="dim")
+    for url, reason in list(tally.troubles.items())[:MOST_TROUBLES]:
+        table.add_row("", f"{url}: {IN_WORDS[reason]}", style="dim")
+    if tally.queued:
+        table.add_row(f"{tally.queued:,}", "addresses still waiting: the same command goes on from here")
+    elif not tally.visits and ended.counts.known:
+        table.add_row("", f"nothing was left to fetch: all {ended.counts.known:,} addresses known have been visited")
+    return Group(table, *_last_words(tally, ended, directory))
+
+
+def _last_words(tally: Tally, ended: Ended, directory: str) -> list[Text]:
+    if ended.counts.pages:
+        search = f"gossamer search WORDS --dir {directory}"
+        return [Text(f"Search it:  {search}   or   gossamer serve --dir {directory}")]
+    if ended.was_stopped:
+        return []
+    return [Text("Nothing was fetched. What to do next:", style="bold"), *map(Text, next_steps(tally, ended.counts))]
+
+
+def next_steps(tally: Tally, counts: Counts) -> list[str]:
+    """For each reason why nothing came, the most frequent first, what helps; a robots.txt's own trouble goes first."""
+    causes = dict.fromkeys([*tally.troubles.values(), *(Reason(reason) for reason, _ in tally.reasons.most_common())])
+    causes |= dict.fromkeys(Reason(reason) for reason in counts.by_reason)
+    if tally.troubles:
+        causes.pop(Reason.ROBOTS_UNREACHABLE, None)
+    return [f"  {cause}: {NEXT_STEP[cause]}" for cause in causes if cause in NEXT_STEP] or [
+        "  name an address to begin with: gossamer crawl https://example.org/"
+    ]

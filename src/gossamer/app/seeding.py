@@ -1,0 +1,91 @@
+"""The addresses a person names, looked at before setting out: what cannot work is said at once, not minutes later.
+
+Nothing is dialled here, and nothing is decided: the guard of `fetch.dial` checks every connection by itself.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from gossamer.app.settings import Settings
+from gossamer.errors import ConfigError
+from gossamer.fetch.guard import (
+    BAD_PORTS,
+    METADATA,
+    Range,
+    address_of,
+    forbidden,
+    forbidden_name,
+    is_opened,
+    ranges,
+)
+from gossamer.fetch.seams import Resolver
+from gossamer.values.url import Url, url_of
+
+MOST_LOOKED_AT = 100
+"""Hosts; a long list of seeds is not worth a storm of questions to the name server."""
+WANTS_CONTACT = (
+    "is public, and site owners must be able to reach you: give --contact you@example.org (a page or mail address), "
+    "or set contact in gossamer.toml"
+)
+
+
+def checked_seeds(texts: Sequence[str]) -> list[Url]:
+    """What was typed, as addresses. Without a scheme https is meant; on a bare address, localhost or a port, http."""
+    found = []
+    for text in texts:
+        url = None if text.startswith(("/", ".")) else url_of(text if "://" in text else _with_scheme(text))
+        if url is None:
+            raise ConfigError(f"{text!r} is not an http or https address; name one such as https://example.org/")
+        found.append(url)
+    return found
+
+
+def _with_scheme(text: str) -> str:
+    host = text.partition("/")[0]
+    name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
+    is_plain = bool(port and name and port != "443") or host == "localhost" or address_of(host.strip("[]")) is not None
+    return f"{'http' if is_plain else 'https'}://{text}"
+
+
+async def admitted(seeds: Sequence[Url], settings: Settings, resolver: Resolver) -> tuple[list[Url], list[str]]:
+    """The seeds that may be visited, and in words why the others may not. Raises ConfigError when none is left."""
+    opened = ranges(settings.fetch.allow_addresses)
+    hosts = list(dict.fromkeys((seed.hostname, seed.port) for seed in seeds))[:MOST_LOOKED_AT]
+    answers = await asyncio.gather(*(_refusal(*host, settings.contact, opened, resolver) for host in hosts))
+    refusals = {host: why for host, why in zip(hosts, answers, strict=True) if why}
+    good = [seed for seed in seeds if (seed.hostname, seed.port) not in refusals]
+    words = [f"{name} {why}" for (name, _), why in refusals.items()]
+    if seeds and not good:
+        raise ConfigError("\n  ".join(["nothing can be fetched:", *words]) if len(words) > 1 else words[0])
+    return good, words
+
+
+async def _refusal(
+    hostname: str, port: int, contact: str | None, opened: Sequence[Range], resolver: Resolver
+) -> str | None:
+    if port in BAD_PORTS:
+        return f"cannot be crawled on port {port}: no web pages are served there"
+    if forbidden_name(hostname, opened):
+        return "is this machine; to crawl it, open it: --allow-address 127.0.0.0/8 --allow-address ::1"
+    literal = address_of(hostname)
+    if literal is None and contact is None and not opened:
+        return WANTS_CONTACT
+    try:
+        found = [literal] if literal else await resolver.addresses(hostname)
+    except OSError:
+        return None  # it may be known later: the crawl tries again
+    if not found:
+        return "does not resolve to any address: is it spelled right?"
+    if closed := [address for address in found if forbidden(address, opened)]:
+        return _closed(closed)
+    if contact is None and not all(is_opened(address, opened) for address in found):
+        return WANTS_CONTACT
+    return None
+
+
+def _closed(addresses: Sequence[str]) -> str:
+    why = forbidden(addresses[0], ())
+    if any(address in map(str, METADATA) for address in addresses):
+        return f"cannot be crawled: {why}"
+    flags = " ".join(f"--allow-address {address}" for address in addresses)
+    return f"cannot be crawled: {why}. If it is a network of your own, open it and nothing else: {flags}"

@@ -1,0 +1,59 @@
+"""SPARQL 1.1 Protocol, the query operation (section 2.1): what an HTTP request asks. There is no update operation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+LONGEST_BODY = 1 << 20
+FORM = "application/x-www-form-urlencoded"
+DIRECT = "application/sparql-query"
+UPDATE = "application/sparql-update"
+NO_UPDATE = "This endpoint is read only: facts come from pages alone. Send a query, not an update."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    query: str
+    default_graphs: tuple[str, ...] = ()
+    named_graphs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    status: int
+    words: str
+
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def from_address(parameters: Pairs) -> Asked | Declined:
+    """Query via GET (2.1.1). An address without a query is not refused here: people come to type one."""
+    return _asked(parameters, [value for name, value in parameters if name == "query"])
+
+
+def from_body(content_type: str, body: bytes, parameters: Pairs) -> Asked | Declined:
+    """Query via POST, as a form (2.1.2) or as it is, the graphs in the address (2.1.3)."""
+    kind = content_type.partition(";")[0].strip().lower()
+    text = body.decode("utf-8", "replace")
+    if kind == UPDATE:
+        return Declined(403, NO_UPDATE)
+    if kind == DIRECT:
+        return _asked(parameters, [text])
+    if kind != FORM:
+        return Declined(415, f"Send the query as {DIRECT}, or as a form ({FORM}) with the field “query”.")
+    fields = [*parameters, *parse_qsl(text, keep_blank_values=True)]
+    queries = [value for name, value in fields if name == "query"]
+    return _asked(fields, queries)
+
+
+def _asked(parameters: Pairs, queries: list[str]) -> Asked | Declined:
+    if any(name in ("update", "using-graph-uri", "using-named-graph-uri") for name, _ in parameters):
+        return Declined(403, NO_UPDATE)
+    if len(queries) > 1:
+        return Declined(400, "There are two queries in one question. Send them one after the other.")
+    return Asked(
+        queries[0] if queries else "",
+        tuple(value for name, value in parameters if name == "default-graph-uri"),
+        tuple(value for name, value in parameters if name == "named-graph-uri"),
+    )

@@ -1,0 +1,184 @@
+"""A small web on loopback, the real program as a user starts it, and what its views hold."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from gossamer.app.directory import Directory
+from gossamer.graph.export import digest, opened
+from gossamer.index.searcher import Searcher
+from gossamer.links.reader import LinksReader
+
+OPEN = ("--allow-address", "127.0.0.0/8")
+QUICK = (*OPEN, "--delay", "0.02")
+PATIENCE_S = 60.0
+
+
+@dataclass(slots=True)
+class Site:
+    """Pages by path; what is not there is a 404. Every visit is written down."""
+
+    pages: Mapping[str, str]
+    wait_s: float = 0.0
+    port: int = 0
+    hits: list[str] = field(default_factory=list)
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def pages_hit(self) -> list[str]:
+        return [path for path in self.hits if path != "/robots.txt"]
+
+    @contextmanager
+    def serving(self) -> Iterator["Site"]:
+        site = self
+
+        class Answers(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                site.hits.append(self.path)
+                if self.path != "/robots.txt":
+                    time.sleep(site.wait_s)
+                text = site.pages.get(self.path)
+                body = (text if text is not None else "no such page").encode()
+                kind = "text/plain" if self.path.endswith(".txt") else "text/html; charset=utf-8"
+                self.send_response(200 if text is not None else 404)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.port = server.server_port
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield self
+        finally:
+            server.shutdown()
+            thread.join()
+            server.server_close()
+
+
+def page(title: str, body: str, *links: str, facts: str = "") -> str:
+    ways = " ".join(f'<a href="{link}">to {link}</a>' for link in links)
+    return (
+        f'<html lang="en"><head><title>{title}</title>{facts}</head>'
+        f"<body><main><h1>{title}</h1><p>{body}</p>{ways}</main></body></html>"
+    )
+
+
+def person(name: str) -> str:
+    about = {"@context": "https://schema.org", "@type": "Person", "name": name, "jobTitle": "keeper"}
+    return f'<script type="application/ld+json">{json.dumps(about)}</script>'
+
+
+def harbour(people: int = 4) -> dict[str, str]:
+    """A start page, people with facts, a folder without, a page that robots.txt forbids, and a dead link."""
+    names = [f"/people/{number}" for number in range(people)]
+    docs = ["/docs/", "/docs/ropes", "/docs/knots"]
+    pages = {
+        "/robots.txt": "User-agent: *\nDisallow: /private/\n",
+        "/": page("Harbour", "Tropical fish swim near the lighthouse.", *names, *docs, "/private/x", "/dead"),
+        "/docs/": page("Documents", "All that is written down.", "/docs/ropes", "/docs/knots", "/"),
+        "/docs/ropes": page("Ropes", "Hemp and nylon ropes for every boat.", "/docs/knots"),
+        "/docs/knots": page("Knots", "The bowline is the king of knots.", "/docs/"),
+        "/private/x": page("Private", "Nobody is to read this."),
+    }
+    for number, name in enumerate(names):
+        pages[name] = page(
+            f"Keeper {number}", f"Keeper number {number} lights lamps.", "/", facts=person(f"Ada {number}")
+        )
+    return pages
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "gossamer", *map(str, words)]
+
+
+def plain_environment(**more: str) -> dict[str, str]:
+    """Without settings of whoever runs the tests, and with a wide terminal for what is printed."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
+    return kept | {"COLUMNS": "200", "NO_COLOR": "1"} | more
+
+
+def gossamer(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """The real program, to its end. It never shows a traceback."""
+    done = subprocess.run(
+        command(*words),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        env=plain_environment(**variables),
+        stdin=subprocess.DEVNULL,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def started(*words: object, **variables: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        command(*words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=plain_environment(**variables),
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def wait_until(is_so: Callable[[], bool], why: str) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < until, why
+        time.sleep(0.02)
+
+
+def json_lines(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the three views hold, for comparing."""
+
+    facts: str
+    links: str
+    cards: frozenset[str]
+
+
+def held(root: Path) -> Held:
+    """REQUIRES: nobody writes."""
+    directory = Directory(root)
+    links = LinksReader(directory.links)
+    links.open()
+    try:
+        return Held(digest(opened(directory.graph)), links.digest(), frozenset(map(repr, cards(root))))
+    finally:
+        links.close()
+
+
+def cards(root: Path) -> list[object]:
+    searcher = Searcher(Directory(root).index)
+    searcher.open()
+    try:
+        return list(searcher.cards())
+    finally:
+        searcher.close()
+
+
+def searchable(root: Path) -> set[str]:
+    return {card.url.text for card in cards(root)}  # type: ignore[attr-defined]

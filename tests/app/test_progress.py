@@ -1,0 +1,175 @@
+import json
+from io import StringIO
+
+from rich.console import Console
+
+from gossamer.app.ending import Ended, next_steps, summary
+from gossamer.app.progress import JsonLines, LiveTable, PlainLines, _live_table
+from gossamer.app.tally import Tally
+from gossamer.testing import FakeClock
+from gossamer.values.visit import Counts
+
+
+def settled(url: str, outcome: str = "fetched", kind: str = "page", facts: int = 0) -> dict[str, object]:
+    return {
+        "url": url,
+        "kind": kind,
+        "outcome": outcome,
+        "facts": facts,
+        "size": 100,
+        "is_page": outcome == "fetched",
+        "detail": "",
+        "again": outcome == "timeout",
+    }
+
+
+def shown(what: object) -> str:
+    out = StringIO()
+    Console(file=out, width=160).print(what)
+    return out.getvalue()
+
+
+def test_the_tally_counts_pages_facts_and_errors_and_leaves_robots_files_out() -> None:
+    tally = Tally(FakeClock())
+    tally.settled(settled("http://a.test/robots.txt", "gone", "robots"))
+    tally.settled(settled("http://a.test/", facts=7))
+    tally.settled(settled("http://a.test/b", "timeout"))
+    tally.settled(settled("http://a.test/c", "robots"))
+    assert (tally.pages, tally.facts, tally.errors, tally.refused, tally.again) == (1, 7, 1, 1, 1)
+    assert dict(tally.reasons) == {"fetched": 1, "timeout": 1, "robots": 1}
+    assert tally.size == 400
+
+
+def test_the_rate_is_that_of_the_last_ten_seconds() -> None:
+    clock = FakeClock()
+    tally = Tally(clock)
+    for _ in range(40):
+        clock.advance(0.25)
+        tally.settled(settled("http://a.test/"))
+    assert 3.5 <= tally.rate() <= 4.5
+    clock.advance(11)
+    assert tally.rate() == 0.0
+
+
+def test_a_robots_file_that_cannot_be_read_is_a_trouble_until_it_can() -> None:
+    tally = Tally(FakeClock())
+    tally.settled(settled("http://a.test/robots.txt", "connect", "robots"))
+    assert tally.troubles == {"http://a.test/robots.txt": "connect"}
+    tally.settled(settled("http://a.test/robots.txt", "fetched", "robots"))
+    assert tally.troubles == {}
+
+
+def test_pages_given_up_since_the_beginning_are_counted() -> None:
+    tally = Tally(FakeClock())
+    tally.counted(Counts(by_reason={"robots-unreachable": 5}), 0.0)
+    tally.counted(Counts(by_reason={"robots-unreachable": 7}), 0.0)
+    assert tally.given_up == 2
+
+
+def test_plain_lines_come_after_two_seconds_and_then_every_five() -> None:
+    clock, out = FakeClock(), StringIO()
+    tally = Tally(clock)
+    face = PlainLines(tally, out)
+    for _ in range(24):
+        face.beat()
+        clock.advance(0.5)
+    lines = out.getvalue().splitlines()
+    assert [line.split(" s  ")[0].strip() for line in lines] == ["2", "7"]
+    assert "0 pages" in lines[0] and "0 errors" in lines[0]
+
+
+def test_plain_lines_say_once_what_the_crawl_waits_for() -> None:
+    clock, out = FakeClock(), StringIO()
+    tally = Tally(clock)
+    face = PlainLines(tally, out)
+    trouble = settled("http://a.test/robots.txt", "connect", "robots")
+    for _ in range(3):
+        tally.settled(trouble)
+        face.heard("visit.settled", trouble)
+    tally.counted(Counts(queued=1), 0.0, rests_s=55.0)
+    clock.advance(3)
+    face.beat()
+    first, second = out.getvalue().splitlines()
+    assert first.startswith("http://a.test/robots.txt could not be read (connect: no connection to the host)")
+    assert second.endswith("next visit in 55 s: http://a.test/robots.txt could not be read (connect)")
+
+
+def test_plain_lines_tell_a_notice_once() -> None:
+    out = StringIO()
+    face = PlainLines(Tally(FakeClock()), out)
+    face.heard("disk.full", {})
+    face.heard("disk.full", {})
+    assert out.getvalue().count("the disk is full") == 1
+
+
+def test_json_lines_are_one_object_a_line_and_only_of_known_events() -> None:
+    out = StringIO()
+    face = JsonLines(out)
+    face.heard("frontier.taken", {"visits": 3})
+    face.heard("visit.settled", settled("http://a.test/"))
+    assert json.loads(out.getvalue()) == {"event": "visit.settled", **settled("http://a.test/")}
+
+
+def test_json_lines_that_nobody_reads_any_more_are_told_once_and_raise_nothing() -> None:
+    class Closed(StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    told: list[str] = []
+    face = JsonLines(Closed(), lambda: told.append("gone"))
+    face.heard("visit.settled", {})
+    face.heard("visit.settled", {})
+    assert face.is_gone and told == ["gone"]
+
+
+def test_the_live_table_shows_what_a_person_wants_to_know() -> None:
+    tally = Tally(FakeClock())
+    tally.settled(settled("http://a.test/", facts=1234))
+    tally.counted(Counts(queued=9, hosts=2), lag_s=0.5)
+    text = shown(_live_table(tally))
+    for words in ("1,234", "facts found", "9", "waiting on 2 hosts", "search is 0.5 s behind", "http://a.test/"):
+        assert words in text
+
+
+def test_a_live_table_that_was_never_shown_can_be_closed() -> None:
+    LiveTable(Tally(FakeClock())).close()
+
+
+def test_the_summary_names_every_kind_of_end_and_the_next_command() -> None:
+    tally = Tally(FakeClock())
+    tally.settled(settled("http://a.test/", facts=3))
+    tally.settled(settled("http://a.test/x", "gone"))
+    counts = Counts(known=3, queued=1, pages=1)
+    tally.counted(counts, 0.0)
+    text = shown(summary(tally, Ended(True, counts), "there"))
+    assert "Stopped after" in text and "gone: the server says there is no such page" in text
+    assert "1  addresses still waiting: the same command goes on from here" in text
+    assert "gossamer search WORDS --dir there" in text
+
+
+def test_a_crawl_with_nothing_left_to_do_says_so_and_did_well() -> None:
+    tally, ended = Tally(FakeClock()), Ended(False, Counts(known=12, pages=10))
+    assert "all 12 addresses known have been visited" in shown(summary(tally, ended, "there"))
+    assert ended.exit_code(tally) == 0
+
+
+def test_a_crawl_that_fetched_nothing_says_why_and_what_to_do_and_fails() -> None:
+    tally = Tally(FakeClock())
+    tally.settled(settled("http://a.test/robots.txt", "connect", "robots"))
+    ended = Ended(False, Counts(known=1, by_reason={"robots-unreachable": 1}))
+    text = shown(summary(tally, ended, "there"))
+    assert "Nothing was fetched" in text and "check that the server is up" in text
+    assert "gossamer search" not in text
+    assert ended.exit_code(tally) == 1
+
+
+def test_a_contact_or_an_address_that_is_missing_names_its_flag() -> None:
+    tally = Tally(FakeClock())
+    tally.settled(settled("http://a.test/robots.txt", "contact", "robots"))
+    tally.settled(settled("http://b.test/robots.txt", "address", "robots"))
+    steps = "\n".join(next_steps(tally, Counts()))
+    assert "--contact" in steps and "--allow-address" in steps
+
+
+def test_a_stopped_crawl_ends_with_the_code_of_ctrl_c() -> None:
+    assert Ended(True, Counts(pages=3)).exit_code(Tally(FakeClock())) == 130

@@ -1,0 +1,144 @@
+"""A real Chromium, driven over its DevTools protocol. Names resolve to nothing but this machine."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+FLAGS = (
+    "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
+    "--disable-default-apps", "--disable-breakpad", "--hide-scrollbars", "--remote-debugging-port=0",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1200,900",
+)  # fmt: skip
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+"""
+
+
+def program() -> str | None:
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@contextlib.contextmanager
+def running(folder: Path) -> Iterator[str]:
+    """The address of its DevTools."""
+    found = program()
+    assert found is not None
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    command = [found, *FLAGS, *sandbox, f"--user-data-dir={folder}", "about:blank"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "DevTools listening on " in line:
+                yield line.split(" on ", 1)[1].strip()
+                break
+        else:
+            raise AssertionError("Chromium did not start")
+    finally:
+        process.terminate()
+        process.wait(10)
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+@dataclass(slots=True)
+class Tab:
+    """One page of the browser, in a profile of its own."""
+
+    line: aiohttp.ClientWebSocketResponse
+    session: str = ""
+    asked: list[str] = field(default_factory=list)
+    """Every address the page asked for."""
+    dialogs: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    _number: int = 0
+    _answers: dict[int, "asyncio.Future[Any]"] = field(default_factory=dict)
+    _loaded: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def call(self, method: str, **params: Any) -> Any:
+        self._number += 1
+        waiting = self._answers[self._number] = asyncio.get_running_loop().create_future()
+        order = {"id": self._number, "method": method, "params": params}
+        await self.line.send_json(order | ({"sessionId": self.session} if self.session else {}))
+        return await asyncio.wait_for(waiting, 20)
+
+    async def listen(self) -> None:
+        async for message in self.line:
+            told = message.json()
+            if "id" in told:
+                if not (waiting := self._answers.pop(told["id"])).done():
+                    waiting.set_result(told.get("result", told.get("error")))
+                continue
+            await self._hear(told["method"], told["params"])
+
+    async def _hear(self, event: str, facts: dict[str, Any]) -> None:
+        match event:
+            case "Network.requestWillBeSent":
+                self.asked.append(facts["request"]["url"])
+            case "Page.javascriptDialogOpening":
+                self.dialogs.append(facts["message"])
+                self._number += 1
+                self._answers[self._number] = asyncio.get_running_loop().create_future()
+                close = {"id": self._number, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}}
+                await self.line.send_json(close | {"sessionId": self.session})
+            case "Log.entryAdded" if facts["entry"]["level"] in ("error", "warning"):
+                self.complaints.append(facts["entry"]["text"])
+            case "Runtime.exceptionThrown":
+                self.complaints.append(str(facts["exceptionDetails"].get("text")))
+            case "Page.loadEventFired":
+                self._loaded.set()
+
+    async def go(self, address: str) -> None:
+        self._loaded.clear()
+        await self.call("Page.navigate", url=address)
+        await asyncio.wait_for(self._loaded.wait(), 20)
+
+    async def value(self, script: str) -> Any:
+        answer = await self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    async def press(self, key: str, loads: bool = False) -> None:
+        """One key, as from a keyboard; `loads` waits for the page that it brings."""
+        self._loaded.clear()
+        text = {"Enter": "\r", "Tab": ""}.get(key, key)
+        code = {"Enter": 13, "Tab": 9, "Escape": 27}.get(key, ord(key[0].upper()))
+        stroke = {"key": key, "windowsVirtualKeyCode": code}
+        await self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **stroke)
+        await self.call("Input.dispatchKeyEvent", type="keyUp", **stroke)
+        if loads:
+            await asyncio.wait_for(self._loaded.wait(), 20)
+
+    async def write(self, text: str) -> None:
+        for letter in text:
+            await self.press(letter)
+
+
+@contextlib.asynccontextmanager
+async def tab(devtools: str) -> AsyncIterator[Tab]:
+    async with aiohttp.ClientSession() as client, client.ws_connect(devtools, max_msg_size=0) as line:
+        page = Tab(line)
+        listening = asyncio.ensure_future(page.listen())
+        try:
+            profile = (await page.call("Target.createBrowserContext"))["browserContextId"]
+            made = await page.call("Target.createTarget", url="about:blank", browserContextId=profile)
+            attached = await page.call("Target.attachToTarget", targetId=made["targetId"], flatten=True)
+            page.session = attached["sessionId"]
+            for room in ("Page", "Network", "Log", "Runtime"):
+                await page.call(f"{room}.enable")
+            await page.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+            yield page
+            page.session = ""
+            await page.call("Target.disposeBrowserContext", browserContextId=profile)
+        finally:
+            listening.cancel()

@@ -1,0 +1,204 @@
+"""The site in a real browser: by keyboard alone, on paper or at night, and with the worst the web can send."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote
+
+import pytest
+from tests.browser.chromium import Tab, tab
+from tests.web.hostile_pages import ORIGIN, WORD, pages
+from tests.web.site import Site
+
+FACTS = "SELECT ?g ?s ?p ?o WHERE { GRAPH ?g { ?s ?p ?o } FILTER STRSTARTS(STR(?g), '%s') }" % ORIGIN
+HOSTILE = [
+    f"/?q={WORD}",
+    f"/?q={quote('<script>window.hacked=1</script>')}",
+    f"/sparql?query={quote(FACTS)}",
+    f"/{quote('<img src=x onerror=window.hacked=1>')}",
+    *(f"/page?url={quote(url, safe='')}" for url, _ in pages()),
+]
+PLACES = ["/", "/?q=harbour", "/?q=qwertzuiop", "/?q=type:Recipe", "/status", "/sparql", "/sparql?query=nonsense", "/none",
+          "/page?url=" + quote("http://museum.demo.test/", safe=""), f"/page?url={quote(ORIGIN + '/page/1', safe='')}",
+          "/sparql?query=" + quote("SELECT * WHERE { ?s ?p ?o } LIMIT 50")]  # fmt: skip
+CONTRAST = """
+(() => {
+  const parts = (color) => (color.match(/[\\d.]+/g) || []).map(Number);
+  const light = (color) => {
+    const [r, g, b] = parts(color).map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (node) => {
+    for (; node; node = node.parentElement) {
+      const color = getComputedStyle(node).backgroundColor, p = parts(color);
+      if (p.length === 3 || p[3] > 0) return color;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const bad = [];
+  for (const node of document.querySelectorAll("body *")) {
+    if (![...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim())) continue;
+    const [a, b] = [light(getComputedStyle(node).color), light(behind(node))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) bad.push(node.tagName + " " + node.className + " " + ratio.toFixed(2));
+  }
+  return bad;
+})()
+"""
+FOCUSED = "document.activeElement.textContent"
+
+
+def drive(devtools: str, scenario: Callable[[Tab], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with tab(devtools) as page:
+            await scenario(page)
+
+    asyncio.run(run())
+
+
+def test_a_search_by_keyboard_alone(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/status")
+        await page.press("/")
+        await page.write("harbour")
+        await page.press("Enter", loads=True)
+        assert await page.value("location.pathname + location.search") == "/?q=harbour"
+        titles = await page.value("[...document.querySelectorAll('ol.hits h2 a')].map((one) => one.textContent)")
+        assert len(titles) > 2
+        for key, expected in (("j", 0), ("j", 1), ("k", 0), ("k", 0)):
+            await page.press(key)
+            assert await page.value(FOCUSED) == titles[expected]
+        await page.press("Enter", loads=True)
+        assert await page.value("document.querySelector('h1').textContent") == titles[0]
+        assert page.complaints == [] and await page.value("window.violations") == []
+
+    drive(devtools, scenario)
+
+
+def test_letters_in_the_box_are_letters(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/")
+        await page.write("j/k")
+        assert await page.value("document.querySelector('#q').value") == "j/k"
+
+    drive(devtools, scenario)
+
+
+def test_the_first_stop_of_the_tab_key_skips_to_the_content(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/?q=harbour")
+        await page.press("Tab")
+        assert await page.value(FOCUSED) == "Skip to the content"
+        assert await page.value("document.activeElement.getBoundingClientRect().left >= 0")
+        await page.press("Enter")
+        await page.press("Tab")
+        assert await page.value("document.activeElement.id") == "q"
+
+    drive(devtools, scenario)
+
+
+def test_a_query_is_asked_with_control_and_enter(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/sparql")
+        await page.value("document.querySelector('textarea').focus()")
+        page._loaded.clear()
+        await page.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", windowsVirtualKeyCode=13, modifiers=2)
+        await asyncio.wait_for(page._loaded.wait(), 20)
+        assert await page.value("document.querySelectorAll('tbody tr').length") > 5
+
+    drive(devtools, scenario)
+
+
+def test_everything_works_without_scripts(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.call("Emulation.setScriptExecutionDisabled", value=True)
+        await page.go(site.address + "/")
+        await page.write("harbour")
+        await page.press("Enter", loads=True)
+        document = await page.call("DOM.getDocument", depth=0)
+        found = await page.call("DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector="ol.hits > li")
+        assert len(found["nodeIds"]) > 2
+
+    drive(devtools, scenario)
+
+
+@pytest.mark.parametrize("has_policy", [True, False], ids=["with its policy", "with the policy stripped"])
+def test_F_W1_hostile_content_runs_nowhere(site: Site, devtools: str, has_policy: bool) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.call("Page.setBypassCSP", enabled=not has_policy)
+        for place in HOSTILE:
+            await page.go(site.address + place)
+            await page.value("document.querySelectorAll('details').forEach((one) => one.open = true)")
+            assert await page.value("typeof window.hacked") == "undefined", place
+            assert await page.value("window.violations") == [], place
+            assert await page.value("document.querySelectorAll('script').length") == 1
+        assert page.dialogs == []
+        strangers = [url for url in page.asked if not url.startswith(site.address + "/")]
+        assert strangers == []
+
+    drive(devtools, scenario)
+
+
+def test_no_page_asks_beyond_this_machine_nor_breaks_its_own_policy(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        for place in PLACES:
+            await page.go(site.address + place)
+            assert await page.value("window.violations") == [], place
+        assert [url for url in page.asked if not url.startswith(site.address + "/")] == []
+        faults = [words for words in page.complaints if "status of 4" not in words]
+        assert faults == []
+
+    drive(devtools, scenario)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_by_day_and_by_night(site: Site, devtools: str, scheme: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        grounds = set()
+        for place in PLACES:
+            await page.go(site.address + place)
+            grounds.add(await page.value("getComputedStyle(document.body).backgroundColor"))
+            assert await page.value(CONTRAST) == [], place
+        assert grounds == {"rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 26)"}
+
+    drive(devtools, scenario)
+
+
+def test_a_phone_need_not_scroll_sideways(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+        await page.call("Emulation.setDeviceMetricsOverride", **size)
+        for place in PLACES:
+            await page.go(site.address + place)
+            assert await page.value("document.scrollingElement.scrollWidth") <= 390, place
+
+    drive(devtools, scenario)
+
+
+def test_everything_one_can_act_on_has_a_name(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        for place in PLACES:
+            await page.go(site.address + place)
+            tree = await page.call("Accessibility.getFullAXTree")
+            acting = ("link", "button", "searchbox", "textbox", "region", "navigation")
+            nameless = [
+                node["role"]["value"]
+                for node in tree["nodes"]
+                if node.get("role", {}).get("value") in acting and not node.get("name", {}).get("value")
+            ]
+            assert nameless == [], place
+            assert await page.value("document.querySelectorAll('h1').length") == 1
+
+    drive(devtools, scenario)
+
+
+def test_numbers_come_alive_while_the_page_is_in_view(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/status")
+        await page.value("document.querySelector('[data-number=pages]').textContent = 'old'")
+        alive = """new Promise((done) => new MutationObserver(() => done(true)).observe(
+            document.querySelector('[data-number=pages]'), {childList: true}))"""
+        assert await page.value(alive)
+        assert int(await page.value("document.querySelector('[data-number=pages]').textContent")) > 50
+
+    drive(devtools, scenario)

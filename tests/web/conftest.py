@@ -1,0 +1,24 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.web.site import Site, make_collection, serving
+
+from gossamer.app.directory import Directory
+
+
+@pytest.fixture(scope="session")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Directory:
+    return make_collection(tmp_path_factory.getbasetemp() / "web")
+
+
+@pytest.fixture(scope="session")
+def site(collection: Directory) -> Iterator[Site]:
+    with serving(collection) as served:
+        yield served
+
+
+@pytest.fixture
+def empty_site(tmp_path: Path) -> Iterator[Site]:
+    with serving(Directory(tmp_path / "nothing yet")) as served:
+        yield served

@@ -1,0 +1,159 @@
+"""A real collection, made once: the demonstration web crawled and some hostile pages imported; and its site, served."""
+
+import asyncio
+import http.client
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from selectolax.lexbor import LexborHTMLParser
+from tests.web.hostile_pages import write_warc
+
+from gossamer.app.crawl import crawl_to_end
+from gossamer.app.demo import settings_for
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Network, real_outside
+from gossamer.app.serve import address_of, web_server
+from gossamer.app.settings import WebSettings
+from gossamer.app.taking_in import take_in
+from gossamer.clock import SystemClock
+from gossamer.demo.plan import address_plan
+from gossamer.demo.server import DemoServer
+from gossamer.demo.web import DemoWeb
+from gossamer.values.url import Url
+
+WEB = DemoWeb(seed=1, hosts=8, pages=48, profile_name="quick", trap_pages=2)
+SPARQL_S = 2.0
+
+
+class Silent:
+    """A face nobody looks at."""
+
+    def heard(self, event: str, facts: dict[str, object]) -> None: ...
+
+    def beat(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def make_collection(root: Path) -> Directory:
+    """Made once; a second asker in the same run gets the same."""
+    directory = Directory(root / "collection")
+    if root.is_dir():
+        return directory
+    root.mkdir()
+    warc = write_warc(root / "hostile.warc.gz")
+    asyncio.run(crawl_and_import(directory, warc))
+    return directory
+
+
+async def crawl_and_import(directory: Directory, warc: Path) -> None:
+    outside = real_outside()
+    settings = settings_for(0)
+    politeness = replace(settings.politeness, delay_s=0.02, robots_retry_s=0.1)
+    settings = replace(settings, politeness=politeness, retry=replace(settings.retry, base_s=0.1, cap_s=0.2))
+    async with DemoServer(WEB, SystemClock()) as server:
+        plan = address_plan(WEB, server.port)
+        seeds = [Url(text) for text in WEB.seeds]
+        await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, Silent())
+    _, pages, skipped = await take_in(directory, (warc,), settings, outside)
+    assert pages > 5 and not skipped
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def page(self) -> LexborHTMLParser:
+        assert self.headers["content-type"].startswith("text/html")
+        return LexborHTMLParser(self.text)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The served site, asked over a real socket."""
+
+    port: int
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def ask(
+        self,
+        target: str,
+        method: str = "GET",
+        body: bytes | None = None,
+        accept: str = "text/html",
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 20.0,
+    ) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
+        try:
+            connection.request(method, target, body, {"Accept": accept, **(headers or {})})
+            answer = connection.getresponse()
+            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def sparql(self, query: str, accept: str = "application/sparql-results+json", **more: str) -> Answer:
+        return self.ask("/sparql?" + urlencode({"query": query, **more}), accept=accept)
+
+
+@contextmanager
+def serving(directory: Directory, sparql_s: float = SPARQL_S) -> Iterator[Site]:
+    started = threading.Event()
+    found: list[Any] = []
+
+    async def serve() -> None:
+        settings = replace(settings_for(0), web=WebSettings(port=0, sparql_s=sparql_s))
+        async with web_server(directory, settings, real_outside(), ("harbour", "type:Recipe")) as server:
+            running = asyncio.ensure_future(server.serve())
+            await address_of(server, running)
+            found.extend([server, server.servers[0].sockets[0].getsockname()[1]])
+            started.set()
+            await running
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="the site")
+    thread.start()
+    assert started.wait(30), "the site did not start"
+    try:
+        yield Site(found[1])
+    finally:
+        found[0].should_exit = True
+        thread.join(20)
+
+
+def trouble_in(page: LexborHTMLParser) -> list[str]:
+    """What a hostile text would have to become to do harm: an element, an attribute, or a link that runs."""
+    wrong = []
+    for node in page.css("*"):
+        attributes = node.attributes
+        wrong += [
+            f"{node.tag} has {name}" for name in attributes if name.startswith("on") or name in ("style", "srcdoc")
+        ]
+        if node.tag in ("iframe", "object", "embed", "base", "svg", "math", "template", "style", "frame"):
+            wrong.append(f"there is a {node.tag}")
+        if node.tag == "script" and (attributes.get("src") != "/static/gossamer.js" or node.text().strip()):
+            wrong.append(f"a script: {node.html}")
+        for name in ("href", "src", "action", "formaction"):
+            value = attributes.get(name) or "/"
+            if not value.startswith(("/", "#", "http://", "https://")) or value.startswith(("//", "/\\")):
+                wrong.append(f"{node.tag} leads to {value[:80]}")
+    return wrong

@@ -1,0 +1,86 @@
+"""When our own side fails: a page that says so, and nothing of its inside."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.site import serving
+
+from gossamer.app.demo import settings_for
+from gossamer.app.directory import Directory
+from gossamer.app.outside import real_outside
+from gossamer.app.serve import web_rooms
+from gossamer.errors import DirectoryUnusable
+from gossamer.values.visit import Counts
+from gossamer.web.app import make_app
+from gossamer.web.rooms import WebRooms
+
+Told = list[tuple[str, dict[str, object]]]
+
+
+def asked(root: Path, path: str, change: Callable[[WebRooms], WebRooms], told: Told) -> tuple[int, dict[str, str], str]:
+    async def ask() -> list[dict[str, Any]]:
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        def tell(event: str, /, **facts: object) -> None:
+            told.append((event, facts))
+
+        async with AsyncExitStack() as opened:
+            rooms = await web_rooms(opened, Directory(root), settings_for(0), real_outside(), (), tell)
+            scope = {
+                "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"",
+                "headers": [(b"host", b"127.0.0.1"), (b"accept", b"text/html")],
+            }  # fmt: skip
+            try:
+                await make_app(change(rooms))(scope, receive, send)
+            except ZeroDivisionError:  # raised again for the server's log
+                told.append(("raised", {}))
+        return sent
+
+    start, *bodies = asyncio.run(ask())
+    headers = {name.decode(): value.decode() for name, value in start["headers"]}
+    return start["status"], headers, b"".join(body["body"] for body in bodies).decode()
+
+
+def broken_counts() -> Counts:
+    raise ZeroDivisionError("secret-inside")
+
+
+def lost_counts() -> Counts:
+    raise DirectoryUnusable("there is no collection in /somewhere/secret")
+
+
+def test_an_exception_of_ours_is_a_page_without_its_words(tmp_path: Path) -> None:
+    told: Told = []
+    status, headers, text = asked(tmp_path, "/status", lambda rooms: replace(rooms, counts=broken_counts), told)
+    assert status == 500 and "Something went wrong on our side" in text
+    assert "secret" not in text and "Traceback" not in text
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert told == [("raised", {})]
+
+
+def test_a_collection_that_cannot_be_read_is_told_and_asked_for_again(tmp_path: Path) -> None:
+    told: Told = []
+    status, headers, text = asked(tmp_path, "/status", lambda rooms: replace(rooms, counts=lost_counts), told)
+    assert status == 503 and headers["retry-after"] == "5" and "try again" in text
+    assert "secret" not in text
+    assert told[0][0] == "web.unreadable" and "secret" in str(told[0][1]["why"])
+
+
+@pytest.mark.parametrize("target", ["/", "/status", "/page?url=http://a.test/", "/status.json"])
+def test_a_damaged_database_is_no_traceback(tmp_path: Path, target: str) -> None:
+    (tmp_path / "state.db").write_bytes(b"This is no database at all. " * 1000)
+    with serving(Directory(tmp_path)) as site:
+        answer = site.ask(target)
+        assert answer.status == 503 and "database" not in answer.text
+        assert site.ask("/robots.txt").status == 200

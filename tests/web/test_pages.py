@@ -1,0 +1,191 @@
+"""Each page and the JSON beside it, as a person or a program meets them."""
+
+from urllib.parse import quote
+
+import pytest
+from tests.web.hostile_pages import pages
+from tests.web.site import Site
+
+HOSTILE = len(list(pages()))
+RECIPES = "/?q=type%3ARecipe"
+
+
+def first_url(site: Site, words: str) -> str:
+    return str(site.ask(f"/search.json?q={quote(words)}").json["hits"][0]["url"])
+
+
+def test_the_first_page_has_one_box_numbers_and_ways_to_ask(site: Site) -> None:
+    page = site.ask("/").page
+    assert len(page.css("input[type=search]")) == 1
+    assert page.css_first("input[type=search]").attributes["autofocus"] is None
+    assert int(page.css_first("[data-number=pages]").text()) > 50
+    assert "type:Person" in page.css_first("dl.ways").text()
+    assert [link.text() for link in page.css("main p a")][:2] == ["harbour", "type:Recipe"]
+
+
+def test_a_search_shows_titles_addresses_snippets_and_kinds(site: Site) -> None:
+    page = site.ask("/?q=harbour").page
+    hits = page.css("ol.hits > li")
+    assert 0 < len(hits) <= 10
+    assert any("harbour" in mark.text().lower() for mark in page.css("ol.hits mark"))
+    assert all(hit.css_first("h2 a").attributes["href"].startswith("/page?url=http%3A//") for hit in hits)
+    assert page.css_first("[role=status]").text().strip()[0].isdigit()
+
+
+def test_a_search_by_type_finds_only_that_type_and_narrowing_does_not_pile_up(site: Site) -> None:
+    answer = site.ask("/search.json?q=type%3ARecipe").json
+    assert answer["total"] > 0 and all("http://schema.org/Recipe" in hit["types"] for hit in answer["hits"])
+    kinds = [link.attributes["href"] for link in site.ask(RECIPES).page.css(".tags a")]
+    assert kinds and all(href.count("type%3A") == 1 for href in kinds)
+
+
+def test_japanese_is_found_and_marked_as_japanese(site: Site) -> None:
+    page = site.ask("/?q=lang%3Aja").page
+    assert page.css("ol.hits h2 a[lang=ja]") and page.css("ol.hits p[lang=ja]")
+    word = quote("港")
+    found = site.ask(f"/?q={word}").page
+    assert "港" in [mark.text() for mark in found.css("mark")]
+
+
+def test_a_phrase_is_side_by_side(site: Site) -> None:
+    title = site.ask("/search.json?q=type%3ARecipe").json["hits"][0]["title"].split(" - ")[0]
+    hits = site.ask(f"/search.json?q={quote(chr(34) + title + chr(34))}").json["hits"]
+    assert title in hits[0]["title"]
+
+
+def test_nothing_found_says_what_to_do(site: Site) -> None:
+    answer = site.ask("/?q=qwertzuiop")
+    assert answer.status == 200
+    said = " ".join(answer.page.css_first(".note").text().split())
+    assert said == "No page has this. Fewer or other words may find one."
+
+
+def test_some_words_are_better_than_none_and_are_said_to_be_some(site: Site) -> None:
+    page = site.ask("/?q=harbour+qwertzuiop").page
+    assert page.css("ol.hits > li") and "some of it" in page.css_first(".note").text()
+
+
+def test_results_go_on_and_back_and_every_page_of_them_is_an_address(site: Site) -> None:
+    first = site.ask("/?q=demo").page
+    onward = first.css_first("a[rel=next]").attributes["href"]
+    second = site.ask(onward).page
+    assert onward.endswith("&from=10") and second.css_first("ol.hits").attributes["start"] == "11"
+    assert site.ask(second.css_first("a[rel=prev]").attributes["href"]).page.css("ol.hits > li")
+    beyond = site.ask("/?q=harbour&from=990")
+    assert beyond.status == 200 and "no more results" in beyond.text
+
+
+@pytest.mark.parametrize(
+    "target", ["/?q=demo&from=-1", "/?q=demo&from=x", "/?q=demo&from=100000", "/search.json?q=a&from=x"]
+)
+def test_a_wrong_number_is_refused_in_words(site: Site, target: str) -> None:
+    answer = site.ask(target)
+    assert answer.status == 400 and "“from”" in answer.text
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", "-", '"', "type:", "site:", '"unclosed', "(((((", "*", "a" * 900, "\x00", "-harbour", "AND OR NOT", "\\", "%"],
+)
+def test_nothing_one_can_type_is_an_error(site: Site, words: str) -> None:
+    assert site.ask("/?q=" + quote(words)).status == 200
+
+
+def test_a_question_that_is_too_long_is_refused_in_words(site: Site) -> None:
+    answer = site.ask("/?q=" + "a" * 1001)
+    assert answer.status == 400 and "1,000 characters" in answer.page.css_first("[role=alert]").text()
+    assert site.ask("/search.json?q=" + "a" * 1001).json["error"].startswith("A search may be")
+
+
+def test_bytes_that_are_no_text_are_no_error(site: Site) -> None:
+    for target in (
+        "/?q=%ff%fe",
+        "/?q=%ed%a0%80",
+        "/page?url=%ff",
+        "/sparql?query=%ff",
+        "/%ff",
+        "/static/%00",
+        "/static/%ff",
+    ):
+        assert site.ask(target).status in (200, 400, 404)
+
+
+def test_the_page_view_has_facts_text_links_and_captures(site: Site) -> None:
+    url = first_url(site, "type:Recipe")
+    answer = site.ask(f"/page?url={quote(url, safe='')}")
+    text = answer.page.css_first("main").text()
+    assert answer.status == 200
+    for part in (
+        "What it states",
+        "schema:Recipe",
+        "Its text",
+        "Who points here",
+        "Where it points",
+        "When it was seen",
+    ):
+        assert part in text
+    assert "gossamer-00000001" in text
+    assert answer.page.css_first(".address a").attributes["rel"] == "noopener noreferrer nofollow external"
+
+
+def test_the_page_view_as_json_has_the_same(site: Site) -> None:
+    url = first_url(site, "type:Recipe")
+    known = site.ask(f"/page.json?url={quote(url, safe='')}").json
+    assert known["url"] == url and known["text"] and known["outgoing"] and known["versions"][0]["status"] == 200
+    named = {fact["property"]["value"] for fact in known["facts"]}
+    assert "http://schema.org/name" in named and known["facts_as_of"]
+
+
+def test_links_between_things_stay_on_the_page(site: Site) -> None:
+    page = site.ask(f"/page?url={quote(first_url(site, 'type:Recipe'), safe='')}").page
+    inner = [link.attributes["href"] for link in page.css("table.facts a") if link.attributes["href"].startswith("#")]
+    assert inner and all(page.css_first(f"tbody[id='{href[1:]}']") for href in inner)
+
+
+def test_a_page_without_facts_says_so(site: Site) -> None:
+    hits = site.ask("/search.json?q=demo").json["hits"] + site.ask("/search.json?q=list").json["hits"]
+    plain = next(hit["url"] for hit in hits if not hit["fact_count"])
+    assert "No structured data was found" in site.ask(f"/page?url={quote(plain, safe='')}").text
+
+
+def test_a_page_that_is_not_here_says_why_it_may_not_be(site: Site) -> None:
+    answer = site.ask("/page?url=http://nowhere.test/")
+    assert answer.status == 404 and "robots.txt" in answer.page.css_first("[role=alert]").text()
+    assert site.ask("/page.json?url=http://nowhere.test/").json["error"]
+
+
+@pytest.mark.parametrize(
+    "url", ["", "%20", "x", "javascript:alert(1)", "file:///etc/passwd", "../../etc/passwd", "http://"]
+)
+def test_what_is_no_address_is_refused(site: Site, url: str) -> None:
+    assert site.ask(f"/page?url={url}").status in (400, 404)
+
+
+def test_the_status_page_counts_and_explains(site: Site) -> None:
+    page = site.ask("/status").page
+    assert page.css_first("h1").text() == "The crawl is at rest"
+    rows = {row.css_first("td").text(): row.css("td")[2].text() for row in page.css("table")[0].css("tbody tr")}
+    assert rows["robots"] == "robots.txt does not allow it"
+    assert "has ended" in page.css("table")[1].text()
+    numbers = site.ask("/status.json").json
+    assert numbers["state"] == "at rest" and numbers["numbers"]["queued"] == 0
+    assert numbers["outcomes"]["fetched"] >= numbers["numbers"]["pages"] - HOSTILE > 0
+    assert {"name", "pid", "age_s", "facts"} == set(numbers["processes"][0])
+
+
+def test_a_site_without_a_collection_still_answers(empty_site: Site) -> None:
+    assert empty_site.ask("/").status == 200
+    assert empty_site.ask("/status").page.css_first("h1").text() == "The crawl is at rest"
+    assert "No page has this" in empty_site.ask("/?q=harbour").text
+    assert empty_site.ask("/page?url=http://a.test/").status == 404
+    assert empty_site.sparql("ASK { ?s ?p ?o }").json["boolean"] is False
+
+
+def test_the_interface_is_described(site: Site) -> None:
+    described = site.ask("/openapi.json").json
+    assert {"/", "/search.json", "/page", "/page.json", "/sparql", "/status", "/status.json"} <= set(described["paths"])
+
+
+def test_other_spiders_are_asked_to_stay_away(site: Site) -> None:
+    assert site.ask("/robots.txt").text == "User-agent: *\nDisallow: /\n"
+    assert site.ask("/").headers["x-robots-tag"] == "noindex, nofollow"
