@@ -9,7 +9,7 @@ from tests.browser.chromium import Tab, tab
 from tests.web.hostile_pages import ORIGIN, WORD, pages
 from tests.web.site import Site
 
-FACTS = "SELECT ?g ?s ?p ?o WHERE { GRAPH ?g { ?s ?p ?o } FILTER STRSTARTS(STR(?g), '%s') }" % ORIGIN
+FACTS = f"SELECT ?g ?s ?p ?o WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER STRSTARTS(STR(?g), '{ORIGIN}') }}"
 HOSTILE = [
     f"/?q={WORD}",
     f"/?q={quote('<script>window.hacked=1</script>')}",
@@ -17,14 +17,16 @@ HOSTILE = [
     f"/{quote('<img src=x onerror=window.hacked=1>')}",
     *(f"/page?url={quote(url, safe='')}" for url, _ in pages()),
 ]
-PLACES = ["/", "/?q=harbour", "/?q=qwertzuiop", "/?q=type:Recipe", "/status", "/sparql", "/sparql?query=nonsense", "/none",
-          "/page?url=" + quote("http://museum.demo.test/", safe=""), f"/page?url={quote(ORIGIN + '/page/1', safe='')}",
+PLACES = ["/", "/?q=harbour", "/?q=qwertzuiop", "/?q=type:Recipe", "/status", "/sparql", "/sparql?query=nonsense",
+          "/none", "/page?url=" + quote("http://museum.demo.test/", safe=""),
+          f"/page?url={quote(ORIGIN + '/page/1', safe='')}",
           "/sparql?query=" + quote("SELECT * WHERE { ?s ?p ?o } LIMIT 50")]  # fmt: skip
 CONTRAST = """
 (() => {
   const parts = (color) => (color.match(/[\\d.]+/g) || []).map(Number);
   const light = (color) => {
-    const [r, g, b] = parts(color).map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+    const line = (v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = parts(color).map((v) => line(v / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const behind = (node) => {

@@ -72,7 +72,7 @@ def shown(beat: Beat, now: int) -> dict[str, object]:
     age = age_s(beat, now)
     has_ended = beat.facts.get("state") == "ended"
     facts = [(text, beat.facts.get(name)) for name, text in SAID.items()]
-    words = [text.format(f"{value:,}") for text, value in facts if isinstance(value, int | float)]
+    words = [text.format(f"{round(value, 1):,}") for text, value in facts if isinstance(value, int | float)]
     return {
         "name": beat.name,
         "pid": beat.pid,
