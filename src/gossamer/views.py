@@ -46,6 +46,11 @@ class View(Protocol):
         """Each page's entry, unless the view holds the same or a newer capture of it. Says how many were taken."""
         ...
 
+    @property
+    def is_patient(self) -> bool:
+        """Whether its pages may wait longer for a commit, because large ones are cheaper and nobody looks so soon."""
+        ...
+
     def commit(self, position: bytes) -> None: ...
 
 
@@ -54,6 +59,8 @@ class GraphView:
 
     Its position lies in the store's folder, and is lost with it. REQUIRES: the graph is open.
     """
+
+    is_patient = True
 
     def __init__(self, graph: Graph, folder: Path, files: Files, tell: Tell) -> None:
         self._graph, self._path, self._files, self._tell = graph, folder / "position", files, tell
@@ -94,8 +101,10 @@ class GraphView:
 class Following:
     batch: int = 256  # frames taken at a time
     commit_s: float = 2.0  # words wait at most this long for the next commit
+    patient_s: float = 8.0  # facts and links wait at most this long ...
+    patient_pages: int = 1_500  # ... and no more of them than this
     poll_s: float = 0.1  # how often an idle indexer looks for news
-    publish_s: float = 0.5  # how often the position and lag are published
+    publish_s: float = 0.25  # how often the position and lag are published
     drain_s: float = 5.0  # how long a clean stop goes on taking what is already spooled
     reread_at_once: int = 16  # captures that are read again at one time
 
@@ -108,7 +117,6 @@ class _Group:
     position: Position
     views: dict[str, View]
     committed_at: Instant
-    has_moved: bool = False
     oldest_at: Instant | None = None
     """When the oldest page was fetched that waits for a commit; captures read again do not count."""
     is_behind: bool = False
@@ -140,6 +148,7 @@ class Views:
         self._checkpoint_wanted, self._checkpoint = checkpoint_wanted, checkpoint
         self._groups: list[_Group] = []
         self._published_at: Instant = 0
+        self._committed_at: dict[str, Instant] = {}
         self._pages = 0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -153,6 +162,7 @@ class Views:
                     continue
                 self._publish_state()
                 if (copying is None or copying.done()) and self._checkpoint_wanted():
+                    self.commit()
                     copying = crew.create_task(asyncio.to_thread(self._checkpoint))
         until = self._clock.elapsed_s() + self._settings.drain_s
         while await self.turn() and self._clock.elapsed_s() < until:
@@ -182,7 +192,7 @@ class Views:
 
     def commit(self) -> None:
         for group in self._groups:
-            self._commit(group)
+            self._commit(group, is_last=True)
         self._publish_state()
 
     @property
@@ -201,8 +211,8 @@ class Views:
         for group in self._groups:
             first = merged.setdefault(group.position, group)
             if first is not group:
-                self._commit(first)
-                self._commit(group)
+                self._commit(first, is_last=True)
+                self._commit(group, is_last=True)
                 first.views |= group.views
         self._groups = list(merged.values())
 
@@ -211,7 +221,7 @@ class Views:
         if frames and group.position < front:  # do not overtake those at the front: meet them
             frames = [frame for frame in frames if frame.after <= front]
             if not frames:  # the record the front ended at is gone
-                group.position, group.has_moved = front, True
+                group.position = front
                 return True
         group.is_behind = len(frames) == self._settings.batch
         if not frames:
@@ -225,7 +235,6 @@ class Views:
             view.replace(readings)
         self._pages += len(readings)
         group.position = frames[-1].after
-        group.has_moved = True
         return True
 
     async def _readings(self, frames: Sequence[Frame]) -> tuple[list[Reading], list[Reading]]:
@@ -253,17 +262,25 @@ class Views:
             self._tell("views.unread", volume=place.volume, number=place.number, because=str(trouble))
             return None
 
-    def _commit(self, group: _Group) -> None:
-        group.committed_at = self._clock.now()
-        if not group.has_moved:
-            return
-        position = msgspec.json.encode(group.position)
+    def _commit(self, group: _Group, is_last: bool = False) -> None:
+        """Those that are due; all of them when it is the last time."""
         for name, view in group.views.items():
-            view.commit(position)
-            self._tell("views.positioned", view=name, volume=group.position.volume, number=group.position.number)
-        group.oldest_at, group.has_moved = None, False
+            if is_last or self._is_due(name, view):
+                self._committed_at[name] = self._clock.now()
+                if position_in(view.position) != group.position:
+                    view.commit(msgspec.json.encode(group.position))
+                    at = group.position
+                    self._tell("views.positioned", view=name, volume=at.volume, number=at.number)
+        group.oldest_at = None
         group.committed_at = self._clock.now()
         group.follower.discard_before([position_in(view.position) for view in self._views.values()])
+
+    def _is_due(self, name: str, view: View) -> bool:
+        if not view.is_patient or view.waiting >= self._settings.patient_pages:
+            return True
+        since = self._clock.now() - self._committed_at.get(name, self._clock.now())
+        self._committed_at.setdefault(name, self._clock.now())
+        return since >= self._settings.patient_s * SECOND
 
     def _is_time_to_publish(self) -> bool:
         return self._clock.now() - self._published_at >= self._settings.publish_s * SECOND
@@ -271,13 +288,14 @@ class Views:
     def _publish_state(self) -> None:
         self._published_at = self._clock.now()
         positions = {name: position_in(view.position) for name, view in self._views.items()}
+        front = max((group.position for group in self._groups), default=Position())
         self._publish(
             {
                 "positions": {name: [at.volume, at.number] for name, at in positions.items()},
                 "lag_s": round(self.lag_s, 3),
                 "waiting": sum(view.waiting for view in self._views.values()),
                 "pages": self._pages,
-                "rebuilding": sorted(name for name, at in positions.items() if at < max(positions.values())),
+                "rebuilding": sorted(name for group in self._groups if group.position < front for name in group.views),
             }
         )
 

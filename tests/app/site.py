@@ -110,9 +110,9 @@ def command(*words: object) -> list[str]:
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """Without settings of whoever runs the tests, and with a wide terminal for what is printed."""
+    """Without settings of whoever runs the tests, with one reader, and a wide terminal for what is printed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
-    return kept | {"COLUMNS": "200", "NO_COLOR": "1"} | more
+    return kept | {"COLUMNS": "200", "NO_COLOR": "1", "GOSSAMER_READERS_COUNT": "1"} | more
 
 
 def gossamer(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]":

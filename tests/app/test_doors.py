@@ -91,7 +91,7 @@ def test_a_directory_without_a_collection_ends_with_three_and_a_way_out(
     [
         (["crawl"], 2, "name at least one address"),
         (["crawl", "ftp://x"], 2, "not an http or https address"),
-        (["crawl", "127.0.0.1:1"], 2, "open it and nothing else: --allow-address 127.0.0.1"),
+        (["crawl", "127.0.0.1:8000"], 2, "open it and nothing else: --allow-address 127.0.0.1"),
         (["crawl", "https://example.org/"], 2, "--contact you@example.org"),
         (["import"], 2, "name at least one archive"),
         (["import", "nowhere.warc.gz"], 2, "there is no file nowhere.warc.gz"),
@@ -117,7 +117,7 @@ def test_a_file_where_a_directory_should_be_is_told(
     file = f"{tmp_path}/file"
     with open(file, "w"):
         pass
-    assert left(monkeypatch, "crawl", "127.0.0.1:1", "--allow-address", "127.0.0.1", "--dir", file) == 3
+    assert left(monkeypatch, "crawl", "127.0.0.1:8000", "--allow-address", "127.0.0.1", "--dir", file) == 3
     assert "is not a directory" in capsys.readouterr().err
 
 
@@ -134,7 +134,7 @@ def test_a_file_where_a_directory_should_be_is_told(
 def test_our_faults_become_a_line_and_a_code_however_deep_they_were_raised(
     trouble: Exception, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(**_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise trouble
 
     monkeypatch.setattr(cli, "app", fails)
@@ -143,7 +143,7 @@ def test_our_faults_become_a_line_and_a_code_however_deep_they_were_raised(
 
 
 def test_a_bug_is_not_dressed_up_as_an_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(**_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise ExceptionGroup("tasks", [ValueError("a bug")])
 
     monkeypatch.setattr(cli, "app", fails)
@@ -152,7 +152,7 @@ def test_a_bug_is_not_dressed_up_as_an_error_of_the_user(monkeypatch: pytest.Mon
 
 
 def test_ctrl_c_before_anything_runs_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(**_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "app", interrupted)

@@ -11,23 +11,34 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import psutil
 from tests.crash import verify
 from tests.crash.web import PROFILE, SEED
 
 from gossamer.app.crash import CRASH_POINTS, VARIABLE
+from gossamer.clock import SystemClock
 from gossamer.demo.accesslog import read_log
 from gossamer.files import DiskFiles
+from gossamer.monitor.control import Control
 
 TARGETS = ("crawler", "reader", "indexer", "all")
 MODULES = {"reader": "gossamer.workers.child", "indexer": "gossamer.app.indexer"}
 PATIENCE_S = 240.0
-POINT_PATIENCE_S = 12.0
+POINT_PATIENCE_S = 15.0
+CHECKPOINT_PATIENCE_S = 45.0
+"""They are made at most every 30 s."""
+POINT_TRIES = 3
+RARE = {"frontier.merged": 2, "checkpoint.renamed": 1}
+"""How often these come in a short life, at most; the indexer's commits come every two seconds."""
+SELDOM, OFTEN = 2, 6
+IN_CRAWLER = ("frontier.", "archive.", "spool.")
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -36,11 +47,23 @@ class Acknowledged:
     """What the crawl printed: lines written after the visit was safely on disk."""
 
     events: list[dict[str, object]] = field(default_factory=list)
+    """Each with `heard_at`, in microseconds: whatever it acknowledges was on disk before."""
+    _listening: threading.Thread | None = None
 
-    def listen(self, stream: object) -> None:
-        for line in stream:  # type: ignore[attr-defined]
-            with suppress(ValueError):  # the last line may be cut by the kill
-                self.events.append(json.loads(line))
+    def listen_to(self, child: "subprocess.Popen[str]") -> None:
+        self._listening = threading.Thread(target=self._listen, args=(child.stdout,), daemon=True)
+        self._listening.start()
+
+    def hear_out(self) -> None:
+        """The last words of a child that has ended."""
+        if self._listening is not None:
+            self._listening.join()
+
+    def _listen(self, stream: IO[str]) -> None:
+        with stream:
+            for line in stream:
+                with suppress(ValueError):  # the last line may be cut by the kill
+                    self.events.append(json.loads(line) | {"heard_at": time.time_ns() // 1000})
 
 
 @dataclass(slots=True)
@@ -55,6 +78,7 @@ class Round:
     reached: list[str] = field(default_factory=list)
     in_flight: int = 0
     acknowledged: Acknowledged = field(default_factory=Acknowledged)
+    tries: Counter[str] = field(default_factory=Counter)
     port: int = 0
 
     def run(self, plan: list[str]) -> verify.Findings:
@@ -62,9 +86,12 @@ class Round:
         with serving(self.root, self.hosts, self.pages) as self.port:
             was_killed = True
             while plan and was_killed:
+                print(round(time.monotonic() % 10000, 1), plan[0], self.reached[-1:], flush=True)
                 was_killed = self._life_to_point(plan) if plan[0] in CRASH_POINTS else self._life_to_kill(plan)
+            print(round(time.monotonic() % 10000, 1), "last", self.reached[-1:], flush=True)
             if was_killed:
                 self._last_life()
+            print(round(time.monotonic() % 10000, 1), "ended", flush=True)
         hits = read_log(DiskFiles(), self.root / "access.log")
         return verify.findings(
             self.root / "crawl", self.acknowledged.events, hits, self.in_flight, self.hosts, self.pages
@@ -75,15 +102,25 @@ class Round:
         starts another; that is waited for, and then all of it is killed. False: the crawl ended by itself first."""
         point = plan[0]
         restarts = self._restarts()
-        child = self._start(f"{point}:{self.draw.randint(1, 6)}")
-        until = time.monotonic() + POINT_PATIENCE_S
+        self.tries[point] += 1
+        most = RARE.get(point, OFTEN if point.startswith(IN_CRAWLER) else SELDOM) if self.tries[point] == 1 else 1
+        child = self._start(f"{point}:{self.draw.randint(1, most)}")
+        wants_checkpoint = point == "checkpoint.renamed"
+        until = time.monotonic() + (CHECKPOINT_PATIENCE_S if wants_checkpoint else POINT_PATIENCE_S)
         while child.poll() is None and self._restarts() == restarts and time.monotonic() < until:
-            time.sleep(0.02)
+            if wants_checkpoint:
+                ask_for_checkpoint(self.root / "crawl")
+            time.sleep(0.2 if wants_checkpoint else 0.02)
         if child.poll() == 0:
+            self.acknowledged.hear_out()
+            if self.tries[point] >= POINT_TRIES:
+                plan.pop(0)
             return False
-        if child.poll() is not None or self._restarts() > restarts:
+        if is_reached := child.poll() is not None or self._restarts() > restarts:
             self.reached.append(point)
-        self.kills.append(plan.pop(0))
+        self.kills.append(point)
+        if is_reached or self.tries[point] >= POINT_TRIES:
+            plan.pop(0)
         return self._bury(child)
 
     def _life_to_kill(self, plan: list[str]) -> bool:
@@ -92,6 +129,7 @@ class Round:
         while plan and plan[0] in TARGETS:
             if ended_within(child, self.draw.uniform(0.3, 2.5)):
                 assert child.returncode == 0, f"the crawl ended with {child.returncode}, and nobody had killed it"
+                self.acknowledged.hear_out()
                 return False
             target = plan.pop(0)
             self.kills.append(target)
@@ -107,6 +145,7 @@ class Round:
             kill_tree(child)
         child.kill()
         child.wait()
+        self.acknowledged.hear_out()
         self.in_flight += leased(self.root / "crawl")
         return True
 
@@ -116,6 +155,7 @@ class Round:
             kill_tree(child)
             raise AssertionError(f"the crawl did not end by itself within {PATIENCE_S:.0f} s of the last kill")
         assert child.returncode == 0, f"the last life ended with exit code {child.returncode}"
+        self.acknowledged.hear_out()
 
     def _restarts(self) -> int:
         return sum(1 for event in list(self.acknowledged.events) if event.get("event") == "views.restarted")
@@ -132,7 +172,7 @@ class Round:
             env=environment,
             cwd=REPOSITORY,
         )
-        threading.Thread(target=self.acknowledged.listen, args=(child.stdout,), daemon=True).start()
+        self.acknowledged.listen_to(child)
         return child
 
 
@@ -158,6 +198,13 @@ def kill_one(child: "subprocess.Popen[str]", module: str, draw: random.Random) -
         parts = [one for one in psutil.Process(child.pid).children(recursive=True) if module in one.cmdline()]
         if parts:
             draw.choice(parts).kill()
+
+
+def ask_for_checkpoint(directory: Path) -> None:
+    """As a SPARQL query on old facts would."""
+    if (directory / "control.db").is_file():
+        with Control(directory / "control.db", SystemClock()) as control:
+            control.ask("checkpoint")
 
 
 def leased(directory: Path) -> int:

@@ -279,6 +279,8 @@ def test_a_capture_that_cannot_be_read_is_told_and_passed_over(house):
 class Memory:
     """A view in a dict: the least that a view must do."""
 
+    is_patient = False
+
     def __init__(self) -> None:
         self.position, self.pages, self.pending = b"", dict[str, Reading](), dict[str, Reading]()
         self.batches: list[int] = []

@@ -15,7 +15,7 @@ from gossamer.app.asking import open_search, queries
 from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.outside import real_outside
 from gossamer.clock import in_words
-from gossamer.errors import QueryRefused
+from gossamer.errors import ConfigError, QueryRefused
 from gossamer.search.find import Answer, Hit
 from gossamer.search.query import parse
 from gossamer.values.tell import silent
@@ -34,12 +34,14 @@ FITS = "SELECT and ASK give csv, tsv, json or xml, CONSTRUCT and DESCRIBE give n
 
 
 def search(
-    *words: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    *words: Annotated[str, Parameter(allow_leading_hyphen=True, help="What to search for.")],
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     limit: Annotated[int, Parameter(help="How many results.")] = 10,
     start: Annotated[int, Parameter(name="--from", help="Skip this many.")] = 0,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
+    if stray := next((word for word in words if word.startswith("--")), None):
+        raise ConfigError(f"there is no option {stray}; `gossamer search --help` lists them")
     directory, question = existing(dir), parse(" ".join(words), max(0, start), max(1, limit))
     if question.is_empty:
         raise QueryRefused("say what to search for: gossamer search tropical fish, or type:Person, or site:example.org")
@@ -81,7 +83,9 @@ def told_of(hit: Hit) -> str:
 
 
 def sparql(
-    query: Annotated[str, Parameter(help="A SPARQL 1.1 query; - reads it from standard input.")],
+    query: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help="A SPARQL 1.1 query; - reads it from standard input.")
+    ],
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     format: Annotated[

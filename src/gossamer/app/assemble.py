@@ -1,9 +1,8 @@
 """The one place that picks implementations and puts the rooms together."""
 
 import asyncio
-import os
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -11,33 +10,28 @@ from gossamer.app.backlog import Backlog
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.outside import Network, Outside
+from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes, room_left
-from gossamer.clock import in_words
-from gossamer.errors import DirectoryUnusable
 from gossamer.fetch.client import Client
 from gossamer.fetch.settings import Fetch, RobotsKeeping
-from gossamer.files import Lock
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Pace, Rooms
 from gossamer.monitor.control import Control
-from gossamer.reading import job
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.rules.verdict import Allowed
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import seeds
 from gossamer.store.database import Database
-from gossamer.store.lock import hold, holder_in_words
 from gossamer.values.link import How, Offer
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
-from gossamer.workers.limits import Limits
+from gossamer.workers.limits import MIB
 from gossamer.workers.pool import Pool
 
-MIB = 1024 * 1024
 DRAIN_S = 6.0
 """With the indexer's patience this keeps a clean stop below ten seconds."""
 
@@ -52,26 +46,6 @@ class Crawling:
     control: Control
     indexer: Indexer
     readers: Pool
-
-
-def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock:
-    """Become the directory's one writer, or say who is."""
-    if directory.root.exists() and not directory.root.is_dir():
-        raise DirectoryUnusable(f"{directory.root} is not a directory; name another one with --dir")
-    for folder in directory.folders():
-        outside.files.make_folder(folder)
-    words = holder_in_words(outside.processes.own_pid(), command, in_words(outside.clock.now()))
-    return hold(outside.files, directory.root, words)
-
-
-def reader_pool(settings: Settings, outside: Outside, tell: Tell) -> Pool:
-    limits = Limits(
-        wall_s=settings.readers.wall_s,
-        cpu_s=settings.readers.wall_s,
-        memory_bytes=settings.readers.memory_mib * MIB,
-    )
-    size = settings.readers.count or os.cpu_count() or 1
-    return Pool(job, size, limits, outside.processes, outside.clock, tell)
 
 
 def fetch_settings(settings: Settings) -> Fetch:
@@ -189,20 +163,3 @@ async def open_archive(
     opened.callback(volumes.close)
     opened.callback(spool.close)
     return volumes, spool
-
-
-@asynccontextmanager
-async def lazy_readers(outside: Outside, tell: Tell) -> AsyncIterator[Callable[[bytes], Awaitable[bytes]]]:
-    """A reader pool that is not started before its first job."""
-    async with AsyncExitStack() as opened:
-        pool: Pool | None = None
-        starting = asyncio.Lock()
-
-        async def call(payload: bytes) -> bytes:
-            nonlocal pool
-            async with starting:
-                if pool is None:
-                    pool = await opened.enter_async_context(reader_pool(Settings(), outside, tell))
-            return await pool.call(payload)
-
-        yield call

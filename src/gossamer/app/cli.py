@@ -56,7 +56,7 @@ app.command(config_app)
 def main() -> None:
     """Our own faults become one line and an exit code; a traceback would be a bug."""
     try:
-        code = app(result_action="return_value")
+        code = app(sys.argv[1:], result_action="return_value")
         sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)

@@ -13,10 +13,11 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app import crash
-from gossamer.app.assemble import Crawling, lock_directory, open_crawl
+from gossamer.app.assemble import Crawling, open_crawl
 from gossamer.app.config import load, named_file
-from gossamer.app.directory import DEFAULT, Directory
+from gossamer.app.directory import DEFAULT, Directory, lock_directory
 from gossamer.app.ending import STOPPED, Ended, summary
+from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Network, Outside, real_network, real_outside
 from gossamer.app.progress import Face, JsonLines, face_for
 from gossamer.app.seeding import admitted, checked_seeds
@@ -27,7 +28,7 @@ from gossamer.errors import ConfigError
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
-BEAT_S = 0.5
+BEAT_S = 0.25
 
 
 def crawl(
@@ -129,6 +130,7 @@ async def crawl_to_end(
             catch_signals(stop, face.close)
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
+            spare_the_collector()
             beating = asyncio.ensure_future(beat_for_ever(crawling, tally, face, outside))
             try:
                 await crawling.crawl.run(stop)
@@ -177,7 +179,7 @@ async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, outside: O
         counts = await crawling.frontier.counts()
         for beat in crawling.control.beats():
             if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
-                crawling.backlog.passed(*min((volume, number) for volume, number in positions.values()))
+                crawling.backlog.passed(*positions["words"])  # facts and links may take their time
         next_at = None if counts.leased else await crawling.frontier.next_at()
         rests_s = 0.0 if next_at is None else max(0.0, (next_at - outside.clock.now()) / SECOND)
         tally.counted(counts, crawling.backlog.lag_s(), rests_s)

@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from gossamer.app.outside import Outside
+from gossamer.clock import in_words
 from gossamer.errors import DirectoryUnusable
+from gossamer.files import Lock
+from gossamer.store.lock import hold, holder_in_words
 
 DEFAULT = Path("gossamer-data")
 
@@ -74,3 +78,13 @@ def existing(root: Path) -> Directory:
             "or name another directory with --dir."
         )
     return directory
+
+
+def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock:
+    """Become the directory's one writer, or say who is."""
+    if directory.root.exists() and not directory.root.is_dir():
+        raise DirectoryUnusable(f"{directory.root} is not a directory; name another one with --dir")
+    for folder in directory.folders():
+        outside.files.make_folder(folder)
+    words = holder_in_words(outside.processes.own_pid(), command, in_words(outside.clock.now()))
+    return hold(outside.files, directory.root, words)

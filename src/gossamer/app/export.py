@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.app.assemble import reader_pool
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue

@@ -16,10 +16,11 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app import crash
-from gossamer.app.assemble import lazy_readers
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import become_the_one
+from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.readers import lazy_readers
 from gossamer.archive.catalogue import seems_page
 from gossamer.archive.reader import places, read_capture
 from gossamer.graph.checkpoints import Checkpoints
@@ -58,6 +59,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             views = open_views(opened, directory, graph, reread, control, checkpoints, outside, tell)
             async with asyncio.TaskGroup() as crew:
                 listening = crew.create_task(stop_at_end_of(channel, stop))
+                spare_the_collector()
                 await views.run(stop)
                 listening.cancel()
     finally:

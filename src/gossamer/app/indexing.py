@@ -48,12 +48,15 @@ class Indexer:
         deaths = 0
         while True:
             await self.outside.clock.sleep(LOOK_EVERY_S)
+            if self._channel is None:  # it was asked to finish: its end is no death
+                return
             if self._child is not None and (code := self._child.exit_code()) is not None:
                 self.tell("views.restarted", exit_code=code)
                 await self.outside.clock.sleep(REST_S[min(deaths, len(REST_S) - 1)])
                 deaths += 1
-                self._hang_up()
-                self.start()
+                if self._channel is not None:
+                    self._hang_up()
+                    self.start()
 
     async def finish(self, stop: asyncio.Event | None = None) -> int | None:
         """Let it catch up with the archive, make a last checkpoint, and end. Its exit code; None: it was still at it

@@ -9,9 +9,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.assemble import lock_directory
 from gossamer.app.config import FILE_NAME, load
-from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.app.indexing import become_the_one, indexer_running
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.working import Working

@@ -33,18 +33,21 @@ def checked_seeds(texts: Sequence[str]) -> list[Url]:
     """What was typed, as addresses. Without a scheme https is meant; on a bare address, localhost or a port, http."""
     found = []
     for text in texts:
-        url = None if text.startswith(("/", ".")) else url_of(text if "://" in text else _with_scheme(text))
+        url = url_of(text) if "://" in text else _without_scheme(text)
         if url is None:
             raise ConfigError(f"{text!r} is not an http or https address; name one such as https://example.org/")
         found.append(url)
     return found
 
 
-def _with_scheme(text: str) -> str:
+def _without_scheme(text: str) -> Url | None:
+    """None for what is rather a file or a mail address."""
     host = text.partition("/")[0]
+    if not host or host.startswith(".") or "@" in host:
+        return None
     name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
     is_plain = bool(port and name and port != "443") or host == "localhost" or address_of(host.strip("[]")) is not None
-    return f"{'http' if is_plain else 'https'}://{text}"
+    return url_of(f"{'http' if is_plain else 'https'}://{text}")
 
 
 async def admitted(seeds: Sequence[Url], settings: Settings, resolver: Resolver) -> tuple[list[Url], list[str]]:

@@ -14,11 +14,12 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.assemble import lock_directory, open_archive, reader_pool
+from gossamer.app.assemble import open_archive
 from gossamer.app.config import FILE_NAME, load
-from gossamer.app.directory import DEFAULT, Directory
+from gossamer.app.directory import DEFAULT, Directory, lock_directory
 from gossamer.app.indexing import indexer_running
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign

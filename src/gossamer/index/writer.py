@@ -28,6 +28,8 @@ class IndexWriter:
     begun and given it again.
     """
 
+    is_patient = False
+
     def __init__(self, folder: Path, files: Files, tell: Tell) -> None:
         self._folder, self._files, self._tell = folder, files, tell
         self._schema = schema()

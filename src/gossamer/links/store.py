@@ -38,6 +38,8 @@ class Links:
     """A page's outgoing links replace its earlier ones, never by those of an older capture. Read it with
     `LinksReader`, here or in another process."""
 
+    is_patient = True
+
     def __init__(self, path: Path, files: Files, tell: Tell, merge_at: int = MERGE_AT) -> None:
         self._path, self._files, self._tell, self._merge_at = path, files, tell, merge_at
         self._connection: sqlite3.Connection | None = None

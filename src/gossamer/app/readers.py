@@ -1,0 +1,40 @@
+"""The reader processes as the doors start them."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from gossamer.app.outside import Outside
+from gossamer.app.settings import Settings
+from gossamer.reading import job
+from gossamer.values.tell import Tell
+from gossamer.workers.limits import MIB, Limits
+from gossamer.workers.pool import Pool
+
+
+def reader_pool(settings: Settings, outside: Outside, tell: Tell) -> Pool:
+    limits = Limits(
+        wall_s=settings.readers.wall_s,
+        cpu_s=settings.readers.wall_s,
+        memory_bytes=settings.readers.memory_mib * MIB,
+    )
+    size = settings.readers.count or os.cpu_count() or 1
+    return Pool(job, size, limits, outside.processes, outside.clock, tell)
+
+
+@asynccontextmanager
+async def lazy_readers(outside: Outside, tell: Tell) -> AsyncIterator[Callable[[bytes], Awaitable[bytes]]]:
+    """A reader pool that is not started before its first job."""
+    async with AsyncExitStack() as opened:
+        pool: Pool | None = None
+        starting = asyncio.Lock()
+
+        async def call(payload: bytes) -> bytes:
+            nonlocal pool
+            async with starting:
+                if pool is None:
+                    pool = await opened.enter_async_context(reader_pool(Settings(), outside, tell))
+            return await pool.call(payload)
+
+        yield call

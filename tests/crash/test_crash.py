@@ -1,0 +1,77 @@
+"""The crash harness at the size of every day: twenty kills, each named crash point among them.
+
+`make crash KILLS=200` is the long run.
+"""
+
+import ast
+import random
+from pathlib import Path
+
+import pytest
+from tests.crash import harness, verify
+
+from gossamer.app.crash import CRASH_POINTS
+from gossamer.demo.accesslog import Hit
+
+SRC = Path(__file__).parents[2] / "src" / "gossamer"
+KILLS = 20
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_F_P1_twenty_kills_lose_nothing_and_hurry_nobody(tmp_path: Path) -> None:
+    rounds = harness.run(KILLS, tmp_path, seed=20, hosts=9, pages=150)
+    assert [fault for _, found in rounds for fault in found.faults()] == []
+    assert sum(len(one.kills) for one, _ in rounds) >= KILLS
+    assert {point for one, _ in rounds for point in one.reached} == set(CRASH_POINTS)
+    assert sum(found.acknowledged for _, found in rounds) > 150
+
+
+def told_in(tree: ast.Module) -> set[str]:
+    """The events that a module tells under their literal names."""
+    return {
+        node.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith("tell")
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, str)
+    }
+
+
+def test_every_crash_point_is_told_somewhere() -> None:
+    told = {event for path in SRC.rglob("*.py") for event in told_in(ast.parse(path.read_text()))}
+    assert set(CRASH_POINTS) <= told
+
+
+def test_a_plan_holds_every_crash_point_and_as_many_kills_as_asked() -> None:
+    plan = harness.plan_of(KILLS, random.Random(3))
+    assert len(plan) == KILLS and set(CRASH_POINTS) <= set(plan)
+    assert set(plan) <= set(CRASH_POINTS) | set(harness.TARGETS)
+
+
+def settled(url: str, heard_at: int, again: bool = False, kind: str = "page") -> dict[str, object]:
+    return {"url": url, "heard_at": heard_at, "again": again, "kind": kind, "outcome": "fetched"}
+
+
+def hit(target: str, asked_at: int) -> Hit:
+    return Hit("a.test", target, 200, asked_at, asked_at + 10)
+
+
+def test_the_witnesses_see_a_page_that_is_fetched_after_its_acknowledgement() -> None:
+    events = [settled("http://a.test/x", 100), settled("http://a.test/y", 100, again=True)]
+    hits = [hit("/x", 50), hit("/y", 50), hit("/y", 500)]
+    assert verify.fetched_after(hits, events) == []
+    assert verify.fetched_after([*hits, hit("/x", 200)], events) == ["http://a.test/x"]
+
+
+def test_the_witnesses_count_refetches_that_nobody_promised() -> None:
+    events = [settled("http://a.test/x", 100), settled("http://a.test/y", 100, again=True)]
+    assert verify.refetches([hit("/x", 50), hit("/y", 50), hit("/y", 500)], events) == 0
+    assert verify.refetches([hit("/x", 50), hit("/x", 60), hit("/y", 50)], events) == 1
+
+
+def test_more_refetches_than_visits_in_flight_are_a_fault() -> None:
+    assert verify.Findings(refetches=2, in_flight=2).faults() == []
+    assert verify.Findings(refetches=3, in_flight=2).faults() == ["3 refetches, and only 2 visits were in flight"]
