@@ -21,6 +21,7 @@ from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.frontier.protocol import Frontier
 from gossamer.reading import Keep, ReadDone, ReadJob, Task
+from gossamer.reading import done as stored
 from gossamer.recrawl.retry import Retry, next_due
 from gossamer.rules.robots import judge
 from gossamer.rules.verdict import Denied
@@ -35,6 +36,7 @@ from gossamer.values.visit import Settled, Visit, VisitKind
 
 T = TypeVar("T")
 MOST_REDIRECTS = 10
+WAIT_S = 0.25
 LOST_MEANS = {
     "timeout": Reason.READ_TIMEOUT,
     "memory": Reason.READ_MEMORY,
@@ -122,21 +124,27 @@ def task_for(visit: Visit, outcome: Outcome) -> Task:
     return "robots" if visit.kind is VisitKind.ROBOTS else "read"
 
 
-async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone | None, Reason | None]:
+async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None]:
     """Read in a worker. A page that hangs or crashes it twice is kept unread: it costs that page only.
 
-    None: not even its record could be made; the visit then ends as if nothing had come back.
+    The record is made here when no reader can make it: what was fetched is kept, whatever becomes of the readers.
     """
     lost = None
-    for task in (job.task, job.task, "store", "store") if job.task != "store" else ("store", "store"):
-        if task == job.task and lost is Reason.READ_TIMEOUT and task != "store":
+    for task in tasks_for(job.task):
+        if task != "store" and lost is Reason.READ_TIMEOUT:
             continue  # what hung once would hang again, and hold a reader for as long
         try:
-            return await _call(msgspec.structs.replace(job, task=task), rooms), lost
+            done = await _call(msgspec.structs.replace(job, task=task), rooms)
+            return done, lost if task != job.task else None
         except WorkerLost as trouble:
             lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
             rooms.tell("reader.lost", url=job.capture.url.text, why=trouble.why, detail=str(trouble))
-    return None, lost
+    return await asyncio.to_thread(stored, msgspec.structs.replace(job, task="store")), lost
+
+
+def tasks_for(task: Task) -> tuple[Task, ...]:
+    """Twice as asked, then once without reading it."""
+    return (task, task, "store") if task != "store" else ("store", "store")
 
 
 async def _call(job: ReadJob, rooms: Rooms) -> ReadDone:
@@ -225,6 +233,9 @@ class Crawl:
     _landing: asyncio.Event = field(default_factory=asyncio.Event)
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
     _ended: bool = False
+    _waits_for_room: bool = False
+    _give_up_at: float | None = None
+    """When a clean stop no longer waits for a full disk."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until nothing is left to fetch, `max_pages` is reached, or `stop` is set and what flew is settled."""
@@ -233,6 +244,7 @@ class Crawl:
             crew.create_task(self._settle_groups())
             visits: set[asyncio.Task[None]] = set()
             await self._take_until(stop, crew, visits)
+            self._give_up_at = self.rooms.clock.elapsed_s() + self.rooms.pace.drain_s if stop.is_set() else None
             await self._drain(visits)
             self._ended = True
             self._landing.set()
@@ -240,7 +252,7 @@ class Crawl:
     async def _take_until(self, stop: asyncio.Event, crew: asyncio.TaskGroup, visits: set[asyncio.Task[None]]) -> None:
         while not stop.is_set():
             wanted = self._wanted()
-            taken = await self.rooms.frontier.take(wanted) if wanted and await self._may_take() else []
+            taken = await self._take(wanted) if wanted and self._may_take() else []
             for visit in taken:
                 self._flying += 1
                 task = crew.create_task(self._visit(visit))
@@ -251,6 +263,16 @@ class Crawl:
             if len(taken) < wanted or wanted == 0:
                 await self._wait(stop)
 
+    async def _take(self, wanted: int) -> list[Visit]:
+        """Leases are written before anything is dialled: on a full disk nothing is taken."""
+        try:
+            taken = await self.rooms.frontier.take(wanted)
+        except DiskFull as trouble:
+            self._note_room(False, str(trouble))
+            return []
+        self._note_room(True)
+        return taken
+
     def _wanted(self) -> int:
         pace = self.rooms.pace
         free = pace.at_once - self._flying
@@ -258,14 +280,20 @@ class Crawl:
             free = min(free, pace.max_pages - self._pages - self._flying)
         return max(0, free)
 
-    async def _may_take(self) -> bool:
+    def _may_take(self) -> bool:
         rooms = self.rooms
         if rooms.lag_s() > rooms.pace.lag_s:
             return False
         if not rooms.has_room():
-            rooms.tell("disk.low")
+            self._note_room(False)
             return False
         return True
+
+    def _note_room(self, has_room: bool, detail: str = "") -> None:
+        """Told when it changes, not each time it is looked at."""
+        if self._waits_for_room == has_room:
+            self._waits_for_room = not has_room
+            self.rooms.tell("disk.roomy" if has_room else "disk.low", detail=detail)
 
     async def _is_over(self) -> bool:
         if self._flying:
@@ -279,7 +307,8 @@ class Crawl:
         """Until a visit is settled, a host is ready again, or a moment has passed."""
         next_at = await self.rooms.frontier.next_at()
         now = self.rooms.clock.now()
-        seconds = 0.25 if next_at is None else min(0.25, max(0.005, (next_at - now) / SECOND))
+        may_be_soon = next_at is not None and self._wanted() and not self._waits_for_room
+        seconds = min(WAIT_S, max(0.005, (next_at - now) / SECOND)) if next_at is not None and may_be_soon else WAIT_S
         self._freed.clear()
         waits = [asyncio.ensure_future(self._freed.wait()), asyncio.ensure_future(stop.wait())]
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -325,25 +354,42 @@ class Crawl:
 
     async def _settle(self, group: list[Followed]) -> None:
         rooms = self.rooms
-        places = await self._with_room(lambda: asyncio.to_thread(write, group, rooms))
-        done = [settled(followed, place, rooms) for followed, place in zip(group, places, strict=True)]
-        await self._with_room(lambda: rooms.frontier.settle(done))
+        done = await self._with_room(lambda: asyncio.to_thread(put_down, group, rooms)) or []
+        is_acknowledged = bool(done) and await self._with_room(lambda: acknowledged(done, rooms))
         self._flying -= len(group)
-        self._pages += sum(1 for one in done if one.reason is Reason.FETCHED and one.visit.kind is VisitKind.PAGE)
         self._freed.set()
-        if last := next((place for place in reversed(places) if place), None):
+        if not is_acknowledged:
+            return  # a full disk at the stop: it will be fetched again
+        self._pages += sum(1 for one in done if one.kept is not None and one.kept.is_page)
+        if last := next((one.kept.place for one in reversed(done) if one.kept), None):
             rooms.tell("group.settled", volume=last.volume, number=last.number, visits=len(group))
         for followed, one in zip(group, done, strict=True):
             tell_settled(followed, one, rooms.tell)
 
-    async def _with_room(self, act: Callable[[], Awaitable[T]]) -> T:
-        """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory."""
+    async def _with_room(self, act: Callable[[], Awaitable[T]]) -> T | None:
+        """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory.
+
+        None: a clean stop was asked for, and the disk did not get room in time.
+        """
         while True:
             try:
                 return await act()
             except DiskFull as trouble:
                 self.rooms.tell("disk.full", detail=str(trouble))
+                if self._give_up_at is not None and self.rooms.clock.elapsed_s() > self._give_up_at:
+                    return None
                 await self.rooms.clock.sleep(1.0)
+
+
+async def acknowledged(done: list[Settled], rooms: Rooms) -> bool:
+    await rooms.frontier.settle(done)
+    return True
+
+
+def put_down(group: list[Followed], rooms: Rooms) -> list[Settled]:
+    """On a thread: the group on disk, and what the frontier is to write of it."""
+    places = write(group, rooms)
+    return [settled(followed, place, rooms) for followed, place in zip(group, places, strict=True)]
 
 
 def write(group: list[Followed], rooms: Rooms) -> list[Place | None]:

@@ -97,7 +97,7 @@ def _read(asked: ReadJob, digest: bytes) -> ReadDone:
     is_page = is_kept and page.directives.may_index and is_readable(reading)
     return ReadDone(
         record=response_record(capture, digest) if is_kept else metadata_record(capture, links, digest),
-        reading=encode(reading) if is_page else b"",
+        reading=encode(reading) if is_page else encode(wordless(reading)) if not page.directives.may_index else b"",
         media_type=page.media_type,
         digest=digest,
         is_page=is_page,
@@ -107,6 +107,14 @@ def _read(asked: ReadJob, digest: bytes) -> ReadDone:
         may_follow=page.directives.may_follow,
         flags=reading.flags,
     )
+
+
+def wordless(reading: Reading) -> Reading:
+    """For a page that asks not to be indexed: it takes the place of what was known of it, and
+    says nothing; its links still count."""
+    page = reading.page
+    silent = Page(page.url, page.media_type, page.charset, links=page.links, directives=page.directives)
+    return Reading(reading.capture_id, reading.fetched_at, silent)
 
 
 def is_readable(reading: Reading) -> bool:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -34,10 +33,10 @@ PATIENCE_S = 240.0
 POINT_PATIENCE_S = 15.0
 CHECKPOINT_PATIENCE_S = 45.0
 """They are made at most every 30 s."""
-POINT_TRIES = 3
 RARE = {"frontier.merged": 2, "checkpoint.renamed": 1}
 """How often these come in a short life, at most; the indexer's commits come every two seconds."""
 SELDOM, OFTEN = 2, 6
+MOST_ROUNDS = 4
 IN_CRAWLER = ("frontier.", "archive.", "spool.")
 REPOSITORY = Path(__file__).parents[2]
 
@@ -78,20 +77,18 @@ class Round:
     reached: list[str] = field(default_factory=list)
     in_flight: int = 0
     acknowledged: Acknowledged = field(default_factory=Acknowledged)
-    tries: Counter[str] = field(default_factory=Counter)
+    is_spent: bool = False
+    """A crash point was not reached: so little is left of this web that the next kill wants a new one."""
     port: int = 0
 
     def run(self, plan: list[str]) -> verify.Findings:
         """`plan` is consumed as far as the crawl lasts: each entry is a target, or a crash point."""
         with serving(self.root, self.hosts, self.pages) as self.port:
             was_killed = True
-            while plan and was_killed:
-                print(round(time.monotonic() % 10000, 1), plan[0], self.reached[-1:], flush=True)
+            while plan and was_killed and not self.is_spent:
                 was_killed = self._life_to_point(plan) if plan[0] in CRASH_POINTS else self._life_to_kill(plan)
-            print(round(time.monotonic() % 10000, 1), "last", self.reached[-1:], flush=True)
             if was_killed:
                 self._last_life()
-            print(round(time.monotonic() % 10000, 1), "ended", flush=True)
         hits = read_log(DiskFiles(), self.root / "access.log")
         return verify.findings(
             self.root / "crawl", self.acknowledged.events, hits, self.in_flight, self.hosts, self.pages
@@ -102,8 +99,7 @@ class Round:
         starts another; that is waited for, and then all of it is killed. False: the crawl ended by itself first."""
         point = plan[0]
         restarts = self._restarts()
-        self.tries[point] += 1
-        most = RARE.get(point, OFTEN if point.startswith(IN_CRAWLER) else SELDOM) if self.tries[point] == 1 else 1
+        most = RARE.get(point, OFTEN if point.startswith(IN_CRAWLER) else SELDOM)
         child = self._start(f"{point}:{self.draw.randint(1, most)}")
         wants_checkpoint = point == "checkpoint.renamed"
         until = time.monotonic() + (CHECKPOINT_PATIENCE_S if wants_checkpoint else POINT_PATIENCE_S)
@@ -113,14 +109,13 @@ class Round:
             time.sleep(0.2 if wants_checkpoint else 0.02)
         if child.poll() == 0:
             self.acknowledged.hear_out()
-            if self.tries[point] >= POINT_TRIES:
-                plan.pop(0)
             return False
-        if is_reached := child.poll() is not None or self._restarts() > restarts:
-            self.reached.append(point)
-        self.kills.append(point)
-        if is_reached or self.tries[point] >= POINT_TRIES:
-            plan.pop(0)
+        if child.poll() is None and self._restarts() == restarts:
+            self.kills.append("all")
+            self.is_spent = True
+            return self._bury(child)
+        self.reached.append(point)
+        self.kills.append(plan.pop(0))
         return self._bury(child)
 
     def _life_to_kill(self, plan: list[str]) -> bool:
@@ -237,11 +232,16 @@ def serving(root: Path, hosts: int, pages: int) -> Iterator[int]:
 
 
 def plan_of(kills: int, draw: random.Random) -> list[str]:
-    """Every crash point once, as far as `kills` goes, and random targets among them."""
-    points = list(CRASH_POINTS)[:kills]
-    targets = [draw.choice(TARGETS) for _ in range(kills - len(points))]
-    plan = points + targets
+    """Every crash point, as far as `kills` goes, half of the kills in long runs, and random targets among them.
+
+    The first checkpoint is wanted at once: later ones are made at most every 30 s.
+    """
+    points = (list(CRASH_POINTS) * kills)[: max(min(kills, len(CRASH_POINTS)), kills // 2)]
+    plan = points + [draw.choice(TARGETS) for _ in range(kills - len(points))]
     draw.shuffle(plan)
+    if "checkpoint.renamed" in plan:
+        plan.remove("checkpoint.renamed")
+        plan.insert(0, "checkpoint.renamed")
     return plan
 
 
@@ -251,6 +251,7 @@ def run(kills: int, root: Path, seed: int, hosts: int = 12, pages: int = 240) ->
     plan = plan_of(kills, draw)
     rounds = []
     while plan:
+        assert len(rounds) < MOST_ROUNDS + kills // 10, f"no life of the crawl reached {plan[0]}"
         folder = root / f"round-{len(rounds) + 1}"
         folder.mkdir(parents=True)
         one = Round(folder, hosts, pages, draw)

@@ -20,11 +20,11 @@ KILLS = 20
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_F_P1_twenty_kills_lose_nothing_and_hurry_nobody(tmp_path: Path) -> None:
-    rounds = harness.run(KILLS, tmp_path, seed=20, hosts=9, pages=150)
+    rounds = harness.run(KILLS, tmp_path, seed=20, hosts=9, pages=180)
     assert [fault for _, found in rounds for fault in found.faults()] == []
     assert sum(len(one.kills) for one, _ in rounds) >= KILLS
     assert {point for one, _ in rounds for point in one.reached} == set(CRASH_POINTS)
-    assert sum(found.acknowledged for _, found in rounds) > 150
+    assert sum(found.acknowledged for _, found in rounds) > 180
 
 
 def told_in(tree: ast.Module) -> set[str]:

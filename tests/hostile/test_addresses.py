@@ -8,7 +8,7 @@ import pytest
 from gossamer.clock import SystemClock
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
-from gossamer.fetch.seams import Endpoint
+from gossamer.fetch.seams import DirectDialer, Endpoint
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused
 from gossamer.values.tell import silent
@@ -139,7 +139,7 @@ def test_F_D7_a_redirect_out_of_the_web_is_refused(location):
         ("http://0x7f.1/", "127.0.0.1"),
         ("http://0177.0.0.1/", "127.0.0.1"),
         ("http://①②⑦.⓪.⓪.①/", "127.0.0.1"),
-        ("http://localhost./", "localhost."),
+        ("http://localhost./", "localhost"),
         ("http://a.localhost/", "a.localhost"),
     ],
 )
@@ -186,3 +186,23 @@ def test_an_address_outside_the_plan_is_never_dialled():
     outcome = asyncio.run(outside())
     assert isinstance(outcome, Failed) and outcome.reason is Reason.CONNECT
     assert "not in the address plan" in outcome.detail
+
+
+def test_F_D5_an_address_spelt_another_way_by_the_system_costs_that_visit_only() -> None:
+    class Mapped:
+        async def addresses(self, hostname: str) -> list[str]:
+            return ["::ffff:127.0.0.1", "127.0.0.1"]
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi")
+        writer.close()
+
+    async def fetched() -> Outcome:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        settings = Fetch(allow_addresses=("127.0.0.0/8",))
+        async with server, Client(settings, Mapped(), DirectDialer(), SystemClock(), silent) as client:
+            return await client.fetch(Url(f"http://mapped.test:{port}/"))
+
+    assert isinstance(asyncio.run(fetched()), Fetched | Failed | Refused)

@@ -95,7 +95,11 @@ def test_M_A6_a_page_with_facts_is_kept_whole_all_the_same():
 
 def test_F_R12_a_page_that_must_not_be_indexed_is_kept_and_its_links_followed():
     found = asked(captured('<meta name="robots" content="noindex">' + NO_FACTS))
-    assert not found.is_page and found.reading == b"" and found.record
+    assert not found.is_page and found.record
+    silent = decode(found.reading)
+    assert not silent.page.directives.may_index and not silent.page.content and not silent.facts, (
+        "it only holds the place"
+    )
     assert found.links == ("https://www.example.org/x",)
 
 

@@ -105,6 +105,7 @@ async def open_crawl(
         await opened.enter_async_context(client)
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
+        await frontier.revive(starts)
         rooms = Rooms(
             frontier=frontier,
             fetch=client.fetch,

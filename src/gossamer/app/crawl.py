@@ -1,6 +1,7 @@
 """`gossamer crawl`: from seeds until nothing is left to fetch."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -131,25 +132,33 @@ async def crawl_to_end(
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
             spare_the_collector()
-            beating = asyncio.ensure_future(beat_for_ever(crawling, tally, face, outside))
+            beating = asyncio.ensure_future(beat_for_ever(crawling, tally, face, outside, stop))
+            beating.add_done_callback(
+                lambda _: stop.set()
+            )  # whatever ends it: without it the crawl would wait for ever
             try:
                 await crawling.crawl.run(stop)
+                was_stopped = stop.is_set()
             finally:
                 beating.cancel()
+                await asyncio.wait([beating])
+            if not beating.cancelled() and (trouble := beating.exception()) is not None:
+                raise trouble
             counts = await crawling.frontier.counts()
             tally.counted(counts, 0.0)
             crawling.control.beat("crawler", outside.processes.own_pid(), {"state": "ended"})
     finally:
         face.close()
         lock.release()
-    return Ended(stop.is_set(), counts)
+    return Ended(was_stopped, counts)
 
 
 def listener(tally: Tally, face: Face) -> Tell:
     def tell(event: str, /, **facts: object) -> None:
         if event == "visit.settled":
             tally.settled(facts)
-        face.heard(event, facts)
+        with contextlib.suppress(OSError):
+            face.heard(event, facts)
 
     return tell
 
@@ -172,18 +181,20 @@ def catch_signals(stop: asyncio.Event, let_go: Callable[[], None] = lambda: None
         loop.add_signal_handler(number, asked)
 
 
-async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, outside: Outside) -> None:
+async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, outside: Outside, stop: asyncio.Event) -> None:
     """Say how we are, hear how far the indexer is, and refresh what the person sees."""
     pid = outside.processes.own_pid()
-    while True:
+    while not crawling.indexer.given_up:
         counts = await crawling.frontier.counts()
-        for beat in crawling.control.beats():
+        for beat in await asyncio.to_thread(crawling.control.beats):
             if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
                 crawling.backlog.passed(*positions["words"])  # facts and links may take their time
         next_at = None if counts.leased else await crawling.frontier.next_at()
         rests_s = 0.0 if next_at is None else max(0.0, (next_at - outside.clock.now()) / SECOND)
         tally.counted(counts, crawling.backlog.lag_s(), rests_s)
         facts = {"pages": tally.pages, "rate": round(tally.rate(), 1), "queued": counts.queued, "errors": tally.errors}
-        crawling.control.beat("crawler", pid, facts)
-        face.beat()
+        await asyncio.to_thread(crawling.control.beat, "crawler", pid, facts)
+        with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
+            face.beat()
         await outside.clock.sleep(BEAT_S)
+    stop.set()

@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 import msgspec
@@ -23,6 +23,7 @@ from gossamer.app.outside import Outside, real_outside
 from gossamer.app.readers import lazy_readers
 from gossamer.archive.catalogue import seems_page
 from gossamer.archive.reader import places, read_capture
+from gossamer.errors import WorkerLost
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.store import Graph
 from gossamer.index.writer import IndexWriter
@@ -31,6 +32,8 @@ from gossamer.monitor.control import Control
 from gossamer.reading import ReadDone, ReadJob
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower
+from gossamer.store import captures
+from gossamer.store.database import read_only
 from gossamer.values.capture import Place
 from gossamer.values.page import Reading
 from gossamer.values.tell import Tell, silent
@@ -115,11 +118,24 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
             capture = read_capture(outside.files, directory.archive, place)
             if capture is None or not seems_page(capture):
                 return None
+            is_page = await asyncio.to_thread(was_page, directory, place)
             payload = msgspec.msgpack.encode(ReadJob(capture, "read", "all", agent))
-            done = msgspec.msgpack.decode(await call(payload), type=ReadDone)
-            return decode(done.reading) if done.reading else None
+            try:
+                answer = await call(payload)
+            except WorkerLost:  # perhaps another's fault: once more
+                answer = await call(payload)
+            done = msgspec.msgpack.decode(answer, type=ReadDone)
+            reading = decode(done.reading) if done.reading else None
+            return reading if reading is None or is_page or not reading.page.directives.may_index else None
 
         yield reread
+
+
+def was_page(directory: Directory, place: Place) -> bool:
+    """What was decided when it was fetched. What the catalogue does not know was never acknowledged: it may be one."""
+    with closing(read_only(directory.state)) as state:
+        kept = captures.at_place(state, place.volume, place.number)
+    return kept is None or kept.is_page
 
 
 async def stop_at_end_of(channel: socket.socket, stop: asyncio.Event) -> None:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
-from gossamer.errors import DirectoryBusy
+from gossamer.errors import DirectoryBusy, GossamerError
 from gossamer.files import Lock
 from gossamer.processes import Child
 from gossamer.values.tell import Tell
 
 MODULE = "gossamer.app.indexer"
 LOOK_EVERY_S = 0.2
+STEADY_S = 30.0
+MOST_DEATHS = 6
 REST_S = (0.0, 0.5, 1.0, 2.0, 5.0)
 STOPPED_PATIENCE_S = 2.5
 """How long an indexer may go on after a person asked to stop; then it is killed, and catches up the next time."""
@@ -30,6 +32,8 @@ class Indexer:
     tell: Tell
     agent: str = ""
     """What pages may call us when they ask not to be indexed; for those that are read again."""
+    given_up: bool = False
+    """It died too often to be started again; what is archived waits for `gossamer rebuild`."""
     _child: Child | None = None
     _channel: socket.socket | None = None
 
@@ -45,15 +49,19 @@ class Indexer:
 
     async def watch(self) -> None:
         """Until cancelled: a dead indexer is replaced, after a rest that grows while it keeps dying."""
-        deaths = 0
+        deaths, started = 0, self.outside.clock.elapsed_s()
         while True:
             await self.outside.clock.sleep(LOOK_EVERY_S)
             if self._channel is None:  # it was asked to finish: its end is no death
                 return
             if self._child is not None and (code := self._child.exit_code()) is not None:
                 self.tell("views.restarted", exit_code=code)
+                deaths = 0 if self.outside.clock.elapsed_s() - started > STEADY_S else deaths + 1
+                if deaths >= MOST_DEATHS:
+                    self.given_up = True
+                    return
                 await self.outside.clock.sleep(REST_S[min(deaths, len(REST_S) - 1)])
-                deaths += 1
+                started = self.outside.clock.elapsed_s()
                 if self._channel is not None:
                     self._hang_up()
                     self.start()
@@ -94,7 +102,14 @@ async def indexer_running(
     try:
         yield indexer
         watching.cancel()
-        await indexer.finish(stop)
+        if not indexer.given_up and await indexer.finish(stop) not in (0, None):
+            indexer.start()  # once more: what failed may have been a kill
+            indexer.given_up = await indexer.finish(stop) not in (0, None)
+        if indexer.given_up:
+            raise GossamerError(
+                f"what was fetched is safe in the archive, but the indexer failed: not all of it can be found yet. "
+                f"See what it said above; `gossamer rebuild --dir {directory.root}` makes the views anew"
+            )
     finally:
         watching.cancel()
         indexer.kill()

@@ -23,7 +23,7 @@ _SENDABLE = re.compile(r"[!-~]+")
 
 
 class Client:
-    """`async with Client(...)`, then `fetch`. Never raises for the web's faults, never asks twice, follows nothing."""
+    """`async with Client(...)`, then `fetch`. Never raises for the web's faults, follows nothing."""
 
     def __init__(self, settings: Fetch, resolver: Resolver, dialer: Dialer, clock: Clock, tell: Tell) -> None:
         self._settings, self._clock = settings, clock

@@ -2,7 +2,7 @@
 
 aiohttp's connector and session are left out: what is used of aiohttp is the protocol with its parser and flow control.
 That halves the cost of a fetch, and leaves nothing that could follow a redirect, read a proxy variable, a .netrc or a
-cookie, or ask twice.
+cookie.
 """
 
 import asyncio
@@ -171,7 +171,7 @@ class Connections:
             return Failed(Reason.TLS if url.scheme == "https" else Reason.CONNECT, str(trouble))
         except OSError as trouble:
             return Failed(Reason.CONNECT, str(trouble))
-        return Connection(protocol, url.origin, endpoints[peer], is_new=True)
+        return Connection(protocol, url.origin, endpoints.get(peer, peer.address), is_new=True)
 
     async def _checked(self, url: Url) -> list[str] | Refused | Failed:
         hostname, port = url.hostname, url.port
@@ -209,7 +209,8 @@ class Connections:
         sock = await aiohappyeyeballs.start_connection(
             [_addr_info(endpoint) for endpoint in endpoints], happy_eyeballs_delay=NEXT_ADDRESS_AFTER_S, loop=loop
         )
-        peer = Endpoint(*sock.getpeername()[:2])
+        there, port = sock.getpeername()[:2]
+        peer = Endpoint(address_of(there) or there, port)  # the system may spell a mapped address another way
         with contextlib.ExitStack() as unless_taken:
             unless_taken.callback(sock.close)
             _, protocol = await loop.create_connection(lambda: Protocol(loop), sock=sock, ssl=tls, server_hostname=name)

@@ -11,6 +11,7 @@ from gossamer.clock import SECOND, Clock, Instant
 from gossamer.frontier.known import Known, known
 from gossamer.frontier.leasing import Lease, Leasing
 from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.reviving import revive
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.seen import Seen
 from gossamer.frontier.settling import Settling
@@ -123,6 +124,10 @@ class SqliteFrontier:
         amount, new, _ = await self._database.run(work, after)
         self._tell("frontier.merged", new=new)
         return amount
+
+    async def revive(self, seeds: Sequence[Url]) -> int:
+        """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
+        return await self._database.run(lambda connection: revive(connection, seeds))
 
     async def take(self, at_most: int) -> list[Visit]:
         def work(connection: sqlite3.Connection) -> _Taken:

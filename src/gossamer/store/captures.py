@@ -18,12 +18,13 @@ def insert(connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
     if not kept:
         return 0
     volume_ids = {name: _volume_id(connection, name) for name in {one.place.volume for one in kept}}
+    new_pages = {one.url.text for one in kept if one.is_page and not _is_held(connection, one.url)}
     added = {}
     for are_pages in (False, True):
         rows = [_row_of(one, volume_ids[one.place.volume]) for one in kept if one.is_page is are_pages]
         added[are_pages] = connection.executemany(_SQL["insert"], rows).rowcount if rows else 0
     fresh = added[False] + added[True]
-    tallies.add(connection, {tallies.CAPTURES: fresh, tallies.PAGES: added[True]})
+    tallies.add(connection, {tallies.CAPTURES: fresh, tallies.PAGES: len(new_pages)})
     return fresh
 
 
@@ -51,6 +52,11 @@ def volume_names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute(_SQL["volume_names"])]
 
 
+def at_place(connection: sqlite3.Connection, volume: str, number: int) -> Kept | None:
+    row = connection.execute(_SQL["at_place"], (volume, number)).fetchone()
+    return _kept_of(row) if row is not None else None
+
+
 def end_of(connection: sqlite3.Connection, volume: str) -> tuple[int, int] | None:
     """How many records of the volume, and how many of its bytes, the catalogue reaches over; None: knows none."""
     row = connection.execute(_SQL["last_in"], (volume,)).fetchone()
@@ -70,6 +76,10 @@ def pages(connection: sqlite3.Connection) -> Iterator[Kept]:
 
 def _versions(connection: sqlite3.Connection, url: Url) -> Iterator[Kept]:
     return map(_kept_of, connection.execute(_SQL["versions"], (url.host.id, url.id, url.text)))
+
+
+def _is_held(connection: sqlite3.Connection, url: Url) -> bool:
+    return connection.execute(_SQL["is_held"], (url.host.id, url.id, url.text)).fetchone() is not None
 
 
 def _volume_id(connection: sqlite3.Connection, name: str) -> int:

@@ -6,6 +6,14 @@ INSERT OR IGNORE INTO captures (host_id, url_id, fetched_at, capture_id, url, vo
     status, media_type, digest, size, is_page)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- at_place: What the catalogue holds of one record.
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page
+FROM captures JOIN volumes ON volumes.id = volume_id
+WHERE name = ? AND number = ?;
+
+-- is_held: Whether views hold a page of this address already.
+SELECT 1 FROM captures WHERE host_id = ? AND url_id = ? AND is_page AND url = ? LIMIT 1;
+
 -- versions: All captures of an address, newest first. The text is compared because ids may collide.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page
 FROM captures JOIN volumes ON volumes.id = volume_id

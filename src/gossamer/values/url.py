@@ -96,7 +96,17 @@ def _canonical(absolute: str) -> Url | None:
         return None
     plain = absolute.partition("#")[0]
     scheme, _, authority, rest = plain.split("/", 3)
-    if "@" in authority:
-        authority = authority.rpartition("@")[2]
+    if "@" in authority or authority.endswith(".") or ".:" in authority:
+        authority = _plain_authority(authority)
         plain = f"{scheme}//{authority}/{rest}"
-    return Url(plain) if authority and len(plain) <= LONGEST_URL else None
+    is_host = bool(authority) and not authority.startswith(":")
+    return Url(plain) if is_host and len(plain) <= LONGEST_URL else None
+
+
+def _plain_authority(authority: str) -> str:
+    """Without user and password, and without the dot that may end a full name: both names are one host."""
+    host = authority.rpartition("@")[2]
+    if host.startswith("["):
+        return host
+    name, colon, port = host.partition(":")
+    return name.rstrip(".") + colon + port

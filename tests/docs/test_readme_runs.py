@@ -1,0 +1,72 @@
+"""The README's commands, in its order, as it has them; only the site is one of this machine."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from tests.app.site import Site, harbour, page, person, plain_environment
+
+README = Path(__file__).parents[2] / "README.md"
+STAYING = ("gossamer demo", "gossamer serve")
+
+
+def lines() -> list[str]:
+    blocks = re.findall(r"```\n(.*?)```", README.read_text(), re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("gossamer ")]
+
+
+def shell(line: str, folder: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        ["bash", "-c", f"exec {line}"],
+        cwd=folder,
+        env=plain_environment(PATH=f"{folder / 'bin'}:{os.environ['PATH']}"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_commands_of_the_readme_do_what_it_says(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "gossamer"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m gossamer "$@"\n')
+    program.chmod(0o755)
+    pages = harbour() | {"/people/0": page("Keeper 0", "Ada lives close by.", facts=person("Ada"))}
+    with Site(pages).serving() as site:
+        for line in lines():
+            here = line.replace("https://example.org/", f"{site.root} --allow-address 127.0.0.1 --delay 0.02")
+            if "import other" in line:
+                assert_ends_well("gossamer export warc --dir example --out other.warc.gz", tmp_path)
+            if line.startswith(STAYING):
+                assert_serves(f"{here.partition('#')[0]} --port 0", tmp_path)
+            else:
+                assert_ends_well(here, tmp_path)
+    assert (tmp_path / "facts.nq").read_text().count("\n") >= 12
+    assert (tmp_path / "copy" / "index").is_dir()
+
+
+def assert_ends_well(line: str, folder: Path) -> None:
+    done = shell(line, folder)
+    told, _ = done.communicate(timeout=60)
+    assert done.returncode == 0, f"{line}\n{told}"
+
+
+def assert_serves(line: str, folder: Path) -> None:
+    """It prints an address that answers, and Ctrl-C ends it."""
+    running = shell(line, folder)
+    assert running.stdout is not None
+    with running.stdout:
+        address = re.search(r"http://\S+", running.stdout.readline())
+        assert address is not None, line
+        with urllib.request.urlopen(address[0], timeout=20) as answer:
+            assert answer.status == 200
+        running.send_signal(signal.SIGINT)
+        running.stdout.read()
+        assert running.wait(20) in (0, 130), line

@@ -1,0 +1,63 @@
+"""The same command again, after the trouble was mended."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.store.database import Database
+from gossamer.testing import FakeClock
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Reason
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+from gossamer.values.visit import Settled, Visit, VisitKind
+
+SEED = Url("http://one.test/")
+
+
+def missing(visit: Visit, clock: FakeClock) -> Robots:
+    return Robots(visit.origin, RobotsState.MISSING, clock.now(), clock.now() + 10**12)
+
+
+async def visited_then_started_again(path: Path, reason: Reason) -> list[Visit]:
+    """One run that ends with `reason`, and what a second run takes first."""
+    clock = FakeClock()
+    async with Database(path, clock, silent) as database:
+        async with SqliteFrontier(database, Politeness(delay_s=0), clock, silent, lambda _: True) as frontier:
+            await frontier.offer([Offer(SEED, How.SEED)])
+            (robots,) = await frontier.take(1)
+            await frontier.settle([Settled(robots, Reason.GONE, clock.now(), robots=missing(robots, clock))])
+            clock.advance(1)
+            (visit,) = await frontier.take(1)
+            await frontier.settle([Settled(visit, reason, clock.now())])
+            assert await frontier.next_at() is None
+        clock.advance(60)
+        async with SqliteFrontier(database, Politeness(delay_s=0), clock, silent, lambda _: True) as frontier:
+            await frontier.offer([Offer(SEED, How.SEED)])
+            await frontier.revive([SEED])
+            counts = await frontier.counts()
+            assert counts.known == counts.queued + counts.settled == 1
+            taken = await frontier.take(1)
+            if taken and taken[0].kind is VisitKind.ROBOTS:
+                await frontier.settle([Settled(taken[0], Reason.GONE, clock.now(), robots=missing(taken[0], clock))])
+                clock.advance(1)
+                taken = await frontier.take(1)
+            if taken:
+                await frontier.settle([Settled(taken[0], Reason.FETCHED, clock.now())])
+                assert (await frontier.counts()).by_reason == {"fetched": 1}
+            return taken
+
+
+@pytest.mark.parametrize("reason", [Reason.CONNECT, Reason.DNS, Reason.CONTACT, Reason.ADDRESS, Reason.TLS])
+def test_a_seed_that_failed_is_visited_by_the_next_run(tmp_path: Path, reason: Reason) -> None:
+    (visit,) = asyncio.run(visited_then_started_again(tmp_path / "state.db", reason))
+    assert visit.url == SEED and visit.failures == 0
+
+
+@pytest.mark.parametrize("reason", [Reason.FETCHED, Reason.GONE, Reason.ROBOTS])
+def test_a_seed_that_was_answered_is_not_visited_again(tmp_path: Path, reason: Reason) -> None:
+    assert asyncio.run(visited_then_started_again(tmp_path / "state.db", reason)) == []

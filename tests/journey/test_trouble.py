@@ -1,0 +1,103 @@
+"""Trouble on our own side: disks, readers, and stopping in the middle of it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from tests.journey import crawling
+from tests.journey.crawling import Told, crawl, page
+
+from gossamer.errors import DiskFull
+from gossamer.files import DiskFiles
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.journey import Pace, tasks_for
+from gossamer.processes import Child, SystemProcesses
+from gossamer.testing import FaultyFiles
+from gossamer.values.visit import Visit
+
+HOME = "http://one.test/"
+PAGES = {HOME: page("/a", "/b"), HOME + "a": page(), HOME + "b": page()}
+
+
+def test_F_P5_a_disk_that_is_full_when_leases_are_written_pauses_the_crawl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take, calls = SqliteFrontier.take, []
+
+    async def full_at_times(self: SqliteFrontier, at_most: int) -> list[Visit]:
+        calls.append(at_most)
+        if len(calls) in (2, 3):
+            raise DiskFull("the quota is used up")
+        return await take(self, at_most)
+
+    monkeypatch.setattr(SqliteFrontier, "take", full_at_times)
+    done = asyncio.run(crawl(tmp_path, PAGES, [HOME]))
+    assert set(done.ends.values()) == {"fetched"} and len(done.ends) == 3
+    assert len(done.told.named("disk.low")) == 1, "told when it happens, not each time it is looked at"
+
+
+def test_F_P2_a_stop_does_not_wait_for_ever_for_a_full_disk(tmp_path: Path) -> None:
+    files, stop, told = FaultyFiles(DiskFiles(), fail_at=3, on=("append",), is_lasting=True), asyncio.Event(), Told()
+
+    async def stopped_when_full() -> None:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(crawl(tmp_path, PAGES, [HOME], files=files, stop=stop, told=told, pace=Pace(drain_s=0.2)))
+            while not told.named("disk.full"):
+                await asyncio.sleep(0.01)
+            stop.set()
+
+    asyncio.run(asyncio.wait_for(stopped_when_full(), 20))
+    acknowledged = {str(facts["url"]) for facts in told.named("visit.settled")}
+    files.heal()
+    again = asyncio.run(crawl(tmp_path, PAGES, [HOME]))
+    assert len(again.ends) == 3 and not acknowledged & set(again.asked), (
+        "and what was not acknowledged is fetched again"
+    )
+
+
+def test_what_was_fetched_is_kept_when_no_reader_can_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NoProcesses(SystemProcesses):
+        def start(self, module: str, arguments: Sequence[str], channel: object = None) -> Child:
+            raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(crawling, "SystemProcesses", NoProcesses)
+    done = asyncio.run(crawl(tmp_path, {HOME: page()}, [HOME]))
+    assert done.ends == {HOME: "read-crash"}
+    assert HOME in {kept.url.text for kept in done.kept}
+
+
+def test_a_page_that_is_read_at_the_second_try_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Child] = []
+
+    class KillsTheFirst(SystemProcesses):
+        def start(self, module: str, arguments: Sequence[str], channel: object = None) -> Child:
+            child = super().start(module, arguments, channel)  # type: ignore[arg-type]
+            started.append(child)
+            return child
+
+    monkeypatch.setattr(crawling, "SystemProcesses", KillsTheFirst)
+    slow = page(body="<table>" * 3_000)
+    told = Told()
+
+    async def killed_once() -> crawling.Crawled:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(_kill_when(lambda: bool(told.named("worker.started")), started))
+            done = both.create_task(crawl(tmp_path, {HOME: slow}, [HOME], told=told))
+        return done.result()
+
+    done = asyncio.run(killed_once())
+    assert done.ends == {HOME: "fetched"}
+
+
+async def _kill_when(is_time: Callable[[], bool], children: list[Child]) -> None:
+    while not is_time():
+        await asyncio.sleep(0.001)
+    children[0].kill()
+
+
+def test_a_page_is_tried_as_asked_twice_and_then_kept_unread() -> None:
+    assert tasks_for("read") == ("read", "read", "store")
+    assert tasks_for("store") == ("store", "store")
