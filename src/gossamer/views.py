@@ -80,9 +80,8 @@ class GraphView:
         taken = 0
         for reading in readings:
             url = reading.page.url
-            known = self._pending.get(url.text)
-            held_at = known.fetched_at if known is not None else self._graph.fetched_at(url)
-            if held_at is None or held_at < reading.fetched_at:
+            known = self._pending.get(url.text)  # what the store holds, it compares itself
+            if known is None or known.fetched_at < reading.fetched_at:
                 facts = reading.facts if reading.page.directives.may_index else b""
                 self._pending[url.text] = PageFacts(url, facts, reading.capture_id, reading.fetched_at)
                 taken += 1

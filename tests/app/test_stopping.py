@@ -28,7 +28,7 @@ def test_F_P2_sigterm_drains_within_ten_seconds_and_loses_nothing(tmp_path: Path
         assert json_lines(out)[-1]["stopped"] is True
         assert {f"{site.root.rstrip('/')}{path}" for path in site.hits} == first, "what was in flight was settled"
         assert {url for url in first if not url.endswith("robots.txt")} == searchable(root)
-        before = len(site.hits)
+        before, site.wait_s = len(site.hits), 0
         done = gossamer("crawl", "--dir", root, *QUICK, "--json")
         assert done.returncode == 0
         assert {f"{site.root.rstrip('/')}{path}" for path in site.hits[before:]}.isdisjoint(first)
@@ -57,6 +57,7 @@ def test_F_P2_sigint_twice_ends_at_once_and_the_next_run_recovers(tmp_path: Path
         out, _ = crawl.communicate(timeout=30)
         assert crawl.returncode == 130 and time.monotonic() - asked_at < 3.0
         acknowledged = {url for url in settled(out) if not url.endswith("robots.txt")}
+        site.wait_s = 0
         done = gossamer("crawl", "--dir", root, *QUICK, "--json")
         assert done.returncode == 0, done.stderr
         assert not acknowledged & settled(done.stdout), "what was acknowledged is not fetched again"

@@ -95,7 +95,7 @@ class Graph:
         put = 0
         for name, page in newest.items():
             held_at = self._held_at(name)
-            if held_at is not None and held_at > page.fetched_at:
+            if held_at is not None and held_at >= page.fetched_at:
                 continue
             try:
                 quads = _quads(name, page)
