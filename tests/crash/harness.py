@@ -30,11 +30,11 @@ from gossamer.monitor.control import Control
 TARGETS = ("crawler", "reader", "indexer", "all")
 MODULES = {"reader": "gossamer.workers.child", "indexer": "gossamer.app.indexer"}
 PATIENCE_S = 240.0
-POINT_PATIENCE_S = 15.0
+POINT_PATIENCE_S = 20.0
 CHECKPOINT_PATIENCE_S = 45.0
 """They are made at most every 30 s."""
-RARE = {"frontier.merged": 2, "checkpoint.renamed": 1}
-"""How often these come in a short life, at most; the indexer's commits come every two seconds."""
+RARE = {"frontier.merged": 2, "checkpoint.renamed": 1, "graph.committed": 1, "links.committed": 1}
+"""How often these come in a short life, at most: facts and links are committed every eight seconds, words every two."""
 SELDOM, OFTEN = 2, 6
 MOST_ROUNDS = 4
 IN_CRAWLER = ("frontier.", "archive.", "spool.")

@@ -18,7 +18,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.ending import summary
 from gossamer.app.outside import Network, real_outside
 from gossamer.app.progress import face_for
-from gossamer.app.serve import address_of, web_server
+from gossamer.app.serve import address_of, is_free, web_server
 from gossamer.app.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.app.tally import Tally
 from gossamer.demo.accesslog import Hit
@@ -43,7 +43,7 @@ def settings_for(port: int) -> Settings:
         crawl=CrawlSettings(scope="any"),
         politeness=PolitenessSettings(delay_s=0.1, robots_retry_s=1.0, robots_tries=2),
         retry=RetrySettings(base_s=1.0, cap_s=4.0, tries=3),
-        web=WebSettings(port=port),
+        web=WebSettings(port=port if is_free(WebSettings().host, port) else 0),
     )
 
 

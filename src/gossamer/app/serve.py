@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
@@ -72,6 +73,8 @@ async def web_server(
             f"web.host is {settings.web.host}: this version serves this machine only (127.0.0.1); "
             "put a server with access control in front of it to open it further"
         )
+    if not is_free(settings.web.host, settings.web.port):
+        raise ConfigError(f"port {settings.web.port} is in use by another program; name another one with --port, or 0")
     async with AsyncExitStack() as opened:
         rooms = await web_rooms(opened, directory, settings, outside, suggestions, tell)
         yield uvicorn.Server(
@@ -89,6 +92,15 @@ async def web_server(
                 timeout_graceful_shutdown=2,
             )
         )
+
+
+def is_free(host: str, port: int) -> bool:
+    """Whether one could listen there now."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError:
+        return False
+    return True
 
 
 async def address_of(server: uvicorn.Server, serving: "asyncio.Future[None]") -> str:
