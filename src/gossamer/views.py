@@ -99,9 +99,9 @@ class GraphView:
 @dataclass(frozen=True, slots=True)
 class Following:
     batch: int = 256  # frames taken at a time
-    commit_s: float = 2.0  # words wait at most this long for the next commit
+    commit_s: float = 1.5  # words wait at most this long for the next commit
     patient_s: float = 8.0  # facts and links wait at most this long ...
-    patient_pages: int = 1_500  # ... and no more of them than this
+    patient_pages: int = 1_000  # ... and no more of them than this
     poll_s: float = 0.1  # how often an idle indexer looks for news
     publish_s: float = 0.25  # how often the position and lag are published
     drain_s: float = 5.0  # how long a clean stop goes on taking what is already spooled
@@ -262,14 +262,17 @@ class Views:
             return None
 
     def _commit(self, group: _Group, is_last: bool = False) -> None:
-        """Those that are due; all of them when it is the last time."""
-        for name, view in group.views.items():
+        """Those that are due: the words, and of the patient ones the first, so that words never wait for them all.
+        All of them when it is the last time."""
+        for name, view in sorted(group.views.items(), key=lambda one: (one[1].is_patient, self._last(one[0]))):
             if is_last or self._is_due(name, view):
                 self._committed_at[name] = self._clock.now()
                 if position_in(view.position) != group.position:
                     view.commit(msgspec.json.encode(group.position))
                     at = group.position
                     self._tell("views.positioned", view=name, volume=at.volume, number=at.number)
+                if view.is_patient and not is_last:
+                    break
         group.oldest_at = None
         group.committed_at = self._clock.now()
         group.follower.discard_before([position_in(view.position) for view in self._views.values()])
@@ -277,9 +280,11 @@ class Views:
     def _is_due(self, name: str, view: View) -> bool:
         if not view.is_patient or view.waiting >= self._settings.patient_pages:
             return True
-        since = self._clock.now() - self._committed_at.get(name, self._clock.now())
-        self._committed_at.setdefault(name, self._clock.now())
-        return since >= self._settings.patient_s * SECOND
+        return self._clock.now() - self._last(name) >= self._settings.patient_s * SECOND
+
+    def _last(self, name: str) -> Instant:
+        """When the view was last committed; from when it was first asked about, before that."""
+        return self._committed_at.setdefault(name, self._clock.now())
 
     def _is_time_to_publish(self) -> bool:
         return self._clock.now() - self._published_at >= self._settings.publish_s * SECOND
