@@ -3,6 +3,7 @@
 import asyncio
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 Instant = int
@@ -41,7 +42,13 @@ class SystemClock:
 
 def in_words(at: Instant) -> str:
     """The instant as RFC 3339 text with microseconds: `2026-11-15T08:30:00.000123Z`."""
-    return f"{datetime.fromtimestamp(at // SECOND, UTC):%Y-%m-%dT%H:%M:%S}.{at % SECOND:06d}Z"
+    return f"{_second_in_words(at // SECOND)}.{at % SECOND:06d}Z"
+
+
+@lru_cache(maxsize=64)
+def _second_in_words(second: int) -> str:
+    """Cached, because every page of one second asks for it, more than once."""
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def from_words(text: str) -> Instant:

@@ -1,6 +1,7 @@
 """The only place that starts, signals and waits for processes."""
 
 import contextlib
+import ctypes
 import os
 import signal
 import socket
@@ -41,6 +42,22 @@ class Processes(Protocol):
     def own_pid(self) -> int: ...
 
     def is_alive(self, pid: int) -> bool: ...
+
+
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # malloc.h
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc not to hand memory back to the kernel after every page: it is wanted again for the next one.
+
+    A page's tree is some hundred kilobytes that come and go; giving them back and faulting them in again was a tenth
+    of a reader's time. Elsewhere than on glibc this does nothing.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, 64 << 20)
+        mallopt(M_TRIM_THRESHOLD, 128 << 20)
+        mallopt(M_TOP_PAD, 16 << 20)
 
 
 class _SystemChild:

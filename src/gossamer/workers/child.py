@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
+from gossamer.processes import keep_freed_memory
 from gossamer.workers import sandbox
 from gossamer.workers.limits import Limits
 from gossamer.workers.wire import HEADER, Kind, frame
@@ -30,6 +31,7 @@ def main(job_name: str, limits_json: str, descriptor: str) -> None:
     os.dup2(2, 1)  # what a library prints is not an answer to anything
     sandbox.leave_with_parent()
     sandbox.close_network()
+    keep_freed_memory()
     job = _named(job_name)
     gc.collect()
     gc.freeze()
