@@ -12,6 +12,8 @@ from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reaso
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
 from gossamer.values.visit import Visit
 
+HOPELESS = 1_000
+"""More failures than any patience: what waits for this robots.txt is given up at once."""
 OLD_COPY = "old-copy"
 """The flag of an entry whose rules come from a good copy while the host cannot be reached."""
 NOTHING = (RobotsRule(allows=False, pattern="/", line=0),)
@@ -42,7 +44,9 @@ def entry_of(
             return _missing(visit, now, settings)
         case Failed(wait_s=wait_s):
             return _unreachable(visit, wait_s or 0.0, now, settings)
-        case Fetched() | Unchanged() | Refused():
+        case Refused():  # by a rule of our own: asking again would change nothing
+            return msgspec.structs.replace(_unreachable(visit, 0.0, now, settings), failures=HOPELESS)
+        case Fetched() | Unchanged():
             return _unreachable(visit, 0.0, now, settings)
 
 
