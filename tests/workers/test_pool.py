@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import psutil
 import pytest
 import uvloop
 from tests.workers import jobs
@@ -53,9 +54,23 @@ def with_pool(
     assert_no_children_are_left()
 
 
+OTHERS: set[int] = set()
+"""Children of this process that other tests have started and still use."""
+
+
+@pytest.fixture(autouse=True)
+def _others() -> None:
+    OTHERS.clear()
+    OTHERS.update(children())
+
+
+def children() -> set[int]:
+    """Living ones and those not buried yet."""
+    return {child.pid for child in psutil.Process().children()}
+
+
 def assert_no_children_are_left() -> None:
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert children() <= OTHERS
 
 
 async def why(pool: Pool, payload: bytes) -> str:
