@@ -39,7 +39,3 @@ class WorkerLost(GossamerError):
     def __init__(self, why: str, detail: str = "") -> None:
         super().__init__(f"{why}: {detail}" if detail else why)
         self.why = why
-
-
-class MissingExtra(GossamerError):
-    """An optional part is not installed. The message names the exact command that installs it."""

@@ -20,7 +20,7 @@ from gossamer.errors import DiskFull, WorkerLost
 from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.frontier.protocol import Frontier
-from gossamer.reading import Keep, ReadDone, ReadJob, Task
+from gossamer.reading import Keep, ReadDone, ReadJob, Task, kept_at
 from gossamer.reading import done as stored
 from gossamer.recrawl.retry import Retry, next_due
 from gossamer.rules.robots import judge
@@ -202,17 +202,7 @@ def kept_of(followed: Followed, place: Place | None) -> Kept | None:
     capture, done = capture_of(followed.outcome), followed.read
     if capture is None or done is None or place is None:
         return None
-    return Kept(
-        capture.id,
-        capture.url,
-        capture.fetched_at,
-        place,
-        capture.status,
-        done.media_type,
-        done.digest,
-        len(capture.body),
-        done.is_page,
-    )
+    return kept_at(place, capture, done)
 
 
 def robots_of(followed: Followed, keeping: RobotsKeeping) -> Robots | None:

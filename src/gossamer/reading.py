@@ -20,7 +20,7 @@ from gossamer.parse.text import folded
 from gossamer.rules.directives import directives_of
 from gossamer.rules.robots import ParsedRobots, parse
 from gossamer.spool.codec import encode
-from gossamer.values.capture import Capture
+from gossamer.values.capture import Capture, Kept, Place
 from gossamer.values.page import Page, Reading, Triple, ntriples
 
 MOST_TEXT = 2_000_000
@@ -62,6 +62,21 @@ class ReadDone(msgspec.Struct, frozen=True):
     may_follow: bool = True
     flags: tuple[str, ...] = ()
     robots: ParsedRobots | None = None
+
+
+def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
+    """What the catalogue holds of it, once its record lies at `place`."""
+    return Kept(
+        capture.id,
+        capture.url,
+        capture.fetched_at,
+        place,
+        capture.status,
+        done.media_type,
+        done.digest,
+        len(capture.body),
+        done.is_page,
+    )
 
 
 def job(payload: bytes) -> bytes:

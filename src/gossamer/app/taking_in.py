@@ -25,11 +25,11 @@ from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
 from gossamer.archive.volumes import Volumes
 from gossamer.errors import ConfigError, GossamerError, WorkerLost
-from gossamer.reading import ReadDone, ReadJob
+from gossamer.reading import ReadDone, ReadJob, kept_at
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import captures
 from gossamer.store.database import Database
-from gossamer.values.capture import Capture, Kept, Place
+from gossamer.values.capture import Capture, Kept
 from gossamer.values.tell import silent
 from gossamer.workers.pool import Pool
 
@@ -94,7 +94,7 @@ async def keep(
     for capture, one in zip(group, done, strict=True):
         place = volumes.append(one.record)
         spool.append(place, one.reading)
-        kept.append(kept_of(capture, one, place))
+        kept.append(kept_at(place, capture, one))
     volumes.sync()
     spool.sync()
     return kept
@@ -109,17 +109,3 @@ async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:
     except WorkerLost:
         answer = await readers.call(msgspec.msgpack.encode(msgspec.structs.replace(job, task="store")))
     return msgspec.msgpack.decode(answer, type=ReadDone)
-
-
-def kept_of(capture: Capture, done: ReadDone, place: Place) -> Kept:
-    return Kept(
-        capture.id,
-        capture.url,
-        capture.fetched_at,
-        place,
-        capture.status,
-        done.media_type,
-        done.digest,
-        len(capture.body),
-        done.is_page,
-    )

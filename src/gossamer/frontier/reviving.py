@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
-from gossamer.frontier.hosts import host_id_of
+from gossamer.frontier.hosts import host_id_of, lane_of
 from gossamer.recrawl.retry import TRANSIENT
 from gossamer.store import tallies
 from gossamer.store.statements import load
@@ -30,7 +30,7 @@ def revive(connection: sqlite3.Connection, seeds: Sequence[Url]) -> int:
         rows += connection.execute(_SQL["given_up"]).fetchall()
     revived = {(host_id, number): (url, depth) for host_id, number, url, depth, _ in rows}
     for (host_id, number), (url, depth) in revived.items():
-        lane = int(url.startswith("https:"))
+        lane = lane_of(url)
         connection.execute(_SQL["robots_forgotten"], (host_id, lane))
         connection.execute(_SQL["queued_first"], (host_id, lane, depth, number))
         connection.execute(_SQL["address_revived"], (host_id, number))
