@@ -1,6 +1,7 @@
 import json
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 from gossamer.app.ending import Ended, next_steps, summary
@@ -131,8 +132,9 @@ def test_the_live_table_shows_what_a_person_wants_to_know() -> None:
         assert words in text
 
 
-def test_a_live_table_that_was_never_shown_can_be_closed() -> None:
+def test_a_live_table_that_was_never_shown_can_be_closed(capsys: pytest.CaptureFixture[str]) -> None:
     LiveTable(Tally(FakeClock())).close()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_summary_names_every_kind_of_end_and_the_next_command() -> None:

@@ -118,7 +118,7 @@ def test_F_G4_whatever_a_script_holds_the_facts_parse_again(body: dict[str, obje
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=60) | st.text(alphabet='{}[]",:/*\\ab1 \n-<!&', max_size=60))
 def test_no_script_makes_it_raise(text: str) -> None:
-    parses_again(read(script(text.encode("utf-8", "replace").decode())))
+    assert parses_again(read(script(text.encode("utf-8", "replace").decode())))
 
 
 @settings(max_examples=200, deadline=None)

@@ -24,7 +24,14 @@ def test_a_file_that_breaks_the_form_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("package", "file"),
-    [("gossamer.store", "captures.sql"), ("gossamer.store", "tallies.sql"), ("gossamer.frontier", "statements.sql")],
+    [
+        ("gossamer.store", "captures.sql"),
+        ("gossamer.store", "seeds.sql"),
+        ("gossamer.store", "tallies.sql"),
+        ("gossamer.frontier", "ends.sql"),
+        ("gossamer.frontier", "reviving.sql"),
+        ("gossamer.frontier", "statements.sql"),
+    ],
 )
 def test_every_statement_is_understood_by_the_schema(package: str, file: str) -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -35,5 +42,5 @@ def test_every_statement_is_understood_by_the_schema(package: str, file: str) ->
     for statement in statements.values():
         numbered = [int(number) for number in re.findall(r"\?(\d)", statement)]
         amount = max(numbered) if numbered else statement.count("?")
-        connection.execute(f"EXPLAIN {statement}", [None] * amount)
+        assert connection.execute(f"EXPLAIN {statement}", [None] * amount).fetchall(), "it compiles to something"
     connection.close()

@@ -17,7 +17,7 @@ NOTICES = {
     "disk.full": "the disk is full: the crawl waits for room and goes on by itself",
     "views.restarted": "the indexer had to be started again",
 }
-JSON_EVENTS = {"visit.settled", "disk.low", "disk.full", "reader.lost", "views.restarted", "crawl.ended"}
+JSON_EVENTS = {"visit.settled", "disk.low", "disk.full", "disk.roomy", "reader.lost", "views.restarted", "crawl.ended"}
 FIRST_LINE_S = 2.0
 MOST_TROUBLES = 20
 
