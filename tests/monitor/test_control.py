@@ -1,6 +1,7 @@
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,13 @@ def test_many_processes_may_open_and_beat_at_once(tmp_path: Path) -> None:
     assert [one.wait(60) for one in crew] == [0] * 4
     with Control(path, SystemClock()) as control:
         assert [(beat.name, beat.facts) for beat in control.beats()] == [(f"p{n}", {"n": 49}) for n in range(4)]
+
+
+def test_threads_of_one_process_take_turns(tmp_path: Path) -> None:
+    """A beat under way on a thread when its task is cancelled must not meet the last one in one transaction."""
+    with Control(tmp_path / "control.db", SystemClock()) as control, ThreadPoolExecutor(4) as threads:
+        said = [threads.submit(control.beat, "crawler", 17, {"pages": page}) for page in range(200)]
+        read = [threads.submit(control.beats) for _ in range(50)]
+        assert all(beat.result() for beat in said)
+        assert all(len(beats.result()) <= 1 for beats in read)
+        assert [beat.pid for beat in control.beats()] == [17]

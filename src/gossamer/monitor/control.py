@@ -6,10 +6,12 @@ Nothing in it is truth: it may be deleted whenever no process runs.
 import contextlib
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from gossamer.clock import Clock, Instant
 from gossamer.store import statements
@@ -40,12 +42,16 @@ class Command:
 
 
 class Control:
-    """`with Control(path, clock) as control:` in any process; one thread at a time. A call is one short transaction."""
+    """`with Control(path, clock) as control:` in any process, on any thread. A call is one short transaction.
+
+    Threads take turns: a beat whose task was cancelled is still being written when the last one is said.
+    """
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
         self._clock = clock
         self._opened: sqlite3.Connection | None = None
+        self._turn = threading.Lock()
 
     def __enter__(self) -> "Control":
         for attempt in range(OPEN_TRIES):
@@ -62,9 +68,10 @@ class Control:
     def __exit__(
         self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+        with self._turn:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
 
     def beat(self, name: str, pid: int, facts: Mapping[str, object]) -> bool:
         """Say how we are. A full disk or a busy database costs this beat and nothing else: False, then."""
@@ -79,7 +86,7 @@ class Control:
         return True
 
     def beats(self) -> list[Beat]:
-        rows = self._connection.execute(SQL["every_beat"]).fetchall()
+        rows = self._read("every_beat", {})
         return [Beat(name, pid, at, json.loads(facts)) for name, pid, at, facts in rows]
 
     def ask(self, verb: str, **args: object) -> int:
@@ -100,7 +107,7 @@ class Control:
 
     def pending(self, addressee: str) -> list[Command]:
         """What waits for "crawler" or "indexer", oldest first."""
-        rows = self._connection.execute(SQL["pending_for"], {"addressee": addressee}).fetchall()
+        rows = self._read("pending_for", {"addressee": addressee})
         return [Command(number, verb, json.loads(args), asked_at) for number, verb, args, asked_at in rows]
 
     def done(self, command_id: int) -> None:
@@ -109,8 +116,8 @@ class Control:
 
     def is_done(self, command_id: int) -> bool:
         """True also for one so old that it is forgotten."""
-        row = self._connection.execute(SQL["is_done"], {"id": command_id}).fetchone()
-        return row is None or bool(row[0])
+        rows = self._read("is_done", {"id": command_id})
+        return not rows or bool(rows[0][0])
 
     def start_afresh(self, addressee: str) -> None:
         """For a process that starts: what was asked of its predecessor does not concern it."""
@@ -122,12 +129,17 @@ class Control:
         assert self._opened is not None, "the control database is not open"
         return self._opened
 
+    def _read(self, statement: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        with self._turn:
+            return self._connection.execute(SQL[statement], values).fetchall()
+
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:  # commits, or rolls back when the block raises
-            yield connection
+        with self._turn:
+            connection = self._connection
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:  # commits, or rolls back when the block raises
+                yield connection
 
 
 def _open(path: Path) -> sqlite3.Connection:
