@@ -11,7 +11,7 @@ from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import Problem, decode
 from gossamer.parse.content import blocks_of, head_of
 from gossamer.parse.fingerprints import exact, near
-from gossamer.parse.html import LARGEST, parse_html
+from gossamer.parse.html import LARGEST, parse_html, seen_in
 from gossamer.parse.language import language_of
 from gossamer.parse.links import links_of
 from gossamer.parse.plain import first_line, xml_text, xml_title
@@ -162,12 +162,12 @@ def _html(
         flags.append("charset-conflict")
     markup = as_utf8(body, charset.encoding)
     parsed = parse_html(markup)
-    tree = parsed.tree
-    head = head_of(tree)
+    seen = seen_in(parsed.tree)
+    head = head_of(seen)
     directives = directives_of(head.metas, _robots_tags(capture), agent)
-    found = links_of(tree, capture.url, directives.may_follow)
-    facts = extract(tree, found.base, capture.id, markup, capture.url)
-    blocks = blocks_of(tree)  # takes the tree apart: nothing may look at it afterwards
+    found = links_of(seen, capture.url, directives.may_follow)
+    facts = extract(seen.survey(), found.base, capture.id, markup, capture.url)
+    blocks = blocks_of(seen)  # takes the tree apart: nothing may look at it afterwards
     text = blocks.content or blocks.rest
     if len(blocks.content) > MOST_TEXT or len(blocks.rest) > MOST_TEXT:
         flags.append("clipped")
@@ -217,7 +217,7 @@ def _text(
     return _reading(capture, page, _NO_FACTS, tuple(flags))
 
 
-_NO_FACTS = Extraction([], (), ())
+_NO_FACTS = Extraction([], [], [], (), ())
 
 
 def _reading(capture: Capture, page: Page, facts: Extraction, flags: tuple[str, ...]) -> Reading:

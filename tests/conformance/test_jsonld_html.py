@@ -17,6 +17,7 @@ from selectolax.lexbor import LexborHTMLParser
 from gossamer.extract.jsonld import Relabelled, read_script
 from gossamer.extract.page import extract
 from gossamer.extract.terms import Labels
+from gossamer.parse.html import seen_in
 from gossamer.values.page import MOST_TRIPLES, Triple, ntriples
 from gossamer.values.url import url_of
 
@@ -64,7 +65,7 @@ def facts_of_page(case: dict[str, Any]) -> tuple[list[Triple], tuple[str, ...]]:
     page = url_of(case["option"].get("base", ADDRESS + path))
     assert page is not None
     base = next((element.attributes["href"] for element in tree.css("base[href]")), None)
-    found = extract(tree, url_of(base or "", page) or page, 1, body)
+    found = extract(seen_in(tree).survey(), url_of(base or "", page) or page, 1, body)
     return found.triples, found.flags
 
 

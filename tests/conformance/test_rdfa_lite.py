@@ -13,6 +13,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.extract.page import extract
+from gossamer.parse.html import seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url, url_of
 
@@ -72,7 +73,9 @@ def base_of(tree: LexborHTMLParser, address: str) -> Url:
 def passes(case: Case) -> bool:
     body = case.document.read_bytes()
     tree = LexborHTMLParser(body)
-    facts = ntriples(extract(tree, base_of(tree, case.address), 1, body, url_of(case.address)).triples)
+    facts = ntriples(
+        extract(seen_in(tree).survey(), base_of(tree, case.address), 1, body, url_of(case.address)).triples
+    )
     graph = ox.Store()
     graph.load(facts, format=ox.RdfFormat.N_TRIPLES)
     return bool(graph.query(case.query.read_text(), base_iri=case.address)) is case.expected

@@ -15,6 +15,7 @@ from gossamer.demo.oddities import oddities
 from gossamer.demo.things import jsonld_facts, rdfa_facts
 from gossamer.demo.web import DemoWeb
 from gossamer.extract.page import extract
+from gossamer.parse.html import seen_in
 from gossamer.values.url import url_of
 
 WEB = DemoWeb(seed=1, hosts=12, pages=240)
@@ -38,7 +39,7 @@ def test_our_extractor_finds_the_facts_that_the_manifest_promises(expected: Mani
             continue
         body, url = body_of(page), url_of(page.url)
         assert url is not None
-        found = len(extract(LexborHTMLParser(body), url, 1, body).triples)
+        found = len(extract(seen_in(LexborHTMLParser(body)).survey(), url, 1, body).triples)
         if found != page.facts:
             wrong.append((page.url, page.facts, found))
     assert wrong == []
@@ -60,7 +61,10 @@ def test_fact_for_fact_they_are_the_same(expected: Manifest) -> None:
             promised = rdfa_facts(statements, item.url, item.language) | jsonld_facts(statements)
             url, body = url_of(item.url), WEB.answer(Question(site.host, item.path)).body
             assert url is not None
-            found = {tuple(map(as_ours, triple)) for triple in extract(LexborHTMLParser(body), url, 1, body).triples}
+            found = {
+                tuple(map(as_ours, triple))
+                for triple in extract(seen_in(LexborHTMLParser(body)).survey(), url, 1, body).triples
+            }
             assert without_labels(found) == without_labels(promised), item.url  # type: ignore[arg-type]
 
 

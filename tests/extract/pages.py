@@ -4,6 +4,7 @@ import pyoxigraph as ox
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.extract.page import Extraction, extract
+from gossamer.parse.html import seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.url import url_of
 
@@ -15,7 +16,7 @@ def read(markup: str | bytes, capture_id: int = 1, address: str = ADDRESS) -> Ex
     body = markup.encode() if isinstance(markup, str) else markup
     base = url_of(address)
     assert base is not None
-    return extract(LexborHTMLParser(body), base, capture_id, body)
+    return extract(seen_in(LexborHTMLParser(body)).survey(), base, capture_id, body)
 
 
 def lines(markup: str, address: str = ADDRESS) -> list[str]:

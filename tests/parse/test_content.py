@@ -1,15 +1,15 @@
 """The content block, the rest, and what the head says."""
 
 from gossamer.parse.content import LONGEST_TITLE, MOST_HEADINGS, blocks_of, head_of
-from gossamer.parse.html import parse_html
+from gossamer.parse.html import parse_html, seen_in
 
 
 def blocks(markup):
-    return blocks_of(parse_html(markup.encode()).tree)
+    return blocks_of(seen_in(parse_html(markup.encode()).tree))
 
 
 def head(markup):
-    return head_of(parse_html(markup.encode()).tree)
+    return head_of(seen_in(parse_html(markup.encode()).tree))
 
 
 def test_M_C13_navigation_header_footer_and_asides_are_not_the_content():

@@ -19,7 +19,7 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell) -> Pool:
         cpu_s=settings.readers.wall_s,
         memory_bytes=settings.readers.memory_mib * MIB,
     )
-    size = settings.readers.count or os.cpu_count() or 1
+    size = settings.readers.count or len(os.sched_getaffinity(0))
     return Pool(job, size, limits, outside.processes, outside.clock, tell)
 
 

@@ -15,16 +15,16 @@ from pyoxigraph import Quad, RdfFormat, parse, serialize
 
 from gossamer.extract import schema_org
 from gossamer.extract.jsonrepair import repaired
+from gossamer.extract.source import Found, Source
 from gossamer.extract.terms import Labels, mended_iri
 from gossamer.values.page import Triple
-from gossamer.values.tree import Tree
+from gossamer.values.tree import Attributes
 
 LARGEST_SCRIPT = 4 << 20
 DEEPEST = 64
 MOST_CONTEXT_WORK = 1_000_000
 """Local contexts times the terms they define: what applying them costs at worst."""
 
-_SELECTOR = 'script[type*="ld+json" i]'
 _FORBIDDEN_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\[\]]").search
 _KEYWORDS = frozenset(("@id", "@type", "@language", "@index"))
 _TYPED = frozenset(schema_org.TYPED)
@@ -56,18 +56,22 @@ class Relabelled(dict[str, str]):
         return ours
 
 
-def read_jsonld(tree: Tree, base: str, _address: str, labels: Labels, at_most: int) -> tuple[list[Triple], list[str]]:
-    """The facts of all scripts, in document order, and flags. REQUIRES: `base` is a valid IRI."""
-    triples: list[Triple] = []
-    flags: list[str] = []
-    blank = Relabelled(labels)
-    for script in tree.css(_SELECTOR):
-        kind = (script.attributes.get("type") or "").partition(";")[0].strip().lower()
-        if kind == "application/ld+json" and len(triples) < at_most:
-            found, odd = read_script(script.text(), base, blank, at_most - len(triples))
-            flags.extend(odd)
-            triples.extend(found)
-    return triples, flags
+def read_jsonld(source: Source) -> Found:
+    """The facts of all scripts, in document order."""
+    found = Found()
+    blank = Relabelled(source.labels)
+    for script, tag, attributes in source.survey.elements:
+        if tag != "script" or not _is_jsonld(attributes) or len(found.triples) >= source.at_most:
+            continue
+        triples, odd = read_script(script.text(), source.base, blank, source.at_most - len(found.triples))
+        found.flags.extend(odd)
+        found.triples.extend(triples)
+        found.places.extend([script] * len(triples))
+    return found
+
+
+def _is_jsonld(attributes: Attributes) -> bool:
+    return (attributes.get("type") or "").partition(";")[0].strip().lower() == "application/ld+json"
 
 
 def read_script(text: str, base: str, blank: Relabelled, at_most: int) -> tuple[list[Triple], list[str]]:

@@ -1,31 +1,43 @@
 """Property copying (HTML+RDFa 1.1, 3.5): `rdfa:copy` takes over what a `rdfa:Pattern` states."""
 
+from gossamer.extract.source import Found
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.values.page import MOST_TRIPLES, Triple
+from gossamer.values.tree import Element
 
 COPY = "<http://www.w3.org/ns/rdfa#copy>"
 PATTERN = "<http://www.w3.org/ns/rdfa#Pattern>"
 
 
-def copied(triples: list[Triple]) -> list[Triple]:
-    """The facts after copying, to a fixed point. Patterns that were copied are taken out, and the copy links too."""
-    if not any(triple.predicate == COPY for triple in triples):
-        return triples
+def copied(found: Found) -> Found:
+    """The facts after copying, to a fixed point. Patterns that were copied are taken out, and the copy links too.
+
+    A copied fact's place is that of the pattern's.
+    """
+    triples = found.triples
+    if not any(predicate == COPY for _, predicate, _ in triples):
+        return found
     patterns = {subject for subject, predicate, kind in triples if predicate == RDF_TYPE and kind == PATTERN}
-    stated: dict[str, list[Triple]] = {}
-    for triple in triples:
-        stated.setdefault(triple.subject, []).append(triple)
-    facts = dict.fromkeys(triples)
+    stated: dict[str, list[tuple[Triple, Element]]] = {}
+    facts: dict[Triple, Element] = {}
+    for triple, place in zip(triples, found.places, strict=True):
+        stated.setdefault(triple.subject, []).append((triple, place))
+        facts.setdefault(triple, place)
     waiting = [triple for triple in triples if triple.predicate == COPY and triple.object in patterns]
     used = {(link.subject, link.object) for link in waiting}
     while waiting and len(facts) < 2 * MOST_TRIPLES:
         target, _, pattern = waiting.pop()
-        for _, predicate, thing in stated.get(pattern, ()):
+        for (_, predicate, thing), place in stated.get(pattern, ()):
             if predicate == RDF_TYPE and thing == PATTERN:
                 continue
             if predicate == COPY and thing in patterns and (target, thing) not in used:
                 used.add((target, thing))
                 waiting.append(Triple(target, COPY, thing))
-            facts[Triple(target, predicate, thing)] = None
+            facts.setdefault(Triple(target, predicate, thing), place)
     gone = {pattern for _, pattern in used}
-    return [fact for fact in facts if fact.subject not in gone and not (fact.predicate == COPY and fact.object in gone)]
+    kept = {
+        fact: place
+        for fact, place in facts.items()
+        if fact.subject not in gone and not (fact.predicate == COPY and fact.object in gone)
+    }
+    return Found(list(kept), list(kept.values()), found.flags, found.notices)

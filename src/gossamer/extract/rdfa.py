@@ -1,8 +1,8 @@
 """RDFa 1.1 in HTML: one pass in document order over the elements that carry it, and their ancestors.
 
 The steps are those of RDFa Core 1.1, 7.5, with the changes of HTML+RDFa 1.1, 3.1. Elements that neither state nor
-scope anything are never touched: a selector finds those that can state a fact, and climbing from each one to the
-nearest open element finds what is in force there.
+scope anything are never touched: those that can state a fact are picked from the survey, and climbing from each one to
+the nearest open element finds what is in force there.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from gossamer.extract.patterns import copied
 from gossamer.extract.prefixes import TERMS
 from gossamer.extract.rdfa_literal import literal_of
-from gossamer.extract.rdfa_subjects import POINTING, Attributes, Found, Subjects
+from gossamer.extract.rdfa_subjects import POINTING, Spoken, Subjects
 from gossamer.extract.scope import (
     MOST_PREFIXES,
     Incomplete,
@@ -22,24 +22,24 @@ from gossamer.extract.scope import (
     declarations,
     outermost,
 )
+from gossamer.extract.source import Found, Source
 from gossamer.extract.terms import (
     LONGEST_LITERAL,
     RDF_FIRST,
     RDF_NIL,
     RDF_REST,
     RDF_TYPE,
-    Labels,
     language_suffix,
     quoted,
 )
 from gossamer.values.page import Triple
-from gossamer.values.tree import Element, Tree
+from gossamer.values.tree import Attributes, Element, Met
 
 MOST_LETTERS = 32 << 20
 """All literals of a page together: nested properties would otherwise repeat a long text as often as they nest."""
 
-STATING = "[property],[typeof],[vocab],[rel],[rev]"
-COMPLETING = STATING + ",[about],[resource],[href],[src]"
+STATING = frozenset(("property", "typeof", "vocab", "rel", "rev"))
+COMPLETING = STATING | {"about", "resource", "href", "src"}
 USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
 
 _ALWAYS_STATING = frozenset(("property", "typeof", "vocab"))
@@ -48,24 +48,19 @@ _SPEAKING = _ALWAYS_STATING | _SCOPING | POINTING | {"rel", "rev", "about"}
 _BEYOND_WORDS = (_SPEAKING | {"datatype", "datetime", "inlist"}) - {"property"}
 
 
-Met = tuple[Element, int, Attributes]
-"""An element, its id and its attributes, each asked for once."""
-
-
-def read_rdfa(tree: Tree, base: str, address: str, labels: Labels, at_most: int) -> tuple[list[Triple], list[str]]:
-    """The facts, in document order, and flags. REQUIRES: base and address are valid IRIs without fragment."""
-    root = tree.root
-    met, hangs = _met(tree.css(STATING))
+def read_rdfa(source: Source) -> Found:
+    root = source.survey.root
+    met, hangs = _stating(source.survey.elements)
     if root is None or not met:
-        return [], []
+        return Found()
     if hangs:
-        met = [(element, element.mem_id, element.attributes) for element in tree.css(COMPLETING)]
-    walk = _Walk(root, Naming(base, address, labels), f"<{base}>", at_most)
+        met = [one for one in source.survey.every() if not COMPLETING.isdisjoint(one[2])]
+    walk = _Walk(root, Naming(source.base, source.address, source.labels), f"<{source.base}>", source.at_most)
     walk.over(met)
-    return copied(walk.triples), walk.flags
+    return copied(walk.found)
 
 
-def _met(elements: Iterable[Element]) -> tuple[list[Met], bool]:
+def _stating(elements: Iterable[Met]) -> tuple[list[Met], bool]:
     """Those that can state something, and whether one of them may leave a triple hanging, to be completed by any
     element below that sets a subject.
 
@@ -73,19 +68,16 @@ def _met(elements: Iterable[Element]) -> tuple[list[Met], bool]:
     """
     met: list[Met] = []
     hangs = has_vocabulary = False
-    last_id = 0
-    for element in elements:
-        element_id = element.mem_id
-        if element_id == last_id:  # a selector finds an element once for each of its parts that match, in a row
+    for one in elements:
+        attributes = one[2]
+        if STATING.isdisjoint(attributes):
             continue
-        last_id = element_id
-        attributes = element.attributes
         if "rel" in attributes or "rev" in attributes:
             if _ALWAYS_STATING.isdisjoint(attributes) and not has_vocabulary and not _names_anyway(attributes):
                 continue
             hangs = hangs or POINTING.isdisjoint(attributes) or "[" in (attributes.get("resource") or "")
         has_vocabulary = has_vocabulary or "vocab" in attributes
-        met.append((element, element_id, attributes))
+        met.append(one)
     return met, hangs
 
 
@@ -108,8 +100,8 @@ Ending = tuple[tuple[str, Lists], ...]
 
 class _Walk:
     def __init__(self, root: Element, naming: Naming, document: str, at_most: int) -> None:
-        self.triples: list[Triple] = []
-        self.flags: list[str] = []
+        self.found = Found()
+        self._place = root
         self._naming = naming
         self._document = document
         self._at_most = at_most
@@ -125,10 +117,10 @@ class _Walk:
         scope = outermost(self._document)
         stack: list[tuple[Scope, Ending]] = [(scope, ((self._document, scope.lists),))]
         depth_of = {self._above: 0}
-        for one in met:
-            if one[1] in depth_of:
+        for first, _, said in met:
+            if (first_id := first.mem_id) in depth_of:
                 continue
-            chain, up = [one], one[0].parent
+            chain, up = [(first, first_id, said)], first.parent
             while up is not None and (up_id := up.mem_id) not in depth_of:
                 chain.append((up, up_id, _speaking(up.attributes)))
                 up = up.parent
@@ -136,6 +128,7 @@ class _Walk:
             while chain:
                 element, element_id, attributes = chain.pop()
                 if attributes:
+                    self._place = element
                     opened = self._opened(element, attributes, stack[-1][0])
                     if opened is not None:
                         stack.append(opened)
@@ -144,11 +137,11 @@ class _Walk:
                 break
         self._close(stack, 0)
         if self._is_full():
-            self.flags.append("too-many-facts")
-            del self.triples[self._at_most :]
+            self.found.flags.append("too-many-facts")
+            del self.found.triples[self._at_most :], self.found.places[self._at_most :]
 
     def _is_full(self) -> bool:
-        return len(self.triples) + self._listed >= self._at_most or self._letters <= 0
+        return len(self.found.triples) + self._listed >= self._at_most or self._letters <= 0
 
     def _close(self, stack: list[tuple[Scope, Ending]], depth: int) -> None:
         while len(stack) > depth:
@@ -182,7 +175,7 @@ class _Walk:
         found = (self._subjects.related if related else self._subjects.alone)(element, attributes, scope)
         if found.typed is not None:
             for kind in self._naming.names(attributes["typeof"], scope.vocabulary):
-                self.triples.append(Triple(found.typed, RDF_TYPE, kind))
+                self._state(found.typed, RDF_TYPE, kind)
         lists: Lists = scope.lists if found.subject == scope.object else {}
         incomplete: tuple[Incomplete, ...] = ()
         thing = found.object
@@ -208,7 +201,7 @@ class _Walk:
             given = (attributes["vocab"] or "").strip()
             named = self._naming.address(given) if given else ""
             if named:
-                self.triples.append(Triple(self._document, USES_VOCABULARY, named))
+                self._state(self._document, USES_VOCABULARY, named)
             default = default if named is None else named[1:-1]
         declared = declarations(attributes)
         if declared and len(prefixes) < MOST_PREFIXES:
@@ -251,7 +244,7 @@ class _Walk:
             self._state_each(thing, rev, subject)
 
     def _state_property(
-        self, element: Element, attributes: Attributes, scope: Scope, found: Found, related: bool, lists: Lists
+        self, element: Element, attributes: Attributes, scope: Scope, found: Spoken, related: bool, lists: Lists
     ) -> None:
         """Step 11."""
         predicates = self._naming.names(attributes["property"], scope.vocabulary)
@@ -263,7 +256,7 @@ class _Walk:
         else:
             self._state_each(found.subject, predicates, value)
 
-    def _value(self, element: Element, attributes: Attributes, scope: Scope, found: Found, related: bool) -> str:
+    def _value(self, element: Element, attributes: Attributes, scope: Scope, found: Spoken, related: bool) -> str:
         datatype = None
         if "datatype" in attributes:
             kinds = self._naming.names(attributes["datatype"], scope.vocabulary)
@@ -293,18 +286,22 @@ class _Walk:
             cells = [self._naming.labels.new() for _ in values[: self._at_most]]
             self._state_each(subject, (predicate,), cells[0] if cells else RDF_NIL)
             for value, cell, rest in zip(values, cells, [*cells[1:], RDF_NIL], strict=False):
-                self.triples.append(Triple(cell, RDF_FIRST, value))
-                self.triples.append(Triple(cell, RDF_REST, rest))
+                self._state(cell, RDF_FIRST, value)
+                self._state(cell, RDF_REST, rest)
 
     def _state_each(self, subject: str, predicates: tuple[str, ...], thing: str) -> None:
         """A blank node is no predicate in RDF: such a fact is not stated."""
         self._letters -= len(thing) * len(predicates)
         if len(thing) > LONGEST_LITERAL:
-            self.flags.append("literal-too-long")
+            self.found.flags.append("literal-too-long")
         elif self._letters > 0:
             for predicate in predicates:
                 if predicate[0] == "<":
-                    self.triples.append(Triple(subject, predicate, thing))
+                    self._state(subject, predicate, thing)
+
+    def _state(self, subject: str, predicate: str, thing: str) -> None:
+        self.found.triples.append(Triple(subject, predicate, thing))
+        self.found.places.append(self._place)
 
     def _list_each(self, predicates: tuple[str, ...], value: str, into: Lists) -> None:
         self._letters -= len(value) * len(predicates)

@@ -1,17 +1,14 @@
 """Who an element with RDFa speaks of (RDFa Core 1.1, 7.5, steps 5 and 6; HTML+RDFa 1.1, 3.1)."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from gossamer.extract.scope import Naming, Scope
-from gossamer.values.tree import Element
-
-Attributes = Mapping[str, str | None]
+from gossamer.values.tree import Attributes, Element
 
 POINTING = frozenset(("resource", "href", "src"))
 
 
-class Found(NamedTuple):
+class Spoken(NamedTuple):
     subject: str
     object: str | None = None
     typed: str | None = None
@@ -30,34 +27,34 @@ class Subjects:
         self._document = document
         self._root_id = root_id
 
-    def alone(self, element: Element, attributes: Attributes, scope: Scope) -> Found:
+    def alone(self, element: Element, attributes: Attributes, scope: Scope) -> Spoken:
         """Step 5: no @rel and no @rev."""
         about = self._about(element, attributes, scope)
         typed = "typeof" in attributes
         if "property" in attributes and "content" not in attributes and "datatype" not in attributes:
             if not typed:
-                return Found(about or scope.object)
+                return Spoken(about or scope.object)
             if about is not None:
-                return Found(about, None, about)
+                return Spoken(about, None, about)
             thing = self.pointed_at(attributes, scope) or self._naming.labels.new()
-            return Found(scope.object, thing, thing)
+            return Spoken(scope.object, thing, thing)
         subject = about or self.pointed_at(attributes, scope)
         if subject is None and typed:
             subject = self._naming.labels.new()
         if subject is not None:
-            return Found(subject, None, subject if typed else None)
-        return Found(scope.object, skips="property" not in attributes)
+            return Spoken(subject, None, subject if typed else None)
+        return Spoken(scope.object, skips="property" not in attributes)
 
-    def related(self, element: Element, attributes: Attributes, scope: Scope) -> Found:
+    def related(self, element: Element, attributes: Attributes, scope: Scope) -> Spoken:
         """Step 6: @rel or @rev."""
         about = self._about(element, attributes, scope)
         thing = self.pointed_at(attributes, scope)
         if "typeof" not in attributes:
-            return Found(about or scope.object, thing)
+            return Spoken(about or scope.object, thing)
         if about is not None:
-            return Found(about, thing, about)
+            return Spoken(about, thing, about)
         thing = thing or self._naming.labels.new()
-        return Found(scope.object, thing, thing)
+        return Spoken(scope.object, thing, thing)
 
     def pointed_at(self, attributes: Attributes, scope: Scope) -> str | None:
         """@resource, else @href, else @src."""

@@ -7,8 +7,9 @@ cutting and reading are then single steps of the parser's own, many times faster
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
+from gossamer.parse.html import Seen
 from gossamer.parse.text import INLINE, folded
 
 LONGEST_TITLE = 512
@@ -42,6 +43,7 @@ _KIND = {
     "main": "main",
     "article": "article",
 }
+_KINDS = frozenset(_KIND.values())
 
 
 class Head(NamedTuple):
@@ -59,15 +61,15 @@ class Content(NamedTuple):
     headings: tuple[str, ...]
 
 
-def head_of(tree: LexborHTMLParser) -> Head:
+def head_of(seen: Seen) -> Head:
     named: list[tuple[str, str]] = []
-    for meta in tree.css("meta[content]"):
-        attributes = meta.attributes
-        name = attributes.get("name") or attributes.get("property")
-        if name:
-            named.append((name.strip().lower(), attributes["content"] or ""))
-    title = tree.css_first("title")
-    root = tree.root
+    for _, tag, attributes in seen.elements:
+        if tag == "meta" and "content" in attributes:
+            name = attributes.get("name") or attributes.get("property")
+            if name:
+                named.append((name.strip().lower(), attributes["content"] or ""))
+    title = seen.tree.css_first("title")
+    root = seen.tree.root
     declared = root.attributes if root is not None else {}
     said = dict(reversed(named))
     return Head(
@@ -80,12 +82,12 @@ def head_of(tree: LexborHTMLParser) -> Head:
     )
 
 
-def blocks_of(tree: LexborHTMLParser) -> Content:
+def blocks_of(seen: Seen) -> Content:
     """The content block, the rest, and the headings. The tree is of no use afterwards."""
-    body = tree.body
+    body = seen.tree.body
     if body is None:
         return Content("", "", ())
-    found: dict[str, list[LexborNode]] = {kind: [] for kind in set(_KIND.values())}
+    found: dict[str, list[LexborNode]] = {kind: [] for kind in _KINDS}
     for element in body.css("*"):
         kind = _KIND.get(element.tag or "")
         if kind is not None:

@@ -3,8 +3,9 @@
 import re
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
+from gossamer.parse.html import LexborMet, Seen
 from gossamer.parse.text import SEAM, folded, text_of
 from gossamer.values.link import Link
 from gossamer.values.page import MOST_LINKS
@@ -15,6 +16,8 @@ _MOST_ELEMENTS = 10 * MOST_LINKS
 """The same address may stand in a page many times; so often it is looked at."""
 _RELS = "alternate author canonical contents first help index last license me next prev previous start up"
 _FOLLOWED_RELS = frozenset(_RELS.split())
+_FRAMES = frozenset(("iframe", "frame"))
+_LINKING = _FRAMES | {"a", "area"}
 _MOST_UP = 8
 _TEXT_SHARE = 4
 """Anchors may lie in one another: together they are not asked for more than so many times the page's text."""
@@ -36,22 +39,20 @@ class Links(NamedTuple):
     flags: tuple[str, ...]
 
 
-def links_of(tree: LexborHTMLParser, page: Url, may_follow: bool = True) -> Links:
+def links_of(seen: Seen, page: Url, may_follow: bool = True) -> Links:
     """REQUIRES: the tree is whole (`content.blocks_of` takes it apart). `may_follow`: what the page itself allows."""
-    elements = tree.css("[href],iframe[src],frame[src]")[:_MOST_ELEMENTS]
+    elements = [one for one in seen.elements if "href" in one[2] or one[1] in _FRAMES][:_MOST_ELEMENTS]
     base = _base(elements, page)
     join = _Joiner(base)
-    left = _TEXT_SHARE * len(tree.raw_html) + _LEAST_SHARE
+    left = _TEXT_SHARE * seen.size + _LEAST_SHARE
     found: dict[str, tuple[str, bool]] = {}
     canonical: Url | None = None
     flags: tuple[str, ...] = ("too-many-links",) if len(elements) == _MOST_ELEMENTS else ()
-    for element in elements:
-        attributes = element.attributes
-        tag = element.tag
+    for element, tag, attributes in elements:
         rels = (attributes.get("rel") or "").lower().split() if "rel" in attributes else ()
         if not _is_link(tag, rels):
             continue
-        address = attributes.get("src" if tag in ("iframe", "frame") else "href")
+        address = attributes.get("src" if tag in _FRAMES else "href")
         if not address or address.startswith("#") or (text := join(address)) is None:
             continue
         if tag == "link" and "canonical" in rels and canonical is None:
@@ -72,13 +73,13 @@ def links_of(tree: LexborHTMLParser, page: Url, may_follow: bool = True) -> Link
     return Links(base, links, canonical, flags)
 
 
-def _is_link(tag: str | None, rels: list[str] | tuple[str, ...]) -> bool:
+def _is_link(tag: str, rels: list[str] | tuple[str, ...]) -> bool:
     if tag == "link":
         return not _FOLLOWED_RELS.isdisjoint(rels) and "stylesheet" not in rels
-    return tag in ("a", "area", "iframe", "frame")
+    return tag in _LINKING
 
 
-def _words(element: LexborNode, tag: str | None, attributes: dict[str, str | None], seamed: str) -> str:
+def _words(element: LexborNode, tag: str, attributes: dict[str, str | None], seamed: str) -> str:
     if tag == "a":
         if words := text_of(element, seamed)[:LONGEST_TEXT]:
             return words
@@ -88,12 +89,10 @@ def _words(element: LexborNode, tag: str | None, attributes: dict[str, str | Non
     return folded(attributes.get("alt") or attributes.get("title") or "")[:LONGEST_TEXT]
 
 
-def _base(elements: list[LexborNode], page: Url) -> Url:
+def _base(elements: list[LexborMet], page: Url) -> Url:
     """The first `<base href>` counts, and only when it is http(s) (WHATWG HTML 4.2.3; FAULTS M4)."""
-    first = next((element for element in elements if element.tag == "base"), None)
-    if first is None:
-        return page
-    return url_of(first.attributes.get("href") or "", page) or page
+    href = next((attributes.get("href") for _, tag, attributes in elements if tag == "base"), None)
+    return page if href is None else url_of(href, page) or page
 
 
 class _Joiner:

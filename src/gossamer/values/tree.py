@@ -1,7 +1,10 @@
 """The thin tree interface between the parser and everything that walks a page."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+Attributes = Mapping[str, str | None]
+"""Lower-case names in the order written; None for an attribute without a value."""
 
 
 class Element(Protocol):
@@ -13,9 +16,7 @@ class Element(Protocol):
         ...
 
     @property
-    def attributes(self) -> Mapping[str, str | None]:
-        """Lower-case names; None for an attribute without a value."""
-        ...
+    def attributes(self) -> Attributes: ...
 
     @property
     def parent(self) -> "Element | None": ...
@@ -34,10 +35,20 @@ class Element(Protocol):
     def css(self, query: str) -> "Sequence[Element]": ...
 
 
-class Tree(Protocol):
-    """A parsed page. Real ones: `parse.html` over lexbor; `parse.xml` over lxml comes with structured data."""
+Met = tuple[Element, str, Attributes]
+"""An element, its tag and its attributes, each asked for once."""
 
-    @property
-    def root(self) -> Element | None: ...
 
-    def css(self, query: str) -> Sequence[Element]: ...
+TELLING = ("href", "property", "typeof", "vocab", "rel", "rev", "itemscope")
+TELLING_TAGS = ("meta", "script", "iframe", "frame")
+"""Attributes and tags that make an element worth a look."""
+
+
+class Survey(NamedTuple):
+    """What the one walk over a page saw; every reader of links and facts works from it."""
+
+    root: Element | None
+    elements: Sequence[Met]
+    """Those that can lead somewhere or state something (TELLING, TELLING_TAGS), in document order."""
+    every: Callable[[], Sequence[Met]]
+    """All elements, in document order, the root first; made when asked for, because few pages need it."""

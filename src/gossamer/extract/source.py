@@ -1,0 +1,66 @@
+"""What every syntax reader is given, and what it gives back."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal, NamedTuple
+
+from gossamer.extract.terms import Labels
+from gossamer.values.page import MOST_TRIPLES, Triple
+from gossamer.values.tree import Element, Survey
+
+
+class Host(Enum):
+    """The language that markup is written into; RDFa has rules of its own for each."""
+
+    HTML = "html"
+    """text/html, read by the HTML parser."""
+    XHTML1 = "xhtml1"
+    XHTML5 = "xhtml5"
+    SVG = "svg"
+    XML = "xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page, as the readers of its facts see it. REQUIRES: `base` and `address` are valid IRIs without fragment."""
+
+    survey: Survey
+    base: str
+    """What relative addresses are relative to, `<base>` heeded."""
+    address: str
+    """The page's own."""
+    labels: Labels
+    body: bytes = b""
+    """The page as UTF-8 bytes: a search in it tells cheaply that a syntax is not there."""
+    host: Host = Host.HTML
+    at_most: int = MOST_TRIPLES + 1
+    reads_roles: bool = False
+    """Whether @role states facts (Role Attribute 1.0). ARIA puts it on every other element of the web, and what it
+    says is about the page's furniture: a crawl leaves it, a person who asks for it gets it."""
+    takes_notes: bool = False
+    """Whether someone will read the notices; collecting them costs time."""
+
+
+class Notice(NamedTuple):
+    """Something a markup author would want to know."""
+
+    level: Literal["error", "warning", "info"]
+    kind: str
+    """In words-with-dashes: "unresolved-term", "jsonld-repaired", ..."""
+    says: str
+    """A sentence for a person."""
+    element: Element | None = None
+
+
+@dataclass(slots=True)
+class Found:
+    """The facts one syntax states, in document order. `places` runs beside `triples`: the element that states each."""
+
+    triples: list[Triple] = field(default_factory=list)
+    places: list[Element] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+
+    def state(self, place: Element, subject: str, predicate: str, thing: str) -> None:
+        self.triples.append(Triple(subject, predicate, thing))
+        self.places.append(place)
