@@ -89,3 +89,15 @@ def test_F_M6_a_title_of_ten_megabytes_is_clipped():
 
 def test_F_M6_many_metas_are_read():
     assert len(head('<meta name="robots" content="x">' * 20_000).metas) == 20_000
+
+
+def test_what_lies_inside_something_cut_away_is_not_touched_again() -> None:
+    """Nodes of a subtree that is gone are no longer there to be asked."""
+    menus = "".join(f"<header><h2>menu {n}</h2><nav><b>inner</b> {n}</nav></header>" for n in range(50))
+    dropped = "".join(f"<noscript><h1>gone {n}</h1><main>gone</main><nav>gone</nav></noscript>" for n in range(50))
+    found = blocks(
+        f"<body>{dropped}<nav>{menus}</nav><main><header><h1>Kept</h1></header><p>Wo<i>r</i>ds</p></main></body>"
+    )
+    assert found.content == "Kept Words"
+    assert found.headings == ("Kept",)
+    assert "gone" not in found.rest and found.rest.count("inner") == 50
