@@ -20,11 +20,16 @@ class Measured:
     cpu_by_part: dict[str, float] = field(default_factory=dict)
 
 
-def run(module: str, arguments: list[str], every_s: float = 0.5) -> Measured:
-    """`python -m module arguments`, to its end. CPU is what the kernel accounted to it and all its waited-for children;
-    memory is the greatest sum of proportional set sizes (PSS) over the tree, so shared pages count once."""
+def run(module: str, arguments: list[str], cpu: int | None = None, every_s: float = 0.5) -> Measured:
+    """`python -m module arguments`, to its end; on one CPU with all its children when `cpu` names it.
+
+    CPU seconds are what the kernel accounted to it and its waited-for children; memory is the greatest sum of
+    proportional set sizes (PSS) over the tree, so shared pages count once.
+    """
     started = time.monotonic()
-    child = subprocess.Popen([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True)
+    on_cpu = None if cpu is None else lambda: os.sched_setaffinity(0, {cpu})
+    command = [sys.executable, "-m", module, *arguments]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=on_cpu)
     watch = _Watch(child.pid, every_s)
     watch.start()
     assert child.stdout is not None

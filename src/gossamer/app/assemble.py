@@ -42,7 +42,9 @@ class Crawling:
 
     crawl: Crawl
     frontier: SqliteFrontier
-    backlog: Backlog
+    words: Backlog
+    """How far the words that can be searched are behind; the crawl waits for them."""
+    facts: Backlog
     control: Control
     indexer: Indexer
     readers: Pool
@@ -91,8 +93,8 @@ async def open_crawl(
     sees the end of the last volume; once `stop` is set it is not waited for long.
     """
     clock = outside.clock
-    backlog = Backlog(clock)
-    tell = noting(backlog, tell)
+    words, facts = Backlog(clock), Backlog(clock)
+    tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(Database(directory.state, clock, tell))
         control = opened.enter_context(Control(directory.control, clock))
@@ -115,22 +117,23 @@ async def open_crawl(
             clock=clock,
             chance=outside.chance,
             tell=tell,
-            lag_s=backlog.lag_s,
+            lag_s=words.lag_s,
             has_room=lambda: room_left(outside.files, directory.root, settings.archive.low_water_mib * MIB),
             agent=settings.agent,
             pace=pace(settings),
             retry=Retry(settings.retry.base_s, settings.retry.cap_s, settings.retry.tries),
             keeping=RobotsKeeping(retry_s=settings.politeness.robots_retry_s),
         )
-        yield Crawling(Crawl(rooms), frontier, backlog, control, indexer, readers)
+        yield Crawling(Crawl(rooms), frontier, words, facts, control, indexer, readers)
 
 
-def noting(backlog: Backlog, tell: Tell) -> Tell:
-    """Also keeps the backlog: which groups have been settled since when."""
+def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:
+    """Also keeps the backlogs: which groups have been settled since when."""
 
     def tell_and_note(event: str, /, **facts: object) -> None:
         if event == "group.settled":
-            backlog.added(str(facts["volume"]), int(str(facts["number"])))
+            for backlog in backlogs:
+                backlog.added(str(facts["volume"]), int(str(facts["number"])))
         tell(event, **facts)
 
     return tell_and_note

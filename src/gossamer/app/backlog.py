@@ -1,4 +1,4 @@
-"""How far the views are behind the archive, as the crawler sees it: it slows down when they cannot keep up."""
+"""How far a view is behind the archive, as the crawler sees it: it slows down when the words cannot keep up."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Backlog:
         self._waiting.append((volume, number, self.clock.elapsed_s()))
 
     def passed(self, volume: str, number: int) -> None:
-        """The slowest view has everything before this number of this volume."""
+        """The view has everything before this number of this volume."""
         while self._waiting and self._waiting[0][:2] < (volume, number):
             self._waiting.popleft()
 

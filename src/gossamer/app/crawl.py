@@ -188,10 +188,11 @@ async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, outside: O
         counts = await crawling.frontier.counts()
         for beat in await asyncio.to_thread(crawling.control.beats):
             if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
-                crawling.backlog.passed(*positions["words"])  # facts and links may take their time
+                crawling.words.passed(*positions["words"])
+                crawling.facts.passed(*positions["facts"])
         next_at = None if counts.leased else await crawling.frontier.next_at()
         rests_s = 0.0 if next_at is None else max(0.0, (next_at - outside.clock.now()) / SECOND)
-        tally.counted(counts, crawling.backlog.lag_s(), rests_s)
+        tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
         facts = {"pages": tally.pages, "rate": round(tally.rate(), 1), "queued": counts.queued, "errors": tally.errors}
         await asyncio.to_thread(crawling.control.beat, "crawler", pid, facts)
         with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on

@@ -33,6 +33,8 @@ class Tally:
     given_up: int = 0
     """Addresses that were settled without a visit since we began: their robots.txt could not be read."""
     lag_s: float = 0.0
+    """How far the words that can be searched are behind."""
+    facts_lag_s: float = 0.0
     rests_s: float = 0.0
     """How long no host may be visited."""
     notice: str = ""
@@ -61,8 +63,9 @@ class Tally:
             self.pages += 1
             self.recent.append(self.clock.elapsed_s())
 
-    def counted(self, counts: Counts, lag_s: float, rests_s: float = 0.0) -> None:
+    def counted(self, counts: Counts, lag_s: float, rests_s: float = 0.0, facts_lag_s: float = 0.0) -> None:
         self.queued, self.hosts, self.lag_s, self.rests_s = counts.queued, counts.hosts, lag_s, rests_s
+        self.facts_lag_s = facts_lag_s
         given_up = counts.by_reason.get(Reason.ROBOTS_UNREACHABLE, 0)
         if self._given_up_before is None:
             self._given_up_before = given_up
