@@ -5,9 +5,10 @@ BIN    := $(VENV)/bin
 KILLS  ?= 20
 PAGES  ?= 100000
 HOSTS  ?= 120
+SECONDS ?= 60
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system crash bench-crawl bench-quick lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-12s%s\n", n, $$0}'
@@ -18,8 +19,8 @@ demo: $(VENV)/base.done  ## crawl the demonstration web, offline, and serve the 
 test: system $(VENV)/dev.done check unit  ## everything: style, types, tests
 
 check: $(VENV)/dev.done  ## style and types
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench fuzz
+	$(BIN)/ruff format --check src tests bench fuzz
 	$(BIN)/mypy
 
 unit: $(VENV)/dev.done  ## the tests alone
@@ -33,6 +34,12 @@ bench-crawl: $(VENV)/bench.done  ## pages per CPU-second, beside Scrapy, on the 
 
 bench-quick: $(VENV)/bench.done  ## the same with 3,000 pages
 	$(BIN)/python -m bench.crawl --pages 3000 --hosts $(HOSTS)
+
+bench-extract: $(VENV)/bench.done  ## structured data, beside pyRdfa3 and extruct, on the same pages
+	$(BIN)/python -m bench.extract
+
+fuzz: $(VENV)/fuzz.done  ## coverage-guided attacks on every extractor, SECONDS each
+	$(BIN)/python -m fuzz --seconds $(SECONDS)
 
 # What tests want from the system, installed where we may; each test that misses its part says so and is skipped.
 system:
@@ -60,14 +67,20 @@ $(VENV)/bench.done: locks/bench.txt $(VENV)/dev.done
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r locks/bench.txt
 	@touch $@
 
+$(VENV)/fuzz.done: locks/fuzz.txt $(VENV)/dev.done
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r locks/fuzz.txt
+	@touch $@
+
 setup: $(VENV)/base.done
 setup-dev: $(VENV)/dev.done
 setup-bench: $(VENV)/bench.done
+setup-fuzz: $(VENV)/fuzz.done
 
 lock:  ## pin the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --python-version 3.11 --no-header -q -o locks/base.txt
 	uv pip compile pyproject.toml --group dev --all-extras --universal --generate-hashes --no-emit-index-url --python-version 3.11 --no-header -q -o locks/dev.txt
 	uv pip compile pyproject.toml --group dev --group bench --all-extras --universal --generate-hashes --no-emit-index-url --python-version 3.11 --no-header -q -o locks/bench.txt
+	uv pip compile pyproject.toml --group dev --group fuzz --all-extras --universal --generate-hashes --no-emit-index-url --python-version 3.11 --no-header -q -o locks/fuzz.txt
 
 clean:
-	rm -rf $(VENV) demo-data bench/out
+	rm -rf $(VENV) demo-data bench/out fuzz/out

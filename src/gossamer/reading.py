@@ -6,22 +6,26 @@ from typing import Literal
 import msgspec
 
 from gossamer.archive.record import metadata_record, response_record
+from gossamer.extract.hosts import host_of
 from gossamer.extract.page import Extraction, extract
+from gossamer.extract.places import packed
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import Problem, decode
 from gossamer.parse.content import blocks_of, head_of
 from gossamer.parse.fingerprints import exact, near
-from gossamer.parse.html import LARGEST, parse_html, seen_in
+from gossamer.parse.html import LARGEST, Seen, parse_html, seen_in
 from gossamer.parse.language import language_of
 from gossamer.parse.links import links_of
 from gossamer.parse.plain import first_line, xml_text, xml_title
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.text import folded
+from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.rules.directives import directives_of
 from gossamer.rules.robots import ParsedRobots, parse
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture, Kept, Place
 from gossamer.values.page import Page, Reading, Triple, ntriples
+from gossamer.values.url import Url
 
 MOST_TEXT = 2_000_000
 """Characters of a page that the views get; nobody reads further, and no snippet comes from there."""
@@ -31,6 +35,7 @@ ROBOTS_LIMIT = 1 << 20
 UNREADABLE = frozenset(Problem) - {Problem.CUT}
 """A coding that merely ends early is read as far as it goes; bytes under any other problem are nobody's words."""
 NOT_TEXT = "not-text"
+STATING_XML = (b"property=", b"typeof=", b"rel=", b"rev=", b"itemscope", b"ld+json")
 
 Task = Literal["read", "robots", "store"]
 Keep = Literal["all", "structured"]
@@ -166,7 +171,9 @@ def _html(
     head = head_of(seen)
     directives = directives_of(head.metas, _robots_tags(capture), agent)
     found = links_of(seen, capture.url, directives.may_follow)
-    facts = extract(seen.survey(), found.base, capture.id, markup, capture.url)
+    facts = _facts(capture, media_type, markup, found.base, seen)
+    lines = ntriples(facts.triples)
+    sources = packed(facts, lines) if directives.may_index else b""
     blocks = blocks_of(seen)  # takes the tree apart: nothing may look at it afterwards
     text = blocks.content or blocks.rest
     if len(blocks.content) > MOST_TEXT or len(blocks.rest) > MOST_TEXT:
@@ -187,7 +194,25 @@ def _html(
         exact=exact(text),
         near=near(text),
     )
-    return _reading(capture, page, facts, (*flags, *parsed.flags, *found.flags, *facts.flags))
+    return _reading(capture, page, facts, (*flags, *parsed.flags, *found.flags, *facts.flags), lines, sources)
+
+
+def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: Seen) -> Extraction:
+    """XHTML that is well-formed states its facts as XML: prefixes, bases and languages follow other rules there."""
+    survey = parse_xml(markup) if media_type != "text/html" else None
+    if survey is None:
+        return extract(seen.survey(), base, capture.id, markup, capture.url)
+    host = host_of(media_type, survey, doctype_of(markup))
+    return extract(survey, base, capture.id, markup, capture.url, host=host)
+
+
+def _xml_facts(capture: Capture, media_type: str, markup: bytes) -> Extraction:
+    """Of SVG and of XML that is nobody's page: most of it says nothing, which a search of the bytes tells."""
+    survey = parse_xml(markup) if any(sign in markup for sign in STATING_XML) else None
+    if survey is None:
+        return _NO_FACTS
+    host = host_of(media_type, survey, doctype_of(markup))
+    return extract(survey, capture.url, capture.id, markup, capture.url, host=host)
 
 
 def _text(
@@ -196,9 +221,12 @@ def _text(
     charset = charset_of(content_type, body)
     if charset.conflict:
         flags.append("charset-conflict")
-    written = as_utf8(body, charset.encoding).decode("utf-8", "replace")
+    markup = as_utf8(body, charset.encoding)
+    written = markup.decode("utf-8", "replace")
+    facts = _NO_FACTS
     if is_xml(media_type):
         title, text = xml_title(written), xml_text(written)
+        facts = _xml_facts(capture, media_type, markup)
     else:
         title, text = first_line(written), folded(written)
     if len(text) > MOST_TEXT:
@@ -214,22 +242,27 @@ def _text(
         exact=exact(text),
         near=near(text),
     )
-    return _reading(capture, page, _NO_FACTS, tuple(flags))
+    lines = ntriples(facts.triples)
+    sources = packed(facts, lines) if page.directives.may_index else b""
+    return _reading(capture, page, facts, (*flags, *facts.flags), lines, sources)
 
 
 _NO_FACTS = Extraction([], [], [], (), ())
 
 
-def _reading(capture: Capture, page: Page, facts: Extraction, flags: tuple[str, ...]) -> Reading:
+def _reading(
+    capture: Capture, page: Page, facts: Extraction, flags: tuple[str, ...], lines: bytes, sources: bytes
+) -> Reading:
     return Reading(
         capture_id=capture.id,
         fetched_at=capture.fetched_at,
         page=page,
-        facts=ntriples(facts.triples),
+        facts=lines,
         fact_count=len(facts.triples),
         types=types_of(facts.triples),
         syntaxes=facts.syntaxes,
         flags=tuple(dict.fromkeys(flags)),
+        sources=sources,
     )
 
 

@@ -82,8 +82,8 @@ class GraphView:
             url = reading.page.url
             known = self._pending.get(url.text)  # what the store holds, it compares itself
             if known is None or known.fetched_at < reading.fetched_at:
-                facts = reading.facts if reading.page.directives.may_index else b""
-                self._pending[url.text] = PageFacts(url, facts, reading.capture_id, reading.fetched_at)
+                facts, sources = (reading.facts, reading.sources) if reading.page.directives.may_index else (b"", b"")
+                self._pending[url.text] = PageFacts(url, facts, reading.capture_id, reading.fetched_at, sources)
                 taken += 1
         return taken
 

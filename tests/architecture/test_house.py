@@ -16,7 +16,7 @@ LINES = [
     ["rules", "parse", "extract", "recrawl"],
     ["store", "workers", "spool"],
     ["frontier", "fetch", "archive", "graph", "index", "links"],
-    ["reading"],
+    ["reading", "extracting"],
     ["journey", "views", "search", "monitor"],
     ["web", "cluster", "demo"],
     ["app", "testing"],

@@ -1,7 +1,8 @@
-"""The W3C JSON-LD test suite: scripts in HTML are a gate, JSON-LD to RDF has a floor.
+"""The W3C JSON-LD test suite: scripts in HTML, all 50 cases, and JSON-LD to RDF, all 467.
 
-A page's named graphs are folded into the page's own graph, here as in the expected results. The suite is read in
-place, or under $GOSSAMER_CONFORMANCE; without it these tests are skipped.
+A page's named graphs are folded into the page's own graph, here as in the expected results; results that are JSON-LD
+(expansion, flattening, compaction) are compared as the RDF they stand for. The suite is read in place, or under
+$GOSSAMER_CONFORMANCE; without it these tests are skipped.
 """
 
 import json
@@ -24,16 +25,54 @@ from gossamer.values.url import url_of
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "jsonld-html"
 ADDRESS = "https://w3c.github.io/json-ld-api/tests/"
+FORMATS = {".nq": ox.RdfFormat.N_QUADS, ".jsonld": ox.RdfFormat.JSON_LD}
 
-TO_RDF_FLOOR = 312
-"""The others: what the parser itself leaves out, and IRIs that we mend where the suite drops the fact."""
+REMOTE = "needs a context from elsewhere, and none is ever fetched"
+MENDED = "we mend an IRI where the suite drops the fact"
+OLD = "asks for JSON-LD 1.0; scripts are read as 1.1, which allows it or means another thing"
+PARSER = "the parser (pyoxigraph) does otherwise"
+TO_RDF_MISSES = {
+    "#t0118": f"{OLD}; blank nodes as predicates are no RDF",
+    "#t0122": f"{PARSER}: a base with dots is resolved without them, also where the suite keeps them",
+    "#t0123": f"{PARSER}: a base with dots is resolved without them, also where the suite keeps them",
+    "#tc013": f"{PARSER}: a type-scoped context inside a type map does not reach what an index map holds",
+    "#tc029": OLD,
+    "#tc031": REMOTE,
+    "#tc034": REMOTE,
+    "#tdi09": "rdfDirection is an option of the caller; a page has no place for it (and the case is not normative)",
+    "#tdi10": "rdfDirection is an option of the caller; a page has no place for it (and the case is not normative)",
+    "#tdi11": "rdfDirection is an option of the caller; a page has no place for it (and the case is not normative)",
+    "#tdi12": "rdfDirection is an option of the caller; a page has no place for it (and the case is not normative)",
+    "#te026": OLD,
+    "#te062": f"{PARSER}: dots stay in addresses that begin with two slashes",
+    "#te071": OLD,
+    "#te075": f"{OLD}; blank nodes as predicates are no RDF",
+    "#te115": OLD,
+    "#te116": OLD,
+    "#te126": REMOTE,
+    "#te127": REMOTE,
+    "#te128": REMOTE,
+    "#tep02": OLD,
+    "#ter21": OLD,
+    "#ter24": OLD,
+    "#ter32": OLD,
+    "#ter42": OLD,
+    "#ter56": "its input lies in another folder of the suite, which is not in this copy",
+    "#tso05": REMOTE,
+    "#tso06": REMOTE,
+    "#ttn01": OLD,
+    "#twf01": MENDED,
+    "#twf03": MENDED,
+    "#twf04": MENDED,
+    "#twf07": "graph names are left out, so a bad one costs nothing",
+}
 
 pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the JSON-LD suite is not here; set GOSSAMER_CONFORMANCE")
 
 
-def cases(manifest: str, kind: str) -> list[dict[str, Any]]:
-    listed = json.loads((SUITE / manifest).read_text())["sequence"]
-    return [case for case in listed if kind in case["@type"]]
+def cases(manifest: str) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads((SUITE / manifest).read_text())["sequence"]
+    return listed
 
 
 def canonical(quads: Iterable[ox.Quad]) -> set[str]:
@@ -42,9 +81,10 @@ def canonical(quads: Iterable[ox.Quad]) -> set[str]:
     return {str(quad) for quad in graph}
 
 
-def is_expected(triples: list[Triple], case: dict[str, Any]) -> bool:
+def is_expected(triples: list[Triple], case: dict[str, Any], address: str = ADDRESS) -> bool:
+    path = SUITE / case["expect"]
     found = ox.parse(ntriples(triples), format=ox.RdfFormat.N_TRIPLES)
-    expected = ox.parse((SUITE / case["expect"]).read_bytes(), format=ox.RdfFormat.N_QUADS, lenient=True)
+    expected = ox.parse(path.read_bytes(), format=FORMATS[path.suffix], base_iri=address, lenient=True)
     try:
         return canonical(found) == canonical(expected)
     except SyntaxError:  # the expected result is generalised RDF
@@ -65,12 +105,12 @@ def facts_of_page(case: dict[str, Any]) -> tuple[list[Triple], tuple[str, ...]]:
     page = url_of(case["option"].get("base", ADDRESS + path))
     assert page is not None
     base = next((element.attributes["href"] for element in tree.css("base[href]")), None)
-    found = extract(seen_in(tree).survey(), url_of(base or "", page) or page, 1, body)
+    found = extract(seen_in(tree).survey(), url_of(base or "", page) or page, 1, body, syntaxes=("json-ld",))
     return found.triples, found.flags
 
 
 @pytest.mark.parametrize(
-    "case", cases("html-manifest.jsonld", "jld:ToRDFTest") if SUITE.is_dir() else [], ids=lambda case: case["@id"]
+    "case", cases("html-manifest.jsonld") if SUITE.is_dir() else [], ids=lambda case: case["@id"].lstrip("#")
 )
 def test_scripts_in_a_page_are_read_as_the_suite_says(case: dict[str, Any]) -> None:
     triples, flags = facts_of_page(case)
@@ -82,18 +122,27 @@ def test_scripts_in_a_page_are_read_as_the_suite_says(case: dict[str, Any]) -> N
         assert not triples  # a fragment that names no script: a page has no such thing to ask for
 
 
-def test_the_json_ld_to_rdf_score_does_not_fall() -> None:
-    wanted = [
-        case
-        for case in cases("toRdf-manifest.jsonld", "jld:PositiveEvaluationTest")
-        if case.get("option", {}).get("specVersion") != "json-ld-1.0"
-    ]
-    failed = []
-    for case in wanted:
-        base = case.get("option", {}).get("base", ADDRESS + case["input"])
-        text = (SUITE / case["input"]).read_text()
-        triples, _ = read_script(text, base, Relabelled(Labels(1)), MOST_TRIPLES)
-        if not is_expected(triples, case):
-            failed.append(case["@id"])
-    print(f"JSON-LD to RDF: {len(wanted) - len(failed)} of {len(wanted)}; not: {' '.join(failed)}")
-    assert len(wanted) - len(failed) >= TO_RDF_FLOOR
+def passes(case: dict[str, Any]) -> bool:
+    """A negative case passes when the script is flagged: the web's faults are told, and what can be read is read."""
+    path, option = SUITE / case["input"], case.get("option", {})
+    if not path.is_file():
+        return False
+    text = path.read_text()
+    if "expandContext" in option:  # the context that the caller has in force before the script's own
+        outer = json.loads((SUITE / option["expandContext"]).read_text())
+        text = json.dumps({**json.loads(text), "@context": outer["@context"]})
+    base = option.get("base", ADDRESS + case["input"])
+    triples, remarks = read_script(text, base, Relabelled(Labels(1)), MOST_TRIPLES)
+    if "jld:NegativeEvaluationTest" in case["@type"]:
+        return bool(remarks.flags)
+    if "jld:PositiveSyntaxTest" in case["@type"]:
+        return not remarks.flags
+    return is_expected(triples, case)
+
+
+def test_json_ld_to_rdf_is_done_as_the_suite_says_but_for_these_cases() -> None:
+    every = cases("toRdf-manifest.jsonld")
+    failed = {case["@id"] for case in every if not passes(case)}
+    print(f"JSON-LD to RDF: {len(every) - len(failed)} of {len(every)}")
+    assert failed == TO_RDF_MISSES.keys()
+    assert (len(every), len(failed)) == (467, 33)

@@ -24,15 +24,17 @@ from gossamer.demo.manifest import manifest_of
 from gossamer.demo.verdict import Found, check
 from gossamer.files import DiskFiles
 from gossamer.frontier.ends import every_end
+from gossamer.graph.export import opened
 from gossamer.index.searcher import Searcher
 from gossamer.store.database import read_only
 from gossamer.values.url import Url
 
 LISTS = ("lost", "fetched_after", "duplicates", "unreadable", "too_early", "disallowed", "missing", "not_searchable")
 LISTS += ("differing",)
-SKEW_S = 0.05
-"""A busy server writes the end of an answer down later than it was sent. A restart that breaks its promise is early by
-nearly all of the gap, which is four times this at least."""
+SKEW_S = 0.005
+"""Two processes read one clock; this is for what lies between reading it and writing it down."""
+MOST_SHOWN = 20
+"""Facts that only one of two stores holds; enough to see whose they are."""
 
 
 @dataclass(slots=True)
@@ -121,7 +123,12 @@ def differing(root: Path) -> list[str]:
     back_up(Directory(root), Directory(copy), outside)
     asyncio.run(build_again(Directory(copy), SETTINGS.agent, outside))
     killed, made = held(root), held(copy)
-    return [view for view in ("facts", "links", "cards") if getattr(killed, view) != getattr(made, view)]
+    views = [view for view in ("facts", "links", "cards") if getattr(killed, view) != getattr(made, view)]
+    return views + (sorted(facts_of(root) ^ facts_of(copy))[:MOST_SHOWN] if "facts" in views else [])
+
+
+def facts_of(root: Path) -> set[str]:
+    return {str(quad) for quad in opened(Directory(root).graph).quads_for_pattern(None, None, None, None)}
 
 
 def refetches(hits: list[Hit], settled: list[dict[str, object]]) -> int:

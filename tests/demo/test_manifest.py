@@ -12,7 +12,7 @@ from gossamer.demo.answers import Question
 from gossamer.demo.compose import item_statements
 from gossamer.demo.manifest import ExpectedPage, Manifest, manifest_of
 from gossamer.demo.oddities import oddities
-from gossamer.demo.things import jsonld_facts, rdfa_facts
+from gossamer.demo.things import jsonld_facts, microdata_facts, rdfa_facts
 from gossamer.demo.web import DemoWeb
 from gossamer.extract.page import extract
 from gossamer.parse.html import seen_in
@@ -58,7 +58,11 @@ def test_fact_for_fact_they_are_the_same(expected: Manifest) -> None:
         for number in range(0, site.items, 4):
             item = WEB.item(site, number)
             statements = item_statements(WEB, item)
-            promised = rdfa_facts(statements, item.url, item.language) | jsonld_facts(statements)
+            promised = (
+                rdfa_facts(statements, item.url, item.language)
+                | jsonld_facts(statements)
+                | microdata_facts(statements, item.language)
+            )
             url, body = url_of(item.url), WEB.answer(Question(site.host, item.path)).body
             assert url is not None
             found = {
@@ -73,6 +77,7 @@ def test_every_syntax_mixtures_and_none_are_there(expected: Manifest) -> None:
     assert any(page.rdfa and not page.jsonld for page in pages)
     assert any(page.jsonld and not page.rdfa for page in pages)
     assert any(page.microdata for page in pages)
+    assert all(page.facts == page.microdata for page in pages if page.microdata)
     assert any(page.rdfa and page.jsonld and page.facts < page.rdfa + page.jsonld for page in pages)
     assert any(not (page.rdfa or page.jsonld or page.microdata) for page in pages)
 

@@ -4,8 +4,8 @@ import msgspec
 
 from gossamer.clock import SECOND
 from gossamer.demo.accesslog import Hit
-from gossamer.demo.manifest import ExpectedHost, Manifest, manifest_of
-from gossamer.demo.verdict import Found, check, expected_facts, may_be_asked
+from gossamer.demo.manifest import ExpectedHost, ExpectedPage, Manifest, manifest_of
+from gossamer.demo.verdict import SYNTAXES, Found, check, expected_facts, may_be_asked
 from gossamer.demo.web import DemoWeb
 
 WEB = DemoWeb(seed=1, hosts=3, pages=30)
@@ -109,6 +109,9 @@ def test_facts_are_expected_of_the_syntaxes_that_were_read() -> None:
     assert expected_facts(page, ("rdfa",)) == page.rdfa
     assert expected_facts(page, ("json-ld",)) == page.jsonld
     assert expected_facts(page, ()) == 0
+    item = ExpectedPage("http://forum.demo.test/thread/1", facts=7, microdata=7)
+    assert expected_facts(item, ("microdata",)) == expected_facts(item, SYNTAXES) == item.facts
+    assert expected_facts(item, ("rdfa", "json-ld")) == 0
 
 
 def test_an_odd_end_of_a_dead_link_is_told_but_does_not_fail() -> None:

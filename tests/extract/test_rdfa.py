@@ -1,6 +1,9 @@
 import pytest
 from tests.extract.pages import ADDRESS, lines, parses_again, read
 
+from gossamer.extract.markup import MOST_MARKUP
+from gossamer.extract.scope import MOST_NAMES, MOST_PREFIXES
+
 V = 'vocab="http://schema.org/"'
 
 
@@ -234,3 +237,39 @@ def test_F_G6_the_same_blank_node_on_two_captures_is_never_the_same() -> None:
 def test_a_second_reading_of_a_capture_is_equal() -> None:
     page = f'<p {V} typeof="A"><b property="x" typeof="B"><i property="y" resource="_:q">1</i></b></p>'
     assert read(page, 9) == read(page, 9)
+
+
+def pattern(name: int, copies: list[int]) -> str:
+    links = "".join(f'<link property="rdfa:copy" href="#p{other}">' for other in copies)
+    return f'<p resource="#p{name}" typeof="rdfa:Pattern">{links}<b property="schema:n{name}">x</b></p>'
+
+
+USES = '<p about="#s"><link property="rdfa:copy" href="#p0"></p>'
+
+
+def test_patterns_that_copy_one_another_are_all_copied() -> None:
+    page = pattern(0, [1]) + pattern(1, [2]) + pattern(2, [0, 1]) + USES
+    assert lines(page) == [f'<{ADDRESS}#s> <s:n{name}> "x"' for name in range(3)]
+
+
+def test_F_G3_patterns_that_copy_one_another_are_bounded() -> None:
+    count = 60
+    page = "".join(pattern(name, list(range(count))) for name in range(count))
+    uses = "".join(USES.replace("#s", f"#s{number}") for number in range(count))
+    found = read(page + uses)
+    assert "too-many-copies" in found.flags
+    assert not any("rdfa#copy" in fact.predicate for fact in found.triples)
+
+
+def test_more_names_and_prefixes_than_are_read_are_flagged() -> None:
+    names = "schema:a " * MOST_NAMES
+    assert read(f'<p property="{names}">x</p>').flags == ()
+    assert read(f'<p property="{names} schema:b">x</p>').flags == ("too-many-names",)
+    declared = " ".join(f"p{number}: http://p/{number}#" for number in range(MOST_PREFIXES))
+    assert read(f'<p prefix="{declared}" property="p1:a">x</p>').flags == ("too-many-prefixes",)
+
+
+def test_F_G3_markup_in_markup_is_bounded() -> None:
+    found = read('<div property="schema:a" datatype="rdf:HTML">' * 300 + "<i>x</i>" * 9_000)
+    assert "too-many-facts" in found.flags
+    assert sum(len(fact.object) for fact in found.triples) < MOST_MARKUP

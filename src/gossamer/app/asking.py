@@ -7,6 +7,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.clock import SECOND
 from gossamer.graph.checkpoints import newest
+from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.sparql import MOST_ROWS, QueryPool, SparqlResult
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader
@@ -33,7 +34,16 @@ async def queries(
     directory: Directory, outside: Outside, tell: Tell, size: int = 1, limit_s: float = 10.0
 ) -> AsyncIterator[Ask]:
     """A pool of SPARQL workers. A question on stale facts asks a running indexer for a new checkpoint."""
-    pool = QueryPool(directory.checkpoints, outside.files, outside.processes, outside.clock, tell, size, limit_s)
+    pool = QueryPool(
+        directory.checkpoints,
+        outside.files,
+        outside.processes,
+        outside.clock,
+        tell,
+        size,
+        limit_s,
+        sources=directory.graph / SOURCES,
+    )
     async with pool:
         with Control(directory.control, outside.clock) as control:
 

@@ -11,8 +11,8 @@ from gossamer.errors import ConfigError, DirectoryBusy, DirectoryUnusable, Gossa
 
 EXIT_CODES = {
     0: "all went well",
-    1: "it failed, or nothing was found",
-    2: "the command line or a setting is wrong",
+    1: "it failed, nothing was found, or inspect found errors",
+    2: "the command line or a setting is wrong, or inspect could not read a page",
     3: "the data directory is missing or in use",
     4: "a check found a miss (demo --exit)",
     130: "stopped with Ctrl-C before the end",

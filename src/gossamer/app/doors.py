@@ -72,6 +72,33 @@ DOORS = (
         ),
     ),
     Door(
+        "extract",
+        "gossamer.app.extract:extract",
+        "Write out the structured data of one page: a file, an address, or standard input.\n\n"
+        "A page on the web is fetched as a crawl would fetch it: robots.txt is obeyed, a public site wants a contact, "
+        "private addresses an --allow-address. Nothing is kept, and nothing else is fetched.",
+        (
+            "gossamer extract page.html --base https://example.org/teapot --format ttl",
+            "gossamer extract https://example.org/ --contact you@example.org --format jsonld",
+            "gossamer extract - --base https://example.org/ --syntax rdfa,json-ld < page.html",
+            "gossamer extract page.html --expand-vocab --vocab http://schema.org/=schema.ttl",
+        ),
+    ),
+    Door(
+        "inspect",
+        "gossamer.app.inspect:inspect",
+        "Show a markup author what a page says to machines, and what is wrong with it.\n\n"
+        "Things are shown as a tree, errors and warnings with their line and column. Exit code 0: fine, 1: errors "
+        "(with --strict warnings too), 2: something could not be read. A directory is gone through for .html, .xhtml, "
+        ".xml and .svg files.",
+        (
+            "gossamer inspect page.html",
+            "gossamer inspect public --strict --base https://example.org/",
+            "gossamer inspect https://example.org/ --contact you@example.org",
+            "gossamer inspect public --json | jq .errors",
+        ),
+    ),
+    Door(
         "status",
         "gossamer.app.status:status",
         "Show what a collection holds, what waits, how visits ended, and who is at work on it.",

@@ -37,7 +37,7 @@ class ExpectedPage(msgspec.Struct, frozen=True):
     what: str = ""
     """The awkward behaviour, if any: "redirect-loop", "wrong-charset", ..."""
     facts: int = 0
-    """Distinct triples by RDFa and JSON-LD together."""
+    """Distinct triples, by all syntaxes together."""
     rdfa: int = 0
     jsonld: int = 0
     microdata: int = 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from gossamer.clock import Clock, SystemClock
+from gossamer.clock import Clock, Instant, SystemClock
 from gossamer.demo.accesslog import AccessLog, Hit
 from gossamer.demo.answers import REASONS, Answer, Question, missing
 from gossamer.demo.profiles import PROFILES
@@ -79,13 +79,13 @@ class DemoServer:
         asked_at = self._clock.now()
         question = request.question
         answer = self._answer(request)
-        size = 0
+        sending = _Sending(writer, self._clock)
         try:
             if answer.wait_s:
                 await self._clock.sleep(answer.wait_s)
-            size = await _send(writer, answer, with_body=request.method != "HEAD")
+            await sending.send(answer, with_body=request.method != "HEAD")
         finally:
-            ended_at = self._clock.now()
+            ended_at, size = sending.last_at or self._clock.now(), sending.size
             self.log.add(Hit(question.host, question.target, answer.status, asked_at, ended_at, size, request.agent))
         return request.keeps_alive and not answer.is_cut
 
@@ -124,22 +124,33 @@ def head_of(answer: Answer) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-async def _send(writer: asyncio.StreamWriter, answer: Answer, with_body: bool) -> int:
-    """Says how many bytes of body went out."""
-    head = head_of(answer)
-    if not with_body or answer.status == 304:
-        writer.write(head)
-        await writer.drain()
-        return 0
-    body = answer.body[: len(answer.body) // 2] if answer.is_cut else answer.body
-    piece = b"%x\r\n%b\r\n" % (len(body), body) if answer.is_chunked else body
-    for number in range(answer.repeats):
-        writer.write(piece if number else head + piece)
-        await writer.drain()
-    if answer.is_chunked:
-        writer.write(b"0\r\n\r\n")
-        await writer.drain()
-    return len(body) * answer.repeats
+class _Sending:
+    """`last_at` is when the last bytes were about to go out: nobody can have seen the end of the answer before it, so a
+    gap counted from it is never shorter than the visitor kept."""
+
+    def __init__(self, writer: asyncio.StreamWriter, clock: Clock) -> None:
+        self._writer, self._clock = writer, clock
+        self.last_at: Instant | None = None
+        self.size = 0
+        """Bytes of body that went out."""
+
+    async def send(self, answer: Answer, with_body: bool) -> None:
+        head = head_of(answer)
+        if not with_body or answer.status == 304:
+            await self._write(head)
+            return
+        body = answer.body[: len(answer.body) // 2] if answer.is_cut else answer.body
+        piece = b"%x\r\n%b\r\n" % (len(body), body) if answer.is_chunked else body
+        for number in range(answer.repeats):
+            await self._write(piece if number else head + piece)
+            self.size += len(body)
+        if answer.is_chunked:
+            await self._write(b"0\r\n\r\n")
+
+    async def _write(self, piece: bytes) -> None:
+        self.last_at = self._clock.now()
+        self._writer.write(piece)
+        await self._writer.drain()
 
 
 async def _run(web: DemoWeb, log_file: Path | None, port_file: Path | None) -> None:

@@ -76,13 +76,13 @@ Fact = tuple[str, str, str]
 
 
 class FactCounts(NamedTuple):
-    """Distinct triples of one page, by syntax, and those that RDFa and JSON-LD state together."""
+    """Distinct triples of one page, by syntax, and in all."""
 
     rdfa: int = 0
     jsonld: int = 0
     microdata: int = 0
     facts: int = 0
-    """RDFa and JSON-LD together, duplicates removed."""
+    """All syntaxes together, duplicates removed."""
 
 
 def iri_of(name: str) -> str:
@@ -94,7 +94,8 @@ def iri_of(name: str) -> str:
 def counts_of(statements: Statements, page: str, language: str) -> FactCounts:
     """Blank nodes are never shared between two things, so the sets may be counted together."""
     rdfa, jsonld = rdfa_facts(statements, page, language), jsonld_facts(statements)
-    return FactCounts(len(rdfa), len(jsonld), len(microdata_facts(statements, language)), len(rdfa | jsonld))
+    microdata = microdata_facts(statements, language)
+    return FactCounts(len(rdfa), len(jsonld), len(microdata), len(rdfa | jsonld | microdata))
 
 
 def rdfa_facts(statements: Statements, page: str, language: str) -> set[Fact]:

@@ -14,6 +14,8 @@ from gossamer.demo.manifest import ExpectedHost, ExpectedPage, Manifest
 SLACK_S = 0.005
 """Two processes read one clock at slightly different moments."""
 DONE = ("fetched", "unchanged")
+SYNTAXES = ("rdfa", "json-ld", "microdata")
+"""Those that the demonstration web is written in."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -78,7 +80,7 @@ def check(
     found: Mapping[str, Found],
     log: Sequence[Hit],
     delay_s: float,
-    syntaxes: Iterable[str] = ("rdfa", "json-ld"),
+    syntaxes: Iterable[str] = SYNTAXES,
 ) -> Verdict:
     """`delay_s` is the crawler's configured gap; `syntaxes` are those whose facts were counted."""
     pages = manifest.pages
@@ -116,16 +118,11 @@ def promised_s(host: ExpectedHost, delay_s: float) -> float:
 
 
 def expected_facts(page: ExpectedPage, syntaxes: Sequence[str]) -> int:
-    match "rdfa" in syntaxes, "json-ld" in syntaxes:
-        case True, True:
-            inline = page.facts
-        case True, False:
-            inline = page.rdfa
-        case False, True:
-            inline = page.jsonld
-        case _:
-            inline = 0
-    return inline + (page.microdata if "microdata" in syntaxes else 0)
+    """REQUIRES: what two syntaxes both state, RDFa and JSON-LD do: Microdata stands alone on its pages."""
+    by_syntax = dict(zip(SYNTAXES, (page.rdfa, page.jsonld, page.microdata), strict=True))
+    stated_twice = sum(by_syntax.values()) - page.facts
+    counted = sum(count for syntax, count in by_syntax.items() if syntax in syntaxes)
+    return counted - (stated_twice if {"rdfa", "json-ld"} <= set(syntaxes) else 0)
 
 
 def disallowed(manifest: Manifest, log: Iterable[Hit]) -> tuple[str, ...]:

@@ -1,37 +1,55 @@
 """What stands inside an element, written out again as XML or as HTML, for literals that are markup."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from html import escape
 
-from gossamer.values.tree import Element
+from gossamer.extract.allowance import Allowance
+from gossamer.extract.scope import declarations
+from gossamer.extract.terms import LONGEST_LITERAL
+from gossamer.values.tree import Attributes, Element, Qualified
+
+MOST_MARKUP = 4 << 20
+"""Letters of all markup of a page together, each node counted as STEP of them beside."""
+STEP = 8
 
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
 _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext"))
 
-Attributes = Mapping[str, str | None]
 
-
-def inner_xml(element: Element) -> str:
+def inner_xml(element: Element, allowance: Allowance, prefixes_are_namespaces: bool = False) -> str:
     """Well-formed XML. Namespaces declared around the literal are repeated on its outermost elements, so that it
-    can be read alone (RDFa Core 1.1, 7.5, step 11)."""
-    outer: dict[str, str | None] = {}
-    up: Element | None = element
-    while up is not None:
-        for name, value in up.attributes.items():
-            if name == "xmlns" or name.startswith("xmlns:"):
-                outer.setdefault(name, value)
-        up = up.parent
+    can be read alone (RDFa Core 1.1, 7.5, step 11); with `prefixes_are_namespaces` those of @prefix too.
+
+    Here and below: what is written when the allowance is spent is not whole."""
+    outer = dict(sorted(_namespaces(element, allowance, prefixes_are_namespaces).items()))
 
     def start(tag: str, attributes: Attributes, is_outermost: bool, is_empty: bool) -> str:
         kept = {**attributes, **{n: v for n, v in outer.items() if n not in attributes}} if is_outermost else attributes
         return _start(tag, kept) + ("/>" if is_empty else ">")
 
-    return _inside(element, start, lambda _, text: escape(text, quote=False), lambda _, is_empty: not is_empty)
+    return _inside(
+        element, allowance, start, lambda _, text: escape(text, quote=False), lambda _, is_empty: not is_empty
+    )
 
 
-def inner_html(element: Element) -> str:
+def _namespaces(element: Element, allowance: Allowance, prefixes_too: bool) -> dict[str, str | None]:
+    """As attributes that declare them; the nearest declaration counts."""
+    outer: dict[str, str | None] = {}
+    up: Element | None = element
+    while up is not None and allowance.spend(STEP * len(up.attributes)):
+        for name, value in up.attributes.items():
+            if name == "xmlns" or name.startswith("xmlns:"):
+                outer.setdefault(name, value)
+        if prefixes_too and "prefix" in up.attributes:
+            for prefix, iri in declarations({"prefix": up.attributes["prefix"]}).items():
+                outer.setdefault(f"xmlns:{prefix}", iri)
+        up = up.parent
+    return outer
+
+
+def inner_html(element: Element, allowance: Allowance) -> str:
     """As the HTML standard serialises a fragment (13.3), comments left out."""
 
     def start(tag: str, attributes: Attributes, is_outermost: bool, is_empty: bool) -> str:  # noqa: ARG001
@@ -40,7 +58,7 @@ def inner_html(element: Element) -> str:
     def words(tag: str, text: str) -> str:
         return text if tag in _RAW else escape(text, quote=False).replace("\u00a0", "&nbsp;")
 
-    return _inside(element, start, words, lambda tag, _: tag not in _VOID)
+    return _inside(element, allowance, start, words, lambda tag, _: tag not in _VOID)
 
 
 def _start(tag: str, attributes: Attributes) -> str:
@@ -52,25 +70,44 @@ def _start(tag: str, attributes: Attributes) -> str:
 
 def _inside(
     element: Element,
+    allowance: Allowance,
     start: Callable[[str, Attributes, bool, bool], str],
     words: Callable[[str, str], str],
     ends: Callable[[str, bool], bool],
 ) -> str:
-    """The start tags, texts and end tags below `element`, in document order; no recursion, however deep."""
-    nodes = list(element.traverse(include_text=True))[1:]
-    parents = {node.parent.mem_id for node in nodes if node.parent is not None}
+    """The start tags, texts and end tags below `element`, in document order; no recursion, however deep.
+
+    What grows longer than any literal may be is left at that: it will not be stated."""
+    nodes = element.traverse(include_text=True)
+    next(nodes)
     written: list[str] = []
     opened: list[tuple[int, str]] = [(element.mem_id, "")]
-    for node in nodes:
-        parent_id = node.parent.mem_id if node.parent is not None else element.mem_id
-        while opened[-1][0] != parent_id and len(opened) > 1:
+    left = LONGEST_LITERAL
+    is_xml = isinstance(element, Qualified)  # asking every element would cost more than all the rest
+    node, parent_id = _next(nodes)
+    while node is not None and left >= 0 and allowance.spend(STEP):
+        here, here_id, around_id = node, node.mem_id, parent_id
+        node, parent_id = _next(nodes)
+        while opened[-1][0] != around_id and len(opened) > 1:
             written.append(opened.pop()[1])
-        tag = node.tag or ""
+        tag = here.tag or ""
         if tag == "-text":
-            written.append(words(opened[-1][1][2:-1] or (element.tag or ""), node.text(deep=False)))
+            written.append(words(opened[-1][1][2:-1] or (element.tag or ""), here.text(deep=False)))
         elif tag[:1] not in ("-", "_", "!"):
-            is_empty = node.mem_id not in parents
-            written.append(start(tag, node.attributes, len(opened) == 1, is_empty))
-            opened.append((node.mem_id, f"</{tag}>" if ends(tag, is_empty) else ""))
+            is_empty = parent_id != here_id
+            tag = getattr(here, "written_name", tag) if is_xml else tag
+            written.append(start(tag, here.attributes, len(opened) == 1, is_empty))
+            opened.append((here_id, f"</{tag}>" if ends(tag, is_empty) else ""))
+        else:
+            continue
+        left -= len(written[-1])
+        allowance.spend(len(written[-1]))
     written.extend(end for _, end in reversed(opened))
     return "".join(written)
+
+
+def _next(nodes: Iterator[Element]) -> tuple[Element | None, int]:
+    """The next node, and which its parent is."""
+    node = next(nodes, None)
+    parent = node.parent if node is not None else None
+    return node, parent.mem_id if parent is not None else 0

@@ -3,8 +3,13 @@
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
+from gossamer.extract.dublin_core import read_dublin_core
 from gossamer.extract.jsonld import read_jsonld
+from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER, is_all_cards, read_opengraph, read_twitter
+from gossamer.extract.microdata import read_microdata
+from gossamer.extract.microformats_rdf import read_microformats
 from gossamer.extract.rdfa import read_rdfa
+from gossamer.extract.rdfa_notices import MOST_NOTICES
 from gossamer.extract.source import Found, Host, Notice, Source
 from gossamer.extract.terms import Labels, iri_term
 from gossamer.values.page import MOST_TRIPLES, Triple
@@ -14,9 +19,15 @@ from gossamer.values.url import Url
 READERS: dict[str, Callable[[Source], Found]] = {
     "rdfa": read_rdfa,
     "json-ld": read_jsonld,
+    "microdata": read_microdata,
+    "microformats": read_microformats,
+    "opengraph": read_opengraph,
+    "twitter": read_twitter,
+    "dublin-core": read_dublin_core,
 }
 """By the name of the syntax, in the order of their precedence; a fact keeps the place where it was first found."""
 SYNTAXES = tuple(READERS)
+_UNDECLARED = tuple(f"<{prefix}:" for prefix in (*OPEN_GRAPH, *TWITTER))
 
 
 class Extraction(NamedTuple):
@@ -28,7 +39,7 @@ class Extraction(NamedTuple):
     stated_in: list[int]
     """The syntaxes that state each fact: bit n is SYNTAXES[n]."""
     syntaxes: tuple[str, ...]
-    """Those that stated something."""
+    """Those that stated something; RDFa only where it said more than Open Graph and Twitter cards do."""
     flags: tuple[str, ...]
     notices: tuple[Notice, ...] = ()
 
@@ -43,6 +54,7 @@ def extract(
     host: Host = Host.HTML,
     syntaxes: Collection[str] = SYNTAXES,
     reads_roles: bool = False,
+    is_thorough: bool = False,
     takes_notes: bool = False,
 ) -> Extraction:
     """The facts of a page. `base` is its base address, `<base>` heeded; `address` its own, where they differ.
@@ -53,11 +65,29 @@ def extract(
     own = document if address is None else iri_term(address.text)
     if document is None or own is None:
         return Extraction([], [], [], (), ("base-unusable",))
-    labels = Labels(capture_id)
     source = Source(
-        survey, document[1:-1], own[1:-1], labels, body, host, reads_roles=reads_roles, takes_notes=takes_notes
+        survey,
+        document[1:-1],
+        own[1:-1],
+        Labels(capture_id),
+        body,
+        host,
+        reads_roles=reads_roles,
+        is_thorough=is_thorough,
+        takes_notes=takes_notes,
     )
-    return _merged({name: READERS[name](source) for name in SYNTAXES if name in syntaxes})
+    found = {name: READERS[name](source) for name in SYNTAXES if name in syntaxes}
+    if "rdfa" in found and "opengraph" in found and "twitter" in found:
+        _drop_undeclared(found["rdfa"])
+    return _merged(found)
+
+
+def _drop_undeclared(rdfa: Found) -> None:
+    """`article:author` without a declaration is an absolute IRI to RDFa; the cards' own readers know what it means."""
+    if any(predicate.startswith(_UNDECLARED) for _, predicate, _ in rdfa.triples):
+        kept = [at for at, triple in enumerate(rdfa.triples) if not triple.predicate.startswith(_UNDECLARED)]
+        rdfa.triples = [rdfa.triples[at] for at in kept]
+        rdfa.places = [rdfa.places[at] for at in kept]
 
 
 def _merged(found: dict[str, Found]) -> Extraction:
@@ -76,13 +106,20 @@ def _merged(found: dict[str, Found]) -> Extraction:
                 stated[triple] = known | bit
         flags.extend(one.flags)
         notices.extend(one.notices)
+    if len(notices) > MOST_NOTICES:
+        flags.append("too-many-notices")
     if len(stated) > MOST_TRIPLES:
         flags.append("too-many-facts")
     return Extraction(
         list(stated)[:MOST_TRIPLES],
         places[:MOST_TRIPLES],
         list(stated.values())[:MOST_TRIPLES],
-        tuple([name for name, one in found.items() if one.triples]),
+        tuple([name for name, one in found.items() if one.triples and not (name == "rdfa" and _is_shadow(found))]),
         tuple(dict.fromkeys(flags)),
-        tuple(notices),
+        tuple(notices[:MOST_NOTICES]),
     )
+
+
+def _is_shadow(found: dict[str, Found]) -> bool:
+    """Whether RDFa found nothing but the cards that another reader is there for."""
+    return "opengraph" in found and "twitter" in found and is_all_cards(found["rdfa"])

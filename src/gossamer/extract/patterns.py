@@ -7,6 +7,8 @@ from gossamer.values.tree import Element
 
 COPY = "<http://www.w3.org/ns/rdfa#copy>"
 PATTERN = "<http://www.w3.org/ns/rdfa#Pattern>"
+MOST_COPIES = MOST_TRIPLES
+"""Facts of patterns that are looked at, each as often as it is copied: patterns may copy one another."""
 
 
 def copied(found: Found) -> Found:
@@ -23,18 +25,24 @@ def copied(found: Found) -> Found:
     for triple, place in zip(triples, found.places, strict=True):
         stated.setdefault(triple.subject, []).append((triple, place))
         facts.setdefault(triple, place)
-    waiting = [triple for triple in triples if triple.predicate == COPY and triple.object in patterns]
+    links = [triple for triple in triples if triple.predicate == COPY and triple.object in patterns]
+    gone = {link.object for link in links}
+    waiting = [link for link in links if link.subject not in gone]  # what a pattern copies goes with it
     used = {(link.subject, link.object) for link in waiting}
-    while waiting and len(facts) < 2 * MOST_TRIPLES:
+    left = MOST_COPIES
+    while waiting:
         target, _, pattern = waiting.pop()
-        for (_, predicate, thing), place in stated.get(pattern, ()):
+        left -= len(stated[pattern])
+        if left < 0:
+            found.flags.append("too-many-copies")
+            break
+        for (_, predicate, thing), place in stated[pattern]:
             if predicate == RDF_TYPE and thing == PATTERN:
                 continue
             if predicate == COPY and thing in patterns and (target, thing) not in used:
                 used.add((target, thing))
                 waiting.append(Triple(target, COPY, thing))
             facts.setdefault(Triple(target, predicate, thing), place)
-    gone = {pattern for _, pattern in used}
     kept = {
         fact: place
         for fact, place in facts.items()

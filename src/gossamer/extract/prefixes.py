@@ -1,7 +1,7 @@
 """The RDFa initial context: prefixes and terms that pages may use without declaring them.
 
-Facts from https://www.w3.org/2011/rdfa-context/rdfa-1.1 (W3C). Prefixes are only ever added there; when they are, add
-them here and raise VERSION, which counts our copies.
+Facts from https://www.w3.org/2011/rdfa-context/rdfa-1.1 and xhtml-rdfa-1.1 beside it (W3C). Prefixes are only ever
+added there; when they are, add them here and raise VERSION, which counts our copies.
 """
 
 VERSION = 1
@@ -63,3 +63,11 @@ TERMS: dict[str, str] = {
     "license": XHV + "license",
     "role": XHV + "role",
 }
+
+_XHTML_WORDS = """
+    alternate appendix bookmark chapter cite contents copyright first glossary help icon index last license meta
+    next p3pv1 prev previous role section start stylesheet subsection top up
+"""
+
+XHTML_TERMS: dict[str, str] = {**TERMS, **{word: XHV + word for word in _XHTML_WORDS.split()}}
+"""In XHTML 1 the relations of the XHTML vocabulary are terms as well (XHTML+RDFa 1.1, 3.2)."""

@@ -6,21 +6,25 @@ the nearest open element finds what is in force there.
 """
 
 from collections.abc import Iterable
+from itertools import islice
 
+from gossamer.extract.allowance import Allowance
+from gossamer.extract.hosts import RULES, Rules
+from gossamer.extract.markup import MOST_MARKUP
 from gossamer.extract.patterns import copied
-from gossamer.extract.prefixes import TERMS
 from gossamer.extract.rdfa_literal import literal_of
+from gossamer.extract.rdfa_notices import MOST_NOTICES, notices_on
 from gossamer.extract.rdfa_subjects import POINTING, Spoken, Subjects
+from gossamer.extract.roles import add_roles
 from gossamer.extract.scope import (
-    MOST_PREFIXES,
+    SCOPING,
     Incomplete,
     Lists,
     Naming,
     Scope,
-    Vocabulary,
     Way,
-    declarations,
     outermost,
+    rescoped,
 )
 from gossamer.extract.source import Found, Source
 from gossamer.extract.terms import (
@@ -29,7 +33,6 @@ from gossamer.extract.terms import (
     RDF_NIL,
     RDF_REST,
     RDF_TYPE,
-    language_suffix,
     quoted,
 )
 from gossamer.values.page import Triple
@@ -43,24 +46,35 @@ COMPLETING = STATING | {"about", "resource", "href", "src"}
 USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
 
 _ALWAYS_STATING = frozenset(("property", "typeof", "vocab"))
-_SCOPING = frozenset(("prefix", "vocab", "lang", "xml:lang"))
-_SPEAKING = _ALWAYS_STATING | _SCOPING | POINTING | {"rel", "rev", "about"}
+_SPEAKING = _ALWAYS_STATING | SCOPING | POINTING | {"rel", "rev", "about"}
 _BEYOND_WORDS = (_SPEAKING | {"datatype", "datetime", "inlist"}) - {"property"}
 
 
+_made = tuple.__new__
+"""Half the cost of calling a named tuple's class; a fact is made so for every one of a page."""
+
+
 def read_rdfa(source: Source) -> Found:
+    found = _walked(source)
+    if source.reads_roles:
+        add_roles(source, found)
+    return found
+
+
+def _walked(source: Source) -> Found:
     root = source.survey.root
-    met, hangs = _stating(source.survey.elements)
+    rules = RULES[source.host]
+    met, hangs = _stating(source.survey.elements, rules.terms)
     if root is None or not met:
         return Found()
     if hangs:
         met = [one for one in source.survey.every() if not COMPLETING.isdisjoint(one[2])]
-    walk = _Walk(root, Naming(source.base, source.address, source.labels), f"<{source.base}>", source.at_most)
+    walk = _Walk(root, source, rules)
     walk.over(met)
     return copied(walk.found)
 
 
-def _stating(elements: Iterable[Met]) -> tuple[list[Met], bool]:
+def _stating(elements: Iterable[Met], terms: Iterable[str]) -> tuple[list[Met], bool]:
     """Those that can state something, and whether one of them may leave a triple hanging, to be completed by any
     element below that sets a subject.
 
@@ -73,7 +87,7 @@ def _stating(elements: Iterable[Met]) -> tuple[list[Met], bool]:
         if STATING.isdisjoint(attributes):
             continue
         if "rel" in attributes or "rev" in attributes:
-            if _ALWAYS_STATING.isdisjoint(attributes) and not has_vocabulary and not _names_anyway(attributes):
+            if _ALWAYS_STATING.isdisjoint(attributes) and not has_vocabulary and not _names_anyway(attributes, terms):
                 continue
             hangs = hangs or POINTING.isdisjoint(attributes) or "[" in (attributes.get("resource") or "")
         has_vocabulary = has_vocabulary or "vocab" in attributes
@@ -88,10 +102,10 @@ def _speaking(attributes: Attributes) -> Attributes:
     return {}
 
 
-def _names_anyway(attributes: Attributes) -> bool:
+def _names_anyway(attributes: Attributes, terms: Iterable[str]) -> bool:
     """Whether @rel or @rev holds a CURIE, an IRI, or a term that needs no vocabulary."""
     said = f"{attributes.get('rel') or ''} {attributes.get('rev') or ''}".lower()
-    return ":" in said or any(term in said for term in TERMS)
+    return ":" in said or any(term in said for term in terms)
 
 
 Ending = tuple[tuple[str, Lists], ...]
@@ -99,22 +113,27 @@ Ending = tuple[tuple[str, Lists], ...]
 
 
 class _Walk:
-    def __init__(self, root: Element, naming: Naming, document: str, at_most: int) -> None:
+    def __init__(self, root: Element, source: Source, rules: Rules) -> None:
         self.found = Found()
+        self._triples = self.found.triples
+        self._places = self.found.places
         self._place = root
-        self._naming = naming
-        self._document = document
-        self._at_most = at_most
+        self._naming = Naming(source.base, source.address, source.labels, rules.terms, self.found.flags)
+        self._rules = rules
+        self._document = self._naming.document
+        self._at_most = source.at_most
+        self._takes_notes = source.takes_notes
         self._above = root.parent.mem_id if root.parent is not None else 0
-        self._subjects = Subjects(naming, document, root.mem_id)
+        self._subjects = Subjects(root.mem_id, rules.speaks_of_around)
         self._listed = 0
         self._letters = MOST_LETTERS
+        self._markup = Allowance(MOST_MARKUP)
 
     def over(self, met: Iterable[Met]) -> None:
         """REQUIRES: document order. The stack holds the open elements that changed the scope; a new element closes
         those it is not inside of. `depth_of` says for each element met which scope holds inside it; those of closed
         elements are never asked for again."""
-        scope = outermost(self._document)
+        scope = outermost(self._naming)
         stack: list[tuple[Scope, Ending]] = [(scope, ((self._document, scope.lists),))]
         depth_of = {self._above: 0}
         for first, _, said in met:
@@ -141,7 +160,7 @@ class _Walk:
             del self.found.triples[self._at_most :], self.found.places[self._at_most :]
 
     def _is_full(self) -> bool:
-        return len(self.found.triples) + self._listed >= self._at_most or self._letters <= 0
+        return len(self._triples) + self._listed >= self._at_most or self._letters <= 0
 
     def _close(self, stack: list[tuple[Scope, Ending]], depth: int) -> None:
         while len(stack) > depth:
@@ -151,6 +170,8 @@ class _Walk:
 
     def _opened(self, element: Element, attributes: Attributes, scope: Scope) -> tuple[Scope, Ending] | None:
         """States what the element states. None when nothing changes inside it."""
+        if self._takes_notes:
+            self._note(element, attributes, scope)
         declares = "xmlns:" in " ".join(attributes)
         if (
             # The commonest element by far: @property, perhaps @content, and nothing else that matters.
@@ -164,13 +185,14 @@ class _Walk:
             words = (attributes["content"] or "") if "content" in attributes else element.text()
             self._state_each(scope.object, predicates, quoted(words) + scope.language)
             return None
-        if declares or not _SCOPING.isdisjoint(attributes):
+        if declares or not SCOPING.isdisjoint(attributes):
             scope = self._rescoped(attributes, scope)
         return self._evaluated(element, attributes, scope)
 
     def _evaluated(self, element: Element, attributes: Attributes, scope: Scope) -> tuple[Scope, Ending]:
         """Steps 5 to 13. REQUIRES: `scope` is already that of this element's own prefixes and language."""
-        rel, rev = self._relations(attributes, scope)
+        rel = self._relation("rel", attributes, scope) if "rel" in attributes else None
+        rev = self._relation("rev", attributes, scope) if "rev" in attributes else None
         related = rel is not None or rev is not None
         found = (self._subjects.related if related else self._subjects.alone)(element, attributes, scope)
         if found.typed is not None:
@@ -194,39 +216,22 @@ class _Walk:
             self._complete(scope, found.subject)
         return _inside(scope, found.subject, thing or found.subject, incomplete, lists)
 
-    def _rescoped(self, attributes: Attributes, scope: Scope) -> Scope:
-        """Steps 2 to 4: vocabulary, prefixes, language."""
-        default, prefixes = scope.vocabulary.default, scope.vocabulary.prefixes
-        if "vocab" in attributes:
-            given = (attributes["vocab"] or "").strip()
-            named = self._naming.address(given) if given else ""
-            if named:
-                self._state(self._document, USES_VOCABULARY, named)
-            default = default if named is None else named[1:-1]
-        declared = declarations(attributes)
-        if declared and len(prefixes) < MOST_PREFIXES:
-            prefixes = {**prefixes, **declared}
-        language = scope.language
-        if "lang" in attributes or "xml:lang" in attributes:
-            language = language_suffix(attributes.get("lang", attributes.get("xml:lang")) or "")
-        vocabulary = scope.vocabulary
-        if declared or default != vocabulary.default:
-            vocabulary = Vocabulary(default, prefixes, {})
-        return Scope(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists)
+    def _note(self, element: Element, attributes: Attributes, scope: Scope) -> None:
+        notices = notices_on(element, attributes, rescoped(attributes, scope, self._rules))
+        self.found.notices.extend(islice(notices, MOST_NOTICES - len(self.found.notices)))
 
-    def _relations(self, attributes: Attributes, scope: Scope) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-        """@rel and @rev; None for one that is not there."""
-        if "rel" not in attributes and "rev" not in attributes:
-            return None, None
-        return self._relation("rel", attributes, scope), self._relation("rev", attributes, scope)
+    def _rescoped(self, attributes: Attributes, scope: Scope) -> Scope:
+        """Steps 2 to 4. A vocabulary that comes into force is stated."""
+        inner = rescoped(attributes, scope, self._rules)
+        if "vocab" in attributes and inner.vocabulary.default and (attributes["vocab"] or "").strip():
+            self._state(self._document, USES_VOCABULARY, f"<{inner.vocabulary.default}>")
+        return inner
 
     def _relation(self, name: str, attributes: Attributes, scope: Scope) -> tuple[str, ...] | None:
         """Beside @property plain words do not count, and with nothing else the attribute is as if it were not there
         (HTML+RDFa 3.1, 7): they are the web's own, as in `<link rel="icon" property="image">`."""
-        if name not in attributes:
-            return None
         said = attributes[name] or ""
-        if "property" in attributes:
+        if "property" in attributes and self._rules.drops_plain_relations:
             said = " ".join(word for word in said.split() if ":" in word)
             if not said:
                 return None
@@ -261,13 +266,16 @@ class _Walk:
         if "datatype" in attributes:
             kinds = self._naming.names(attributes["datatype"], scope.vocabulary)
             datatype = next((kind for kind in kinds if kind[0] == "<"), "")
-        elif "content" not in attributes and "datetime" not in attributes:
+        elif "content" not in attributes and not ("datetime" in attributes and self._rules.has_moments):
             pointed_at = None if related else self._subjects.pointed_at(attributes, scope)
             if pointed_at is not None:
                 return pointed_at
             if found.typed is not None and "about" not in attributes:
                 return found.typed
-        return literal_of(element, attributes, scope.language, datatype)
+        literal = literal_of(element, attributes, scope.language, datatype, self._rules, self._markup)
+        if self._markup.left <= 0:
+            self._letters = 0
+        return literal
 
     def _complete(self, scope: Scope, subject: str) -> None:
         """Step 12."""
@@ -300,8 +308,8 @@ class _Walk:
                     self._state(subject, predicate, thing)
 
     def _state(self, subject: str, predicate: str, thing: str) -> None:
-        self.found.triples.append(Triple(subject, predicate, thing))
-        self.found.places.append(self._place)
+        self._triples.append(_made(Triple, (subject, predicate, thing)))
+        self._places.append(self._place)
 
     def _list_each(self, predicates: tuple[str, ...], value: str, into: Lists) -> None:
         self._letters -= len(value) * len(predicates)
@@ -326,4 +334,4 @@ def _inside(
     if thing != subject:
         lists = {}
         ending = (*ending, (thing, lists))
-    return Scope(subject, thing, scope.language, scope.vocabulary, incomplete, lists), ending
+    return Scope(subject, thing, scope.language, scope.vocabulary, incomplete, lists, scope.naming), ending

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from gossamer.extract.scope import Naming, Scope
+from gossamer.extract.scope import Scope
 from gossamer.values.tree import Attributes, Element
 
 POINTING = frozenset(("resource", "href", "src"))
@@ -18,14 +18,13 @@ class Spoken(NamedTuple):
 
 
 class Subjects:
-    """REQUIRES: `root_id` is the root element's, and `document` the page's base as an IRI term."""
+    """REQUIRES: `root_id` is the root element's. `around`: tags that speak of what those around them do."""
 
-    __slots__ = ("_document", "_naming", "_root_id")
+    __slots__ = ("_around", "_root_id")
 
-    def __init__(self, naming: Naming, document: str, root_id: int) -> None:
-        self._naming = naming
-        self._document = document
+    def __init__(self, root_id: int, around: frozenset[str]) -> None:
         self._root_id = root_id
+        self._around = around
 
     def alone(self, element: Element, attributes: Attributes, scope: Scope) -> Spoken:
         """Step 5: no @rel and no @rev."""
@@ -36,11 +35,11 @@ class Subjects:
                 return Spoken(about or scope.object)
             if about is not None:
                 return Spoken(about, None, about)
-            thing = self.pointed_at(attributes, scope) or self._naming.labels.new()
+            thing = self.pointed_at(attributes, scope) or scope.naming.labels.new()
             return Spoken(scope.object, thing, thing)
         subject = about or self.pointed_at(attributes, scope)
         if subject is None and typed:
-            subject = self._naming.labels.new()
+            subject = scope.naming.labels.new()
         if subject is not None:
             return Spoken(subject, None, subject if typed else None)
         return Spoken(scope.object, skips="property" not in attributes)
@@ -53,29 +52,29 @@ class Subjects:
             return Spoken(about or scope.object, thing)
         if about is not None:
             return Spoken(about, thing, about)
-        thing = thing or self._naming.labels.new()
+        thing = thing or scope.naming.labels.new()
         return Spoken(scope.object, thing, thing)
 
     def pointed_at(self, attributes: Attributes, scope: Scope) -> str | None:
         """@resource, else @href, else @src."""
         if "resource" in attributes:
-            found = self._naming.resource(attributes["resource"] or "", scope.vocabulary)
+            found = scope.naming.resource(attributes["resource"] or "", scope.vocabulary)
             if found is not None:
                 return found
         for name in ("href", "src"):
             if name in attributes:
-                return self._naming.address(attributes[name] or "")
+                return scope.naming.address(attributes[name] or "")
         return None
 
     def _about(self, element: Element, attributes: Attributes, scope: Scope) -> str | None:
         """@about; the root, head and body have one by default."""
         if "about" in attributes:
-            about = self._naming.resource(attributes["about"] or "", scope.vocabulary)
+            about = scope.naming.resource(attributes["about"] or "", scope.vocabulary)
             if about is not None:
                 return about
         if POINTING.isdisjoint(attributes):
-            if element.tag in ("head", "body"):
+            if element.tag in self._around:
                 return scope.object
             if element.mem_id == self._root_id:
-                return self._document
+                return scope.naming.document
         return None

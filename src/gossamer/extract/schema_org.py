@@ -16,9 +16,11 @@ VERSION = "2026-04"
 VOCABULARY = "http://schema.org/"
 
 IS_SCHEMA_ORG = re.compile(
-    r"\s*(?:https?:)?(?://)?(?:www\.)?schema\.org\.?(?::\d+)?(?:[/#?].*)?", re.IGNORECASE | re.DOTALL
+    r"\s*(?:https?:?)?/{0,3}(?:(?:www|[a-z]{3,8}(?:-lifesci)?)\.)?schema\.org\.?(?::\d{1,5})?(?:[/#?].*|\s*)",
+    re.IGNORECASE | re.DOTALL,
 ).fullmatch
-"""Every way in which pages spell a reference to the schema.org context, wrong ones included."""
+"""Every way in which pages spell a reference to the schema.org context, wrong ones and those of its sections included
+(`pending.schema.org`)."""
 
 ALIASES = {"type": "@type", "id": "@id", "HTML": "http://www.w3.org/1999/02/22-rdf-syntax-ns#HTML"}
 

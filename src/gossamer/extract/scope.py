@@ -10,8 +10,10 @@ from functools import lru_cache
 
 import msgspec
 
-from gossamer.extract.prefixes import PREFIXES, TERMS
-from gossamer.extract.terms import Labels, absolute, iri_term
+from gossamer.extract.hosts import Rules
+from gossamer.extract.prefixes import PREFIXES, TERMS, XHTML_TERMS
+from gossamer.extract.terms import Labels, absolute, iri_term, language_suffix
+from gossamer.values.tree import Attributes
 
 MOST_PREFIXES = 250
 """Prefixes in force at one place; more are not read."""
@@ -22,6 +24,10 @@ MOST_NAMES = 1000
 _TERM = re.compile(r"[^\W\d][\w.\-/·]*")  # RDFa Core 7.4.3: an NCName that may hold slashes
 _SHORT = 512  # attributes that are remembered across pages, and the longest bare word
 _PREFIX = re.compile(r"[^\W\d][\w.-]*")
+_HTTP = re.compile(r"https?://[^/?#]", re.IGNORECASE)
+
+SCOPING = frozenset(("prefix", "vocab", "lang", "xml:lang", "xml:base"))
+"""Attributes that change the scope; @xmlns:* do too."""
 
 
 class Way(Enum):
@@ -56,14 +62,41 @@ class Scope(msgspec.Struct, frozen=True):
     vocabulary: Vocabulary
     incomplete: tuple[Incomplete, ...]
     lists: Lists
+    naming: "Naming"
+    """What relative addresses are relative to here, among others: @xml:base may change it from element to element."""
 
 
-def outermost(document: str) -> Scope:
-    """The scope around the root element. REQUIRES: `document` is the page's base as an IRI term."""
-    return Scope(document, document, "", Vocabulary("", PREFIXES, {}), (), {})
+def outermost(naming: "Naming", vocabulary: Vocabulary | None = None) -> Scope:
+    """The scope around the root element; with no vocabulary, unless told."""
+    return Scope(naming.document, naming.document, "", vocabulary or Vocabulary("", PREFIXES, {}), (), {}, naming)
 
 
-def declarations(attributes: Mapping[str, str | None]) -> dict[str, str]:
+def rescoped(attributes: Attributes, scope: Scope, rules: Rules) -> Scope:
+    """The scope with what an element declares for itself and all inside: base, vocabulary, prefixes, language
+    (RDFa Core 7.5, steps 2 to 4)."""
+    naming, vocabulary, language = scope.naming, scope.vocabulary, scope.language
+    if rules.heeds_xml_base and "xml:base" in attributes:
+        naming = naming.based_on(attributes["xml:base"] or "")
+    default, prefixes = vocabulary.default, vocabulary.prefixes
+    if "vocab" in attributes:
+        given = (attributes["vocab"] or "").strip()
+        named = naming.address(given) if given else "<>"
+        default = default if named is None else named[1:-1]
+    declared = declarations(attributes) if "prefix" in attributes or "xmlns:" in " ".join(attributes) else {}
+    if declared and len(prefixes) < MOST_PREFIXES:
+        prefixes = {**prefixes, **declared}
+    if declared and len(prefixes) >= MOST_PREFIXES:
+        naming.flags.append("too-many-prefixes")
+    for name in rules.languages:
+        if name in attributes:
+            language = language_suffix(attributes[name] or "")
+            break
+    if declared or default != vocabulary.default:
+        vocabulary = Vocabulary(default, prefixes, {})
+    return Scope(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, naming)
+
+
+def declarations(attributes: Attributes) -> dict[str, str]:
     """Prefixes from xmlns:* and @prefix, which wins (RDFa Core 7.5, step 3). `_` is never one."""
     found: dict[str, str] = {}
     for name, value in attributes.items():
@@ -80,15 +113,37 @@ def declarations(attributes: Mapping[str, str | None]) -> dict[str, str]:
 
 
 class Naming:
-    """Turns what attributes say into terms. One for each page: it knows the page's blank nodes and base."""
+    """Turns what attributes say into terms. One for each page and base in it; all know the page's blank nodes."""
 
-    __slots__ = ("_address", "_base", "_blank", "labels")
+    __slots__ = ("_address", "_bare", "_base", "_blank", "document", "flags", "labels")
 
-    def __init__(self, base: str, address: str, labels: Labels) -> None:
+    def __init__(
+        self,
+        base: str,
+        address: str,
+        labels: Labels,
+        terms: Mapping[str, str] = TERMS,
+        flags: list[str] | None = None,
+    ) -> None:
         self._base = base
         self._address = address
+        self._bare = xhtml_terms_named if terms is XHTML_TERMS else terms_named
         self._blank: dict[str, str] = {}
+        self.document = f"<{base}>"
+        """The page itself, as an IRI term."""
         self.labels = labels
+        self.flags = [] if flags is None else flags
+        """Where it is told that a bound was reached."""
+
+    def based_on(self, text: str) -> "Naming":
+        """The same with another base (XML Base, 3.1): without a fragment, and perhaps relative to the one in force."""
+        whole = absolute(text.partition("#")[0], self._base)
+        term = None if whole is None or _HTTP.match(whole) is None else iri_term(whole)
+        if term is None:
+            return self
+        based = Naming(term[1:-1], self._address, self.labels, flags=self.flags)
+        based._bare, based._blank = self._bare, self._blank
+        return based
 
     def address(self, text: str) -> str | None:
         """@href, @src: an IRI, perhaps relative."""
@@ -107,17 +162,20 @@ class Naming:
         if not text:
             return ()
         if ":" not in text and len(text) <= _SHORT:
-            return terms_named(vocabulary.default, text)
+            return self._bare(vocabulary.default, text)
         found = vocabulary.known.get(text)
         if found is None:
-            named = [self._name(word, vocabulary) for word in text.split(None, MOST_NAMES)[:MOST_NAMES]]
+            words = text.split(None, MOST_NAMES)
+            if len(words) > MOST_NAMES:
+                self.flags.append("too-many-names")
+            named = [self._name(word, vocabulary) for word in words[:MOST_NAMES]]
             found = vocabulary.known[text] = tuple([name for name in named if name is not None])
         return found
 
     def _name(self, word: str, vocabulary: Vocabulary) -> str | None:
         if ":" in word:
             return self._curie(word, vocabulary) or iri_term(word)
-        return next(iter(terms_named(vocabulary.default, word)), None) if len(word) <= _SHORT else None
+        return next(iter(self._bare(vocabulary.default, word)), None) if len(word) <= _SHORT else None
 
     def _curie(self, text: str, vocabulary: Vocabulary) -> str | None:
         prefix, colon, reference = text.partition(":")
@@ -144,9 +202,18 @@ def terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
 
     Remembered across pages: a handful of vocabularies names nearly everything.
     """
+    return _terms_named(vocabulary, text, TERMS)
+
+
+@lru_cache(maxsize=256)
+def xhtml_terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
+    return _terms_named(vocabulary, text, XHTML_TERMS)
+
+
+def _terms_named(vocabulary: str, text: str, terms: Mapping[str, str]) -> tuple[str, ...]:
     words = [word for word in text.split(None, MOST_NAMES)[:MOST_NAMES] if _TERM.fullmatch(word)]
     if vocabulary:
         named = [iri_term(vocabulary + word) for word in words]
     else:
-        named = [iri_term(TERMS.get(word) or TERMS.get(word.lower()) or "") for word in words]
+        named = [iri_term(terms.get(word) or terms.get(word.lower()) or "") for word in words]
     return tuple([name for name in named if name is not None])

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from gossamer.extract.terms import Labels
 from gossamer.values.page import MOST_TRIPLES, Triple
-from gossamer.values.tree import Element, Survey
+from gossamer.values.tree import Element, Met, Survey
 
 
 class Host(Enum):
@@ -20,7 +21,7 @@ class Host(Enum):
     XML = "xml"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """A page, as the readers of its facts see it. REQUIRES: `base` and `address` are valid IRIs without fragment."""
 
@@ -37,8 +38,14 @@ class Source:
     reads_roles: bool = False
     """Whether @role states facts (Role Attribute 1.0). ARIA puts it on every other element of the web, and what it
     says is about the page's furniture: a crawl leaves it, a person who asks for it gets it."""
+    is_thorough: bool = False
+    """Whether a syntax is also looked for where the cheap signs of it are missing: for one page, not for a crawl."""
     takes_notes: bool = False
     """Whether someone will read the notices; collecting them costs time."""
+
+    @cached_property
+    def metas(self) -> list[Met]:
+        return [one for one in self.survey.elements if one[1] == "meta"]
 
 
 class Notice(NamedTuple):

@@ -1,11 +1,19 @@
 """One SPARQL query, answered inside a killable worker that has no network and writes nothing."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import msgspec
-from pyoxigraph import BlankNode, DefaultGraph, NamedNode, QueryBoolean, QuerySolutions, Store
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, QueryBoolean, QuerySolutions, Store, Triple
 
 from gossamer.errors import QueryRefused
+from gossamer.extract.places import Source, text_of
 from gossamer.graph import results
+from gossamer.graph.names import CAPTURE, PATH, PROVENANCE, SYNTAX
 from gossamer.graph.query_text import inspect
+from gossamer.graph.sources import SourcesReader
+
+Term = NamedNode | BlankNode | Literal | Triple
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -17,6 +25,8 @@ class Question(msgspec.Struct, frozen=True):
     most_bytes: int
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
+    sources: str = ""
+    """The database that says where facts stand; empty where there is none."""
 
 
 class Found(msgspec.Struct, frozen=True, tag=True):
@@ -39,6 +49,8 @@ _questions = msgspec.msgpack.Decoder(Question)
 _replies = msgspec.msgpack.Encoder()
 _at_hand: dict[str, Store] = {}
 """The one store this process has open, by its folder: opening costs more than most queries."""
+_CAPTURE, _PROVENANCE = NamedNode(CAPTURE), NamedNode(PROVENANCE)
+_told_from: dict[str, SourcesReader] = {}
 
 
 def job(payload: bytes) -> bytes:
@@ -79,6 +91,7 @@ def _answer(store: Store, question: Question, named_in_query: tuple[str, ...]) -
         use_default_graph_as_union=not has_dataset,
         default_graph=default if default or named else None,
         named_graphs=named if default or named else None,
+        custom_functions=_functions(store, question.sources),
     )
     if isinstance(answer, QueryBoolean):
         media_type = results.media_type_for(question.accept, results.ROWS)
@@ -90,6 +103,34 @@ def _answer(store: Store, question: Question, named_in_query: tuple[str, ...]) -
         media_type = results.media_type_for(question.accept, results.TRIPLES)
         body, cut = results.write_triples(answer, media_type, question.most_rows, question.most_bytes)
     return Found(media_type, body, cut)
+
+
+def _functions(store: Store, path: str) -> dict[NamedNode, Callable[..., Term | None]]:
+    """Where a fact comes from, for queries; unbound when that is not known of the capture whose facts are asked."""
+    if path not in _told_from:
+        _told_from.clear()
+        _told_from[path] = SourcesReader(Path(path))
+    reader = _told_from[path]
+
+    def source(graph: Term, subject: Term, predicate: Term, thing: Term) -> Source | None:
+        if not isinstance(graph, NamedNode) or not path:
+            return None
+        capture = next(store.quads_for_pattern(graph, _CAPTURE, None, _PROVENANCE), None)
+        if capture is None or not isinstance(capture.object, Literal):
+            return None
+        record = reader.record_of(graph.value, int(capture.object.value))
+        parts = [text_of(part) for part in (subject, predicate, thing) if not isinstance(part, Triple)]
+        return record.of(" ".join(parts).encode()) if record is not None and len(parts) == 3 else None
+
+    def syntax(*terms: Term) -> Literal | None:
+        found = source(*terms) if len(terms) == 4 else None
+        return None if found is None else Literal(" ".join(found.syntaxes))
+
+    def path_of(*terms: Term) -> Literal | None:
+        found = source(*terms) if len(terms) == 4 else None
+        return None if found is None else Literal(found.path)
+
+    return {NamedNode(SYNTAX): syntax, NamedNode(PATH): path_of}
 
 
 def _page(store: Store, name: str) -> NamedNode:

@@ -46,6 +46,7 @@ class QueryPool:
     """`async with QueryPool(...) as pool: await pool.ask(query, accept)`.
 
     `refresh` is called when a question finds the facts older than `EVERY_S`: it asks the indexer for a checkpoint.
+    `sources` is the database of the live graph that says where facts stand.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class QueryPool:
         time_s: float = TIME_S,
         memory_bytes: int = MEMORY_BYTES,
         refresh: Callable[[], object] = nobody,
+        sources: Path | None = None,
     ) -> None:
         self._checkpoints = checkpoints
+        self._sources = str(sources) if sources is not None else ""
         self._files = files
         self._clock = clock
         self._refresh = refresh
@@ -107,7 +110,7 @@ class QueryPool:
                 self._refresh()
             folder = str(checkpoint.folder) if checkpoint else ""
             reply = await self._put(
-                Question(folder, query, accept, most_rows, MOST_BYTES, default_graphs, named_graphs)
+                Question(folder, query, accept, most_rows, MOST_BYTES, default_graphs, named_graphs, self._sources)
             )
             match reply:
                 case Found(media_type, body, truncated):

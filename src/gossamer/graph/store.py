@@ -15,6 +15,7 @@ from gossamer.clock import Clock, Instant, from_words, in_words
 from gossamer.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.files import Files
 from gossamer.graph.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
+from gossamer.graph.sources import PageSources, Sources
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
@@ -41,6 +42,8 @@ class PageFacts(msgspec.Struct, frozen=True):
     """N-Triples; blank node labels are the capture's own."""
     capture_id: int
     fetched_at: Instant
+    sources: bytes = b""
+    """Where each of them stands, as `extract.places` packs it."""
 
 
 class Graph:
@@ -56,6 +59,7 @@ class Graph:
         self._clock = clock
         self._tell = tell
         self._opened: Store | None = None
+        self._sources = Sources(folder, files)
         self.changes = 0
         """Counts up with everything written; equal means nothing has changed."""
 
@@ -69,11 +73,13 @@ class Graph:
             raise DirectoryUnusable(
                 f"the facts in {self._folder} cannot be opened ({trouble}); `gossamer rebuild` makes them anew"
             ) from trouble
+        self._sources.open()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._sources.close()
         self._opened = None  # the last reference: the store closes
 
     @property
@@ -86,36 +92,41 @@ class Graph:
 
         An older capture never replaces a newer one. A page whose facts are no N-Triples is left as it was, and told.
         """
-        newest: dict[str, PageFacts] = {}
-        for page in pages:
-            name = graph_name(page.url)
-            if name not in newest or newest[name].fetched_at <= page.fetched_at:
-                newest[name] = page
+        news = self._news(pages)
+        self._sources.put([PageSources(name, page.capture_id, page.sources) for name, page, _ in news])
         new: list[Quad] = []
         put = 0
-        for name, page in newest.items():
-            held_at = self._held_at(name)
-            if held_at is not None and held_at >= page.fetched_at:
-                continue
+        for name, page, is_held in news:
             try:
                 quads = _quads(name, page)
             except SyntaxError as trouble:
                 self._tell("graph.page-skipped", url=page.url.text, capture=page.capture_id, why=str(trouble))
                 continue
             put += 1
-            if held_at is None:
-                new += quads
-                if len(new) >= MOST_AT_ONCE:
-                    self._insert(new)
-                    new = []
-            else:
+            if is_held:
                 self._swap(name, quads)
+                continue
+            new += quads
+            if len(new) >= MOST_AT_ONCE:
+                self._insert(new)
+                new = []
         self._insert(new)
         self.changes += put
         return put
 
+    def _news(self, pages: Sequence[PageFacts]) -> list[tuple[str, PageFacts, bool]]:
+        """The newest of each page, by the name of its graph, unless as new a one is held; whether any is held."""
+        newest: dict[str, PageFacts] = {}
+        for page in pages:
+            name = graph_name(page.url)
+            if name not in newest or newest[name].fetched_at <= page.fetched_at:
+                newest[name] = page
+        held = [(name, page, self._held_at(name)) for name, page in newest.items()]
+        return [(name, page, at is not None) for name, page, at in held if at is None or at < page.fetched_at]
+
     def remove(self, url: Url) -> None:
         """Forget the page: its facts and that it was ever here."""
+        self._sources.put([PageSources(graph_name(url), 0, b"")])
         self.store.update(_dropped(graph_name(url)))
         self.changes += 1
 

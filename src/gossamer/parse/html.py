@@ -21,6 +21,8 @@ _CHUNK = 4096
 _FEW_TAGS = 2 * DEEPEST
 """Start and end tags together; so few cannot hurt however they nest."""
 _MANY_TAGS = 50_000
+_MANY_NAMES = 400
+_BEFORE_NAMES = (b" ", b"\n", b"\t", b"\r", b"\f", b"/", b'"', b"'")
 _MOST_REOPENED = 1_000_000
 _WITHOUT_EVENTS = 1
 _VOID = re.compile(rb"<(?:(?:br|hr|img|input|link|meta|source|wbr)(?=[\s/>])|!)", re.IGNORECASE)
@@ -113,6 +115,12 @@ def _is_shallow(body: bytes, angles: int, heed_void: bool) -> bool:
     return still_open * angles < _MOST_REOPENED
 
 
+def _has_many_names(body: bytes, start: int, end: int) -> bool:
+    """Whether what may be one tag may have many attributes: each begins after one of these marks. A long address or a
+    script without line breaks does not; and a tag of LONGEST_TAG bytes may have more than so many."""
+    return sum([body.count(mark, start, end) for mark in _BEFORE_NAMES]) >= _MANY_NAMES
+
+
 def _has_long_tag(body: bytes) -> bool:
     """Whether a tag may be longer than LONGEST_TAG: somewhere no ">" comes for that long after a "<"."""
     step = LONGEST_TAG // 2
@@ -124,7 +132,7 @@ def _has_long_tag(body: bytes) -> bool:
         end = body.find(b">", at)
         end = len(body) if end < 0 else end
         start = _TAG_START.search(body, max(body.rfind(b">", 0, at), 0), end)
-        if start is not None and end - start.start() > LONGEST_TAG:
+        if start is not None and end - start.start() > LONGEST_TAG and _has_many_names(body, start.start(), end):
             return True
         at = end
     return False

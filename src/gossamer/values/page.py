@@ -70,6 +70,8 @@ class Reading(msgspec.Struct, frozen=True):
     """Which syntaxes stated them: "rdfa", "json-ld", ..."""
     flags: tuple[str, ...] = ()
     """What was odd: "truncated", "too-deep", "charset-conflict", "jsonld-broken", ..."""
+    sources: bytes = b""
+    """Which syntaxes state each fact, and where in the page (`extract.places`); empty when there are no facts."""
 
 
 def ntriples(triples: list[Triple]) -> bytes:

@@ -1,7 +1,7 @@
 """The thin tree interface between the parser and everything that walks a page."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 Attributes = Mapping[str, str | None]
 """Lower-case names in the order written; None for an attribute without a value."""
@@ -32,7 +32,19 @@ class Element(Protocol):
         """This element and all below it, in document order."""
         ...
 
+    def iter(self, include_text: bool = False) -> "Iterator[Element]":
+        """Its children that are elements, in document order."""
+        ...
+
     def css(self, query: str) -> "Sequence[Element]": ...
+
+
+@runtime_checkable
+class Qualified(Protocol):
+    """What an element of an XML tree knows beside: the name it was written with, prefix and all."""
+
+    @property
+    def written_name(self) -> str: ...
 
 
 Met = tuple[Element, str, Attributes]

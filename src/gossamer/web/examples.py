@@ -23,6 +23,14 @@ EXAMPLES = (
         "LIMIT 50",
     ),
     Example(
+        "Facts, and where in the page they stand",
+        "SELECT ?page ?property ?value\n"
+        "  (<urn:gossamer:syntax>(?page, ?thing, ?property, ?value) AS ?syntax)\n"
+        "  (<urn:gossamer:path>(?page, ?thing, ?property, ?value) AS ?element)\n"
+        "WHERE { GRAPH ?page { ?thing ?property ?value } FILTER(?page != <urn:gossamer:provenance>) }\n"
+        "LIMIT 50",
+    ),
+    Example(
         "The properties in use",
         "SELECT ?property (COUNT(*) AS ?times)\n"
         "WHERE { ?thing ?property ?value }\n"

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from gossamer.clock import Instant, in_words
 from gossamer.errors import QueryRefused
-from gossamer.graph.names import graph_name
+from gossamer.graph.names import PATH, SYNTAX, graph_name
 from gossamer.index.searcher import Stored
 from gossamer.values.url import Url, url_of
 from gossamer.web.facts import pages_in
@@ -24,7 +24,9 @@ MOST_FACTS = 200
 MOST_LINKS = 500
 PATIENCE_S = 3.0
 """The rest of the page does not wait longer for its facts: every worker may be busy with long queries."""
-ALL_FACTS = "SELECT ?thing ?property ?value WHERE { ?thing ?property ?value }"
+ALL_FACTS = f"""SELECT ?thing ?property ?value
+  (<{SYNTAX}>(<page>, ?thing, ?property, ?value) AS ?syntax) (<{PATH}>(<page>, ?thing, ?property, ?value) AS ?path)
+WHERE {{ ?thing ?property ?value }}"""
 NO_ADDRESS = "Which page? Put its address after /page?url= or come from the results of a search."
 UNKNOWN = (
     "No page with that address is in the collection. It may still be waiting, lie outside the scope of the crawl, "
@@ -117,7 +119,9 @@ async def facts_of(rooms: WebRooms, url: Url, stored: Stored | None) -> tuple[li
         return [], None
     try:
         async with asyncio.timeout(PATIENCE_S):
-            result = await rooms.ask(ALL_FACTS, "json", default_graphs=(graph_name(url),), most_rows=MOST_FACTS + 1)
+            graph = graph_name(url)
+            query = ALL_FACTS.replace("<page>", f"<{graph}>")
+            result = await rooms.ask(query, "json", default_graphs=(graph,), most_rows=MOST_FACTS + 1)
     except (QueryRefused, TimeoutError):
         return None, None
     rows: list[Row] = json.loads(result.body)["results"]["bindings"]

@@ -7,7 +7,8 @@ from gossamer.web.names import named, short
 from gossamer.web.terms import Term, term_of
 
 Row = Mapping[str, Mapping[str, str]]
-"""One fact: `thing`, `property` and `value`, as in SPARQL 1.1 Query Results JSON."""
+"""One fact: `thing`, `property` and `value`, as in SPARQL 1.1 Query Results JSON; and, where known, its `syntax` and
+the `path` of its element."""
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 CALLED = ("name", "title", "headline", "label", "legalName")
@@ -18,6 +19,9 @@ class Stated(NamedTuple):
     predicate: str
     property: str
     value: Term
+    syntax: str
+    path: str
+    """Which syntaxes state it, and which element; empty when that is not known."""
 
 
 class Thing(NamedTuple):
@@ -70,4 +74,6 @@ def _stated(
     value = term_of(row["value"], pages)
     if key in anchors and not value.href.startswith("/page"):
         value = Term(names[key], key[1] if key[0] == "uri" else "", "#" + anchors[key])
-    return Stated(predicate, "is a" if predicate == TYPE else short(predicate), value)
+    told = "is a" if predicate == TYPE else short(predicate)
+    syntax, path = [row[name]["value"] if name in row else "" for name in ("syntax", "path")]
+    return Stated(predicate, told, value, syntax, path)

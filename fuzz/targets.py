@@ -1,0 +1,29 @@
+"""One target for each extractor: bytes in, nothing out, an exception when something is wrong."""
+
+from collections.abc import Callable
+
+from fuzz.sound import check_page, check_reader
+from gossamer.extract.page import SYNTAXES
+
+Target = Callable[[bytes], None]
+
+
+def page_of(name: str, given: bytes) -> bytes:
+    """The first byte says whether the rest is a page, or what a page of this syntax has inside."""
+    if name == "json-ld" and given[:1] < b"\xc0":
+        return b'<script type="application/ld+json">' + given[1:] + b"</script>"
+    return given[1:]
+
+
+def _reader(name: str) -> Target:
+    def target(given: bytes) -> None:
+        check_reader(name, page_of(name, given))
+
+    return target
+
+
+def _page(given: bytes) -> None:
+    check_page(given)
+
+
+TARGETS: dict[str, Target] = {**{name: _reader(name) for name in SYNTAXES}, "page": _page}

@@ -1,0 +1,162 @@
+"""`gossamer extract`: the structured data of one page, in the format a program wants."""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from cyclopts import Parameter
+from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
+
+from gossamer.app.one_page import Manners, page_of
+from gossamer.errors import ConfigError
+from gossamer.extract.prefixes import PREFIXES
+from gossamer.extract.things import things_of
+from gossamer.extracting import NOT_MARKUP, PROCESSOR_GRAPH, Extracted
+from gossamer.extracting import extract as extracted_from
+from gossamer.values.page import Triple as Fact
+from gossamer.values.page import ntriples
+
+Format = Literal["nq", "nt", "ttl", "jsonld", "json"]
+Chosen = Literal["default", "processor"]
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal would obey. It can only stand in strings, where Turtle and JSON have the same escape for it."""
+
+
+def extract(
+    page: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help="A file, an address on the web, or - for standard input.")
+    ],
+    *,
+    base: Annotated[
+        str | None, Parameter(help="The page's address; a file has https://page.invalid/ and its name without it.")
+    ] = None,
+    type: Annotated[
+        str | None, Parameter(help="Its media type, such as application/xhtml+xml; told by itself if not given.")
+    ] = None,
+    syntax: Annotated[
+        str | None, Parameter(help="Only these syntaxes, separated by commas: rdfa, json-ld, microdata, ...")
+    ] = None,
+    format: Annotated[
+        Format | None,
+        Parameter(help="N-Quads, N-Triples, Turtle, JSON-LD, or things as JSON; ttl on a terminal, nq elsewhere."),
+    ] = None,
+    graph: Annotated[
+        Chosen, Parameter(help="The page's facts, or what is to be said about its markup (RDFa's processor graph).")
+    ] = "default",
+    expand_vocab: Annotated[
+        bool, Parameter(help="Add what the vocabularies given with --vocab let one conclude (RDFa Core 1.1, 10).")
+    ] = False,
+    vocab: Annotated[
+        tuple[str, ...], Parameter(help="IRI=FILE: the vocabulary of that IRI is in that file. May be repeated.")
+    ] = (),
+    contact: Annotated[
+        str | None, Parameter(help="For the web: a page or mail address where site owners reach you.")
+    ] = None,
+    allow_address: Annotated[
+        tuple[str, ...], Parameter(help="For the web: open a private address range, such as 10.1.0.0/16.")
+    ] = (),
+    delay: Annotated[
+        float | None, Parameter(help="For the web: least seconds between robots.txt and the page.")
+    ] = None,
+    config: Annotated[Path | None, Parameter(help="For the web: a settings file.")] = None,
+) -> int:
+    vocabularies = read_vocabularies(vocab)
+    given = page_of(page, base, type, Manners(contact, allow_address, delay, config))
+    found = extracted_from(
+        given.body,
+        given.address,
+        given.media_type,
+        syntaxes=None if syntax is None else [name for word in syntax.split(",") if (name := word.strip())],
+        vocabularies=vocabularies,
+        expand_vocabularies=expand_vocab,
+        processor_graph=graph == "processor",
+    )
+    sys.stdout.buffer.write(written(found, graph, format or ("ttl" if sys.stdout.isatty() else "nq")))
+    for words in notes(found, given.media_type):
+        print(f"note: {words}", file=sys.stderr)
+    return 0
+
+
+def read_vocabularies(given: Sequence[str]) -> dict[str, bytes]:
+    found = {}
+    for text in given:
+        iri, mark, name = text.rpartition("=")
+        if not mark or not iri:
+            raise ConfigError(f"--vocab {text}: write the vocabulary's IRI, = and its file: http://schema.org/=s.ttl")
+        if not Path(name).is_file():
+            raise ConfigError(f"--vocab {text}: there is no file {name}")
+        found[iri] = Path(name).read_bytes()
+    return found
+
+
+def written(found: Extracted, graph: Chosen, form: Format) -> bytes:
+    is_default = graph == "default"
+    facts = found.facts if is_default else found.processor_graph
+    if form == "nq":
+        return _nquads(facts, found.graph if is_default else PROCESSOR_GRAPH)
+    text = WRITERS[form](facts).decode()
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04X}", text).encode()
+
+
+def _nquads(facts: Sequence[Fact], graph: str) -> bytes:
+    return "".join([f"{s} {p} {o} {graph} .\n" for s, p, o in facts]).encode()
+
+
+def _ntriples(facts: Sequence[Fact]) -> bytes:
+    return ntriples(list(facts))
+
+
+def _turtle(facts: Sequence[Fact]) -> bytes:
+    lines = ntriples(_by_subject(facts))
+    used = {iri: prefix for prefix, iri in reversed(PREFIXES.items()) if prefix and f"<{iri}".encode() in lines}
+    prefixes = {prefix: iri for iri, prefix in reversed(used.items())}
+    return serialize(_triples(lines), format=RdfFormat.TURTLE, prefixes=prefixes) or b""
+
+
+def _jsonld(facts: Sequence[Fact]) -> bytes:
+    """Expanded: every name in full, so that it can be read without a context."""
+    whole = serialize(_triples(ntriples(_by_subject(facts))), format=RdfFormat.JSON_LD) or b"[]"
+    return msgspec.json.format(whole) + b"\n"
+
+
+def _json(facts: Sequence[Fact]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(things_of(facts))) + b"\n"
+
+
+WRITERS: dict[str, Callable[[Sequence[Fact]], bytes]] = {
+    "nt": _ntriples,
+    "ttl": _turtle,
+    "jsonld": _jsonld,
+    "json": _json,
+}
+
+
+def _by_subject(facts: Sequence[Fact]) -> list[Fact]:
+    """What is said of one thing together, in the order the things appear."""
+    told: dict[str, list[Fact]] = {}
+    for fact in facts:
+        told.setdefault(fact.subject, []).append(fact)
+    return [fact for group in told.values() for fact in group]
+
+
+def _triples(lines: bytes) -> list[Triple]:
+    quads: list[Quad] = list(parse(lines, format=RdfFormat.N_TRIPLES))
+    return [quad.triple for quad in quads]
+
+
+def notes(found: Extracted, media_type: str) -> list[str]:
+    """What a person should hear about the result."""
+    said = []
+    if NOT_MARKUP in found.flags:
+        said.append(f"{media_type} is no markup; if the page is, say so: --type text/html")
+    elif found.flags:
+        said.append(f"{', '.join(found.flags)}; `gossamer inspect` says more")
+    if not found.facts:
+        said.append("no structured data found")
+    if "vocabulary-not-found" in found.flags or "vocabulary-unreadable" in found.flags:
+        said += [notice.says for notice in found.notices if notice.kind.startswith("vocabulary-")]
+        said.append("a vocabulary is given with --vocab IRI=FILE")
+    return said

@@ -1,0 +1,205 @@
+"""The part of a page that one microformat covers, laid flat: every question about a subtree is a slice.
+
+Elements are numbered in document order, so what is below one is a range of numbers; their words lie in one list, so
+the text of an element is a join of a part of it. However deep properties nest, asking costs only what is answered.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from html import escape
+
+from gossamer.extract.allowance import Allowance
+from gossamer.extract.terms import absolute
+from gossamer.values.tree import Attributes, Element
+
+MOST_LETTERS = 8 << 20
+"""All texts of a page together: nested properties would otherwise repeat a long text as often as they nest."""
+
+WHITE = " \t\n\r\f"
+
+_VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
+)
+_SILENT = frozenset(("script", "style", "template"))
+_RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext"))
+_ADDRESSES = frozenset(("href", "src", "poster", "cite"))
+
+
+def resolved(text: str, base: str) -> str:
+    """An address as u-* properties want it: absolute; what cannot be resolved stays as it is."""
+    text = text.strip(WHITE)
+    return (absolute(text, base) or text) if text else base
+
+
+class Region:
+    """An element and all below it. Numbers are those of elements, the outermost being 0."""
+
+    __slots__ = (
+        "_allowance",
+        "_alts",
+        "_images",
+        "_markup",
+        "_markup_spans",
+        "_pieces",
+        "_starts",
+        "_stops",
+        "attributes",
+        "base",
+        "elements",
+        "ends",
+        "number_of",
+        "tags",
+    )
+
+    def __init__(self, outermost: Element, base: str, allowance: Allowance) -> None:
+        self.base = base
+        self._allowance = allowance
+        self.elements: list[Element] = []
+        self.tags: list[str] = []
+        self.attributes: list[Attributes] = []
+        self.ends: list[int] = []
+        """The last number inside each element."""
+        self.number_of: dict[int, int] = {}
+        """By `mem_id`."""
+        self._pieces: list[str] = []
+        self._starts: list[int] = []
+        self._stops: list[int] = []
+        self._images: list[int] = []
+        """Which pieces stand for images."""
+        self._alts: dict[int, str] = {}
+        self._markup: list[str] = []
+        self._markup_spans: list[tuple[int, int]] = []
+        """Which part of the markup is inside each element; laid out when first asked for."""
+        self._lay_out(outermost)
+
+    def _lay_out(self, outermost: Element) -> None:
+        open_ids: list[int] = []
+        open_numbers: list[int] = []
+        for node in outermost.traverse(include_text=True):
+            tag = node.tag or "-"
+            if tag[0] in "-_!" and tag != "-text":
+                continue
+            parent = node.parent
+            parent_id = parent.mem_id if parent is not None else 0
+            while open_ids and open_ids[-1] != parent_id:
+                open_ids.pop()
+                self._close(open_numbers.pop())
+            if tag == "-text":
+                if not open_numbers or self.tags[open_numbers[-1]] not in _SILENT:
+                    self._pieces.append(node.text(deep=False))
+                continue
+            open_ids.append(node.mem_id)
+            open_numbers.append(self._open(node, tag))
+        while open_numbers:
+            self._close(open_numbers.pop())
+
+    def _open(self, element: Element, tag: str) -> int:
+        number = len(self.tags)
+        attributes = element.attributes
+        if tag == "img":
+            self._add_image(attributes)
+        self.elements.append(element)
+        self.tags.append(tag)
+        self.attributes.append(attributes)
+        self.ends.append(number)
+        self.number_of[element.mem_id] = number
+        self._starts.append(len(self._pieces))
+        self._stops.append(0)
+        return number
+
+    def _add_image(self, attributes: Attributes) -> None:
+        self._images.append(len(self._pieces))
+        if "alt" in attributes:
+            self._alts[len(self._pieces)] = attributes["alt"] or ""
+            self._pieces.append(attributes["alt"] or "")
+        else:
+            address = attributes.get("src")
+            self._pieces.append(f" {resolved(address, self.base)} " if address else "")
+
+    def _close(self, number: int) -> None:
+        self.ends[number] = len(self.tags) - 1
+        self._stops[number] = len(self._pieces)
+
+    def children(self, number: int) -> Iterator[int]:
+        child, end = number + 1, self.ends[number]
+        while child <= end:
+            if self.tags[child] != "template":
+                yield child
+            child = self.ends[child] + 1
+
+    def text(self, number: int) -> str:
+        """Words, with images spoken by their alternative text, or else their address."""
+        start, stop = self._starts[number], self._stops[number]
+        if not self._allowance.spend(stop - start + 1):
+            return ""
+        return self._allowed("".join(self._pieces[start:stop]))
+
+    def words(self, number: int, speaks_alt: bool = False) -> str:
+        """Words, without images; or only with those that have an alternative text."""
+        start, stop = self._starts[number], self._stops[number]
+        images = self._images[bisect_left(self._images, start) : bisect_left(self._images, stop)]
+        if not images:
+            return self.text(number)
+        if not self._allowance.spend(stop - start + len(images)):
+            return ""
+        pieces = self._pieces[start:stop]
+        for image in images:
+            pieces[image - start] = self._alts.get(image, "") if speaks_alt else ""
+        return self._allowed("".join(pieces))
+
+    def again(self, text: str) -> str:
+        """What was read already and is to be said once more."""
+        return self._allowed(text)
+
+    def _allowed(self, text: str) -> str:
+        return text if self._allowance.spend(len(text)) else ""
+
+    def html(self, number: int) -> str:
+        """The markup inside, comments left out, with absolute addresses: it will be read far from this page."""
+        if not self._markup_spans:
+            self._lay_out_markup()
+        start, stop = self._markup_spans[number]
+        if not self._allowance.spend(stop - start + 1):
+            return ""
+        return self._allowed("".join(self._markup[start:stop]))
+
+    def _lay_out_markup(self) -> None:
+        written = self._markup
+        starts: list[int] = []
+        stops = [0] * len(self.tags)
+        opened: list[tuple[int, int]] = []
+
+        def close() -> None:
+            _, number = opened.pop()
+            stops[number] = len(written)
+            if self.tags[number] not in _VOID:
+                written.append(f"</{self.tags[number]}>")
+
+        for node in self.elements[0].traverse(include_text=True):
+            tag = node.tag or "-"
+            if tag[0] in "-_!" and tag != "-text":
+                continue
+            parent = node.parent
+            parent_id = parent.mem_id if parent is not None else 0
+            while opened and opened[-1][0] != parent_id:
+                close()
+            if tag == "-text":
+                text = node.text(deep=False)
+                is_raw = bool(opened) and self.tags[opened[-1][1]] in _RAW
+                written.append(text if is_raw else escape(text, quote=False).replace("\u00a0", "&nbsp;"))
+                continue
+            opened.append((node.mem_id, len(starts)))
+            written.append(self._start_tag(tag, self.attributes[len(starts)]))
+            starts.append(len(written))
+        while opened:
+            close()
+        self._markup_spans = list(zip(starts, stops, strict=True))
+
+    def _start_tag(self, tag: str, attributes: Attributes) -> str:
+        written = []
+        for name, value in attributes.items():
+            value = value or ""
+            if name in _ADDRESSES:
+                value = resolved(value, self.base)
+            written.append(f' {name}="{escape(value, quote=False).replace(chr(34), "&quot;")}"')
+        return f"<{tag}{''.join(written)}>"

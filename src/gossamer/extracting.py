@@ -1,0 +1,300 @@
+"""The structured data of one page, for programs: bytes in, facts out. Nothing is fetched, and nothing a page can hold
+makes this raise; what is odd about it is told in `flags` and `notices`.
+
+A reading of its own beside `reading.py`: that one makes what a crawl keeps, this one answers a person who asks.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from gossamer.errors import ConfigError
+from gossamer.extract.expansion import FORMATS, USES_VOCABULARY, expanded, relations_in
+from gossamer.extract.hosts import NOT_WELL_FORMED, base_of, host_of
+from gossamer.extract.known_vocabularies import KNOWN
+from gossamer.extract.page import SYNTAXES, Extraction
+from gossamer.extract.page import extract as extract_facts
+from gossamer.extract.processor_graph import processor_graph as as_processor_graph
+from gossamer.extract.source import Host, Notice
+from gossamer.extract.terms import Labels
+from gossamer.extract.things import Thing, things_of
+from gossamer.parse.charset import as_utf8, charset_of
+from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.locating import Paths, Spot, spots_of
+from gossamer.parse.sniff import HTML, essence, is_xml, media_type_of
+from gossamer.parse.xml import doctype_of, parse_xml
+from gossamer.values.page import Triple
+from gossamer.values.tree import Survey
+from gossamer.values.url import Url, id_of, url_of
+
+PROCESSOR_GRAPH = "<urn:gossamer:processor-graph>"
+"""Where notices stand as facts, beside those of the page (RDFa Core 1.1, 7.6)."""
+NOT_MARKUP = "not-markup"
+
+_CONFLICT: dict[bool, tuple[str, ...]] = {False: (), True: ("charset-conflict",)}
+_LOOKED_AT = 4096
+_IRI = re.compile(rb"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>|<[#/]?>")
+_RDF_XML = re.compile(rb"<(?:\w+:)?RDF[\s>]")
+
+
+class Quad(NamedTuple):
+    """One fact, each part as N-Triples text: `<iri>`, `_:label`, `"words"@en`."""
+
+    subject: str
+    predicate: str
+    object: str
+    graph: str
+    """The page's address; `PROCESSOR_GRAPH` for what is said about the page's markup."""
+
+
+class Remark(NamedTuple):
+    """Something a markup author would want to know, and where."""
+
+    level: str
+    """"error", "warning" or "info"."""
+    kind: str
+    says: str
+    path: str = ""
+    """The element, as an XPath; empty when it is about the whole page."""
+    line: int | None = None
+    """Counted from one, like the column; None when the element's place in the text cannot be told for certain."""
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What `extract` was asked for."""
+
+    body: bytes
+    address: Url
+    media_type: str
+    syntaxes: tuple[str, ...]
+    vocabularies: Mapping[str, bytes] | None
+    """Documents by IRI; None when expansion is not wanted."""
+
+
+class _Read(NamedTuple):
+    facts: Extraction
+    triples: list[Triple]
+    """Those of `facts`, and what follows from them when expansion was asked for."""
+    flags: tuple[str, ...]
+    notices: tuple[Notice, ...]
+    survey: Survey | None
+    markup: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Extracted:
+    """What one page states. Iterating gives its facts as `Quad`s in document order, each once."""
+
+    address: str
+    syntaxes: tuple[str, ...]
+    """Those that state something: "rdfa", "json-ld", ..."""
+    flags: tuple[str, ...]
+    """What was odd, in stable words: "jsonld-repaired", "too-many-facts", ..."""
+    facts_by_syntax: Mapping[str, int]
+    """A fact that two syntaxes state counts for both."""
+    facts: tuple[Triple, ...] = field(repr=False)
+    processor_graph: tuple[Triple, ...] = field(repr=False)
+    """Notices as facts; empty unless they were asked for."""
+    _asked: _Asked = field(repr=False)
+
+    @property
+    def graph(self) -> str:
+        return f"<{self.address}>"
+
+    def __iter__(self) -> Iterator[Quad]:
+        graph = self.graph
+        for subject, predicate, thing in self.facts:
+            yield Quad(subject, predicate, thing, graph)
+        for subject, predicate, thing in self.processor_graph:
+            yield Quad(subject, predicate, thing, PROCESSOR_GRAPH)
+
+    def __len__(self) -> int:
+        return len(self.facts) + len(self.processor_graph)
+
+    def ntriples(self) -> str:
+        """One line a fact."""
+        return "".join([f"{s} {p} {o} .\n" for s, p, o in (*self.facts, *self.processor_graph)])
+
+    def nquads(self) -> str:
+        """One line a fact, with its graph."""
+        return "".join([f"{s} {p} {o} {g} .\n" for s, p, o, g in self])
+
+    def items(self) -> list[Thing]:
+        """The page's things as plain dicts, one inside another: see `gossamer.extract.things`."""
+        return things_of(self.facts)
+
+    @cached_property
+    def notices(self) -> tuple[Remark, ...]:
+        """What a markup author would want to know. The page is read again for them: most callers never ask."""
+        read = _read(self._asked, takes_notes=True)
+        return remarks_of(read.notices, read.survey, read.markup)
+
+
+def extract(
+    data: bytes,
+    url: str,
+    media_type: str = "text/html",
+    *,
+    syntaxes: Collection[str] | None = None,
+    vocabularies: Mapping[str, bytes] | None = None,
+    expand_vocabularies: bool = False,
+    processor_graph: bool = False,
+) -> Extracted:
+    """The facts that a page states, in the syntaxes asked for (all of them when not told).
+
+    `url` is the page's address, http or https: relative addresses are relative to it. `media_type` decides how the
+    bytes are read, and may hold a charset. `vocabularies` are the documents, by IRI, that `expand_vocabularies` may use
+    (RDFa Core 1.1, 10); `processor_graph` adds the notices as facts (7.6).
+
+    Raises ConfigError for a `url` or a syntax that cannot be, never for anything the page holds.
+    """
+    documents = (vocabularies or {}) if expand_vocabularies else None
+    asked = _Asked(data, _address(url), media_type, _chosen(syntaxes), documents)
+    read = _read(asked, takes_notes=processor_graph)
+    return Extracted(
+        address=asked.address.text,
+        syntaxes=read.facts.syntaxes,
+        flags=read.flags,
+        facts_by_syntax=_counted(read.facts),
+        facts=tuple(read.triples),
+        processor_graph=tuple(_as_facts(read.notices, asked.address)) if processor_graph else (),
+        _asked=asked,
+    )
+
+
+def _as_facts(notices: tuple[Notice, ...], address: Url) -> list[Triple]:
+    """Their blank nodes are not those of the page's own facts."""
+    return as_processor_graph(notices, address.text, Labels(id_of(f"{PROCESSOR_GRAPH} {address.text}")))
+
+
+def _address(url: str) -> Url:
+    address = url_of(url)
+    if address is None:
+        raise ConfigError(f"{url!r} is not an http or https address; relative addresses in a page need one to begin at")
+    return address
+
+
+def _chosen(syntaxes: Collection[str] | None) -> tuple[str, ...]:
+    if syntaxes is None:
+        return SYNTAXES
+    if isinstance(syntaxes, str):
+        syntaxes = (syntaxes,)
+    for name in syntaxes:
+        if name not in SYNTAXES:
+            raise ConfigError(f"there is no syntax {name!r}; there are {', '.join(SYNTAXES)}")
+    return tuple(syntaxes)
+
+
+def _counted(facts: Extraction) -> dict[str, int]:
+    masks = Counter(facts.stated_in)
+    counts = {
+        name: sum([count for mask, count in masks.items() if mask >> bit & 1]) for bit, name in enumerate(SYNTAXES)
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def _read(asked: _Asked, takes_notes: bool) -> _Read:
+    kind = essence(asked.media_type)
+    if kind not in HTML and not is_xml(kind):
+        return _Read(Extraction([], [], [], (), ()), [], (NOT_MARKUP,), (), None, b"")
+    charset = charset_of(asked.media_type, asked.body)
+    markup = as_utf8(asked.body, charset.encoding)
+    survey, host, flags, odd = _surveyed(kind, markup)
+    facts = extract_facts(
+        survey,
+        base_of(survey, host, asked.address),
+        id_of(asked.address.text),
+        markup,
+        asked.address,
+        host=host,
+        syntaxes=asked.syntaxes,
+        reads_roles=True,
+        is_thorough=True,
+        takes_notes=takes_notes,
+    )
+    triples = facts.triples
+    more: tuple[Notice, ...] = ()
+    if asked.vocabularies is not None:
+        triples, more = _expanded(triples, asked.vocabularies)
+    flags = (*_CONFLICT[charset.conflict], *flags, *facts.flags, *[notice.kind for notice in more])
+    notices = (*odd, *facts.notices, *more) if takes_notes else ()
+    return _Read(facts, triples, tuple(dict.fromkeys(flags)), notices, survey, markup)
+
+
+def _surveyed(kind: str, markup: bytes) -> tuple[Survey, Host, tuple[str, ...], tuple[Notice, ...]]:
+    """The tree, its language, flags and notices. What says it is XML and is not well-formed is read as HTML."""
+    notices: tuple[Notice, ...] = ()
+    flags: tuple[str, ...] = ()
+    if kind != "text/html":
+        survey = parse_xml(markup)
+        if survey is not None:
+            return survey, host_of(kind, survey, doctype_of(markup)), (), ()
+        flags, notices = ("not-well-formed",), (NOT_WELL_FORMED,)
+    parsed = parse_html(markup)
+    return seen_in(parsed.tree).survey(), Host.HTML, (*flags, *parsed.flags), notices
+
+
+def _expanded(triples: list[Triple], documents: Mapping[str, bytes]) -> tuple[list[Triple], tuple[Notice, ...]]:
+    """What follows from the vocabularies that the page uses, and which of them were not to be had."""
+    relations: dict[str, Sequence[Triple]] = dict(KNOWN)
+    notices = []
+    for iri in dict.fromkeys([thing[1:-1] for _, predicate, thing in triples if predicate == USES_VOCABULARY]):
+        if iri in documents:
+            relations[iri] = _relations(documents[iri], iri)
+            if not relations[iri]:
+                says = f"No relation of classes or properties could be read in what was given for {iri}."
+                notices.append(Notice("warning", "vocabulary-unreadable", says))
+        elif iri not in relations:
+            says = f"The vocabulary {iri} was not given, and none is fetched: nothing follows from it."
+            notices.append(Notice("warning", "vocabulary-not-found", says))
+    return expanded(triples, relations), tuple(notices)
+
+
+def _relations(document: bytes, iri: str) -> list[Triple]:
+    """What a vocabulary says, in whatever form it was given."""
+    kind = _kind_of(document)
+    if kind in FORMATS:
+        return relations_in(document, kind, iri)
+    if kind == "application/ld+json":
+        document, kind = (
+            b'<script type="application/ld+json">%b</script>' % document.replace(b"</", b"<\\/"),
+            "text/html",
+        )
+    address = url_of(iri)
+    if address is None:
+        return []
+    return _read(_Asked(document, address, kind, ("rdfa", "json-ld"), None), takes_notes=False).triples
+
+
+def _kind_of(document: bytes) -> str:
+    """A Turtle document may begin like markup, with an IRI in brackets, or like JSON, with a blank node in brackets."""
+    head = document[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head[:1] == b"{" or (head[:1] == b"[" and head[1:].lstrip()[:1] in (b"{", b"]")):
+        return "application/ld+json"
+    if head[:1] != b"<" or _IRI.match(head):
+        return "text/turtle"
+    if _RDF_XML.search(head):
+        return "application/rdf+xml"
+    found = media_type_of(None, document)
+    return found if found in HTML else "text/html"
+
+
+def remarks_of(notices: Collection[Notice], survey: Survey | None, markup: bytes) -> tuple[Remark, ...]:
+    places = [notice.element for notice in notices if notice.element is not None]
+    spots: dict[int, Spot] = {}
+    if survey is not None and places:
+        spots = spots_of(places, survey.every(), markup.decode("utf-8", "replace"))
+    paths = Paths()
+    return tuple([_remark(notice, spots, paths) for notice in notices])
+
+
+def _remark(notice: Notice, spots: Mapping[int, Spot], paths: Paths) -> Remark:
+    if notice.element is None:
+        return Remark(notice.level, notice.kind, notice.says)
+    line, column = spots.get(notice.element.mem_id, (None, None))
+    return Remark(notice.level, notice.kind, notice.says, paths.of(notice.element), line, column)

@@ -1,0 +1,103 @@
+"""Where each fact of a page comes from: a small record beside the graph for every page (docs/formats.md).
+
+Stating it as facts of the graph would cost four times the work and the disk. The database lies in the graph's folder
+and is lost with it. It has no write-ahead log, so that the query workers, which may write nothing, can read it.
+"""
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from gossamer.errors import DiskFull, GossamerError
+from gossamer.extract.places import Record, unpacked
+from gossamer.files import Files
+from gossamer.store import statements
+from gossamer.values.url import id_of
+
+FILE = "sources.db"
+MOST_REMEMBERED = 256
+"""Pages whose records a reader keeps unpacked."""
+BUSY_S = 2.0
+SQL = statements.load("gossamer.graph")
+
+
+class PageSources(NamedTuple):
+    graph: str
+    """The name of the page's graph."""
+    capture_id: int
+    record: bytes
+    """Empty when the page states nothing: it then has none."""
+
+
+class Sources:
+    """The one writer; it lives with the graph's. `put` is one transaction."""
+
+    def __init__(self, folder: Path, files: Files) -> None:
+        self._path = folder / FILE
+        self._files = files
+        self._connection: sqlite3.Connection | None = None
+
+    def open(self) -> None:
+        """One that cannot be read becomes an empty one: what it held is shown as unknown until a rebuild."""
+        try:
+            self._connect()
+        except sqlite3.DatabaseError:
+            self.close()
+            for name in (FILE, f"{FILE}-journal"):
+                self._files.remove(self._path.with_name(name))
+            self._connect()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def put(self, pages: Iterable[PageSources]) -> None:
+        """The records of these pages in the place of those they had."""
+        assert self._connection is not None, "the sources are not open"
+        rows = [{"id": id_of(page.graph), "capture": page.capture_id, "record": page.record} for page in pages]
+        try:
+            with self._connection as transaction:
+                transaction.execute("BEGIN IMMEDIATE")
+                transaction.executemany(SQL["drop_record"], [row for row in rows if not row["record"]])
+                transaction.executemany(SQL["put_record"], [row for row in rows if row["record"]])
+        except sqlite3.OperationalError as trouble:
+            if "full" in str(trouble):
+                raise DiskFull(f"there is no room for the sources of facts in {self._path}") from trouble
+            raise GossamerError(f"the sources of facts in {self._path} cannot be written: {trouble}") from trouble
+
+    def _connect(self) -> None:
+        connection = sqlite3.connect(self._path, timeout=BUSY_S * 5, isolation_level=None, check_same_thread=False)
+        self._connection = connection
+        connection.execute("PRAGMA journal_mode = TRUNCATE")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(SQL["create_records"])
+
+
+class SourcesReader:
+    """Reads beside the writer, opening the database for each page it does not remember; writes nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._remembered: OrderedDict[tuple[str, int], Record | None] = OrderedDict()
+
+    def record_of(self, graph: str, capture_id: int) -> Record | None:
+        """None when it is not known: of another capture, never read, or being written just now."""
+        key = (graph, capture_id)
+        if key not in self._remembered:
+            try:
+                self._remembered[key] = self._read(graph, capture_id)
+            except sqlite3.Error:
+                return None
+            if len(self._remembered) > MOST_REMEMBERED:
+                self._remembered.popitem(last=False)
+        return self._remembered[key]
+
+    def _read(self, graph: str, capture_id: int) -> Record | None:
+        address = f"{self._path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, timeout=BUSY_S, uri=True)) as connection:
+            row = connection.execute(SQL["record_of"], {"id": id_of(graph), "capture": capture_id}).fetchone()
+        return unpacked(row[0]) if row else None

@@ -1,0 +1,136 @@
+"""Where in the text of a page an element begins. The tree does not say, so the start tags of the text are held against
+the elements of the tree: the n-th tag with just these attributes is the n-th such element, when there are as many.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from html import unescape
+from typing import NamedTuple
+
+from gossamer.values.tree import Attributes, Element, Met
+
+_RAW = "script|style|title|textarea|xmp|iframe|noembed|noframes"
+_TOKEN = re.compile(  # each alternative runs to the end when it is not closed, so that no text is scanned twice
+    r"""
+      <!--(?:[^-]|-(?!->))*+(?:-->|\Z)
+    | <!\[CDATA\[(?:[^\]]|\](?!\]>))*+(?:\]\]>|\Z)
+    | <(?P<name>[a-zA-Z][^\s/>]*+)
+      (?P<said>(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+))?+)*+)
+      [\s/]*+(?:>|\Z)
+    """,
+    re.VERBOSE,
+)
+_ATTRIBUTE = re.compile(
+    r"""[\s/]*+([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^\s>"'][^\s>]*+)))?+"""
+)
+_RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _RAW.split("|")}
+
+Likeness = tuple[str, frozenset[tuple[str, str]]]
+"""A tag's name and attributes, as the text and the tree both tell them."""
+
+
+class Spot(NamedTuple):
+    """Counted from one, as editors do; the column in characters."""
+
+    line: int
+    column: int
+
+
+def spots_of(wanted: Iterable[Element], every: Iterable[Met], text: str) -> dict[int, Spot]:
+    """By `mem_id`: where each of the elements begins, if that can be told for certain.
+
+    REQUIRES: `every` is all elements of the tree of `text`, in document order.
+    """
+    likenesses = {_likeness(element.tag or "", element.attributes) for element in wanted}
+    in_tree: dict[Likeness, list[int]] = {}
+    for element, tag, attributes in every:
+        likeness = _likeness(tag, attributes)
+        if likeness in likenesses:
+            in_tree.setdefault(likeness, []).append(element.mem_id)
+    in_text: dict[Likeness, list[int]] = {}
+    for name, said, at in _start_tags(text):
+        likeness = _written(name, said)
+        if likeness in likenesses:
+            in_text.setdefault(likeness, []).append(at)
+    pairs = [
+        (at, mem_id)
+        for likeness, ids in in_tree.items()
+        if len(in_text.get(likeness, ())) == len(ids)
+        for at, mem_id in zip(in_text[likeness], ids, strict=True)
+    ]
+    return dict(_spotted(sorted(pairs), text))
+
+
+def _likeness(tag: str, attributes: Attributes) -> Likeness:
+    """Names without case and namespace, declarations of namespaces left out: HTML and XML trees tell these apart."""
+    said = [(name.lower(), _level(value or "")) for name, value in attributes.items()]
+    return tag.lower().rpartition(":")[2], frozenset([one for one in said if not one[0].startswith("xmlns")])
+
+
+def _level(value: str) -> str:
+    return value.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _start_tags(text: str) -> Iterator[tuple[str, str, int]]:
+    at = 0
+    while (found := _TOKEN.search(text, at)) is not None:
+        at = found.end()
+        if (name := found["name"]) is None:
+            continue
+        yield name, found["said"], found.start()
+        ending = _RAW_END.get(name.lower())
+        if ending is not None and not text.endswith("/>", 0, at):
+            end = ending.search(text, at)
+            at = end.start() if end is not None else len(text)
+
+
+def _written(name: str, said: str) -> Likeness:
+    attributes: dict[str, str] = {}
+    for found in _ATTRIBUTE.finditer(said):
+        value = next((one for one in found.groups()[1:] if one is not None), "")
+        attributes.setdefault(found[1].lower(), unescape(value))
+    return _likeness(name, attributes)
+
+
+def _spotted(pairs: list[tuple[int, int]], text: str) -> Iterator[tuple[int, Spot]]:
+    """REQUIRES: in order of their places, so that lines are counted once."""
+    line, begins, counted = 1, 0, 0
+    for at, mem_id in pairs:
+        line += text.count("\n", counted, at)
+        begins = text.rfind("\n", counted, at) + 1 or begins
+        counted = at
+        yield mem_id, Spot(line, at - begins + 1)
+
+
+class Paths:
+    """Elements as XPaths: `/html/body/div[2]/span`. Positions count siblings of one name, where there are several."""
+
+    def __init__(self) -> None:
+        self._steps: dict[int, str] = {}
+        """Of every child of the elements that were looked into, each once."""
+
+    def of(self, element: Element) -> str:
+        steps: list[str] = []
+        up: Element | None = element
+        while up is not None and _is_element(up):
+            above = up.parent
+            if up.mem_id not in self._steps:
+                self._look_into(above, up)
+            steps.append(self._steps[up.mem_id])
+            up = above
+        return "/" + "/".join(reversed(steps))
+
+    def _look_into(self, parent: Element | None, child: Element) -> None:
+        children = [child] if parent is None else [one for one in parent.iter() if _is_element(one)]
+        names = [one.tag or "" for one in children]
+        several = {name for name, count in Counter(names).items() if count > 1}
+        met: Counter[str] = Counter()
+        for one, name in zip(children, names, strict=True):
+            met[name] += 1
+            self._steps[one.mem_id] = f"{name}[{met[name]}]" if name in several else name
+        self._steps.setdefault(child.mem_id, child.tag or "*")
+
+
+def _is_element(node: Element) -> bool:
+    return (node.tag or "-")[0] not in "-_"

@@ -1,0 +1,269 @@
+"""Bytes to a tree, for pages that are XML: XHTML, SVG and the like, over lxml.
+
+Nothing is loaded and no entity is left to libxml2: the document type is taken out before it looks, after the few
+entities that are plain words have been written into their places. What is then not well-formed is no XML (None), and
+the caller reads it as HTML.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from html.entities import html5
+
+from lxml import etree
+
+from gossamer.values.tree import TELLING, TELLING_TAGS, Attributes, Met, Survey
+
+LARGEST = 16 * 1024 * 1024
+DEEPEST = 256
+"""libxml2's own bound, and ours: deeper pages are no XML to us."""
+MOST_TAGS = 400_000
+"""Start and end tags together. Every element becomes an object here, and memory is not without end."""
+MOST_ATTRIBUTES = 1000
+"""Of one tag, namespace declarations among them: libxml2 takes the square of their number."""
+MOST_ENTITIES = 250
+LONGEST_ENTITY = 1024
+MOST_GROWTH = 1 << 20
+"""Bytes that the entities of a page may add to it."""
+
+XHTML = "http://www.w3.org/1999/xhtml"
+_XML = "http://www.w3.org/XML/1998/namespace"
+_TELLING = frozenset(TELLING)
+_TELLING_TAGS = frozenset(TELLING_TAGS)
+_PREDEFINED = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_QUOTED = rb"""(?:"[^"]*+"|'[^']*+')"""
+_PROLOG = rb"(?:\xef\xbb\xbf)?+(?:\s++|<\?.*?\?>|<!--.*?-->)*+"
+_SUBSET = rb"(?:[^\]<\"']|" + _QUOTED + rb"|<!--.*?(?:-->|\Z)|<)*+"
+_DOCTYPE = re.compile(
+    _PROLOG + rb"(<!DOCTYPE(?:[^\[>\"']|" + _QUOTED + rb")*+(?:\[(" + _SUBSET + rb")\]\s*+)?+>)",
+    re.DOTALL,
+)
+_ENTITY = re.compile(
+    rb"""<!ENTITY\s+([A-Za-z_][\w.-]*)\s+(?:"((?:[^"&%<]|&\#\w{1,8};)*+)"|'((?:[^'&%<]|&\#\w{1,8};)*+)')\s*>"""
+)
+_TOO_MANY = re.compile(  # never beyond the next `<`, which no value may hold
+    rb"<(?![!?])[^<>\"'=]*+(?:=\s*+(?:\"[^\"<]*+\"|'[^'<]*+')[^<>\"'=]*+){%d}+" % (MOST_ATTRIBUTES + 1)
+)
+_NAMED = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z_]")
+_REFERENCE = re.compile(  # what is not closed runs to the end, so that nothing is scanned twice
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|&([A-Za-z_][\w.-]{0,63});", re.DOTALL
+)
+
+
+class XmlElement:
+    """One element; satisfies `values.tree.Element`."""
+
+    __slots__ = ("_node", "_tree", "attributes", "mem_id", "parent", "tag", "written_name")
+
+    def __init__(
+        self,
+        tree: "_Tree",
+        node: etree._Element,
+        parent: "XmlElement | None",
+        tag: str,
+        attributes: dict[str, str | None],
+    ) -> None:
+        self._tree = tree
+        self._node = node
+        self.parent = parent
+        self.tag = tag
+        """The local name as written: in XML the case of letters counts."""
+        self.attributes: Attributes = attributes
+        """Under their qualified names; the element's own namespace declarations (`xmlns`, `xmlns:p`) come last."""
+        self.mem_id = len(tree.adapted) + 1
+        self.written_name = f"{node.prefix}:{tag}" if node.prefix else tag
+
+    def text(self, deep: bool = True, separator: str = "", strip: bool = False) -> str:
+        parts = map(str, self._node.itertext()) if deep else self._own_texts()
+        return separator.join([part.strip() for part in parts] if strip else parts)
+
+    def _own_texts(self) -> Iterator[str]:
+        yield self._node.text or ""
+        for child in self._node:
+            yield child.tail or ""
+
+    def traverse(self, include_text: bool = False) -> "Iterator[XmlElement | XmlText]":
+        for event, node in etree.iterwalk(self._node, events=("start", "end")):
+            element = self._tree.adapted[node]
+            if event == "start":
+                yield element
+                if include_text and node.text:
+                    yield XmlText(node.text, element)
+            elif include_text and node.tail and element is not self:
+                yield XmlText(node.tail, element.parent)
+
+    def iter(self, include_text: bool = False) -> "Iterator[XmlElement | XmlText]":
+        if include_text and self._node.text:
+            yield XmlText(self._node.text, self)
+        for child in self._node:
+            yield self._tree.adapted[child]
+            if include_text and child.tail:
+                yield XmlText(child.tail, self)
+
+    def css(self, query: str) -> "Sequence[XmlElement]":
+        """Only a list of tag names is understood: `meta, title`."""
+        wanted = {name.strip() for name in query.split(",")}
+        found = (self._tree.adapted[node] for node in self._node.iterdescendants())
+        return [element for element in found if element.tag in wanted]
+
+
+class XmlText:
+    """A run of text between tags, as `traverse(include_text=True)` gives it."""
+
+    __slots__ = ("_text", "attributes", "mem_id", "parent", "tag")
+
+    def __init__(self, text: str, parent: XmlElement | None) -> None:
+        self._text = text
+        self.parent = parent
+        self.tag = "-text"
+        self.attributes: Attributes = {}
+        self.mem_id = -1
+
+    def text(self, deep: bool = True, separator: str = "", strip: bool = False) -> str:
+        return self._text.strip() if strip else self._text
+
+    def traverse(self, include_text: bool = False) -> "Iterator[XmlText]":
+        yield self
+
+    def iter(self, include_text: bool = False) -> "Iterator[XmlText]":
+        return iter(())
+
+    def css(self, query: str) -> "Sequence[XmlElement]":
+        return ()
+
+
+def parse_xml(body: bytes) -> Survey | None:
+    """REQUIRES: UTF-8, whatever the XML declaration says. None when it is not well-formed, or beyond a bound."""
+    if len(body) > LARGEST or body.count(b"<") > MOST_TAGS:
+        return None
+    plain = _without_entities(body)
+    if plain is None or (plain.count(b"=") > MOST_ATTRIBUTES and _TOO_MANY.search(plain)):
+        return None
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        attribute_defaults=False,
+        huge_tree=False,
+        collect_ids=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        root = etree.fromstring(plain, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+    if root is None or root.getroottree().docinfo.internalDTD is not None:
+        return None
+    if b"template" in plain:
+        _empty_templates(root)
+    tree = _Tree()
+    tree.grow(root)
+    return Survey(tree.every[0][0], tree.telling, lambda: tree.every)
+
+
+def doctype_of(body: bytes) -> bytes:
+    """The document type declaration; empty when there is none."""
+    found = _DOCTYPE.match(body)
+    return found[1] if found is not None else b""
+
+
+def _without_entities(body: bytes) -> bytes | None:
+    """The page without its document type, and with the words of its entities in their places: those it declares
+    itself as plain words, and HTML's. None when they would swell it."""
+    found = _DOCTYPE.match(body)
+    declared: dict[bytes, bytes] = {}
+    if found is not None:
+        for name, one, other in _ENTITY.findall(found[2] or b"")[:MOST_ENTITIES]:
+            if len(value := one or other) <= LONGEST_ENTITY:
+                declared.setdefault(name, value.replace(b'"', b"&#34;").replace(b"'", b"&#39;").replace(b">", b"&#62;"))
+        start, end = found.span(1)
+        body = body[:start] + b"\n" * found[1].count(b"\n") + body[end:]
+    if _NAMED.search(body) is None:
+        return body
+    room = MOST_GROWTH + len(body)
+
+    def words(found: re.Match[bytes]) -> bytes:
+        nonlocal room
+        name = found[1]
+        if name is None or name in _PREDEFINED or room < 0:
+            return found[0]
+        written = declared.get(name) or _character(name) or found[0]
+        room -= len(written)
+        return written
+
+    body = _REFERENCE.sub(words, body)
+    return body if room >= 0 else None
+
+
+def _character(name: bytes) -> bytes:
+    """An entity of HTML as references to its characters, which can never be markup; empty for others."""
+    return "".join([f"&#{ord(char)};" for char in html5.get(f"{name.decode('ascii')};", "")]).encode()
+
+
+def _empty_templates(root: etree._Element) -> None:
+    """What is inside `<template>` is outside the page (WHATWG HTML, 4.12.3)."""
+    for template in list(root.iter(f"{{{XHTML}}}template")):
+        del template[:]
+        template.text = None
+
+
+class _Tree:
+    """The adapters of one page's elements. lxml's own nodes live as long as these hold them."""
+
+    def __init__(self) -> None:
+        self.adapted: dict[etree._Element, XmlElement] = {}
+        self.every: list[Met] = []
+        self.telling: list[Met] = []
+
+    def grow(self, root: etree._Element) -> None:
+        parent: XmlElement | None = None
+        declared: list[tuple[str, str]] = []
+        known: dict[str, list[str]] = {}
+        """By namespace the prefixes in force for it, the nearest last."""
+        opened: list[list[str]] = []
+        """The namespaces that each open element gives a prefix to."""
+        for event, one in etree.iterwalk(root, events=("start", "end", "start-ns")):
+            if event == "start-ns":
+                declared.append(one)
+            elif event == "start":
+                for prefix, uri in declared:
+                    if prefix:
+                        known.setdefault(uri, []).append(prefix)
+                opened.append([uri for prefix, uri in declared if prefix])
+                parent = self._adapt(one, parent, declared, known)
+                declared = []
+            else:
+                parent = parent.parent if parent is not None else None
+                for uri in opened.pop():
+                    known[uri].pop()
+
+    def _adapt(
+        self,
+        node: etree._Element,
+        parent: XmlElement | None,
+        declared: list[tuple[str, str]],
+        known: dict[str, list[str]],
+    ) -> XmlElement:
+        attributes: dict[str, str | None] = {}
+        for name, value in node.attrib.items():
+            attributes[_qualified(str(name), known) if name[0] == "{" else str(name)] = str(value)
+        for prefix, uri in declared:
+            attributes[f"xmlns:{prefix}" if prefix else "xmlns"] = uri
+        tag = str(node.tag).rpartition("}")[2]
+        element = self.adapted[node] = XmlElement(self, node, parent, tag, attributes)
+        met: Met = (element, tag, attributes)
+        self.every.append(met)
+        if tag in _TELLING_TAGS or not _TELLING.isdisjoint(attributes):
+            self.telling.append(met)
+        return element
+
+
+def _qualified(name: str, known: dict[str, list[str]]) -> str:
+    """An attribute in a namespace, `{uri}local`, with the prefix in force for it."""
+    uri, _, local = name[1:].partition("}")
+    if uri == _XML:
+        return f"xml:{local}"
+    prefixes = known.get(uri)
+    return f"{prefixes[-1]}:{local}" if prefixes else local

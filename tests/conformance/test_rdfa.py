@@ -1,0 +1,171 @@
+"""The official RDFa 1.1 test suite: all hosts, the ASK verdict and the stricter one of equal graphs.
+
+The suite is read in place, or under $GOSSAMER_CONFORMANCE; without it these tests are skipped. Vocabulary expansion is
+taught with the one vocabulary that the suite ships; nothing is fetched.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from gossamer.extract.expansion import expanded
+from gossamer.extract.hosts import NOT_WELL_FORMED, base_of, host_of
+from gossamer.extract.page import Extraction, extract
+from gossamer.extract.processor_graph import processor_graph
+from gossamer.extract.source import Host
+from gossamer.extract.terms import Labels
+from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.xml import doctype_of, parse_xml
+from gossamer.values.page import Triple, ntriples
+from gossamer.values.url import url_of
+
+HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance")) / "rdfa"
+SUITE = HOME / "test-cases"
+ACTION = ox.NamedNode("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#action")
+TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
+SUITE_TERM = "http://rdfa.info/vocabs/rdfa-test#"
+
+MEDIA_TYPES = {
+    "html5": "text/html",
+    "html4": "text/html",
+    "html5-invalid": "text/html",
+    "xhtml5": "application/xhtml+xml",
+    "xhtml1": "application/xhtml+xml",
+    "xhtml5-invalid": "application/xhtml+xml",
+    "xml": "application/xml",
+    "svg": "image/svg+xml",
+}
+COUNTS = {"rdfa1.1": 905, "rdfa1.1-lite": 225, "rdfa1.1-role": 27, "rdfa1.1-vocab": 36, "rdfa1.1-proc": 29}
+MISSES: dict[str, str] = {}
+"""Cases that fail by the ASK verdict, and why."""
+_OF_ONE = "all cases in one page: the shipped graph is one processor's, with <time> in every host and a tree of its own"
+_BLANK = "the shipped graph repeats the ASK pattern, whose blank node stands for the page"
+STRICT_MISSES: dict[str, str] = {
+    **{f"rdfa1.1/{host}/0280": _BLANK for host in ("html5-invalid", "xhtml5-invalid")},
+    **{
+        f"rdfa1.1/{host}/0295": _OF_ONE for host in ("html4", "html5-invalid", "svg", "xhtml1", "xhtml5-invalid", "xml")
+    },
+}
+"""Cases of the core suite whose graph differs from the one that the suite ships, and why."""
+
+pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the RDFa suite is not here; set GOSSAMER_CONFORMANCE")
+
+
+@dataclass(frozen=True)
+class Case:
+    version: str
+    host: str
+    number: str
+    document: Path
+    address: str
+    expected: bool
+    asks_for: str
+    """What the case wants beside the page's own facts: vocabulary expansion, or the processor graph."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.version}/{self.host}/{self.number}"
+
+
+def cases(version: str) -> Iterator[Case]:
+    for host in MEDIA_TYPES:
+        folder = SUITE / version / host
+        if not folder.is_dir():
+            continue
+        manifest = ox.Store()
+        manifest.load((folder / "manifest.ttl").read_bytes(), format=ox.RdfFormat.TURTLE)
+        for quad in manifest.quads_for_pattern(None, ACTION, None):
+            case, address = quad.subject, quad.object.value
+            kinds = {found.object.value for found in manifest.quads_for_pattern(case, TYPE, None)}
+            wanted = manifest.quads_for_pattern(case, ox.NamedNode(SUITE_TERM + "queryParam"), None)
+            yield Case(
+                version,
+                host,
+                case.value.rpartition("#")[2],
+                folder / address.rpartition("/")[2],
+                address,
+                SUITE_TERM + "PositiveEvaluationTest" in kinds,
+                "".join(found.object.value for found in wanted),
+            )
+
+
+def read(body: bytes, media_type: str, address: str, takes_notes: bool = False) -> Extraction:
+    """As the program reads: XML where the label says so and the page bears it, HTML otherwise."""
+    page = url_of(address)
+    assert page is not None
+    survey = parse_xml(body) if media_type != "text/html" else None
+    notices = (NOT_WELL_FORMED,) if survey is None and media_type != "text/html" else ()
+    host = Host.HTML if survey is None else host_of(media_type, survey, doctype_of(body))
+    if survey is None:
+        survey = seen_in(parse_html(body).tree).survey()
+    found = extract(
+        survey,
+        base_of(survey, host, page),
+        1,
+        body,
+        page,
+        host=host,
+        syntaxes=("rdfa",),
+        reads_roles=True,
+        takes_notes=takes_notes,
+    )
+    return found._replace(notices=(*notices, *found.notices))
+
+
+@cache
+def suite_vocabulary() -> dict[str, list[Triple]]:
+    body = (HOME / "vocabs" / "rdfa-test.html").read_bytes()
+    return {SUITE_TERM: read(body, "text/html", SUITE_TERM.rstrip("#")).triples}
+
+
+def facts(case: Case) -> list[Triple]:
+    wants_notices = "rdfagraph=processor" in case.asks_for
+    found = read(case.document.read_bytes(), MEDIA_TYPES[case.host], case.address, wants_notices)
+    if wants_notices:
+        return processor_graph(found.notices, case.address, Labels(2))
+    if "vocab_expansion=true" in case.asks_for:
+        return expanded(found.triples, suite_vocabulary())
+    return found.triples
+
+
+def passes(case: Case) -> bool:
+    graph = ox.Store()
+    graph.load(ntriples(facts(case)), format=ox.RdfFormat.N_TRIPLES)
+    query = case.document.with_suffix(".sparql").read_text()
+    return bool(graph.query(query, base_iri=case.address)) is case.expected
+
+
+def canonical(triples: Iterator[ox.Quad] | list[ox.Quad]) -> set[str]:
+    graph = ox.Dataset(ox.Quad(found.subject, found.predicate, found.object) for found in triples)
+    graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    return {str(quad) for quad in graph}
+
+
+def is_equal(case: Case) -> bool:
+    """REQUIRES: a positive case; the graph of a negative one may be the one that must not come."""
+    wanted = case.document.with_suffix(".ttl").read_bytes()
+    ours = ntriples(facts(case))
+    return canonical(ox.parse(ours, format=ox.RdfFormat.N_TRIPLES)) == canonical(
+        ox.parse(wanted, format=ox.RdfFormat.TURTLE, base_iri=case.address, lenient=True)
+    )
+
+
+@pytest.mark.parametrize("version", COUNTS)
+def test_every_case_of_the_suite_passes(version: str) -> None:
+    every = list(cases(version))
+    failed = {case.name for case in every if not passes(case)}
+    print(f"{version}: {len(every) - len(failed)} of {len(every)}")
+    assert len(every) == COUNTS[version]
+    assert failed == {name for name in MISSES if name.startswith(f"{version}/")}
+
+
+def test_the_graphs_of_the_core_suite_are_those_it_ships() -> None:
+    every = list(cases("rdfa1.1"))
+    failed = {case.name for case in every if not (is_equal(case) if case.expected else passes(case))}
+    print(f"strict: {len(every) - len(failed)} of {len(every)}")
+    assert failed == set(STRICT_MISSES)

@@ -1,0 +1,81 @@
+"""The official RDFa test suite: the cases that ask for vocabulary expansion, in every host language.
+
+The vocabulary's document is read in place of being fetched. The suite is read in place, or under
+$GOSSAMER_CONFORMANCE; without it these tests are skipped.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from gossamer.extract.expansion import expanded
+from gossamer.extract.page import extract
+from gossamer.extract.source import Host
+from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.xml import parse_xml
+from gossamer.values.page import Triple, ntriples
+from gossamer.values.tree import Survey
+from gossamer.values.url import url_of
+
+HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
+SUITE = HOME / "rdfa"
+ACTION = ox.NamedNode("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#action")
+ASKS_FOR = ox.NamedNode("http://rdfa.info/vocabs/rdfa-test#queryParam")
+VOCABULARY = "http://rdfa.info/vocabs/rdfa-test#"
+HOSTS = {
+    "html4": Host.HTML,
+    "html5": Host.HTML,
+    "xhtml1": Host.XHTML1,
+    "xhtml5": Host.XHTML5,
+    "svg": Host.SVG,
+    "xml": Host.XML,
+}
+PASSING = {"rdfa1.1-vocab": 36, "rdfa1.1-lite": 18}
+"""By folder: all of its cases that ask for expansion."""
+
+pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the RDFa suite is not here; set GOSSAMER_CONFORMANCE")
+
+
+def facts_of(body: bytes, address: str, host: Host) -> list[Triple]:
+    survey: Survey | None = seen_in(parse_html(body).tree).survey() if host is Host.HTML else parse_xml(body)
+    base = url_of(address)
+    assert survey is not None and base is not None
+    return extract(survey, base, 1, body, host=host, syntaxes=("rdfa",)).triples
+
+
+@cache
+def vocabulary() -> list[Triple]:
+    return facts_of((SUITE / "vocabs" / "rdfa-test.html").read_bytes(), VOCABULARY, Host.HTML)
+
+
+def cases(folder: Path) -> Iterator[tuple[Path, str]]:
+    manifest = ox.Store()
+    manifest.load((folder / "manifest.ttl").read_bytes(), format=ox.RdfFormat.TURTLE)
+    for asked in manifest.quads_for_pattern(None, ASKS_FOR, ox.Literal("vocab_expansion=true")):
+        (action,) = manifest.quads_for_pattern(asked.subject, ACTION, None)
+        yield folder / action.object.value.rpartition("/")[2], action.object.value
+
+
+def passes(page: Path, address: str, host: Host) -> bool:
+    facts = expanded(facts_of(page.read_bytes(), address, host), {VOCABULARY: vocabulary()})
+    graph = ox.Store()
+    graph.load(ntriples(facts), format=ox.RdfFormat.N_TRIPLES)
+    return bool(graph.query(page.with_suffix(".sparql").read_text(), base_iri=address))
+
+
+@pytest.mark.parametrize("version", PASSING)
+def test_every_case_passes(version: str) -> None:
+    every = [
+        (page, address, host)
+        for name, host in HOSTS.items()
+        if (SUITE / "test-cases" / version / name).is_dir()
+        for page, address in cases(SUITE / "test-cases" / version / name)
+    ]
+    failed = [f"{page.parent.name}/{page.stem}" for page, address, host in every if not passes(page, address, host)]
+    print(f"vocabulary expansion, {version}: {len(every) - len(failed)} of {len(every)}")
+    assert failed == []
+    assert len(every) == PASSING[version]

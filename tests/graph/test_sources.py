@@ -1,0 +1,104 @@
+"""Where a fact comes from: kept beside the graph, asked for in queries."""
+
+import sqlite3
+from pathlib import Path
+
+from pyoxigraph import RdfFormat, parse
+
+from gossamer.clock import SystemClock
+from gossamer.extract.page import extract
+from gossamer.extract.places import packed
+from gossamer.files import DiskFiles
+from gossamer.graph.checkpoints import Checkpoints
+from gossamer.graph.names import graph_name
+from gossamer.graph.query_job import Found, Question, _reply
+from gossamer.graph.sources import FILE, Sources, SourcesReader
+from gossamer.graph.store import Graph, PageFacts
+from gossamer.parse.html import parse_html, seen_in
+from gossamer.values.page import ntriples
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+FILES, CLOCK = DiskFiles(), SystemClock()
+PAGE = Url("https://museum.example/teapot")
+MARKUP = b"""<html lang=en><head><meta property="og:title" content="Blue teapot"></head>
+<body vocab="http://schema.org/"><main><div typeof=Thing><p>x</p><p><span property=name>Teapot</span></p></div></main>
+<script type="application/ld+json">{"@context": "https://schema.org", "@type": "Product", "name": "Pot"}</script>"""
+ALL = """SELECT ?p ?o (<urn:gossamer:syntax>(?g, ?s, ?p, ?o) AS ?syntax) (<urn:gossamer:path>(?g, ?s, ?p, ?o) AS ?path)
+WHERE { GRAPH ?g { ?s ?p ?o } FILTER(?g != <urn:gossamer:provenance>) }"""
+
+
+def facts_of(markup: bytes, capture_id: int, fetched_at: int) -> PageFacts:
+    found = extract(seen_in(parse_html(markup).tree).survey(), PAGE, capture_id, markup)
+    lines = ntriples(found.triples)
+    return PageFacts(PAGE, lines, capture_id, fetched_at, packed(found, lines))
+
+
+def asked(folder: Path, sources: Path, query: str = ALL) -> list[list[str]]:
+    reply = _reply(Question(str(folder), query, "text/tab-separated-values", 100, 1 << 20, (), (), str(sources)))
+    assert isinstance(reply, Found)
+    return [line.split("\t") for line in reply.body.decode().splitlines()[1:]]
+
+
+def checkpoint(graph: Graph, folder: Path) -> Path:
+    made = Checkpoints(folder, FILES, CLOCK, silent).make(graph)
+    assert made is not None
+    return made.folder
+
+
+def test_a_query_is_told_the_syntaxes_and_the_element_of_every_fact(tmp_path: Path) -> None:
+    with Graph(tmp_path / "live", FILES, CLOCK, silent) as graph:
+        graph.replace([facts_of(MARKUP, 7, 1)])
+        rows = asked(checkpoint(graph, tmp_path / "copies"), tmp_path / "live" / FILE)
+    told = {(row[0], row[1]): (row[2], row[3]) for row in rows}
+    assert told["<http://ogp.me/ns#title>", '"Blue teapot"@en'] == ('"rdfa opengraph"', '"/html/head/meta"')
+    assert told["<http://schema.org/name>", '"Teapot"@en'] == ('"rdfa"', '"/html/body/main/div/p[2]/span"')
+    assert told["<http://schema.org/name>", '"Pot"'] == ('"json-ld"', '"/html/body/script"')
+    assert all(syntax and path for syntax, path in told.values()), "every fact has its source"
+
+
+def test_what_is_not_known_is_left_unbound_and_never_told_of_another_capture(tmp_path: Path) -> None:
+    with Graph(tmp_path / "live", FILES, CLOCK, silent) as graph:
+        graph.replace([facts_of(MARKUP, 7, 1)])
+        old = checkpoint(graph, tmp_path / "copies")
+        graph.replace([facts_of(MARKUP, 8, 2)])
+        assert {row[2] for row in asked(old, tmp_path / "live" / FILE)} == {""}, "the record is of a later capture"
+        assert {row[2] for row in asked(old, tmp_path / "nowhere" / FILE)} == {""}
+        new = checkpoint(graph, tmp_path / "copies")
+        assert "" not in {row[2] for row in asked(new, tmp_path / "live" / FILE)}
+        odd = "SELECT (<urn:gossamer:syntax>(1, 2) AS ?a) (<urn:gossamer:path>(<x:g>, <x:s>, <x:p>, 1) AS ?b) WHERE {}"
+        assert asked(new, tmp_path / "live" / FILE, odd) == [["", ""]]
+
+
+def test_a_page_that_is_removed_or_states_nothing_any_more_loses_its_record(tmp_path: Path) -> None:
+    reader = SourcesReader(tmp_path / "live" / FILE)
+    with Graph(tmp_path / "live", FILES, CLOCK, silent) as graph:
+        graph.replace([facts_of(MARKUP, 7, 1)])
+        assert reader.record_of(graph_name(PAGE), 7) is not None
+        graph.replace([facts_of(b"<p>nothing", 8, 2)])
+        graph.replace([facts_of(MARKUP, 7, 1)])  # an older capture brings nothing back
+        assert SourcesReader(tmp_path / "live" / FILE).record_of(graph_name(PAGE), 7) is None
+        graph.replace([facts_of(MARKUP, 9, 3)])
+        graph.remove(PAGE)
+    with sqlite3.connect(tmp_path / "live" / FILE) as held:
+        assert held.execute("SELECT count(*) FROM records").fetchone() == (0,)
+
+
+def test_a_damaged_database_becomes_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"no database at all, but long enough to be looked at" * 100)
+    sources = Sources(tmp_path, FILES)
+    sources.open()
+    sources.put([])
+    sources.close()
+    assert SourcesReader(tmp_path / FILE).record_of("x:g", 1) is None
+
+
+def test_the_record_is_small(tmp_path: Path) -> None:
+    """At most forty bytes a fact."""
+    rows = "".join(
+        f'<li typeof="Thing"><a property="url" href="/{n}">x</a><b property="name">n{n}</b>' for n in range(50)
+    )
+    page = facts_of(f'<body vocab="http://schema.org/"><ul>{rows}</ul>'.encode(), 7, 1)
+    count = len(list(parse(page.facts, RdfFormat.N_TRIPLES)))
+    assert count > 100
+    assert len(page.sources) <= 40 * count
