@@ -2,18 +2,20 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from gossamer.app.directory import Directory
 from gossamer.graph.export import digest, opened
+from gossamer.graph.sources import FILE as SOURCES
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader
 
@@ -154,9 +156,10 @@ def json_lines(text: str) -> list[dict[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the three views hold, for comparing."""
+    """What the views hold, for comparing."""
 
     facts: str
+    sources: frozenset[tuple[int, int, bytes]]
     links: str
     cards: frozenset[str]
 
@@ -167,9 +170,16 @@ def held(root: Path) -> Held:
     links = LinksReader(directory.links)
     links.open()
     try:
-        return Held(digest(opened(directory.graph)), links.digest(), frozenset(map(repr, cards(root))))
+        return Held(
+            digest(opened(directory.graph)), sources(directory), links.digest(), frozenset(map(repr, cards(root)))
+        )
     finally:
         links.close()
+
+
+def sources(directory: Directory) -> frozenset[tuple[int, int, bytes]]:
+    with closing(sqlite3.connect(directory.graph / SOURCES)) as held:
+        return frozenset(held.execute("SELECT id, capture, record FROM records"))
 
 
 def cards(root: Path) -> list[object]:

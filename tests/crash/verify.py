@@ -123,7 +123,7 @@ def differing(root: Path) -> list[str]:
     back_up(Directory(root), Directory(copy), outside)
     asyncio.run(build_again(Directory(copy), SETTINGS.agent, outside))
     killed, made = held(root), held(copy)
-    views = [view for view in ("facts", "links", "cards") if getattr(killed, view) != getattr(made, view)]
+    views = [view for view in ("facts", "sources", "links", "cards") if getattr(killed, view) != getattr(made, view)]
     return views + (sorted(facts_of(root) ^ facts_of(copy))[:MOST_SHOWN] if "facts" in views else [])
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER
 from gossamer.extract.page import READERS, SYNTAXES, extract
+from gossamer.extract.rdfa_literal import HTML_LITERAL, XML_LITERAL
 
 Element = tuple[str, dict[str, str], list["Element | str"]]
 
@@ -81,6 +82,7 @@ TAGS = {
     "microformats": ("div", "span", "a", "img", "time", "abbr", "object", "area", "data", "p"),
 }
 CARDS = tuple(f"<{prefix}:" for prefix in (*OPEN_GRAPH, *TWITTER))
+MARKUP_LITERALS = (f"^^{HTML_LITERAL}", f"^^{XML_LITERAL}")
 MARKUP = tuple(name for name in SYNTAXES if name != "json-ld")
 
 
@@ -114,7 +116,9 @@ def pages(name: str) -> st.SearchStrategy[list[Element]]:
 
 
 def found_in(name: str, body: bytes) -> list[str]:
-    return sorted(map(" ".join, read(name, body).triples))
+    """A literal that is markup holds all attributes there are, as they are written: only that it is there counts."""
+    facts = read(name, body).triples
+    return sorted(f"{one} {two} {'markup' if three.endswith(MARKUP_LITERALS) else three}" for one, two, three in facts)
 
 
 def for_each_markup(check: Callable[[str, list[Element]], None]) -> Callable[[str], None]:

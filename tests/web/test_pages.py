@@ -6,6 +6,8 @@ import pytest
 from tests.web.hostile_pages import pages
 from tests.web.site import Site
 
+from gossamer.extract.page import SYNTAXES
+
 HOSTILE = len(list(pages()))
 RECIPES = "/?q=type%3ARecipe"
 
@@ -134,6 +136,16 @@ def test_the_page_view_as_json_has_the_same(site: Site) -> None:
     assert known["url"] == url and known["text"] and known["outgoing"] and known["versions"][0]["status"] == 200
     named = {fact["property"]["value"] for fact in known["facts"]}
     assert "http://schema.org/name" in named and known["facts_as_of"]
+    assert {fact["path"]["value"][:6] for fact in known["facts"]} == {"/html/"}, "each fact says where it stands"
+    assert all(fact["syntax"]["value"] for fact in known["facts"])
+
+
+def test_the_page_view_says_in_which_syntax_and_where_each_fact_stands(site: Site) -> None:
+    page = site.ask(f"/page?url={quote(first_url(site, 'type:Recipe'), safe='')}").page
+    said = [cell.text().strip() for cell in page.css("table.facts td.source")]
+    assert said and all("/html/" in one for one in said)
+    syntaxes = {name for summary in page.css("td.source summary") for name in summary.text().split(", ")}
+    assert syntaxes and syntaxes <= set(SYNTAXES)
 
 
 def test_links_between_things_stay_on_the_page(site: Site) -> None:

@@ -83,7 +83,7 @@ def packed(facts: Extraction, lines: bytes) -> bytes:
     them, as `terms` writes them; and the tree is still whole."""
     if not facts.triples:
         return b""
-    said = [stored_form(line) for line in lines[:-3].split(b" .\n")]
+    said = [line if line[-1] != _IRI_END else stored_form(line) for line in lines[:-3].split(b" .\n")]
     steps, places = _steps_of(facts.places)
     syntaxes, masks = _own_masks(facts.stated_in)
     if len(said) != len(places):

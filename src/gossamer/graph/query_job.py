@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, QueryBoolean, QuerySolutions, Store, Triple
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
 from gossamer.errors import QueryRefused
 from gossamer.extract.places import Source, text_of
@@ -63,7 +63,11 @@ def _reply(question: Question) -> Reply:
         store = _store(question.checkpoint)
         if store is None:
             return Gone()
-        return _answer(store, question, asked.graphs)
+        try:
+            return _answer(store, question, asked.graphs)
+        finally:
+            for reader in _told_from.values():
+                reader.close()
     except QueryRefused as refused:
         return Refused(str(refused))
     except SyntaxError as trouble:
@@ -113,7 +117,9 @@ def _functions(store: Store, path: str) -> dict[NamedNode, Callable[..., Term | 
     reader = _told_from[path]
 
     def source(graph: Term, subject: Term, predicate: Term, thing: Term) -> Source | None:
-        if not isinstance(graph, NamedNode) or not path:
+        if not isinstance(graph, NamedNode) or isinstance(subject, Literal) or not isinstance(predicate, NamedNode):
+            return None
+        if not path or Quad(subject, predicate, thing, graph) not in store:  # only of facts, not of what looks like one
             return None
         capture = next(store.quads_for_pattern(graph, _CAPTURE, None, _PROVENANCE), None)
         if capture is None or not isinstance(capture.object, Literal):

@@ -7,7 +7,6 @@ and is lost with it. It has no write-ahead log, so that the query workers, which
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +17,8 @@ from gossamer.store import statements
 from gossamer.values.url import id_of
 
 FILE = "sources.db"
-MOST_REMEMBERED = 256
-"""Pages whose records a reader keeps unpacked."""
+MOST_REMEMBERED = 200_000
+"""Facts of the pages whose records a reader keeps unpacked, all together."""
 BUSY_S = 2.0
 SQL = statements.load("gossamer.graph")
 
@@ -78,26 +77,44 @@ class Sources:
 
 
 class SourcesReader:
-    """Reads beside the writer, opening the database for each page it does not remember; writes nothing."""
+    """Reads beside the writer; writes nothing. `close` it after every question: a rebuild replaces the file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._connection: sqlite3.Connection | None = None
         self._remembered: OrderedDict[tuple[str, int], Record | None] = OrderedDict()
+        self._facts = 0
+
+    def close(self) -> None:
+        """What is remembered stays: it is of one capture, and true for ever."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def record_of(self, graph: str, capture_id: int) -> Record | None:
         """None when it is not known: of another capture, never read, or being written just now."""
         key = (graph, capture_id)
         if key not in self._remembered:
             try:
-                self._remembered[key] = self._read(graph, capture_id)
+                record = self._read(graph, capture_id)
             except sqlite3.Error:
                 return None
-            if len(self._remembered) > MOST_REMEMBERED:
-                self._remembered.popitem(last=False)
+            self._remember(key, record)
         return self._remembered[key]
 
+    def _remember(self, key: tuple[str, int], record: Record | None) -> None:
+        self._remembered[key] = record
+        self._facts += _weight(record)
+        while self._facts > MOST_REMEMBERED and len(self._remembered) > 1:
+            self._facts -= _weight(self._remembered.popitem(last=False)[1])
+
     def _read(self, graph: str, capture_id: int) -> Record | None:
-        address = f"{self._path.absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(address, timeout=BUSY_S, uri=True)) as connection:
-            row = connection.execute(SQL["record_of"], {"id": id_of(graph), "capture": capture_id}).fetchone()
+        if self._connection is None:
+            address = f"{self._path.absolute().as_uri()}?mode=ro"
+            self._connection = sqlite3.connect(address, timeout=BUSY_S, uri=True)
+        row = self._connection.execute(SQL["record_of"], {"id": id_of(graph), "capture": capture_id}).fetchone()
         return unpacked(row[0]) if row else None
+
+
+def _weight(record: Record | None) -> int:
+    return 1 if record is None else 1 + len(record)
