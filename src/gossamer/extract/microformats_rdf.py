@@ -15,7 +15,7 @@ from gossamer.extract.microformats_vocabulary import (
     property_term,
 )
 from gossamer.extract.moments import kind_of_moment
-from gossamer.extract.source import Found, Notice, Source
+from gossamer.extract.source import Found, Host, Notice, Source
 from gossamer.extract.terms import LONGEST_LITERAL, RDF, RDF_TYPE, iri_term, quoted, typed_literal
 from gossamer.values.tree import Element
 
@@ -63,7 +63,7 @@ _SIGNS = frozenset(
     ]
 )
 _ROOT = re.compile(rb"h-(?:adr|card|cite|entry|event|feed|geo|item|product|recipe|resume|review)(?![a-z])")
-_OLD_ROOT = re.compile(rb"\b(?:adr|geo|hentry|hfeed|hproduct|hrecipe|hresume|hreview|vevent)\b")
+_OLD_ROOTS = ".adr,.geo,.hentry,.hfeed,.hproduct,.hrecipe,.hresume,.hreview,.vevent"
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?\s*(?:([Zz])|([+-]\d\d):?(\d\d)?)?", re.ASCII)
 
 
@@ -80,7 +80,7 @@ def may_hold(source: Source) -> bool:
     """Whether a look at all elements is worth its price. The roots of today are searched for in the bytes; nearly every
     one of old has a property, or its root, on a link, and those are at hand; the one that often has none is vcard. Who
     asks for a page alone (`is_thorough`) has the other old roots searched for as well."""
-    if _ROOT.search(source.body) is not None or (source.is_thorough and _OLD_ROOT.search(source.body) is not None):
+    if _ROOT.search(source.body) is not None or (source.is_thorough and _has_old_root(source)):
         return True
     said: list[str] = []
     for _, _, attributes in source.survey.elements:
@@ -89,6 +89,11 @@ def may_hold(source: Source) -> bool:
         if "rel" in attributes:
             said.append(attributes["rel"] or "")
     return not _SIGNS.isdisjoint(" ".join(said).split()) or b"vcard" in source.body
+
+
+def _has_old_root(source: Source) -> bool:
+    root = source.survey.root
+    return root is not None and (source.host is not Host.HTML or bool(root.css(_OLD_ROOTS)))
 
 
 class _Stating:
