@@ -382,3 +382,10 @@ def test_a_page_that_is_xml_is_read_alike() -> None:
         '"x"@en',
         "<https://shop.example/teapots/a.jpg>",
     ]
+
+
+def test_properties_on_a_page_without_items_are_told_to_its_author() -> None:
+    survey = seen_in(LexborHTMLParser(b"<p itemprop=name>lost</p>")).survey()
+    found = read_microdata(Source(survey, ADDRESS, ADDRESS, Labels(1), takes_notes=True))
+    assert found.triples == []
+    assert [notice.kind for notice in found.notices] == ["property-of-nothing"]

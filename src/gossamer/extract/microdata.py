@@ -26,7 +26,7 @@ DEEPEST = 16
 
 def read_microdata(source: Source, registry: Registry = REGISTRY) -> Found:
     scopes = [attributes for _, _, attributes in source.survey.elements if "itemscope" in attributes]
-    if not scopes:
+    if not scopes and not source.takes_notes:  # with notes, properties that belong to no item are told
         return Found()
     page = Items({name for attributes in scopes for name in (attributes.get("itemref") or "").split()})
     page.find(source)
