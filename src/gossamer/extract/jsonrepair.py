@@ -37,7 +37,7 @@ _CDATA = re.compile(r"(?://|/\*)?[ \t]{0,8}(?:<!\[CDATA\[|\]\]>)[ \t]{0,8}(?:\*/
 _TOKEN = re.compile(  # each alternative runs to the end when it is not closed, so that no input is scanned twice
     r"""
       (?P<string>"(?:[^"\\]|\\.|\\\Z)*+(?:"|\Z))
-    | (?P<comment>/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z) | //[^\n]*+ | <!--(?:[^-]|-(?!->))*+(?:-->|\Z))
+    | (?P<comment>/\*.*?(?:\*/|\Z) | //[^\n]*+ | <!--.*?(?:-->|\Z))
     | (?P<comma>,[\s,]*+)
     | (?P<empty>:(?=\s*+[,}\]]))
     | (?P<undefined>\b(?:undefined|NaN|Infinity)\b)

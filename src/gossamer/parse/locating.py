@@ -13,8 +13,8 @@ from gossamer.values.tree import Attributes, Element, Met
 _RAW = "script|style|title|textarea|xmp|iframe|noembed|noframes"
 _TOKEN = re.compile(  # each alternative runs to the end when it is not closed, so that no text is scanned twice
     r"""
-      <!--(?:[^-]|-(?!->))*+(?:-->|\Z)
-    | <!\[CDATA\[(?:[^\]]|\](?!\]>))*+(?:\]\]>|\Z)
+      <!--(?s:.*?)(?:-->|\Z)
+    | <!\[CDATA\[(?s:.*?)(?:\]\]>|\Z)
     | <(?P<name>[a-zA-Z][^\s/>]*+)
       (?P<said>(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+))?+)*+)
       [\s/]*+(?:>|\Z)
