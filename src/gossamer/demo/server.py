@@ -22,6 +22,8 @@ from gossamer.files import DiskFiles
 
 LOOPBACK = "127.0.0.1"
 LONGEST_HEAD = 64 << 10
+LOOKS_UP_S = 0.01
+"""How often a slow answer looks whether anybody still waits for it."""
 _GONE_AWAY = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError)
 
 
@@ -81,13 +83,21 @@ class DemoServer:
         answer = self._answer(request)
         sending = _Sending(writer, self._clock)
         try:
-            if answer.wait_s:
-                await self._clock.sleep(answer.wait_s)
-            await sending.send(answer, with_body=request.method != "HEAD")
+            if await self._waited(answer.wait_s, reader):
+                await sending.send(answer, with_body=request.method != "HEAD")
         finally:
             ended_at, size = sending.last_at or self._clock.now(), sending.size
             self.log.add(Hit(question.host, question.target, answer.status, asked_at, ended_at, size, request.agent))
-        return request.keeps_alive and not answer.is_cut
+        return request.keeps_alive and not answer.is_cut and not reader.at_eof()
+
+    async def _waited(self, wait_s: float, reader: asyncio.StreamReader) -> bool:
+        """Be slow. False when the asker hangs up meanwhile: its visit ends there, not when we would have answered."""
+        until = self._clock.elapsed_s() + wait_s
+        while wait_s and (left := until - self._clock.elapsed_s()) > 0:
+            if reader.at_eof():
+                return False
+            await self._clock.sleep(min(left, LOOKS_UP_S))
+        return True
 
     def _answer(self, request: Request) -> Answer:
         question = request.question
