@@ -4,14 +4,12 @@ The suite is read in place, or under $GOSSAMER_CONFORMANCE; without it these tes
 taught with the one vocabulary that the suite ships; nothing is fetched.
 """
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
+from tests.conformance.rdfa_suite import COUNTS, HOME, MEDIA_TYPES, SUITE, SUITE_TERM, Case, cases
 
 from gossamer.extract.expansion import expanded
 from gossamer.extract.hosts import NOT_WELL_FORMED, base_of, host_of
@@ -24,23 +22,6 @@ from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.values.page import Triple, ntriples
 from gossamer.values.url import url_of
 
-HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance")) / "rdfa"
-SUITE = HOME / "test-cases"
-ACTION = ox.NamedNode("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#action")
-TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-SUITE_TERM = "http://rdfa.info/vocabs/rdfa-test#"
-
-MEDIA_TYPES = {
-    "html5": "text/html",
-    "html4": "text/html",
-    "html5-invalid": "text/html",
-    "xhtml5": "application/xhtml+xml",
-    "xhtml1": "application/xhtml+xml",
-    "xhtml5-invalid": "application/xhtml+xml",
-    "xml": "application/xml",
-    "svg": "image/svg+xml",
-}
-COUNTS = {"rdfa1.1": 905, "rdfa1.1-lite": 225, "rdfa1.1-role": 27, "rdfa1.1-vocab": 36, "rdfa1.1-proc": 29}
 MISSES: dict[str, str] = {}
 """Cases that fail by the ASK verdict, and why."""
 _OF_ONE = "all cases in one page: the shipped graph is one processor's, with <time> in every host and a tree of its own"
@@ -54,44 +35,6 @@ STRICT_MISSES: dict[str, str] = {
 """Cases of the core suite whose graph differs from the one that the suite ships, and why."""
 
 pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the RDFa suite is not here; set GOSSAMER_CONFORMANCE")
-
-
-@dataclass(frozen=True)
-class Case:
-    version: str
-    host: str
-    number: str
-    document: Path
-    address: str
-    expected: bool
-    asks_for: str
-    """What the case wants beside the page's own facts: vocabulary expansion, or the processor graph."""
-
-    @property
-    def name(self) -> str:
-        return f"{self.version}/{self.host}/{self.number}"
-
-
-def cases(version: str) -> Iterator[Case]:
-    for host in MEDIA_TYPES:
-        folder = SUITE / version / host
-        if not folder.is_dir():
-            continue
-        manifest = ox.Store()
-        manifest.load((folder / "manifest.ttl").read_bytes(), format=ox.RdfFormat.TURTLE)
-        for quad in manifest.quads_for_pattern(None, ACTION, None):
-            case, address = quad.subject, quad.object.value
-            kinds = {found.object.value for found in manifest.quads_for_pattern(case, TYPE, None)}
-            wanted = manifest.quads_for_pattern(case, ox.NamedNode(SUITE_TERM + "queryParam"), None)
-            yield Case(
-                version,
-                host,
-                case.value.rpartition("#")[2],
-                folder / address.rpartition("/")[2],
-                address,
-                SUITE_TERM + "PositiveEvaluationTest" in kinds,
-                "".join(found.object.value for found in wanted),
-            )
 
 
 def read(body: bytes, media_type: str, address: str, takes_notes: bool = False) -> Extraction:

@@ -95,7 +95,8 @@ def test_no_text_takes_more_than_one_pass(piece: str) -> None:
     text = "<p id=q>" + piece * 50_000
     survey = survey_of("<p id=q>")
     every = survey.every()
-    spots_of([element for element, _, _ in every], every, text)
+    spots = spots_of([element for element, _, _ in every], every, text)
+    assert set(spots) <= {element.mem_id for element, _, _ in every}, "it ended, and speaks of these elements only"
 
 
 def test_paths_count_only_where_there_are_several() -> None:

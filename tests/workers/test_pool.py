@@ -354,6 +354,7 @@ def test_a_pool_may_be_closed_while_its_workers_start(turns: int) -> None:
             await asyncio.sleep(0)
 
     with_pool(use, size=2)
+    assert_no_children_are_left()
 
 
 def test_a_pool_may_be_closed_right_after_it_lost_a_worker() -> None:

@@ -10,7 +10,7 @@ import msgspec
 from cyclopts import Parameter
 from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
 
-from gossamer.app.one_page import Manners, page_of
+from gossamer.app.one_page import AllowAddress, Config, Contact, Delay, Manners, page_of
 from gossamer.errors import ConfigError
 from gossamer.extract.prefixes import PREFIXES
 from gossamer.extract.things import things_of
@@ -52,16 +52,10 @@ def extract(
     vocab: Annotated[
         tuple[str, ...], Parameter(help="IRI=FILE: the vocabulary of that IRI is in that file. May be repeated.")
     ] = (),
-    contact: Annotated[
-        str | None, Parameter(help="For the web: a page or mail address where site owners reach you.")
-    ] = None,
-    allow_address: Annotated[
-        tuple[str, ...], Parameter(help="For the web: open a private address range, such as 10.1.0.0/16.")
-    ] = (),
-    delay: Annotated[
-        float | None, Parameter(help="For the web: least seconds between robots.txt and the page.")
-    ] = None,
-    config: Annotated[Path | None, Parameter(help="For the web: a settings file.")] = None,
+    contact: Contact = None,
+    allow_address: AllowAddress = (),
+    delay: Delay = None,
+    config: Config = None,
 ) -> int:
     vocabularies = read_vocabularies(vocab)
     given = page_of(page, base, type, Manners(contact, allow_address, delay, config))

@@ -11,7 +11,19 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app.inspecting import Going, Inspected, show, summarised
-from gossamer.app.one_page import BY_SUFFIX, NOWHERE, Manners, NotRead, OnePage, page_in, page_of
+from gossamer.app.one_page import (
+    BY_SUFFIX,
+    NOWHERE,
+    AllowAddress,
+    Config,
+    Contact,
+    Delay,
+    Manners,
+    NotRead,
+    OnePage,
+    page_in,
+    page_of,
+)
 from gossamer.app.outside import Outside, real_outside
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.extract.roles import ROLE as ROLE_TERM
@@ -56,16 +68,10 @@ def inspect(
     strict: Annotated[bool, Parameter(help="Warnings too make exit code 1.")] = False,
     items: Annotated[bool, Parameter(help="Show the things of every file of a directory too.")] = False,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
-    contact: Annotated[
-        str | None, Parameter(help="For the web: a page or mail address where site owners reach you.")
-    ] = None,
-    allow_address: Annotated[
-        tuple[str, ...], Parameter(help="For the web: open a private address range, such as 10.1.0.0/16.")
-    ] = (),
-    delay: Annotated[
-        float | None, Parameter(help="For the web: least seconds between robots.txt and the page.")
-    ] = None,
-    config: Annotated[Path | None, Parameter(help="For the web: a settings file.")] = None,
+    contact: Contact = None,
+    allow_address: AllowAddress = (),
+    delay: Delay = None,
+    config: Config = None,
 ) -> int:
     outside, console = real_outside(), Console()
     if is_directory := Path(page).is_dir():

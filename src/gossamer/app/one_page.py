@@ -10,7 +10,10 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
+from typing import Annotated
 from urllib.parse import quote
+
+from cyclopts import Parameter
 
 from gossamer.app.assemble import fetch_settings, politeness
 from gossamer.app.config import load, named_file
@@ -44,6 +47,12 @@ BY_SUFFIX = {
     ".xml": "application/xml",
     ".svg": "image/svg+xml",
 }
+Contact = Annotated[str | None, Parameter(help="For the web: a page or mail address where site owners reach you.")]
+AllowAddress = Annotated[
+    tuple[str, ...], Parameter(help="For the web: open a private address range, such as 10.1.0.0/16.")
+]
+Delay = Annotated[float | None, Parameter(help="For the web: least seconds between robots.txt and the page.")]
+Config = Annotated[Path | None, Parameter(help="For the web: a settings file.")]
 _PAGES = (*WANTED, "image/svg+xml")
 
 
