@@ -18,7 +18,7 @@ from gossamer.values.link import Offer
 
 _SQL = load("gossamer.frontier")
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(list[tuple[tuple[str], str, int | None, int, int]])
+_DECODER = msgspec.msgpack.Decoder(list[tuple[tuple[str], str, int | None, int, int, int, tuple[str] | None]])
 
 MOST_IN_ROW = 1 << 20
 """Offers in one row of the journal; a sequence number is the row's number and the place in it."""
@@ -71,7 +71,7 @@ def _laid_out(connection: sqlite3.Connection, url_id: Callable[[str], int]) -> l
     """What waits in the journal, each address once as it was met nearest to its seed, sorted by key."""
     nearest: dict[str, tuple[int, str, int | None, int, int]] = {}
     for row_id, offers in connection.execute(_SQL["journal_rows"]):
-        for place, ((text,), how, source_id, depth, hops) in enumerate(_DECODER.decode(offers), row_id * MOST_IN_ROW):
+        for place, ((text,), how, source_id, depth, hops, _, _) in enumerate(_DECODER.decode(offers), row_id * MOST_IN_ROW):
             earlier = nearest.get(text)
             if earlier is None:
                 nearest[text] = (place, how, source_id, depth, hops)

@@ -15,6 +15,8 @@ class How(StrEnum):
     REDIRECT = "redirect"
     SITEMAP = "sitemap"
     FEED = "feed"
+    ROBOTS = "robots"  # a sitemap that a robots.txt names
+    MAP = "map"  # a sitemap that a sitemap index names
 
 
 class Link(msgspec.Struct, frozen=True, array_like=True):
@@ -34,3 +36,8 @@ class Offer(msgspec.Struct, frozen=True, array_like=True):
     depth: int = 0
     hops: int = 0
     """Length of the redirect chain that led here."""
+    hint: int = 0
+    """How much sooner (below zero) or later it should be visited than its place alone says; from -4 to 4."""
+    via: Url | None = None
+    """The sitemap that lists it, when that is on another host: only a sitemap which the robots.txt of the address's
+    own origin names may speak for it."""

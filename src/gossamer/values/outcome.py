@@ -24,6 +24,9 @@ class Reason(StrEnum):
     ADDRESS = "address"
     CONTACT = "contact"
     MEDIA_TYPE = "media-type"
+    FILTER = "filter"
+    TRAP = "trap"
+    RETIRED = "retired"
     # failed: the host, the network or the page is at fault
     DNS = "dns"
     CONNECT = "connect"
@@ -56,6 +59,9 @@ IN_WORDS: dict[Reason, str] = {
     Reason.ADDRESS: "the host resolves to a private, local or otherwise forbidden network address",
     Reason.CONTACT: "a public address, and no contact is set (gossamer.toml: contact)",
     Reason.MEDIA_TYPE: "not a kind of content this crawl collects; dropped after its headers",
+    Reason.FILTER: "a rule of this crawl's own keeps it out",
+    Reason.TRAP: "part of a series that brings nothing new; it waits in quarantine",
+    Reason.RETIRED: "its host has been down or too slow for long",
     Reason.DNS: "the host name does not resolve",
     Reason.CONNECT: "no connection to the host",
     Reason.TLS: "the TLS connection could not be trusted or established",

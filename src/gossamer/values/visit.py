@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.clock import Instant
 from gossamer.values.capture import Kept
-from gossamer.values.link import Offer
+from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
@@ -28,10 +28,22 @@ class Visit(msgspec.Struct, frozen=True):
     robots: Robots | None = None
     """Pages: the rules of their origin, always there. Robots visits: the entry that ran out or is pending, if any."""
 
+    how: How = How.LINK
+    """How the address was come by."""
+
     @property
     def origin(self) -> str:
         """The origin whose rules this visit obeys, or whose robots.txt it asks for."""
         return self.robots.origin if self.robots is not None else self.url.origin
+
+
+class Yield(msgspec.Struct, frozen=True):
+    """What a page brought that was not known before; from it endless series are told from large catalogues."""
+
+    template: str
+    """The pattern its address shares with others of its kind."""
+    has_new_text: bool
+    has_new_facts: bool
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -50,6 +62,7 @@ class Settled(msgspec.Struct, frozen=True):
     kept: Kept | None = None
     robots: Robots | None = None
     """The new entry, when this was a robots visit."""
+    yielded: Yield | None = None
 
 
 class Counts(msgspec.Struct, frozen=True):
