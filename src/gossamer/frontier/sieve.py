@@ -71,7 +71,8 @@ def _laid_out(connection: sqlite3.Connection, url_id: Callable[[str], int]) -> l
     """What waits in the journal, each address once as it was met nearest to its seed, sorted by key."""
     nearest: dict[str, tuple[int, str, int | None, int, int]] = {}
     for row_id, offers in connection.execute(_SQL["journal_rows"]):
-        for place, ((text,), how, source_id, depth, hops, _, _) in enumerate(_DECODER.decode(offers), row_id * MOST_IN_ROW):
+        first = row_id * MOST_IN_ROW
+        for place, ((text,), how, source_id, depth, hops, _, _) in enumerate(_DECODER.decode(offers), first):
             earlier = nearest.get(text)
             if earlier is None:
                 nearest[text] = (place, how, source_id, depth, hops)
