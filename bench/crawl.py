@@ -8,7 +8,8 @@ line is `ratio N`.
 
 Each crawler has one CPU with all its processes, and nginx the others: where two CPUs are threads of one core, a second
 busy process makes every CPU-second of the first worth a third less, and only one of the two crawlers has a second
-process. `--all-cpus` lets them run where they like.
+process. `--all-cpus` lets them run where they like. `--rounds 3` lets them take turns: on a shared host the speed of
+the machine changes from minute to minute, and both should have their part of each.
 """
 
 import argparse
@@ -109,14 +110,13 @@ def scrapy(addresses: Addresses, work: Path, cpu: int | None) -> Measured:
     return measured
 
 
-def row(name: str, measured: Measured, pages: int) -> float:
+def row(name: str, measured: Measured, pages: int) -> None:
     rate = pages / measured.cpu_s
     print(
         f"{name:18} {rate:8.1f} pages per CPU-second   {measured.cpu_s:8.1f} CPU s   {measured.wall_s:7.1f} s   "
         f"{pages / measured.wall_s:7.1f} pages/s   {measured.peak_mib:6.0f} MiB at most",
         flush=True,
     )
-    return rate
 
 
 def parts(measured: Measured) -> str:
@@ -135,6 +135,7 @@ def main() -> None:
     asked.add_argument("--without-tls", action="store_true", help="leave out the second run over TLS")
     asked.add_argument("--without-scrapy", action="store_true", help="only us, to see where the time goes; no ratio")
     asked.add_argument("--all-cpus", action="store_true", help="do not keep each crawler to one CPU")
+    asked.add_argument("--rounds", type=int, default=1, help="so many turns of each, one after the other")
     given = asked.parse_args()
     root, manifest = the_web(Size(given.hosts, given.pages, given.seed))
     work = OUT / "work"
@@ -144,10 +145,11 @@ def main() -> None:
     )
     cpu = None if given.all_cpus else the_cpu()
     print(f"each crawler on {'all CPUs' if cpu is None else f'CPU {cpu}'} of {os.cpu_count()}")
-    ratio = compare(Addresses(manifest, "http"), root, work, (), not given.without_scrapy, cpu)
+    turns = Turns(given.rounds, not given.without_scrapy, cpu)
+    ratio = compare(Addresses(manifest, "http"), root, work, (), turns)
     if not given.without_tls:
         names = [host.name for host in manifest.hosts]
-        over_tls = compare(Addresses(manifest, "https"), root, work, names, not given.without_scrapy, cpu)
+        over_tls = compare(Addresses(manifest, "https"), root, work, names, turns)
         if over_tls is not None:
             print(f"over TLS the ratio is {over_tls:.2f}")
     if ratio is not None:
@@ -163,21 +165,35 @@ def the_cpu() -> int | None:
     return ours[0]
 
 
-def compare(
-    addresses: Addresses,
-    root: Path,
-    work: Path,
-    tls_names: Sequence[str],
-    with_scrapy: bool,
-    cpu: int | None,
-) -> float | None:
-    pages, scheme = addresses.manifest.pages, addresses.scheme
+@dataclass(frozen=True, slots=True)
+class Turns:
+    rounds: int
+    with_scrapy: bool
+    cpu: int | None
+
+
+def compare(addresses: Addresses, root: Path, work: Path, tls_names: Sequence[str], turns: Turns) -> float | None:
+    """The ratio over all rounds together: their CPU-seconds in all, over ours in all."""
+    ours, theirs = 0.0, 0.0
     with serving(root, work / "nginx", PORT, tls_names=tls_names) as served:
-        measured, told = gossamer(addresses, served, work, cpu)
-        ours = row(f"gossamer, {scheme}", measured, pages)
-        behind = f"words behind by {told['worst_lag_s']:.1f} s at worst, facts by {told['worst_facts_lag_s']:.1f} s"
-        print(f"  by part: {parts(measured)}; {behind}", flush=True)
-        return ours / row(f"scrapy, {scheme}", scrapy(addresses, work, cpu), pages) if with_scrapy else None
+        for _ in range(turns.rounds):
+            ours += our_turn(addresses, served, work, turns.cpu)
+            theirs += their_turn(addresses, work, turns.cpu) if turns.with_scrapy else 0.0
+    return theirs / ours if turns.with_scrapy else None
+
+
+def our_turn(addresses: Addresses, served: Serving, work: Path, cpu: int | None) -> float:
+    measured, told = gossamer(addresses, served, work, cpu)
+    row(f"gossamer, {addresses.scheme}", measured, addresses.manifest.pages)
+    behind = f"words behind by {told['worst_lag_s']:.1f} s at worst, facts by {told['worst_facts_lag_s']:.1f} s"
+    print(f"  by part: {parts(measured)}; {behind}", flush=True)
+    return measured.cpu_s
+
+
+def their_turn(addresses: Addresses, work: Path, cpu: int | None) -> float:
+    measured = scrapy(addresses, work, cpu)
+    row(f"scrapy, {addresses.scheme}", measured, addresses.manifest.pages)
+    return measured.cpu_s
 
 
 if __name__ == "__main__":

@@ -20,8 +20,11 @@ class Measured:
     cpu_by_part: dict[str, float] = field(default_factory=dict)
 
 
-def run(module: str, arguments: list[str], cpu: int | None = None, every_s: float = 0.5) -> Measured:
+def run(module: str, arguments: list[str], cpu: int | None = None, every_s: float = 2.0) -> Measured:
     """`python -m module arguments`, to its end; on one CPU with all its children when `cpu` names it.
+
+    It is looked at seldom: this process may run on the other thread of the same core, where whatever it does slows
+    the one it measures, and more so the more processes that one has.
 
     CPU seconds are what the kernel accounted to it and its waited-for children; memory is the greatest sum of
     proportional set sizes (PSS) over the tree, so shared pages count once.
