@@ -6,9 +6,11 @@ KILLS  ?= 20
 PAGES  ?= 100000
 HOSTS  ?= 120
 SECONDS ?= 60
+ADDRESSES ?= 10000000
+SEEDS  ?= 1000
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier simulate addresses fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-12s%s\n", n, $$0}'
@@ -35,6 +37,15 @@ bench-crawl: $(VENV)/bench.done  ## pages per CPU-second, beside Scrapy, on the 
 bench-quick: $(VENV)/bench.done  ## the same with 3,000 pages
 	$(BIN)/python -m bench.crawl --pages 3000 --hosts $(HOSTS)
 
+bench-frontier: $(VENV)/dev.done  ## the frontier with ADDRESSES addresses: bytes, writes, memory, CPU
+	$(BIN)/python -m bench.frontier --addresses $(ADDRESSES)
+
+simulate: $(VENV)/dev.done  ## whole crawls on a virtual clock with faults, SEEDS of them
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+addresses: $(VENV)/dev.done  ## canonical forms of 100,000 generated addresses
+	ADDRESS_EXAMPLES=100000 $(BIN)/pytest tests/rules/test_canonical.py -k F_U2 --timeout=3600
+
 bench-extract: $(VENV)/bench.done  ## structured data, beside pyRdfa3 and extruct, on the same pages
 	$(BIN)/python -m bench.extract
 
@@ -45,6 +56,7 @@ fuzz: $(VENV)/fuzz.done  ## coverage-guided attacks on every extractor, SECONDS 
 system:
 ifneq ($(APT),)
 	@command -v chromium >/dev/null || { apt-get update -qq; apt-get install -y -qq chromium >/dev/null 2>&1; } || true
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || apt-get install -y -qq postgresql >/dev/null 2>&1 || true
 	@command -v nginx >/dev/null || apt-get install -y -qq nginx-light >/dev/null 2>&1 || true
 endif
 

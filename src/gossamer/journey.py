@@ -14,22 +14,20 @@ from typing import TypeVar
 import msgspec
 
 from gossamer.archive.volumes import Volumes
-from gossamer.chance import Chance
-from gossamer.clock import SECOND, Clock, Instant
+from gossamer.clock import SECOND, Clock
 from gossamer.errors import DiskFull, WorkerLost
-from gossamer.fetch.robots import entry_of
-from gossamer.fetch.settings import RobotsKeeping
 from gossamer.frontier.protocol import Frontier
-from gossamer.reading import Keep, ReadDone, ReadJob, Task, kept_at
+from gossamer.landing import MAPS, Followed, Measures, settled
+from gossamer.reading import Keep, ReadDone, ReadJob, Task
 from gossamer.reading import done as stored
-from gossamer.recrawl.retry import Retry, next_due
+from gossamer.rules.learning import Learned
+from gossamer.rules.mirrors import in_words
 from gossamer.rules.robots import judge
 from gossamer.rules.verdict import Denied
 from gossamer.spool.spool import SpoolWriter
-from gossamer.values.capture import Kept, Place
-from gossamer.values.link import How, Offer
-from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused, capture_of, reason_of
-from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.capture import Place
+from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused, capture_of
+from gossamer.values.robots import RobotsState
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
@@ -37,6 +35,8 @@ from gossamer.values.visit import Settled, Visit, VisitKind
 T = TypeVar("T")
 MOST_REDIRECTS = 10
 WAIT_S = 0.25
+MOST_HELD = 256 * 1024 * 1024
+"""Bytes of bodies on their way from the network to the disk; above it nothing new is taken."""
 LOST_MEANS = {
     "timeout": Reason.READ_TIMEOUT,
     "memory": Reason.READ_MEMORY,
@@ -68,38 +68,49 @@ class Rooms:
     volumes: Volumes
     spool: SpoolWriter
     clock: Clock
-    chance: Chance
+    measures: Measures
     tell: Tell
     lag_s: Callable[[], float]
     has_room: Callable[[], bool]
     agent: str
     pace: Pace
-    retry: Retry
-    keeping: RobotsKeeping
+    judge: Callable[[Visit], Refused | None] = lambda _: None
+    """The user's rules and what was learnt about the host, asked again when an address is taken."""
+    learn: Callable[[Visit, ReadDone], Learned | None] = lambda _visit, _done: None
+    is_paused: Callable[[], bool] = lambda: False
 
 
-class Followed(msgspec.Struct, frozen=True):
-    """A visit that has been made and read, and waits to be put on disk."""
+async def follow(visit: Visit, rooms: Rooms, hold: Callable[[int], None] = lambda _: None) -> Followed:
+    """One visit, up to the point where it can be written down. Never raises for anything the web does.
 
-    visit: Visit
-    outcome: Outcome
-    done_at: Instant
-    read: ReadDone | None = None
-    lost: Reason | None = None
-    """Why its reading failed, when it did; the capture is kept all the same."""
-
-
-async def follow(visit: Visit, rooms: Rooms) -> Followed:
-    """One visit, up to the point where it can be written down. Never raises for anything the web does."""
-    outcome = refusal(visit) or await rooms.fetch(visit.url, visit.kind)
+    `hold` is told the size of the body as soon as it is there.
+    """
+    outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(visit.url, asking(visit))
     outcome = within_chain(visit, outcome)
     done_at = rooms.clock.now()
     capture = capture_of(outcome)
     if capture is None:
         return Followed(visit, outcome, done_at)
-    job = ReadJob(capture, task_for(visit, outcome), rooms.pace.keep, rooms.agent)
+    hold(len(capture.body))
+    job = ReadJob(capture, task_for(visit, outcome), rooms.pace.keep, rooms.agent, visit.how)
     done, lost = await in_reader(job, rooms)
     return Followed(visit, outcome, done_at, done, lost)
+
+
+def learning(followed: Followed, rooms: Rooms) -> Followed:
+    """With what the page taught about its host. What says that it is no page is not shown to the views."""
+    if followed.read is None or followed.read.learnt is None or not isinstance(followed.outcome, Fetched):
+        return followed
+    learned = rooms.learn(followed.visit, followed.read)
+    read = followed.read
+    if learned is not None and learned.no_page:
+        read = msgspec.structs.replace(read, reading=b"", is_page=False)
+    return msgspec.structs.replace(followed, read=read, learned=learned)
+
+
+def asking(visit: Visit) -> VisitKind:
+    """What the client is told about the answer it may expect."""
+    return VisitKind.LIST if visit.how in MAPS and visit.kind is VisitKind.PAGE else visit.kind
 
 
 def refusal(visit: Visit) -> Refused | None:
@@ -155,69 +166,14 @@ _READ_JOB = msgspec.msgpack.Encoder()
 _READ_DONE = msgspec.msgpack.Decoder(ReadDone)
 
 
-def settled(followed: Followed, place: Place | None, rooms: Rooms) -> Settled:
-    """What the frontier writes down of it. REQUIRES: what `place` names has been synced."""
-    visit, outcome, done_at = followed.visit, followed.outcome, followed.done_at
-    capture = capture_of(outcome)
-    reason = followed.lost or reason_of(outcome)
-    failures = visit.failures
-    return Settled(
-        visit,
-        reason,
-        done_at,
-        detail=detail_of(outcome),
-        took_s=capture.took_s if capture else 0.0,
-        due_at=next_due(failures, reason, done_at, rooms.chance.random(), rooms.retry),
-        host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
-        offers=offers_of(followed),
-        kept=kept_of(followed, place),
-        robots=robots_of(followed, rooms.keeping),
-    )
-
-
-def detail_of(outcome: Outcome) -> str:
-    match outcome:
-        case Refused() | Failed():
-            return outcome.detail
-        case Moved():
-            return outcome.to.text
-        case _:
-            return ""
-
-
-def offers_of(followed: Followed) -> tuple[Offer, ...]:
-    """New addresses: they will face the rules themselves."""
-    visit, outcome = followed.visit, followed.outcome
-    if visit.kind is VisitKind.ROBOTS:
-        return ()
-    if isinstance(outcome, Moved):
-        return (Offer(outcome.to, How.REDIRECT, visit.url.id, visit.depth, visit.hops + 1),)
-    if followed.read is None:
-        return ()
-    source, depth = visit.url.id, visit.depth + 1
-    return tuple([Offer(Url(text), How.LINK, source, depth) for text in followed.read.links])
-
-
-def kept_of(followed: Followed, place: Place | None) -> Kept | None:
-    capture, done = capture_of(followed.outcome), followed.read
-    if capture is None or done is None or place is None:
-        return None
-    return kept_at(place, capture, done)
-
-
-def robots_of(followed: Followed, keeping: RobotsKeeping) -> Robots | None:
-    if followed.visit.kind is not VisitKind.ROBOTS:
-        return None
-    parsed = followed.read.robots if followed.read else None
-    return entry_of(followed.visit, followed.outcome, parsed, followed.done_at, keeping)
-
-
 @dataclass(slots=True)
 class Crawl:
     """The crew: takes visits while there is room for them, and puts what comes back on disk in groups."""
 
     rooms: Rooms
     _flying: int = 0
+    _held: int = 0
+    """Bytes of bodies that were fetched and are not on disk yet."""
     _pages: int = 0
     _landed: list[Followed] = field(default_factory=list)
     _landing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -226,6 +182,11 @@ class Crawl:
     _waits_for_room: bool = False
     _give_up_at: float | None = None
     """When a clean stop no longer waits for a full disk."""
+
+    @property
+    def waits_for_room(self) -> bool:
+        """The disk is too full to take anything new."""
+        return self._waits_for_room
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until nothing is left to fetch, `max_pages` is reached, or `stop` is set and what flew is settled."""
@@ -272,7 +233,7 @@ class Crawl:
 
     def _may_take(self) -> bool:
         rooms = self.rooms
-        if rooms.lag_s() > rooms.pace.lag_s:
+        if rooms.is_paused() or self._held > MOST_HELD or rooms.lag_s() > rooms.pace.lag_s:
             return False
         if not rooms.has_room():
             self._note_room(False)
@@ -301,14 +262,19 @@ class Crawl:
         seconds = min(WAIT_S, max(0.005, (next_at - now) / SECOND)) if next_at is not None and may_be_soon else WAIT_S
         self._freed.clear()
         waits = [asyncio.ensure_future(self._freed.wait()), asyncio.ensure_future(stop.wait())]
-        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        for waiting in waits:
-            waiting.cancel()
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for waiting in waits:
+                waiting.cancel()
 
     async def _visit(self, visit: Visit) -> None:
-        followed = await follow(visit, self.rooms)
+        followed = learning(await follow(visit, self.rooms, self._hold), self.rooms)
         self._landed.append(followed)
         self._landing.set()
+
+    def _hold(self, size: int) -> None:
+        self._held += size
 
     async def _drain(self, visits: set[asyncio.Task[None]]) -> None:
         """What is in flight may finish, within its time; what does not is taken again after the restart."""
@@ -347,6 +313,7 @@ class Crawl:
         done = await self._with_room(lambda: asyncio.to_thread(put_down, group, rooms)) or []
         is_acknowledged = bool(done) and await self._with_room(lambda: acknowledged(done, rooms))
         self._flying -= len(group)
+        self._held -= sum([len(capture.body) for one in group if (capture := capture_of(one.outcome)) is not None])
         self._freed.set()
         if not is_acknowledged:
             return  # a full disk at the stop: it will be fetched again
@@ -355,6 +322,8 @@ class Crawl:
             rooms.tell("group.settled", volume=last.volume, number=last.number, visits=len(group))
         for followed, one in zip(group, done, strict=True):
             tell_settled(followed, one, rooms.tell)
+            if followed.learned is not None and followed.learned.mirror_of:
+                await rooms.frontier.retire(one.visit.url.host.name, in_words(followed.learned.mirror_of))
 
     async def _with_room(self, act: Callable[[], Awaitable[T]]) -> T | None:
         """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory.
@@ -379,7 +348,7 @@ async def acknowledged(done: list[Settled], rooms: Rooms) -> bool:
 def put_down(group: list[Followed], rooms: Rooms) -> list[Settled]:
     """On a thread: the group on disk, and what the frontier is to write of it."""
     places = write(group, rooms)
-    return [settled(followed, place, rooms) for followed, place in zip(group, places, strict=True)]
+    return [settled(followed, place, rooms.measures) for followed, place in zip(group, places, strict=True)]
 
 
 def write(group: list[Followed], rooms: Rooms) -> list[Place | None]:

@@ -16,14 +16,19 @@ from gossamer.parse.fingerprints import exact, near
 from gossamer.parse.html import LARGEST, Seen, parse_html, seen_in
 from gossamer.parse.language import language_of
 from gossamer.parse.links import links_of
+from gossamer.parse.listings import Listing, listing_of
 from gossamer.parse.plain import first_line, xml_text, xml_title
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.text import folded
 from gossamer.parse.xml import doctype_of, parse_xml
+from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
+from gossamer.rules.marks import Marks, marks_of
 from gossamer.rules.robots import ParsedRobots, parse
+from gossamer.rules.soft404 import Says, what_it_says
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture, Kept, Place
+from gossamer.values.link import How, Link
 from gossamer.values.page import Page, Reading, Triple, ntriples
 from gossamer.values.url import Url
 
@@ -35,6 +40,8 @@ ROBOTS_LIMIT = 1 << 20
 UNREADABLE = frozenset(Problem) - {Problem.CUT}
 """A coding that merely ends early is read as far as it goes; bytes under any other problem are nobody's words."""
 NOT_TEXT = "not-text"
+LARGEST_LIST = 50 * 1024 * 1024
+"""Of a sitemap, decoded (sitemaps.org)."""
 STATING_XML = (b"property=", b"typeof=", b"rel=", b"rev=", b"itemscope", b"ld+json")
 
 Task = Literal["read", "robots", "store"]
@@ -49,6 +56,16 @@ class ReadJob(msgspec.Struct, frozen=True):
     """Which pages are kept whole: all, or only those that state facts."""
     agent: str = ""
     """Our product name, as pages and robots.txt would call us."""
+    how: How = How.LINK
+    """How its address was come by: plain text that was named as a sitemap is one."""
+
+
+class Learnt(msgspec.Struct, frozen=True, array_like=True):
+    """What tells a page that brings something from one of an endless series, or from one that says it is none."""
+
+    marks: Marks
+    exact: bytes
+    says: Says = Says.NOTHING
 
 
 class ReadDone(msgspec.Struct, frozen=True):
@@ -67,6 +84,10 @@ class ReadDone(msgspec.Struct, frozen=True):
     may_follow: bool = True
     flags: tuple[str, ...] = ()
     robots: ParsedRobots | None = None
+    listing: Listing | None = None
+    """What it lists, when it is a sitemap or a feed."""
+    learnt: Learnt | None = None
+    """Of HTML pages."""
 
 
 def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
@@ -110,11 +131,13 @@ def done(asked: ReadJob) -> ReadDone:
 
 def _read(asked: ReadJob, digest: bytes) -> ReadDone:
     capture = asked.capture
-    reading = read(capture, asked.agent)
+    reading, learnt = read_closely(capture, asked.agent)
     page = reading.page
+    listing = None if learnt is not None else _listing(asked)
     links = tuple([link.url.text for link in page.links if link.may_follow])
     is_kept = asked.keep == "all" or reading.fact_count > 0
-    is_page = is_kept and page.directives.may_index and is_readable(reading)
+    is_map = listing is not None and listing.kind != "feed"
+    is_page = is_kept and page.directives.may_index and is_readable(reading) and not is_map
     return ReadDone(
         record=response_record(capture, digest) if is_kept else metadata_record(capture, links, digest),
         reading=encode(reading) if is_page else encode(wordless(reading)) if not page.directives.may_index else b"",
@@ -125,8 +148,19 @@ def _read(asked: ReadJob, digest: bytes) -> ReadDone:
         fact_count=reading.fact_count,
         title=page.title,
         may_follow=page.directives.may_follow,
-        flags=reading.flags,
+        flags=reading.flags if listing is None else (*reading.flags, *listing.flags),
+        listing=listing,
+        learnt=learnt,
     )
+
+
+def _listing(asked: ReadJob) -> Listing | None:
+    """The sitemap or feed that it may be."""
+    capture = asked.capture
+    decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST_LIST)
+    if decoded.problem in UNREADABLE:
+        return None
+    return listing_of(decoded.body, capture.url, capture.header("content-type"), asked.how, capture.fetched_at)
 
 
 def wordless(reading: Reading) -> Reading:
@@ -144,8 +178,15 @@ def is_readable(reading: Reading) -> bool:
 
 def read(capture: Capture, agent: str = "") -> Reading:
     """What a capture says and means. The same capture always reads the same; nothing it can hold makes this raise."""
+    return read_closely(capture, agent)[0]
+
+
+def read_closely(capture: Capture, agent: str = "") -> tuple[Reading, Learnt | None]:
+    """The same, and of an HTML page what can be learnt from it about its host."""
     decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
     flags = ["truncated"] if capture.truncated or decoded.truncated else []
+    if capture.distrust:
+        flags.append("tls-unverified")
     content_type = capture.header("content-type")
     if decoded.problem is not None:
         flags.append(decoded.problem.value)
@@ -154,14 +195,15 @@ def read(capture: Capture, agent: str = "") -> Reading:
     if media_type in HTML:
         return _html(capture, agent, media_type, content_type, body, flags)
     if media_type == "text/plain" or is_xml(media_type):
-        return _text(capture, agent, media_type, content_type, body, flags)
-    page = Page(capture.url, media_type, "", directives=directives_of((), _robots_tags(capture), agent))
-    return Reading(capture.id, capture.fetched_at, page, flags=(*flags, NOT_TEXT))
+        return _text(capture, agent, media_type, content_type, body, flags), None
+    directives = directives_of((), _robots_tags(capture), agent, capture.fetched_at)
+    page = Page(capture.url, media_type, "", directives=directives)
+    return Reading(capture.id, capture.fetched_at, page, flags=(*flags, NOT_TEXT)), None
 
 
 def _html(
     capture: Capture, agent: str, media_type: str, content_type: str | None, body: bytes, flags: list[str]
-) -> Reading:
+) -> tuple[Reading, Learnt]:
     charset = charset_of(content_type, body)
     if charset.conflict:
         flags.append("charset-conflict")
@@ -169,7 +211,7 @@ def _html(
     parsed = parse_html(markup)
     seen = seen_in(parsed.tree)
     head = head_of(seen)
-    directives = directives_of(head.metas, _robots_tags(capture), agent)
+    directives = directives_of(head.metas, _robots_tags(capture), agent, capture.fetched_at)
     found = links_of(seen, capture.url, directives.may_follow)
     facts = _facts(capture, media_type, markup, found.base, seen)
     lines = ntriples(facts.triples)
@@ -188,13 +230,31 @@ def _html(
         content=blocks.content[:MOST_TEXT],
         rest=blocks.rest[:MOST_TEXT],
         language=language_of(head.language, text),
-        links=found.links,
+        links=plain_links(found.links, capture.url),
         canonical=found.canonical,
         directives=directives,
         exact=exact(text),
         near=near(text),
     )
-    return _reading(capture, page, facts, (*flags, *parsed.flags, *found.flags, *facts.flags), lines, sources)
+    flags += (*parsed.flags, *found.flags, *facts.flags)
+    return _reading(capture, page, facts, tuple(flags), lines, sources), _learnt(page, text, facts.triples)
+
+
+def plain_links(links: tuple[Link, ...], page: Url) -> tuple[Link, ...]:
+    """Without session ids and tracking parameters; links that are one without them become one, the first."""
+    urls = [stripped(link.url) for link in links]
+    if all(url is link.url for url, link in zip(urls, links, strict=True)):
+        return links
+    found: dict[str, Link] = {}
+    for url, link in zip(urls, links, strict=True):
+        if url != page:
+            found.setdefault(url.text, msgspec.structs.replace(link, url=url))
+    return tuple(found.values())
+
+
+def _learnt(page: Page, text: str, triples: list[Triple]) -> Learnt:
+    marks = marks_of(text, page.near, triples)
+    return Learnt(marks, page.exact, what_it_says(page.title, page.headings, text, marks.words))
 
 
 def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: Seen) -> Extraction:
@@ -238,7 +298,7 @@ def _text(
         title=title,
         content=text[:MOST_TEXT],
         language=language_of(None, text),
-        directives=directives_of((), _robots_tags(capture), agent),
+        directives=directives_of((), _robots_tags(capture), agent, capture.fetched_at),
         exact=exact(text),
         near=near(text),
     )

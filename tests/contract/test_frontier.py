@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from tests.contract import postgres_opener
 
 from gossamer.clock import SECOND
 from gossamer.frontier.politeness import Politeness
@@ -30,19 +31,44 @@ from gossamer.values.visit import Settled, Visit, VisitKind
 POLITE = Politeness(delay_s=1.0, robots_tries=2)
 
 
+def not_outside(offer: Offer) -> bool:
+    return "outside" not in offer.url.text
+
+
 @asynccontextmanager
-async def sqlite_frontier(folder: Path, clock: FakeClock, stops_cleanly: bool = True) -> AsyncIterator[Frontier]:
+async def sqlite_frontier(
+    folder: Path,
+    clock: FakeClock,
+    stops_cleanly: bool = True,
+    politeness: Politeness = POLITE,
+    may_enter: Callable[[Offer], bool] = not_outside,
+    **more: Any,
+) -> AsyncIterator[Frontier]:
     async with Database(folder / "state.db", clock, silent) as database:
-        may_enter = lambda offer: "outside" not in offer.url.text  # noqa: E731
-        frontier = SqliteFrontier(database, POLITE, clock, silent, may_enter, Sieve(journal_most=20, merge_every_s=0.5))
+        sieve = Sieve(journal_most=20, merge_every_s=0.5)
+        frontier = SqliteFrontier(database, politeness, clock, silent, may_enter, sieve, **more)
         await frontier.open()
         yield frontier
         if stops_cleanly:
             await frontier.close()
 
 
+@asynccontextmanager
+async def postgres_frontier(
+    folder: Path,
+    clock: FakeClock,
+    politeness: Politeness = POLITE,
+    may_enter: Callable[[Offer], bool] = not_outside,
+    **more: Any,
+) -> AsyncIterator[Frontier]:
+    async with postgres_opener.opened(folder, clock, politeness, may_enter, **more) as frontier:
+        yield frontier
+
+
 Opener = Callable[..., Any]
-OPENERS: list[Opener] = [sqlite_frontier]
+OPENERS: list[Opener] = [sqlite_frontier, postgres_frontier]
+EXAMPLES = {sqlite_frontier: 10, postgres_frontier: 3}
+"""Each commit of a server costs some milliseconds; the long walks below get further."""
 
 
 @pytest.fixture(params=OPENERS, ids=lambda opener: opener.__name__)
@@ -328,7 +354,7 @@ def test_one_scheme_of_a_host_waits_while_the_other_goes_on(opened: Opener) -> N
             assert robots.url.text == "http://a.test/robots.txt"
             shut = entry(robots.origin, clock.now(), RobotsState.UNREACHABLE, 3600, failures=1)
             await frontier.settle([settled(robots, clock, Reason.SERVER_ERROR, robots=shut)])
-            clock.advance(2)
+            clock.advance(3)
             page = await take_page(frontier, clock)
             assert page.url.text == "https://a.test/safe"
 
@@ -599,7 +625,11 @@ class FrontierMachine(RuleBasedStateMachine):
 def test_every_promise_holds_in_any_order_of_events(opener: Opener) -> None:
     machine = type("Machine", (FrontierMachine,), {"opener": staticmethod(opener)})
     quick = settings(
-        max_examples=10, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck), database=None
+        max_examples=EXAMPLES[opener],
+        stateful_step_count=40,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        database=None,
     )
     run_state_machine_as_test(machine, settings=quick)
 
@@ -607,8 +637,10 @@ def test_every_promise_holds_in_any_order_of_events(opener: Opener) -> None:
 STEPS = ("offer", *["wait"] * 6, "take", "advance", *["settle"] * 6, "restart")
 
 
-@pytest.mark.parametrize("number", [*range(8), 18, 75])
-@pytest.mark.parametrize("opener", OPENERS, ids=lambda opener: opener.__name__)
+WALKS = [(sqlite_frontier, number) for number in (*range(8), 18, 75)] + [(postgres_frontier, n) for n in (0, 1, 18)]
+
+
+@pytest.mark.parametrize(("opener", "number"), WALKS, ids=lambda given: getattr(given, "__name__", str(given)))
 def test_every_promise_holds_on_a_long_walk(opener: Opener, tmp_path: Path, number: int) -> None:
     """Where a machine that shrinks its examples looks near the start, a walk gets far."""
     pick = random.Random(number).choice

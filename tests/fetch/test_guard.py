@@ -3,22 +3,15 @@
 import ipaddress
 
 import pytest
+from tests.hostile.special import ADDRESSES
 
 from gossamer.errors import ConfigError
 from gossamer.fetch.guard import METADATA, address_of, forbidden, forbidden_name, is_opened, ranges
 
-SPECIAL = """
-    0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 127.0.0.1 127.255.255.254 169.254.0.1
-    169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1 192.0.0.192 192.0.2.1 192.88.99.1 192.168.0.1 198.18.0.1
-    198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 168.63.129.16
-    :: ::1 ::127.0.0.1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:0:127.0.0.1 64:ff9b::7f00:1 64:ff9b::a00:1
-    64:ff9b:1::1 100::1 2001::1 2001:0:7f00:1::1 2001:db8::1 2002:7f00:1:: 2002:a00:1::1 3fff::1 5f00::1
-    fc00::1 fd00:ec2::254 fd20:ce::254 fe80::1 fec0::1 ff02::1 4000::1
-"""
 PUBLIC = "1.1.1.1 8.8.8.8 20.0.0.1 93.184.216.34 172.32.0.1 192.0.1.1 2606:4700::1111 2a00:1450::1 2620:fe::fe"
 
 
-@pytest.mark.parametrize("address", SPECIAL.split())
+@pytest.mark.parametrize("address", ADDRESSES)
 def test_F_D2_special_addresses_are_forbidden(address):
     assert forbidden(address, ()) is not None
 

@@ -1,73 +1,43 @@
-"""The resolver against a name server on loopback. FAULTS D1 and D12."""
+"""The resolver against a name server on loopback: what it asks, remembers and forgets. FAULTS D1 and D12."""
 
 import asyncio
-import socket
-import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import pytest
+from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 
 from gossamer.fetch import resolve
-from gossamer.fetch.resolve import DnsResolver
+from gossamer.fetch.resolve import DnsResolver, in_turns
 from gossamer.testing import FakeClock
 
-NXDOMAIN, SERVFAIL = 3, 2
+T = TypeVar("T")
+Ask = Callable[[DnsResolver, NameServer, FakeClock], Awaitable[T]]
 
 
-class NameServer(asyncio.DatagramProtocol):
-    """Answers A and AAAA questions from a table; other names do not exist."""
-
-    def __init__(self, table: Mapping[str, tuple[int, list[str]] | int | None]) -> None:
-        self._table = table
-        self.asked: list[tuple[str, int]] = []
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
-
-    def datagram_received(self, question: bytes, peer: tuple[str, int]) -> None:
-        labels, at = [], 12
-        while question[at]:
-            labels.append(question[at + 1 : at + 1 + question[at]].decode())
-            at += 1 + question[at]
-        kind = struct.unpack(">H", question[at + 1 : at + 3])[0]
-        name = ".".join(labels).lower()
-        self.asked.append((name, kind))
-        found = self._table.get(name, NXDOMAIN)
-        if found is None:
-            return
-        code, records = (found, []) if isinstance(found, int) else (0, _records(found, kind))
-        head = question[:2] + struct.pack(">HHHHH", 0x8180 | code, 1, len(records), 0, 0)
-        self._transport.sendto(head + question[12 : at + 5] + b"".join(records), peer)
-
-
-def _records(found: tuple[int, list[str]], kind: int) -> list[bytes]:
-    ttl, addresses = found
-    family, wanted = (socket.AF_INET, "." if kind == 1 else None) if kind == 1 else (socket.AF_INET6, ":")
-    packed = [socket.inet_pton(family, text) for text in addresses if wanted in text]
-    return [b"\xc0\x0c" + struct.pack(">HHIH", kind, 1, ttl, len(raw)) + raw for raw in packed]
-
-
-def with_names(table, ask: Callable):
-    async def run():
-        loop = asyncio.get_running_loop()
-        transport, server = await loop.create_datagram_endpoint(lambda: NameServer(table), local_addr=("127.0.0.1", 0))
-        port = transport.get_extra_info("sockname")[1]
+def with_names(table: Table, ask: Ask[T], tries: int = 1) -> T:
+    async def run() -> T:
         clock = FakeClock()
-        try:
-            async with DnsResolver(clock, servers=(f"127.0.0.1:{port}",), tries=1, patience_s=0.2) as resolver:
-                return await ask(resolver, server, clock)
-        finally:
-            transport.close()
+        async with (
+            NameServer(table) as server,
+            DnsResolver(clock, servers=(server.address,), tries=tries, patience_s=0.2) as resolver,
+        ):
+            return await ask(resolver, server, clock)
 
     return asyncio.run(run())
 
 
-def test_both_families_are_found():
+def found(name: str, table: Table) -> list[str]:
     async def ask(resolver, server, clock):
-        return await resolver.addresses("Both.test")
+        return await resolver.addresses(name)
 
-    found = with_names({"both.test": (60, ["20.0.0.1", "20.0.0.2", "2606:4700::1"])}, ask)
-    assert set(found) == {"20.0.0.1", "20.0.0.2", "2606:4700::1"}
+    return with_names(table, ask)
+
+
+def test_both_families_are_found_and_take_turns():
+    table = {"both.test": Reply(("20.0.0.2", "2606:4700::2", "20.0.0.1", "2606:4700::1", "20.0.0.3"))}
+    assert found("Both.test", table) == ["20.0.0.2", "2606:4700::2", "20.0.0.1", "2606:4700::1", "20.0.0.3"]
+    assert in_turns(["a:1", "a:2", "1.1"]) == ["1.1", "a:1", "a:2"]
 
 
 def test_an_answer_is_remembered_for_its_time_to_live():
@@ -79,51 +49,153 @@ def test_an_answer_is_remembered_for_its_time_to_live():
             asked.append(resolver._asked)
         return asked
 
-    assert with_names({"a.test": (60, ["20.0.0.1"])}, ask) == [1, 1, 2]
+    assert with_names({"a.test": Reply(("20.0.0.1",))}, ask) == [1, 1, 2]
+
+
+@pytest.mark.parametrize(("ttl_s", "kept_s"), [(0, 10), (1, 10), (600, 600), (10**9, 3600)])
+def test_a_time_to_live_is_kept_within_bounds(ttl_s, kept_s):
+    async def ask(resolver, server, clock):
+        asked = []
+        for pause_s in (0, kept_s - 1, 2):
+            clock.advance(pause_s)
+            await resolver.addresses("a.test")
+            asked.append(resolver._asked)
+        return asked
+
+    assert with_names({"a.test": Reply(("20.0.0.1",), ttl_s=ttl_s)}, ask) == [1, 1, 2]
 
 
 def test_F_D1_a_name_that_does_not_exist_is_remembered_for_five_minutes_at_most():
     async def ask(resolver, server, clock):
-        assert await resolver.addresses("none.test") == []
-        first = len(server.asked)
-        assert await resolver.addresses("none.test") == []
-        second = len(server.asked)
-        clock.advance(301)
-        assert await resolver.addresses("none.test") == []
-        return first, second, len(server.asked)
+        asked = []
+        for pause_s in (0, 299, 2):
+            clock.advance(pause_s)
+            assert await resolver.addresses("none.test") == []
+            asked.append(server.times("none.test"))
+        return asked
 
-    first, second, third = with_names({}, ask)
-    assert first == second < third
+    assert with_names({}, ask) == [1, 1, 2]
 
 
-@pytest.mark.parametrize("fault", [SERVFAIL, None])
-def test_F_D1_a_server_that_fails_or_keeps_silent_is_an_error_and_not_asked_at_once_again(fault):
+@pytest.mark.parametrize("fault", [Reply(code=SERVFAIL), Reply(is_silent=True), Reply(is_garbage=True)])
+def test_F_D1_a_server_that_fails_keeps_silent_or_babbles_is_an_error_and_not_asked_at_once_again(fault):
     async def ask(resolver, server, clock):
         with pytest.raises(OSError, match=r"bad\.test"):
             await resolver.addresses("bad.test")
         asked = len(server.asked)
         with pytest.raises(OSError):
             await resolver.addresses("bad.test")
+        assert len(server.asked) == asked, "remembered"
+        clock.advance(31)
+        with pytest.raises(OSError):
+            await resolver.addresses("bad.test")
         return asked, len(server.asked)
 
-    before, after = with_names({"bad.test": fault}, ask)
-    assert before == after
+    first, later = with_names({"bad.test": fault}, ask, tries=2)
+    assert 2 <= first <= 2 * 2 and first < later <= 2 * first, "both kinds of address, each twice at most"
 
 
 def test_F_D1_an_empty_answer_means_no_address():
+    assert found("empty.test", {"empty.test": Reply()}) == []
+
+
+def test_F_D1_a_chain_of_twenty_aliases_is_walked_and_a_loop_is_no_address():
+    chain = Reply(("20.0.0.1",), aliases=20)
+    assert found("chain.test", {"chain.test": chain}) == ["20.0.0.1"]
+    loop = Reply(aliases=20, is_loop=True)
+    assert found("loop.test", {"loop.test": loop}) == []
+
+
+def test_F_D1_a_thousand_records_come_over_tcp_and_no_more_are_kept(monkeypatch):
+    monkeypatch.setattr(resolve, "MOST_ADDRESSES", 900)
+    many = tuple(f"20.0.{number >> 8}.{number & 255}" for number in range(1000))
+
     async def ask(resolver, server, clock):
-        return await resolver.addresses("empty.test")
+        return await resolver.addresses("many.test"), server.over_tcp
 
-    assert with_names({"empty.test": (60, [])}, ask) == []
+    addresses, over_tcp = with_names({"many.test": Reply(many)}, ask)
+    assert over_tcp == 1
+    assert addresses == list(many[:900])
 
 
-def test_F_D12_the_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(resolve, "MOST_NAMES", 10)
-    monkeypatch.setattr(resolve, "FLUSH_AFTER", 3)
+@pytest.mark.parametrize("name", ["a" * 64 + ".test", "a..test", ".test", "a" * 300, "-", "_x.test", "xn--a.test", "*"])
+def test_F_D1_a_name_no_server_could_hold_has_no_address(name):
+    assert found(name, {}) == []
+
+
+def test_who_asks_the_same_at_the_same_time_shares_one_question():
+    async def ask(resolver, server, clock):
+        server.delay_s = 0.05
+        answers = await asyncio.gather(*[resolver.addresses("a.test") for _ in range(50)])
+        return answers, server.times("a.test"), resolver._asked
+
+    answers, asked, questions = with_names({"a.test": Reply(("20.0.0.1",))}, ask)
+    assert answers == [["20.0.0.1"]] * 50
+    assert (asked, questions) == (1, 1)
+
+
+def test_one_who_leaves_does_not_end_the_question_for_the_others():
+    async def ask(resolver, server, clock):
+        server.delay_s = 0.05
+        leaving = asyncio.ensure_future(resolver.addresses("a.test"))
+        staying = asyncio.ensure_future(resolver.addresses("a.test"))
+        await asyncio.sleep(0.01)
+        leaving.cancel()
+        return await staying, leaving.cancelled(), server.times("a.test")
+
+    assert with_names({"a.test": Reply(("20.0.0.1",))}, ask) == (["20.0.0.1"], True, 1)
+
+
+def test_a_bounded_number_of_names_is_asked_for_at_one_time(monkeypatch):
+    monkeypatch.setattr(resolve, "AT_ONCE", 5)
+    names = [f"h{number}.test" for number in range(40)]
 
     async def ask(resolver, server, clock):
-        for number in range(30):
-            assert await resolver.addresses(f"h{number}.test") == ["20.0.0.1"]
+        server.delay_s = 0.005
+        answers = await asyncio.gather(*map(resolver.addresses, names))
+        return answers, server.most_at_once
+
+    answers, most = with_names({name: Reply(("20.0.0.1",)) for name in names}, ask)
+    assert answers == [["20.0.0.1"]] * 40
+    assert 1 < most <= 2 * 5, "each name is two questions"
+
+
+def test_leaving_ends_the_questions_under_way():
+    async def outside() -> bool:
+        async with NameServer({"mute.test": Reply(is_silent=True)}) as server:
+            async with DnsResolver(FakeClock(), servers=(server.address,), patience_s=30.0) as resolver:
+                asking = asyncio.ensure_future(resolver.addresses("mute.test"))
+                await asyncio.sleep(0.02)
+            await asyncio.wait([asking], timeout=5)
+            return asking.cancelled()
+
+    assert asyncio.run(outside())
+
+
+@pytest.mark.parametrize("each", [1, 3])
+def test_F_D12_the_memory_is_bounded(monkeypatch, each):
+    monkeypatch.setattr(resolve, "MOST_REMEMBERED", 30)
+    monkeypatch.setattr(resolve, "FLUSH_AFTER", 300)
+    names = [f"h{number}.test" for number in range(1000)]
+    addresses = tuple(f"20.0.0.{number}" for number in range(each))
+
+    async def ask(resolver, server, clock):
+        for start in range(0, len(names), 50):
+            for given in await asyncio.gather(*map(resolver.addresses, names[start : start + 50])):
+                assert given == list(addresses)
+            assert len(resolver._found) <= 30 // each
+        await resolver.addresses("gone.test")
+        return len(resolver._found), resolver._weight, len(resolver._asking)
+
+    remembered, weight, asking = with_names({name: Reply(addresses) for name in names}, ask)
+    assert weight <= 30 and remembered <= weight and asking == 0
+
+
+def test_F_D12_names_that_do_not_exist_count_too(monkeypatch):
+    monkeypatch.setattr(resolve, "MOST_REMEMBERED", 30)
+
+    async def ask(resolver, server, clock):
+        await asyncio.gather(*[resolver.addresses(f"h{number}.test") for number in range(200)])
         return len(resolver._found)
 
-    assert with_names({f"h{number}.test": (60, ["20.0.0.1"]) for number in range(30)}, ask) == 10
+    assert with_names({"x.test": Reply(code=NXDOMAIN)}, ask) == 30

@@ -19,7 +19,14 @@ HOUR = 3600 * SECOND
 DAY = 24 * HOUR
 ASKED = Url("https://site.test/robots.txt")
 PAGE = Url("https://site.test/secret")
-RULES = parse(b"User-agent: *\nDisallow: /secret\nCrawl-delay: 2\nSitemap: /map.xml\n", "Gossamer")
+BODY = b"""Host: site.test
+User-agent: *
+Disallow: /secret
+Crawl-delay: 2
+Sitemap: /map.xml
+Content-Signal: ai-train=no
+"""
+RULES = parse(BODY, "Gossamer")
 
 
 def capture(status: int = 200, **fields: str) -> Capture:
@@ -41,7 +48,21 @@ def test_a_file_that_was_read_stands_for_a_day():
     read = entry(Fetched(capture()))
     assert (read.state, read.expires_at, read.crawl_delay_s) == (RobotsState.READ, NOW + DAY, 2.0)
     assert read.sitemaps == ("/map.xml",)
-    assert judge(PAGE, read) == Denied("Disallow: /secret (line 2)")
+    assert judge(PAGE, read) == Denied("Disallow: /secret (line 3)")
+
+
+def said_by(robots: Robots) -> tuple[object, ...]:
+    return robots.rules, robots.crawl_delay_s, robots.sitemaps, robots.signals, robots.extensions, robots.group
+
+
+def test_signals_extensions_and_the_group_are_kept_as_long_as_the_rules() -> None:
+    read = entry(Fetched(capture()))
+    assert read.signals == (("ai-train", "no"),) and read.extensions == (("host", "site.test"),)
+    assert (read.group, read.group_lines) == ("*", (2,))
+    unchanged = entry(Unchanged(capture(304)), read, NOW + DAY)
+    failing = entry(Failed(Reason.TIMEOUT), read, NOW + DAY)
+    pending = entry(moved(1), read, NOW + DAY)
+    assert said_by(unchanged) == said_by(failing) == said_by(pending) == said_by(read)
 
 
 @pytest.mark.parametrize(

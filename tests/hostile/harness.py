@@ -4,8 +4,10 @@ I2: memory stays bounded. I3: the loop never stalls. I7: nothing outside the add
 """
 
 import asyncio
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Self, TypeVar
 
 import psutil
 from tests.hostile.server import BOMBS, MIB, HostileServer, bomb
@@ -17,8 +19,10 @@ from gossamer.fetch.seams import Endpoint
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Outcome
 from gossamer.values.tell import silent
-from gossamer.values.url import url_of
+from gossamer.values.url import Url, url_of
+from gossamer.values.visit import VisitKind
 
+T = TypeVar("T")
 HOST = "hostile.test"
 LONGEST_STALL_S = 0.1
 MOST_MEMORY = 64 * MIB
@@ -47,17 +51,107 @@ class Recording:
         return self._plan.endpoint(address, port)
 
 
+class Doors:
+    """A dialer that leads everywhere to one loopback port, and writes down where it was asked to go."""
+
+    def __init__(self, port: int) -> None:
+        self.dialled: list[tuple[str, int]] = []
+        self._port = port
+
+    def endpoint(self, address: str, port: int) -> Endpoint:
+        self.dialled.append((address, port))
+        return Endpoint("127.0.0.1", self._port)
+
+
+class NoDoors:
+    """A dialer that leads nowhere, and writes down where it was asked to go."""
+
+    def __init__(self) -> None:
+        self.dialled: list[tuple[str, int]] = []
+
+    def endpoint(self, address: str, port: int) -> Endpoint:
+        self.dialled.append((address, port))
+        raise ConnectionRefusedError(f"{address} port {port}: nothing is dialled here")
+
+
+class Guarded:
+    """The real client where the journey's tests have their web in a dict: `monkeypatch` it in for their `TinyWeb`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.asked: list[str] = []
+
+    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE) -> Outcome:
+        self.asked.append(url.text)
+        return await self._client.fetch(url, kind)
+
+
+async def answering(answer: bytes, visit: Callable[[int], Awaitable[T]]) -> T:
+    """Visit while a server that gives this one answer to everybody listens on the port."""
+
+    async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+        await read.readuntil(b"\r\n\r\n")
+        write.write(answer)
+        await write.drain()
+        write.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        return await visit(server.sockets[0].getsockname()[1])
+
+
+_watching: list["Witness"] = []
+
+
+def _hear(event: str, given: tuple[object, ...]) -> None:
+    if _watching and event.startswith("socket."):
+        for witness in _watching:
+            witness.hear(event, given)
+
+
+class Witness:
+    """Sees every connection and every question to the system's resolver that the interpreter makes meanwhile.
+
+    An audit hook cannot be taken off again: there is one, and it is deaf while nobody watches.
+    """
+
+    _is_hooked = False
+
+    def __init__(self) -> None:
+        self.connected: list[object] = []
+        self.resolved: list[object] = []
+
+    def __enter__(self) -> Self:
+        if not Witness._is_hooked:
+            sys.addaudithook(_hear)
+            Witness._is_hooked = True
+        _watching.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _watching.remove(self)
+
+    def hear(self, event: str, given: tuple[object, ...]) -> None:
+        if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+            self.connected.append(given[1])
+        elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
+            self.resolved.append(given[0])
+
+
 class Stalls:
-    """The longest time the loop could not take a turn, as a probe sees it."""
+    """The longest time the loop could not take a turn, as a probe sees it.
+
+    Counted is what this thread worked meanwhile, so that a busy machine is not taken for a busy loop.
+    """
 
     def __init__(self) -> None:
         self.longest_s = 0.0
 
     async def watch(self) -> None:
         while True:
-            before = time.monotonic()
+            before, worked_s = time.monotonic(), time.thread_time()
             await asyncio.sleep(0.005)
-            self.longest_s = max(self.longest_s, time.monotonic() - before - 0.005)
+            late_s = time.monotonic() - before - 0.005
+            self.longest_s = max(self.longest_s, min(late_s, time.thread_time() - worked_s))
 
 
 async def _meet(name: str, settings: Fetch) -> tuple[Outcome, float, int, HostileServer]:

@@ -8,6 +8,8 @@ import asyncio
 import contextlib
 import functools
 import gzip
+import socket
+import struct
 import zlib
 from collections.abc import Awaitable, Callable
 from types import TracebackType
@@ -298,6 +300,25 @@ async def interim(write: Write) -> None:
     write.write(_whole(b"ok"))
 
 
+@behaviour("H9-continue")
+async def endless_continue(write: Write) -> None:
+    """A hundred thousand times: go on."""
+    for _ in range(100):
+        write.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+        await write.drain()
+    write.write(_whole(b"ok"))
+
+
+@behaviour("H9-slow-interim")
+async def slow_interim(write: Write) -> None:
+    """Now and then an interim answer, and never a real one."""
+    for number in range(100, 104):
+        write.write(b"HTTP/1.1 %d Wait\r\n\r\n" % (number if number != 101 else 102))
+        await write.drain()
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(3600)
+
+
 sends("H9-one-interim", b"HTTP/1.1 103 Early Hints\r\n\r\n" + _whole(b"ok"), says="one interim answer")
 for _status in (b"99", b"600", b"abc", b"999"):
     _line = b"HTTP/1.1 %s Odd\r\nContent-Length: 2\r\n\r\nok" % _status
@@ -306,8 +327,110 @@ sends("H10-http09", b"<html>just a page</html>", says="no header at all")
 sends("H10-icy", b"ICY 200 OK\r\nContent-Length: 2\r\n\r\nok", says="another protocol's name")
 sends("H10-http2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", says="the preface of HTTP/2")
 sends("H10-204-body", b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello", says="204 with a body")
+sends(
+    "H10-204-chunked",
+    b"HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    says="and in chunks",
+)
+sends("H10-304-body", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello", says="304 with a body")
+sends(
+    "H10-304-honest", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", says="the length of what is not sent"
+)
+
+
+@behaviour("H10-304-body-later")
+async def late_body(write: Write) -> None:
+    """304, and a moment later a body that it must not have."""
+    write.write(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n")
+    await write.drain()
+    await asyncio.sleep(0.02)
+    write.write(b"hello")
+    await write.drain()
+    await asyncio.sleep(3600)
+
+
+sends("H10-http3", b"HTTP/3.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a version that is not spoken like this")
+sends("H10-http12", b"HTTP/1.12 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a version that is none")
+sends("H10-empty", b"", says="nothing at all")
 sends("H10-206", b"HTTP/1.1 206 Partial\r\nContent-Length: 5\r\n\r\nhello", says="a part nobody asked for")
 sends("H10-101", b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", says="an upgrade")
+
+
+# H11: redirects
+
+
+@behaviour("H11-huge-location")
+async def huge_location(write: Write) -> None:
+    """A Location of ten megabytes."""
+    write.write(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /")
+    for _ in range(160):
+        write.write(b"y" * 65536)
+        await write.drain()
+    write.write(b"\r\n\r\n")
+
+
+_FOUND = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n"
+sends("H11-loop", _FOUND + b"Location: /H11-loop\r\n\r\n", says="a redirect to itself")
+sends("H11-ping", _FOUND + b"Location: /H11-pong\r\n\r\n", says="a redirect to one that leads back")
+sends("H11-pong", _FOUND + b"Location: /H11-ping\r\n\r\n", says="a redirect to one that leads back")
+for _left in range(1, 51):
+    sends(
+        f"H11-chain-{_left}", _FOUND + b"Location: /H11-chain-%d\r\n\r\n" % (_left - 1), says="one of fifty redirects"
+    )
+sends("H11-chain-0", _whole(b"the end"), says="the end of the chain")
+sends("H11-two-locations", _FOUND + b"Location: /a\r\nLocation: /b\r\n\r\n", says="two Locations")
+sends("H11-spaces", _FOUND + b"Location:  \t /a b \t \r\n\r\n", says="a Location with blanks in and around it")
+
+# H12: cookies
+
+
+@behaviour("H12-many-cookies")
+async def many_cookies(write: Write) -> None:
+    """Five thousand cookies."""
+    write.write(OK)
+    for number in range(5_000):
+        write.write(b"Set-Cookie: c%d=v\r\n" % number)
+    write.write(b"Content-Length: 2\r\n\r\nok")
+    await write.drain()
+
+
+@behaviour("H12-huge-cookie")
+async def huge_cookie(write: Write) -> None:
+    """A cookie of a megabyte."""
+    write.write(OK + b"Set-Cookie: c=" + b"v" * MIB + b"\r\nContent-Length: 2\r\n\r\nok")
+    await write.drain()
+
+
+_COOKIES = (
+    b"Set-Cookie: a=1; Domain=co.uk\r\nSet-Cookie: b=2; Domain=test\r\nSet-Cookie: c=3; Domain=other.test; Path=/\r\n"
+)
+sends("H12-foreign-cookies", _whole(b"ok", _COOKIES + b"Set-Cookie: d=4\r\n"), says="cookies for everybody")
+
+# H14: connections
+
+
+@behaviour("H14-half-close")
+async def half_close(write: Write) -> None:
+    """A whole answer, then no more from this side."""
+    write.write(_whole(b"half"))
+    await write.drain()
+    write.write_eof()
+    await asyncio.sleep(3600)
+
+
+@behaviour("H14-reset")
+async def reset(write: Write) -> None:
+    """Half an answer, then the connection is torn down."""
+    write.write(OK + b"Content-Length: 1000\r\n\r\n" + b"x" * 500)
+    await write.drain()
+    await asyncio.sleep(0.05)
+    tear_down(write)
+
+
+def tear_down(write: Write) -> None:
+    """RST instead of FIN."""
+    write.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    write.transport.abort()
 
 
 @behaviour("H14-second-answer")

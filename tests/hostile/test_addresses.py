@@ -1,12 +1,15 @@
-"""FAULTS D4 to D9 and D11: what is dialled is what was checked, and nothing else."""
+"""FAULTS D4 to D9, D11 and D13: what is dialled is what was checked, and nothing else."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
+from tests.hostile.harness import Doors, answering
 
 from gossamer.clock import SystemClock
 from gossamer.fetch.client import Client
+from gossamer.fetch.guard import BAD_PORTS
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.seams import DirectDialer, Endpoint
 from gossamer.fetch.settings import Fetch
@@ -28,29 +31,6 @@ class Names:
         return given.pop(0) if len(given) > 1 else given[0]
 
 
-class Doors:
-    """A dialer that leads everywhere to one loopback port, and writes down where it was asked to go."""
-
-    def __init__(self, port: int) -> None:
-        self.dialled: list[tuple[str, int]] = []
-        self._port = port
-
-    def endpoint(self, address: str, port: int) -> Endpoint:
-        self.dialled.append((address, port))
-        return Endpoint("127.0.0.1", self._port)
-
-
-async def _answering(fields: bytes, visit) -> object:
-    async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
-        await read.readuntil(b"\r\n\r\n")
-        write.write(fields)
-        await write.drain()
-        write.close()
-
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        return await visit(server.sockets[0].getsockname()[1])
-
-
 def visit(
     urls: Sequence[str],
     names: Mapping[str, Sequence[list[str]]],
@@ -62,7 +42,7 @@ def visit(
         async with Client(settings, Names(names), doors, SystemClock(), silent) as client:
             return [await client.fetch(_url(text)) for text in urls], doors.dialled
 
-    return asyncio.run(_answering(answer, all_of_them))
+    return asyncio.run(answering(answer, all_of_them))
 
 
 def _url(text: str) -> Url:
@@ -100,7 +80,7 @@ def test_F_D5_a_second_try_dials_a_checked_address_too():
         ) as client:
             return await client.fetch(_url("http://two.test/")), doors.dialled
 
-    outcome, dialled = asyncio.run(_answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", both))
+    outcome, dialled = asyncio.run(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", both))
     assert isinstance(outcome, Fetched) and outcome.capture.address == "20.0.0.2"
     assert dialled == [("20.0.0.1", 80), ("20.0.0.2", 80)]
 
@@ -148,13 +128,6 @@ def test_F_D8_the_host_shown_is_the_host_judged(text, host):
     assert url.hostname == host
     outcomes, dialled = visit([text], {name: [["20.0.0.1"]] for name in ("good.test", "localhost", "a.localhost")})
     assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.ADDRESS
-    assert dialled == []
-
-
-@pytest.mark.parametrize("port", [22, 25, 6379, 11211, 3306, 6667])
-def test_F_D9_ports_of_other_services_are_refused(port):
-    outcomes, dialled = visit([f"http://good.test:{port}/"], {"good.test": [["20.0.0.1"]]})
-    assert isinstance(outcomes[0], Refused) and str(port) in outcomes[0].detail
     assert dialled == []
 
 
@@ -206,3 +179,29 @@ def test_F_D5_an_address_spelt_another_way_by_the_system_costs_that_visit_only()
             return await client.fetch(Url(f"http://mapped.test:{port}/"))
 
     assert isinstance(asyncio.run(fetched()), Fetched | Failed | Refused)
+
+
+@pytest.mark.parametrize("port", sorted(BAD_PORTS))
+def test_F_D9_ports_of_other_services_are_refused(port):
+    outcomes, dialled = visit([f"http://good.test:{port}/", f"https://20.0.0.1:{port}/"], {"good.test": [["20.0.0.1"]]})
+    for outcome in outcomes:
+        assert isinstance(outcome, Refused) and outcome.reason is Reason.ADDRESS and str(port) in outcome.detail
+    assert dialled == []
+
+
+def test_F_D13_a_range_the_operator_opens_is_dialled_and_nothing_beside_it():
+    settings = replace(SETTINGS, allow_addresses=("10.1.0.0/16", "169.254.0.0/16", "fd00::/8", "100.64.0.0/10"))
+    names = {
+        "in.test": [["10.1.2.3"]],
+        "out.test": [["10.2.0.1"]],
+        "both.test": [["10.1.2.3", "10.2.0.1"]],
+        "meta.test": [["169.254.169.254"]],
+        "six.test": [["fd00:ec2::254"]],
+        "ali.test": [["100.100.100.200"]],
+        "mapped.test": [["::ffff:169.254.169.254"]],
+    }
+    outcomes, dialled = visit([f"http://{name}/" for name in names], names, settings=settings)
+    opened, *others = outcomes
+    assert isinstance(opened, Fetched)
+    assert all(isinstance(outcome, Refused) and outcome.reason is Reason.ADDRESS for outcome in others)
+    assert dialled == [("10.1.2.3", 80)]

@@ -1,19 +1,27 @@
-"""FAULTS H1 to H10 and H14: bad answers end in a typed outcome, within the limits, and cost no more than they may."""
+"""FAULTS H1 to H12, H14, H15: bad answers end in a typed outcome, within the limits, and cost no more than they may."""
 
 import asyncio
+import io
 from dataclasses import replace
 
 import pytest
-from tests.hostile.harness import HOST, IMPATIENT, meet
+from tests.hostile.harness import HOST, IMPATIENT, Guarded, meet
 from tests.hostile.server import BOMBS, PAGE, HostileServer
+from tests.journey import crawling
+from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.clock import SystemClock
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
-from gossamer.values.capture import Truncated
-from gossamer.values.outcome import Failed, Fetched, Reason
+from gossamer.reading import ReadJob, done
+from gossamer.values.capture import Capture, Truncated
+from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Unchanged
 from gossamer.values.tell import silent
-from gossamer.values.url import url_of
+from gossamer.values.url import Url, url_of
+
+HTML = b"<!DOCTYPE html><html><title>x</title><p>words"
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
+PDF = b"%PDF-1.7\n" + bytes(64)
 
 
 def failure(name: str) -> Failed:
@@ -172,6 +180,11 @@ def test_F_H8_a_folded_field_is_unfolded_and_the_first_media_type_counts():
 def test_F_H9_interim_answers_are_passed_over_but_not_for_ever():
     assert isinstance(meet("H9-one-interim"), Fetched)
     assert failure("H9-interim").reason is Reason.PROTOCOL
+    assert failure("H9-continue").reason is Reason.PROTOCOL
+
+
+def test_F_H9_interim_answers_do_not_put_off_the_deadline():
+    assert failure("H9-slow-interim").reason is Reason.TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -187,21 +200,117 @@ def test_F_H9_interim_answers_are_passed_over_but_not_for_ever():
         "H10-206",
         "H10-101",
         "H10-204-body",
+        "H10-204-chunked",
+        "H10-304-body",
+        "H10-http3",
+        "H10-http12",
     ],
 )
 def test_F_H10_what_is_not_an_answer_is_a_protocol_error(name):
     assert failure(name).reason is Reason.PROTOCOL
 
 
-def test_F_H14_an_unasked_second_answer_is_never_taken_for_the_next_one():
-    async def visit_twice() -> tuple[object, object]:
+def test_F_H10_no_answer_at_all_is_a_connection_that_ended():
+    assert failure("H10-empty") == Failed(Reason.DISCONNECTED, "Server disconnected")
+
+
+def test_F_H10_a_304_has_no_body_whatever_it_says_and_one_that_comes_is_nobodys():
+    honest = meet("H10-304-honest")
+    assert isinstance(honest, Unchanged) and honest.capture.body == b""
+    first, second = in_turn("H10-304-body-later", "H9-one-interim")
+    assert isinstance(first, Unchanged) and first.capture.body == b""
+    assert isinstance(second, Fetched) and second.capture.body == b"ok"
+
+
+def in_turn(*names: str) -> list[Outcome]:
+    """The outcomes of several behaviours of one host, with the time for what comes late to come."""
+
+    async def visit() -> list[Outcome]:
+        outcomes: list[Outcome] = []
         async with HostileServer() as server:
             plan = AddressPlan({HOST: {80: server.port}})
             async with Client(IMPATIENT, plan, plan, SystemClock(), silent) as client:
-                first = await client.fetch(url_of(f"http://{HOST}/H14-second-answer"))
-                await asyncio.sleep(0.1)  # real sockets: let the second answer arrive
-                return first, await client.fetch(url_of(f"http://{HOST}/H9-one-interim"))
+                for name in names:
+                    outcomes.append(await client.fetch(url_of(f"http://{HOST}/{name}")))
+                    await asyncio.sleep(0.1)  # real sockets
+        return outcomes
 
-    first, second = asyncio.run(visit_twice())
+    return asyncio.run(visit())
+
+
+def test_F_H11_odd_locations_are_read_as_browsers_do_or_refused():
+    assert failure("H11-huge-location").reason is Reason.HEADERS_TOO_LARGE
+    loop = meet("H11-loop")
+    assert isinstance(loop, Moved) and loop.to == loop.capture.url
+    several = meet("H11-two-locations")
+    assert isinstance(several, Moved) and several.to.path == "/a"
+    blanks = meet("H11-spaces")
+    assert isinstance(blanks, Moved) and blanks.to.path == "/a%20b"
+
+
+def test_F_H11_a_crawl_follows_ten_redirects_and_no_loop(tmp_path, monkeypatch):
+    home = f"http://{HOST}/"
+
+    async def visit() -> tuple[list[str], dict[str, str]]:
+        async with HostileServer() as server:
+            plan = AddressPlan({HOST: {80: server.port}})
+            async with Client(IMPATIENT, plan, plan, SystemClock(), silent) as client:
+                guarded = Guarded(client)
+                monkeypatch.setattr(crawling, "TinyWeb", lambda pages, clock: guarded)
+                starts = ["H11-loop", "H11-ping", "H11-chain-50", "H11-chain-10"]
+                crawled = await crawling.crawl(tmp_path, {}, [home + start for start in starts])
+                return [text.removeprefix(home) for text in guarded.asked], crawled.ends
+
+    asked, ends = asyncio.run(visit())
+    assert len(asked) == len(set(asked)), "nothing is asked for twice"
+    assert {"H11-loop", "H11-ping", "H11-pong"} <= set(asked)
+    assert [name for name in asked if name.startswith("H11-chain")] != []
+    walked = {int(name.rpartition("-")[2]) for name in asked if name.startswith("H11-chain")}
+    assert walked == set(range(40, 51)) | set(range(11)), "fifty: the first, and ten after it; ten: all, to the end"
+    assert ends[f"{home}H11-chain-40"] == "too-many-redirects"
+    assert ends[f"{home}H11-chain-0"] == "fetched"
+    assert {ends[home + name] for name in ("H11-loop", "H11-ping", "H11-pong")} == {"moved"}
+
+
+@pytest.mark.parametrize("name", ["H12-many-cookies", "H12-huge-cookie"])
+def test_F_H12_cookies_beyond_the_header_limits_are_an_error(name):
+    assert failure(name).reason is Reason.HEADERS_TOO_LARGE
+
+
+def test_F_H14_an_unasked_second_answer_is_never_taken_for_the_next_one():
+    first, second = in_turn("H14-second-answer", "H9-one-interim")
     assert isinstance(first, Fetched) and first.capture.body == b"first"
     assert isinstance(second, Fetched) and second.capture.body == b"ok"
+
+
+def test_F_H14_a_half_closed_connection_is_not_used_again_and_a_torn_one_is_a_cut():
+    half, torn, whole = in_turn("H14-half-close", "H14-reset", "H9-one-interim")
+    assert isinstance(half, Fetched) and half.capture.body == b"half"
+    assert isinstance(torn, Failed) and torn.reason is Reason.DISCONNECTED
+    assert torn.capture is not None and torn.capture.body == b"x" * 500
+    assert isinstance(whole, Fetched) and whole.capture.body == b"ok"
+
+
+@pytest.mark.parametrize(
+    ("said", "body", "found"),
+    [
+        ("image/png", HTML, "image/png"),
+        ("text/html", PNG, "image/png"),
+        ("text/plain", PDF, "application/pdf"),
+        ("text/plain", HTML, "text/plain"),
+        (None, HTML, "text/html"),
+        (None, PDF, "application/pdf"),
+        (None, bytes(range(32)), "application/octet-stream"),
+        ("", HTML, "text/html"),
+        ("rubbish", HTML, "text/html"),
+        ("application/octet-stream", HTML, "application/octet-stream"),
+    ],
+)
+def test_F_H15_the_type_is_sniffed_and_both_what_was_said_and_what_was_found_are_kept(said, body, found):
+    fields = (("Content-Type", said),) if said is not None else ()
+    capture = Capture(Url("http://site.test/"), 1_700_000_000_000_000, 200, "OK", fields, body)
+    for task in ("read", "store"):
+        kept = done(ReadJob(capture, task))
+        assert kept.media_type == found, task
+        record = next(ArchiveIterator(io.BytesIO(kept.record)))
+        assert record.http_headers.get_header("Content-Type") == said

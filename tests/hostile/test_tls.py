@@ -1,7 +1,8 @@
-"""FAULTS T1: certificates that cannot be trusted."""
+"""FAULTS T1 and T2: certificates that cannot be trusted, handshakes that go wrong, and https that leads to http."""
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,37 +13,50 @@ from gossamer.clock import SystemClock
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.settings import Fetch
-from gossamer.values.outcome import Failed, Fetched, Outcome, Reason
+from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason
 from gossamer.values.tell import silent
 from gossamer.values.url import url_of
 
 SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=3.0, connect_s=2.0)
 
 
-async def _visit(context: ssl.SSLContext, settings: Fetch, times: int) -> list[Outcome]:
-    async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
-        for _ in range(times):
-            await read.readuntil(b"\r\n\r\n")
-            write.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok")
-            await write.drain()
-        write.close()
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok"
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context) as server:
-        plan = AddressPlan({"safe.test": {443: server.sockets[0].getsockname()[1]}})
-        async with Client(settings, plan, plan, SystemClock(), silent) as client:
-            return [await client.fetch(url_of("https://safe.test/")) for _ in range(times)]
+
+class Site:
+    """Gives one answer to everybody, over TLS, and keeps the questions."""
+
+    def __init__(self, context: ssl.SSLContext, answer: bytes = OK) -> None:
+        self._context, self._answer = context, answer
+        self.questions: list[bytes] = []
+        self.connections = 0
+
+    async def serve(self, read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                self.questions.append(await read.readuntil(b"\r\n\r\n"))
+                write.write(self._answer)
+                await write.drain()
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            write.close()
+
+    async def visited(self, settings: Fetch, times: int = 1) -> list[Outcome]:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: None)  # handshakes fail here by design
+        async with await asyncio.start_server(self.serve, "127.0.0.1", 0, ssl=self._context) as server:
+            plan = AddressPlan({"safe.test": {443: server.sockets[0].getsockname()[1]}})
+            async with Client(settings, plan, plan, SystemClock(), silent) as client:
+                return [await client.fetch(url_of("https://safe.test/")) for _ in range(times)]
+
+
+def presenting(certificate: trustme.LeafCert) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    return context
 
 
 def visit(certificate: trustme.LeafCert, settings: Fetch = SETTINGS, times: int = 1) -> list[Outcome]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    certificate.configure_cert(context)
-    loop_errors: list[object] = []
-
-    async def quietly() -> list[Outcome]:
-        asyncio.get_running_loop().set_exception_handler(lambda _, told: loop_errors.append(told))
-        return await _visit(context, settings, times)
-
-    return asyncio.run(quietly())
+    return asyncio.run(Site(presenting(certificate)).visited(settings, times))
 
 
 @pytest.fixture
@@ -58,19 +72,62 @@ def test_a_certificate_of_a_trusted_authority_is_taken_and_the_connection_used_a
     assert [type(outcome) for outcome in outcomes] == [Fetched, Fetched]
 
 
-@pytest.mark.parametrize("case", ["self-signed", "wrong-name", "expired", "incomplete-chain"])
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+UNTRUSTED: dict[str, Callable[[trustme.CA], trustme.LeafCert]] = {
+    "self-signed": lambda _: trustme.CA().issue_cert("safe.test"),
+    "wrong-name": lambda authority: authority.issue_cert("other.test"),
+    "expired": lambda authority: authority.issue_cert("safe.test", not_after=PAST),
+    "incomplete-chain": lambda authority: _without_its_chain(authority.create_child_ca().issue_cert("safe.test")),
+}
+SAYS = {
+    "self-signed": "self-signed certificate in certificate chain",
+    "wrong-name": "Hostname mismatch",
+    "expired": "certificate has expired",
+    "incomplete-chain": "unable to get local issuer certificate",
+}
+
+
+@pytest.mark.parametrize("case", UNTRUSTED)
 def test_F_T1_a_certificate_that_cannot_be_trusted_is_refused(trusting, case):
     authority, settings = trusting
-    past = datetime(2020, 1, 1, tzinfo=UTC)
-    certificate = {
-        "self-signed": lambda: trustme.CA().issue_cert("safe.test"),
-        "wrong-name": lambda: authority.issue_cert("other.test"),
-        "expired": lambda: authority.issue_cert("safe.test", not_after=past),
-        "incomplete-chain": lambda: _without_its_chain(authority.create_child_ca().issue_cert("safe.test")),
-    }[case]()
-    (outcome,) = visit(certificate, settings)
+    site = Site(presenting(UNTRUSTED[case](authority)))
+    (outcome,) = asyncio.run(site.visited(settings))
     assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
-    assert "certificate" in outcome.detail
+    assert outcome.detail.startswith("certificate: ")
+    assert site.questions == [], "nothing is asked of a server that is not who it should be"
+
+
+@pytest.mark.parametrize("case", UNTRUSTED)
+def test_F_T1_in_record_mode_it_is_fetched_flagged_and_the_reason_kept(trusting, case):
+    authority, settings = trusting
+    site = Site(presenting(UNTRUSTED[case](authority)))
+    first, second = asyncio.run(site.visited(replace(settings, tls="record"), times=2))
+    for outcome in (first, second):  # the second one on the connection that was kept
+        assert isinstance(outcome, Fetched) and outcome.flags == ("tls-unverified",)
+        assert outcome.capture.distrust.startswith("certificate: ")
+        assert outcome.capture.body == b"ok"
+    assert SAYS[case].split()[-1].rstrip(".") in first.capture.distrust or case == "self-signed"
+    assert site.connections == 1 and len(site.questions) == 2
+
+
+def test_F_T1_in_record_mode_nothing_is_sent_that_the_wrong_server_should_not_see(trusting):
+    authority, settings = trusting
+    good = Site(presenting(authority.issue_cert("safe.test")))
+    bad = Site(
+        presenting(trustme.CA().issue_cert("safe.test")), OK.replace(b"\r\n\r\n", b"\r\nSet-Cookie: a=b\r\n\r\n")
+    )
+    asyncio.run(good.visited(settings))
+    asyncio.run(bad.visited(replace(settings, tls="record"), times=2))
+    assert bad.questions == good.questions * 2
+    for secret in (b"authorization", b"cookie", b"referer"):
+        assert secret not in bad.questions[0].lower()
+
+
+def test_F_T1_in_record_mode_a_good_certificate_is_verified_and_not_flagged(trusting):
+    authority, settings = trusting
+    (outcome,) = visit(authority.issue_cert("safe.test"), replace(settings, tls="record"))
+    assert isinstance(outcome, Fetched)
+    assert (outcome.flags, outcome.capture.distrust) == ((), "")
 
 
 def _without_its_chain(certificate: trustme.LeafCert) -> trustme.LeafCert:
@@ -107,3 +164,46 @@ def test_F_T2_a_handshake_that_stalls_ends_with_the_connection_time():
 
     outcome = asyncio.run(stall())
     assert isinstance(outcome, Failed) and outcome.reason is Reason.CONNECT
+
+
+@pytest.mark.parametrize("said", [b"\x00" * 64, b"\x16\x03\x01\xff\xff" + b"\xaa" * 200, b"SSH-2.0-x\r\n", b""])
+@pytest.mark.parametrize("mode", ["verify", "record"])
+def test_F_T2_garbage_instead_of_a_handshake_is_refused(said, mode):
+    async def babble() -> Outcome:
+        async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+            await read.read(100)
+            write.write(said)
+            write.close()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            plan = AddressPlan({"safe.test": {443: server.sockets[0].getsockname()[1]}})
+            async with Client(replace(SETTINGS, tls=mode), plan, plan, SystemClock(), silent) as client:
+                return await client.fetch(url_of("https://safe.test/"))
+
+    outcome = asyncio.run(babble())
+    assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
+    assert outcome.detail
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("mode", ["verify", "record"])
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
+def test_F_T2_a_server_that_knows_only_an_old_tls_is_refused_in_every_mode(trusting, version, mode):
+    authority, settings = trusting
+    context = presenting(authority.issue_cert("safe.test"))
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = context.maximum_version = version
+    (outcome,) = asyncio.run(Site(context).visited(replace(settings, tls=mode)))
+    assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
+
+
+def test_F_T2_a_redirect_from_https_to_http_is_flagged_and_nothing_secret_follows(trusting):
+    authority, settings = trusting
+    context = presenting(authority.issue_cert("safe.test"))
+    down = b"HTTP/1.1 302 Go\r\nLocation: http://safe.test/\r\nSet-Cookie: a=b; Secure\r\nContent-Length: 0\r\n\r\n"
+    (outcome,) = asyncio.run(Site(context, down).visited(settings))
+    assert isinstance(outcome, Moved)
+    assert (outcome.to.text, outcome.flags) == ("http://safe.test/", ("tls-dropped",))
+    across = down.replace(b"http://safe", b"https://other")
+    (outcome,) = asyncio.run(Site(context, across).visited(settings))
+    assert isinstance(outcome, Moved) and outcome.flags == ()

@@ -16,6 +16,7 @@ from gossamer.frontier.ends import every_end
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Pace, Rooms
+from gossamer.landing import Measures
 from gossamer.processes import SystemProcesses
 from gossamer.reading import job
 from gossamer.recrawl.retry import Retry
@@ -94,14 +95,12 @@ async def crawl(
             volumes=volumes,
             spool=spool,
             clock=clock,
-            chance=seeded(1),
+            measures=Measures(seeded(1), Retry(base_s=0.01, cap_s=0.02, tries=2), RobotsKeeping()),
             tell=told,
             lag_s=lambda: 0.0,
             has_room=lambda: room_left(files, root, low_water),
             agent="Gossamer",
             pace=pace or Pace(),
-            retry=Retry(base_s=0.01, cap_s=0.02, tries=2),
-            keeping=RobotsKeeping(),
         )
         await asyncio.wait_for(Crawl(rooms).run(stop or asyncio.Event()), 60)
         volumes.close()

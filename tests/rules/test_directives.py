@@ -1,7 +1,10 @@
 """What a page asks of robots."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gossamer.clock import SECOND
 from gossamer.rules.directives import directives_of
 from gossamer.values.page import Directives
 
@@ -47,3 +50,41 @@ def test_F_R12_the_stricter_of_several_wins():
 def test_F_R12_a_directive_with_a_value_is_no_name():
     assert asked(fields=["unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"]) == Directives(may_index=False)
     assert asked(fields=["otherbot: noindex", "max-snippet: 20, nofollow"]) == Directives(may_follow=False)
+
+
+JUNE_2010 = 1_277_478_000 * SECOND  # 25 June 2010, 15:00 UTC
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "25 Jun 2010 15:00:00 GMT",
+        "Fri, 25 Jun 2010 15:00:00 GMT",
+        "Friday, 25-Jun-10 15:00:00 GMT",
+        "2010-06-25T15:00:00Z",
+        "2010-06-25T17:00:00+02:00",
+        "25 Jun 2010 15:00:00",
+    ],
+)
+def test_F_R12_a_page_is_not_indexed_once_its_date_has_passed(date: str) -> None:
+    for said in (f"unavailable_after: {date}", f"nofollow, UNAVAILABLE_AFTER:{date}, max-snippet: 3"):
+        for metas, fields in (([("robots", said)], []), ([], [said]), ([], [f"gossamer: {said}"])):
+            may_follow = "nofollow" not in said
+            assert directives_of(metas, fields, "Gossamer", JUNE_2010 - 1) == Directives(may_follow=may_follow)
+            assert directives_of(metas, fields, "Gossamer", JUNE_2010) == Directives(False, may_follow)
+            assert directives_of(metas, fields, "Gossamer") == Directives(may_follow=may_follow)
+
+
+@pytest.mark.parametrize("date", ["", "soon", "9999-99-99", "25 Jun 99999999 15:00:00 GMT", ",,,", "Fri,"])
+def test_F_R12_a_date_that_is_none_forbids_nothing(date: str) -> None:
+    assert directives_of([("robots", f"unavailable_after: {date}")], [], "Gossamer", JUNE_2010) == Directives()
+
+
+def test_F_R12_a_date_for_another_robot_does_not_concern_us() -> None:
+    field = "otherbot: unavailable_after: 2001-01-01"
+    assert directives_of([], [field], "Gossamer", JUNE_2010) == Directives()
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_F_R12_no_text_makes_it_fail(content: str, field: str) -> None:
+    directives_of([("robots", content)], [field, f"unavailable_after: {field}"], "Gossamer", JUNE_2010)

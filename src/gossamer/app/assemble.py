@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -10,19 +10,26 @@ from gossamer.app.backlog import Backlog
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.outside import Network, Outside
+from gossamer.app.own_filters import own_filters
 from gossamer.app.readers import reader_pool
+from gossamer.app.rules_file import RulesFile
+from gossamer.app.ruling import Ruling
 from gossamer.app.settings import Settings
+from gossamer.app.steering import CRAWLER, Steering
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.fetch.client import Client
 from gossamer.fetch.settings import Fetch, RobotsKeeping
 from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.priority import Budget
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Pace, Rooms
+from gossamer.landing import Lists, Measures
 from gossamer.monitor.control import Control
 from gossamer.recrawl.retry import Retry
-from gossamer.rules.scope import Reach, judge, scope_of
-from gossamer.rules.verdict import Allowed
+from gossamer.rules.canonical import identity_of
+from gossamer.rules.scope import Reach
+from gossamer.rules.templates import template_of
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import seeds
 from gossamer.store.database import Database
@@ -34,6 +41,7 @@ from gossamer.workers.pool import Pool
 
 DRAIN_S = 6.0
 """With the indexer's patience this keeps a clean stop below ten seconds."""
+DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,7 @@ class Crawling:
     """How far the words that can be searched are behind; the crawl waits for them."""
     facts: Backlog
     control: Control
+    steering: Steering
     indexer: Indexer
     readers: Pool
 
@@ -60,7 +69,9 @@ def fetch_settings(settings: Settings) -> Fetch:
         least_rate=given.least_rate,
         body_limit=given.body_limit,
         at_once=settings.crawl.at_once,
+        wanted=given.types,
         allow_addresses=given.allow_addresses,
+        tls=given.tls,
         tls_authorities=given.tls_authorities,
     )
 
@@ -68,8 +79,33 @@ def fetch_settings(settings: Settings) -> Fetch:
 def politeness(settings: Settings) -> Politeness:
     given = settings.politeness
     return Politeness(
-        delay_s=given.delay_s, longest_crawl_delay_s=given.most_crawl_delay_s, robots_tries=given.robots_tries
+        delay_s=given.delay_s,
+        longest_crawl_delay_s=given.most_crawl_delay_s,
+        times_took=given.times_took,
+        robots_tries=given.robots_tries,
+        per_address=given.per_address,
+        apart_s=given.apart_s,
+        retire_failures=given.retire_failures,
+        retire_span_s=given.retire_days * DAY_S,
     )
+
+
+def budget(settings: Settings) -> Budget:
+    return Budget(visits=settings.crawl.site_visits, time_s=settings.crawl.site_time_s)
+
+
+def measures(settings: Settings, outside: Outside) -> Measures:
+    return Measures(
+        outside.chance,
+        Retry(settings.retry.base_s, settings.retry.cap_s, settings.retry.tries),
+        robots_keeping(settings),
+        Lists(settings.crawl.sitemaps, settings.crawl.feeds == "follow"),
+    )
+
+
+def robots_keeping(settings: Settings) -> RobotsKeeping:
+    given = settings.politeness
+    return RobotsKeeping(retry_s=given.robots_retry_s, refusal_disallows=given.robots_refusal_disallows)
 
 
 def pace(settings: Settings) -> Pace:
@@ -98,16 +134,20 @@ async def open_crawl(
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(Database(directory.state, clock, tell))
         control = opened.enter_context(Control(directory.control, clock))
+        control.start_afresh(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
-        enters = may_enter(await remembered(database, starts, settings), settings.crawl.max_depth)
-        frontier = SqliteFrontier(database, politeness(settings), clock, tell, enters)
-        await opened.enter_async_context(frontier)
-        client = Client(fetch_settings(settings), network.resolver, network.dialer, clock, tell)
+        ruling = await open_ruling(directory, settings, starts, database, outside, tell)
+        client = Client(
+            fetch_settings(settings), network.resolver, network.dialer, clock, tell, judge_type=ruling.judge_type
+        )
         await opened.enter_async_context(client)
+        frontier = the_frontier(settings, database, ruling, client, outside, tell)
+        await opened.enter_async_context(frontier)
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
+        steering = Steering(frontier, control, ruling, stop)
         rooms = Rooms(
             frontier=frontier,
             fetch=client.fetch,
@@ -115,16 +155,36 @@ async def open_crawl(
             volumes=volumes,
             spool=spool,
             clock=clock,
-            chance=outside.chance,
+            measures=measures(settings, outside),
             tell=tell,
             lag_s=words.lag_s,
             has_room=lambda: room_left(outside.files, directory.root, settings.archive.low_water_mib * MIB),
             agent=settings.agent,
             pace=pace(settings),
-            retry=Retry(settings.retry.base_s, settings.retry.cap_s, settings.retry.tries),
-            keeping=RobotsKeeping(retry_s=settings.politeness.robots_retry_s),
+            judge=ruling.judge,
+            learn=ruling.learn,
+            is_paused=steering.is_paused,
         )
-        yield Crawling(Crawl(rooms), frontier, words, facts, control, indexer, readers)
+        yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers)
+
+
+def the_frontier(
+    settings: Settings, database: Database, ruling: Ruling, client: Client, outside: Outside, tell: Tell
+) -> SqliteFrontier:
+    return SqliteFrontier(
+        database,
+        politeness(settings),
+        outside.clock,
+        tell,
+        ruling.may_enter,
+        identity=identity_of,
+        nudge=ruling.nudge,
+        resolve=client.address_of,
+        chance=outside.chance,
+        budget=budget(settings),
+        template_of=lambda text: template_of(Url(text)),
+        judge_template=ruling.is_trap,
+    )
 
 
 def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:
@@ -149,9 +209,16 @@ async def remembered(database: Database, new: Sequence[Url], settings: Settings)
     return [(seed, Reach(reach)) for seed, reach in await database.run(work)]
 
 
-def may_enter(reaches: Sequence[tuple[Url, Reach]], deepest: int | None) -> Callable[[Offer], bool]:
-    scope = scope_of(reaches, deepest)
-    return lambda offer: isinstance(judge(offer.url, offer.depth, scope), Allowed)
+async def open_ruling(
+    directory: Directory, settings: Settings, starts: Sequence[Url], database: Database, outside: Outside, tell: Tell
+) -> Ruling:
+    """What may enter: every seed's scope, rules.txt, and the user's own filters."""
+    reaches = await remembered(database, starts, settings)
+    rules_file = RulesFile(outside.files, directory.root, tell)
+    own = own_filters(settings.crawl.filters, directory.root, tell)
+    ruling = Ruling(reaches, settings.crawl.max_depth, rules_file, own)
+    ruling.open()
+    return ruling
 
 
 async def open_archive(

@@ -44,6 +44,7 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> int:
             progress.says(f"copying volume {number} of {len(ends)}")
             if end is not None:
                 files.copy(source.archive / name, target.archive / name, end[1])
-    if source.config.is_file():
-        files.copy(source.config, target.config)
+    for theirs, ours in ((source.config, target.config), (source.rules, target.rules)):
+        if theirs.is_file():
+            files.copy(theirs, ours)
     return len(ends)

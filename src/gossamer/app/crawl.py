@@ -185,6 +185,7 @@ async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, outside: O
     """Say how we are, hear how far the indexer is, and refresh what the person sees."""
     pid = outside.processes.own_pid()
     while not crawling.indexer.given_up:
+        await crawling.steering.heed()
         counts = await crawling.frontier.counts()
         for beat in await asyncio.to_thread(crawling.control.beats):
             if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
@@ -193,7 +194,15 @@ async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, outside: O
         next_at = None if counts.leased else await crawling.frontier.next_at()
         rests_s = 0.0 if next_at is None else max(0.0, (next_at - outside.clock.now()) / SECOND)
         tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
-        facts = {"pages": tally.pages, "rate": round(tally.rate(), 1), "queued": counts.queued, "errors": tally.errors}
+        facts = {
+            "pages": tally.pages,
+            "rate": round(tally.rate(), 1),
+            "queued": counts.queued,
+            "errors": tally.errors,
+            "lag_s": round(crawling.words.lag_s(), 1),
+            "paused": crawling.steering.is_paused(),
+            "low_disk": crawling.crawl.waits_for_room,
+        }
         await asyncio.to_thread(crawling.control.beat, "crawler", pid, facts)
         with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
             face.beat()

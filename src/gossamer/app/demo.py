@@ -55,11 +55,12 @@ def demo(
     dir: Annotated[Path | None, Parameter(help="Keep the collection here; a temporary directory if not given.")] = None,
     hosts: Annotated[int, Parameter(help="How many ordinary sites.")] = 12,
     pages: Annotated[int, Parameter(help="How many pages on them.")] = 600,
+    traps: Annotated[int, Parameter(help="Real pages on each site that has no end; 0: no such sites.")] = 12,
     seed: Annotated[int, Parameter(help="Another seed makes another web.")] = 1,
     port: Annotated[int, Parameter(help="The port of the search page; 0 for any free one.")] = 8642,
     json: Annotated[bool, Parameter(help="With --exit: the verdict as JSON.")] = False,
 ) -> int:
-    web = DemoWeb(seed, hosts, pages)
+    web = DemoWeb(seed, hosts, pages, traps=traps)
     with tempfile.TemporaryDirectory(prefix="gossamer-demo-") as scratch:
         directory = Directory(dir or Path(scratch))
         return uvloop.run(show(web, directory, settings_for(port), exit, json))
@@ -113,6 +114,9 @@ def report(verdict: Verdict, as_json: bool, console: Console) -> None:
         ("disallowed pages fetched", len(verdict.disallowed_fetched), 0, not verdict.disallowed_fetched),
         ("politeness violations", len(verdict.politeness_violations), 0, not verdict.politeness_violations),
     ]
+    for trap in verdict.traps:
+        says = f"without end: {trap.what} (beside it {trap.wasted:,} visits)"
+        rows.append((says, trap.found, trap.real, trap.is_escaped))
     for name, found, of, is_right in rows:
         table.add_row(name, f"{found:,}", f"{of:,}", "right" if is_right else "[red]MISSED[/red]")
     console.print(table)

@@ -23,6 +23,10 @@ class Directory:
         return self.root / "gossamer.toml"
 
     @property
+    def rules(self) -> Path:
+        return self.root / "rules.txt"
+
+    @property
     def state(self) -> Path:
         return self.root / "state.db"
 

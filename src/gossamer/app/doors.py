@@ -99,10 +99,91 @@ DOORS = (
         ),
     ),
     Door(
+        "robots",
+        "gossamer.app.robots:robots",
+        "Show what a robots.txt says to an agent, and judge addresses by it, each with the line that decides.\n\n"
+        "A file, or the robots.txt of a site, fetched as a crawl fetches it: redirects are followed, a public site "
+        "wants a contact, private addresses an --allow-address. Lines that are ignored, mended or misread are told "
+        "with their numbers. Exit code 1: a tested address is not allowed; 2: the file or address cannot be used.",
+        (
+            "gossamer robots https://example.org/ --contact you@example.org",
+            "gossamer robots robots.txt --agent Gossamer --test /private/x https://example.org/",
+            "gossamer robots robots.txt --agent Googlebot --matching token --test /a --json | jq .tests",
+        ),
+    ),
+    Door(
+        "rules",
+        "gossamer.app.rules:rules",
+        "See, add, remove or try out the rules of a crawl, also while it runs.\n\n"
+        "A rule is include, exclude, sooner N, later N or seed ADDRESS:, and an expression of host, domain, path, "
+        "query, url, prefix, scheme, depth and type with =, !=, ~, in, <=, has, joined by and, or, not. The last "
+        "include or exclude that applies decides; with an include, what none speaks of stays out. preview counts the "
+        "waiting addresses that a rule would keep out, and changes nothing. The rules are in rules.txt in the data "
+        "directory, which may be edited by hand.",
+        (
+            "gossamer rules --dir example",
+            "gossamer rules preview 'exclude path ~ \"/calendar/[0-9]{4}/\"' --dir example",
+            "gossamer rules add 'exclude domain in (ads.example.org, old.example.org)' --dir example",
+            "gossamer rules add 'sooner 2 host = news.example.org and depth <= 3' --dir example",
+            "gossamer rules add 'seed https://example.org/docs/: not query has print' --dir example",
+            "gossamer rules remove 3 --dir example",
+        ),
+    ),
+    Door(
         "status",
         "gossamer.app.status:status",
         "Show what a collection holds, what waits, how visits ended, and who is at work on it.",
         ("gossamer status --dir example", "gossamer status --dir example --json"),
+    ),
+    Door(
+        "why",
+        "gossamer.app.why:why",
+        "Say everything about one address: how it was found, which rules let it in, its visits, what it waits for.\n\n"
+        "For a host: why is nothing being fetched there? It reads only, also while the crawl runs. Exit code 1 when "
+        "the address or host was never met; then it says what would happen to it.",
+        (
+            "gossamer why https://example.org/teapot --dir example",
+            "gossamer why --host example.org --dir example",
+            "gossamer why https://example.org/teapot --dir example --json | jq .waits",
+        ),
+    ),
+    Door(
+        "hosts",
+        "gossamer.app.hosts:hosts",
+        "List the hosts of a crawl and how each stands; take one out of the crawl, or back in.\n\n"
+        "A retired host keeps its addresses and is not visited until it is reinstated. What is held in quarantine is "
+        "released pattern by pattern. A running crawl is asked to do it; without one it is done at once.",
+        (
+            "gossamer hosts --dir example",
+            "gossamer hosts --state retired --dir example --json",
+            "gossamer hosts retire slow.example.org --why 'its owner asked' --dir example",
+            "gossamer hosts reinstate slow.example.org --dir example",
+            "gossamer hosts release shop.example.org --pattern '/list?{...}' --dir example",
+        ),
+    ),
+    Door(
+        "politeness",
+        "gossamer.app.politeness:politeness",
+        "Prove, host by host, that the promised gaps between visits were kept.\n\n"
+        "The ledger of the crawl is shown, the worst host first, and held against the archive, which was written by "
+        "another part of the program. Exit code 4 when a promise was broken, or the archive contradicts the ledger.",
+        (
+            "gossamer politeness --dir example",
+            "gossamer politeness --deep --limit 0 --dir example",
+            "gossamer politeness --dir example --json | jq .broken",
+        ),
+    ),
+    Door(
+        "plan",
+        "gossamer.app.plan:plan",
+        "Say what a crawl needs before it starts: time, bandwidth, connections, hosts, disk and memory.\n\n"
+        "Politeness comes first: a host is visited once in a gap, whatever the machine. The bottleneck is named, and "
+        "what would change it. Exit code 1 when it does not fit the --days given.",
+        (
+            "gossamer plan --pages 1M --hosts 2000",
+            "gossamer plan --pages 200k --hosts 50 --days 2 --delay 2 --page-kb 40",
+            "gossamer plan --pages 5M --hosts 20k --dir example --json",
+        ),
     ),
     Door(
         "export",
@@ -130,6 +211,20 @@ DOORS = (
         "Needed after a backup, or when a view was damaged. Every capture is read again by the extractors of this "
         "version. A crawl must not be running.",
         ("gossamer rebuild --dir copy",),
+    ),
+    Door(
+        "sitemap",
+        "gossamer.app.sitemap:sitemap",
+        "Write a sitemap for a folder of files, as its web server shows them.\n\n"
+        "Web pages, PDF, text and office files are listed; an index file stands for its folder. Hidden and backup "
+        "files, links that lead out of the folder and what the folder's robots.txt disallows are left out. lastmod is "
+        "the file's own date, changefreq is estimated from the dates, better with an earlier sitemap beside. Above "
+        "50,000 pages or 50 MiB several files and an index are written. Exit code 1 when there is nothing to list.",
+        (
+            "gossamer sitemap public --site https://example.org/",
+            "gossamer sitemap public --site https://example.org/ --output public/sitemap.xml.gz --json",
+            "gossamer sitemap public --site https://example.org/ --previous public/sitemap.xml",
+        ),
     ),
     Door(
         "backup",

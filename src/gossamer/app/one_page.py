@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from gossamer.app.assemble import fetch_settings, politeness
+from gossamer.app.assemble import fetch_settings, politeness, robots_keeping
 from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT
 from gossamer.app.outside import Network, Outside, real_network, real_outside
@@ -25,9 +25,10 @@ from gossamer.clock import SECOND, Clock, Instant
 from gossamer.errors import GossamerError
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
-from gossamer.fetch.settings import WANTED, RobotsKeeping
+from gossamer.fetch.settings import WANTED
 from gossamer.frontier.politeness import free_at, gap_s
-from gossamer.journey import detail_of, refusal, within_chain
+from gossamer.journey import refusal, within_chain
+from gossamer.landing import detail_of
 from gossamer.parse.coding import decode
 from gossamer.parse.html import LARGEST
 from gossamer.parse.sniff import essence, media_type_of
@@ -177,7 +178,7 @@ class Walk:
             parsed = None
             if isinstance(outcome, Fetched):
                 parsed = done(ReadJob(outcome.capture, "robots", agent=self.settings.agent)).robots
-            entry = entry_of(visit, outcome, parsed, self.clock.now(), RobotsKeeping())
+            entry = entry_of(visit, outcome, parsed, self.clock.now(), robots_keeping(self.settings))
             ask = entry.ask if entry.state is RobotsState.PENDING else None
         assert entry is not None
         return entry, in_words(outcome)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gossamer.fetch.settings import WANTED
+
 
 def _setting(default: Any, says: str, *, least: float = 0, most: float | None = None, example: object = None) -> Any:
     """`least` and `most` bound a number; `example` stands in the sample file where there is no default."""
@@ -24,6 +26,19 @@ class CrawlSettings:
     keep: Literal["all", "structured"] = _setting(
         "all", "archive every page whole, or only those that hold structured data"
     )
+    filters: tuple[str, ...] = _setting(
+        (), 'filters of your own: "file.py:function" in the data directory, or the name of an installed entry point'
+    )
+    sitemaps: bool = _setting(True, "also visit what the sitemaps list that a robots.txt names")
+    feeds: Literal["once", "follow"] = _setting(
+        "once", "read feeds that pages name like any page, or come back as often as they ask: the crawl then has no end"
+    )
+    site_visits: int = _setting(
+        100_000, "visits after which a site waits behind the others; more when other sites link to it", least=1
+    )
+    site_time_s: float | None = _setting(
+        None, "seconds of answering after which a site waits behind the others; unset: no limit", example=3600
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +51,14 @@ class PolitenessSettings:
     robots_tries: int = _setting(
         4, "give a host up after its robots.txt could not be read this often in a row", least=1
     )
+    robots_refusal_disallows: bool = _setting(
+        False, "a robots.txt that answers 401 or 403 means that nothing may be fetched, not that there is none"
+    )
+    times_took: float = _setting(1.0, "leave a host alone for at least this many times as long as its last answer took")
+    per_address: int = _setting(4, "visits at one time to one network address, however many hosts it serves", least=1)
+    apart_s: float = _setting(0.1, "least seconds between the starts of two of them")
+    retire_failures: int = _setting(20, "a host that failed this often in a row ...", least=1)
+    retire_days: float = _setting(7.0, "... and for this many days is retired: `gossamer hosts` shows it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +69,12 @@ class FetchSettings:
     body_limit: int = _setting(16 * 1024 * 1024, "bytes of a body, decoded, after which it is cut", least=1024)
     allow_addresses: tuple[str, ...] = _setting(
         (), 'private address ranges that may be crawled, such as "10.1.0.0/16"; nothing else opens'
+    )
+    tls: Literal["verify", "record"] = _setting(
+        "verify", "a server that cannot prove its name is refused, or is taken and its captures marked"
+    )
+    types: tuple[str, ...] = _setting(
+        WANTED, "media types that are collected; anything else is dropped once its headers are in"
     )
     tls_authorities: str | None = _setting(
         None, "a PEM file of further certificate authorities to trust", example="authorities.pem"

@@ -10,7 +10,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from warcio.recordloader import ArcWarcRecordLoader
 
 from gossamer.archive.members import Member, Torn, damaged, member_of, members
-from gossamer.archive.record import TOOK, Field, original_fields
+from gossamer.archive.record import DISTRUST, TOOK, Field, original_fields
 from gossamer.clock import Instant, from_words
 from gossamer.files import Files
 from gossamer.values.capture import Capture, Place, Truncated
@@ -127,6 +127,7 @@ def _capture_of(record: _Plain) -> Capture:
         address=fields.get("warc-ip-address", ""),
         truncated=Truncated(cut) if cut else None,
         took_s=float(fields.get(TOOK.lower(), 0.0)),
+        distrust=fields.get(DISTRUST.lower(), ""),
     )
 
 

@@ -21,6 +21,7 @@ from gossamer.values.capture import Capture
 ORIGINAL = "X-Archive-Orig-"
 """Stands before the name of a field that is kept for the record but is no longer true of the stored body."""
 TOOK = "X-Gossamer-Took"
+DISTRUST = "X-Gossamer-Distrust"
 HTTP_RESPONSE = "application/http; msgtype=response"
 FIELDS = "application/warc-fields"
 CONFORMS_TO = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
@@ -105,6 +106,8 @@ def _circumstances(capture: Capture) -> list[Field]:
         fields.append(("WARC-Truncated", capture.truncated.value))
     if capture.took_s:
         fields.append((TOOK, repr(capture.took_s)))
+    if capture.distrust:
+        fields.append((DISTRUST, one_line(capture.distrust)))
     return fields
 
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from gossamer.demo.draw import Draw
 from gossamer.demo.layout import Frame, Leaf, Way, framed
-from gossamer.demo.prose import paragraph, pool
+from gossamer.demo.prose import fresh, paragraph, pool
 from gossamer.demo.sites import A_LISTING_HOLDS, Item, Site, World
 from gossamer.demo.things import At, Statements, Syntax, Text, Thing
 
@@ -55,7 +55,9 @@ def body_of(world: World, item: Item, draw: Draw, links: list[Way]) -> str:
     """Between 6 and 110 paragraphs, most pages having fewer than half of that."""
     lead = LEADS[item.language].format(name=item.name, site=item.site.title)
     share = draw.below(1000) / 1000
-    parts = [f'<p class="lead"><strong>{escape(lead)}</strong></p>']
+    # the rest of the page is made of sentences that other pages have too
+    own = fresh(draw, item.language, 2, 4)
+    parts = [f'<p class="lead"><strong>{escape(lead)}</strong> {own}</p>']
     for number in range(6 + int(104 * share**1.3)):
         if number % 6 == 5:
             parts.append(f"<h2>{paragraph(draw, world.seed, item.language, 1, 1).rstrip('.。')}</h2>")
@@ -66,6 +68,7 @@ def body_of(world: World, item: Item, draw: Draw, links: list[Way]) -> str:
         elif number % 3 == 0:
             words = f"<em>{escape(item.name)}.</em> {words}"
         parts.append(f"<p>{words}</p>")
+    parts.append(f"<p>{fresh(draw, item.language, 2, 4)}</p>")
     return "\n".join(parts)
 
 
@@ -78,8 +81,9 @@ def listing_page(world: World, site: Site, number: int) -> str:
     teasers = "\n".join([_teaser(world, item, draw) for item in items])
     aside = [(site.kind.listing.format(k=k), f"List {k}") for k in onward]
     language = site.kind.languages[0]
-    intro = "\n".join([f"<p>{paragraph(draw, world.seed, language)}</p>" for _ in range(8)])
-    leaf = Leaf(f"{site.title}: list {number}", language, f"{intro}\n{teasers}")
+    own = f"<p>{fresh(draw, language)}</p>"
+    intro = "\n".join([f"<p>{paragraph(draw, world.seed, language)}</p>" for _ in range(7)])
+    leaf = Leaf(f"{site.title}: list {number}", language, f"{own}\n{intro}\n{teasers}\n{own}")
     return framed(leaf, frame_of(site, aside, []))
 
 

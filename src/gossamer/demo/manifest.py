@@ -20,6 +20,7 @@ from gossamer.demo.oddities import (
 )
 from gossamer.demo.sites import Site
 from gossamer.demo.things import FactCounts, counts_of
+from gossamer.demo.traps import TRAPS, real_paths
 from gossamer.demo.web import LEDGERS, DemoWeb
 
 DROPPED = (*FETCHED, "media-type")
@@ -60,12 +61,25 @@ class ExpectedHost(msgspec.Struct, frozen=True):
     """Addresses that pages link to and that must never be asked for."""
 
 
+class ExpectedTrap(msgspec.Struct, frozen=True):
+    """A site without an end, and what is worth fetching of it."""
+
+    what: str
+    hosts: tuple[str, ...]
+    """More than one: they mirror each other, and each page is wanted once."""
+    real: tuple[str, ...]
+    """Paths of its real pages."""
+    void: str = ""
+    """A parameter that may be there or not, with any value: it is the same page."""
+
+
 class Manifest(msgspec.Struct, frozen=True):
     seed: int
     profile: str
     agent: str
     seeds: tuple[str, ...]
     hosts: tuple[ExpectedHost, ...]
+    traps: tuple[ExpectedTrap, ...] = ()
 
     @property
     def pages(self) -> tuple[ExpectedPage, ...]:
@@ -84,7 +98,14 @@ def manifest_of(web: DemoWeb) -> Manifest:
         NOWHERE, "no-host", pages=tuple(ExpectedPage(url, _LOST, what="no-such-host") for url in lost)
     )
     odd = tuple(_odd(web, host) for host in ODD_HOSTS)
-    return Manifest(web.seed, web.profile_name, AGENT, web.seeds, (*ordinary, *odd, nowhere))
+    endless = tuple(ExpectedHost(host, "read") for host in web.trap_hosts)
+    hosts = (*ordinary, *odd, *endless, nowhere)
+    return Manifest(web.seed, web.profile_name, AGENT, web.seeds, hosts, _traps(web))
+
+
+def _traps(web: DemoWeb) -> tuple[ExpectedTrap, ...]:
+    traps = TRAPS if web.traps else ()
+    return tuple(ExpectedTrap(trap.what, trap.hosts, real_paths(trap, web.traps), trap.void) for trap in traps)
 
 
 _LOST = ("dns", "robots-unreachable")

@@ -33,6 +33,12 @@ def paragraph(draw: Draw, seed: int, language: str, least: int = 3, most: int = 
     return TONGUES[language].between.join(chosen)
 
 
+def fresh(draw: Draw, language: str, least: int = 3, most: int = 6) -> str:
+    """A paragraph of sentences that stand nowhere else. Slower than `paragraph`, which takes them from the pool."""
+    tongue = TONGUES[language]
+    return tongue.between.join([sentence(draw, tongue) for _ in range(draw.between(least, most))])
+
+
 def coined(draw: Draw) -> str:
     """A word nobody has used before: the web's vocabulary has a long tail, and so has this one."""
     parts = [draw.one(_ONSETS) + draw.one(_VOWELS) + draw.one(_CODAS) for _ in range(draw.between(2, 3))]

@@ -182,10 +182,11 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=600)
     parser.add_argument("--profile", choices=sorted(PROFILES), default="demo")
     parser.add_argument("--trap-pages", type=int, default=12)
+    parser.add_argument("--traps", type=int, default=0, help="real pages on each site without an end; 0: no such sites")
     parser.add_argument("--log", type=Path, help="append a line of JSON to this file for every visit")
     parser.add_argument("--port-file", type=Path, help="write the port here once the server listens")
     given = parser.parse_args()
-    web = DemoWeb(given.seed, given.hosts, given.pages, given.profile, given.trap_pages)
+    web = DemoWeb(given.seed, given.hosts, given.pages, given.profile, given.trap_pages, given.traps)
     asyncio.run(_run(web, given.log, given.port_file))
 
 

@@ -9,7 +9,8 @@ import msgspec
 
 from gossamer.clock import SECOND
 from gossamer.demo.accesslog import Hit
-from gossamer.demo.manifest import ExpectedHost, ExpectedPage, Manifest
+from gossamer.demo.manifest import ExpectedHost, ExpectedPage, ExpectedTrap, Manifest
+from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
 
 SLACK_S = 0.005
 """Two processes read one clock at slightly different moments."""
@@ -48,6 +49,21 @@ class WrongFacts(msgspec.Struct, frozen=True):
     found: int
 
 
+class Trapped(msgspec.Struct, frozen=True):
+    """What a site without an end cost, by the server's log."""
+
+    what: str
+    hosts: tuple[str, ...]
+    real: int
+    found: int
+    wasted: int
+    """Visits beside one to each real page and to robots.txt."""
+
+    @property
+    def is_escaped(self) -> bool:
+        return self.found >= LEAST_FOUND * self.real and self.wasted <= MOST_WASTED
+
+
 class Verdict(msgspec.Struct, frozen=True):
     pages_expected: int
     pages_found: int
@@ -64,6 +80,7 @@ class Verdict(msgspec.Struct, frozen=True):
     hits: int
     smallest_gap_s: dict[str, float]
     """The shortest rest that each host was given; hosts with two hits or more."""
+    traps: tuple[Trapped, ...] = ()
 
     @property
     def recall(self) -> float:
@@ -72,7 +89,7 @@ class Verdict(msgspec.Struct, frozen=True):
     @property
     def passes(self) -> bool:
         failings = (self.missing, self.disallowed_fetched, self.politeness_violations, self.wrong_facts)
-        return not any(failings)
+        return not any(failings) and all(trap.is_escaped for trap in self.traps)
 
 
 def check(
@@ -110,7 +127,17 @@ def check(
         found_via=_found_via(read),
         hits=len(log),
         smallest_gap_s={host: min(gap for _, gap in hits) for host, hits in _gaps(log).items() if hits},
+        traps=tuple(trapped(trap, log) for trap in manifest.traps),
     )
+
+
+def trapped(trap: ExpectedTrap, log: Iterable[Hit]) -> Trapped:
+    """A page that answers under several addresses, or on two hosts, is found once; the other visits are wasted."""
+    void = re.compile(rf"[?&]{trap.void}=[^&]*") if trap.void else None
+    asked = [hit.target for hit in log if hit.host in trap.hosts and hit.status == 200 and hit.target != "/robots.txt"]
+    plain = [void.sub("", target) for target in asked] if void else asked
+    found = set(plain) & set(trap.real)
+    return Trapped(trap.what, trap.hosts, len(trap.real), len(found), len(plain) - len(found))
 
 
 def promised_s(host: ExpectedHost, delay_s: float) -> float:

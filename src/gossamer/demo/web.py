@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from gossamer.demo import notices, odd_answers
+from gossamer.demo import notices, odd_answers, trap_answers
 from gossamer.demo.answers import Answer, Question, coded, missing, page, plain
 from gossamer.demo.compose import item_page, listing_page, start_page
 from gossamer.demo.draw import Draw
@@ -14,6 +14,7 @@ from gossamer.demo.oddities import FLAKY, ODD_HOSTS
 from gossamer.demo.profiles import PROFILES, Profile
 from gossamer.demo.prose import paragraph
 from gossamer.demo.sites import RING, Item, Site, number_in
+from gossamer.demo.traps import TRAP_HOSTS
 from gossamer.errors import ConfigError
 
 FEWEST_PAGES = 3
@@ -33,6 +34,8 @@ class DemoWeb:
     profile_name: str = "demo"
     trap_pages: int = 12
     """How long the one trap is that robots rules leave open."""
+    traps: int = 0
+    """Real pages on each of the sites without an end (`traps.py`); 0: there are no such sites."""
 
     def __post_init__(self) -> None:
         if self.hosts < 1 or self.pages < FEWEST_PAGES * self.hosts:
@@ -51,7 +54,11 @@ class DemoWeb:
     @property
     def host_names(self) -> tuple[str, ...]:
         """Every name that resolves."""
-        return (*(site.host for site in self.sites), *ODD_HOSTS)
+        return (*(site.host for site in self.sites), *ODD_HOSTS, *self.trap_hosts)
+
+    @property
+    def trap_hosts(self) -> tuple[str, ...]:
+        return tuple(TRAP_HOSTS) if self.traps else ()
 
     @property
     def seeds(self) -> tuple[str, ...]:
@@ -73,7 +80,7 @@ class DemoWeb:
         onward = [self.sites[(site.number + step) % self.hosts] for step in (*range(1, 12), RING, 5 * RING)]
         ways: list[Way] = [(f"{each.origin}/", each.title) for each in dict.fromkeys(onward) if each is not site]
         if site.ring == 0:
-            ways += [(f"http://{host}/", f"Beware: {host}") for host in ODD_HOSTS]
+            ways += [(f"http://{host}/", f"Beware: {host}") for host in (*ODD_HOSTS, *self.trap_hosts)]
         ways += [(f"/private/ledger-{number}", f"Ledger {number}") for number in range(1, LEDGERS + 1)]
         return [*ways, ("/old/brochure", "Our old brochure")]
 
@@ -95,6 +102,8 @@ class DemoWeb:
             return plain(notices.picture(question.target), "image/svg+xml")
         if question.host in ODD_HOSTS:
             return odd_answers.answer(self.seed, self.profile, self.trap_pages, question)
+        if question.host in self.trap_hosts:
+            return trap_answers.answer(self.seed, self.traps, question)
         site = _by_host(self.seed, self.hosts, self.pages).get(question.host)
         if site is None:
             return missing(421)

@@ -26,13 +26,17 @@ CLASS_FAILS = {
     5: (Reason.SERVER_ERROR, ""),
 }
 LONGEST_WAIT_S = 24 * 3600.0
+TLS_DROPPED = "tls-dropped"
+"""The flag of a redirect that leads from https to http."""
+LONGEST_NUMBER = 18
+"""Digits of a length that fit into 64 bits; a longer one is as good as none."""
 PDF = "application/pdf"
 
 
 class Head:
     """The header fields that decide what is done with the body."""
 
-    __slots__ = ("codings", "fault", "location", "media_type", "retry_after")
+    __slots__ = ("codings", "fault", "length", "location", "media_type", "retry_after")
 
     def __init__(self, fields: Fields) -> None:
         self.codings = ",".join(fields.getall("Content-Encoding", ()))
@@ -41,6 +45,8 @@ class Head:
         self.retry_after = fields.get("Retry-After")
         self.fault = _length_fault(fields)
         """Why the message's length cannot be trusted."""
+        length = fields.get("Content-Length", "")
+        self.length = int(length) if self.fault is None and 0 < len(length) <= LONGEST_NUMBER else None
 
 
 def _length_fault(fields: Fields) -> str | None:
@@ -66,6 +72,8 @@ def limit_of(kind: VisitKind, status: int, media_type: str, settings: Fetch) -> 
         return settings.robots_limit
     if not 200 <= status < 300:
         return settings.other_limit
+    if kind is VisitKind.LIST:
+        return settings.list_limit
     return settings.pdf_limit if media_type == PDF else settings.body_limit
 
 
@@ -94,7 +102,8 @@ def _moved(capture: Capture, location: str) -> Outcome:
     to = url_of(text, capture.url)
     if to is None:
         return Refused(Reason.REDIRECT_OUT, f"status {capture.status} to {text[:200]}")
-    return Moved(to, capture)
+    flags = (TLS_DROPPED,) if capture.url.scheme == "https" and to.scheme == "http" else ()
+    return Moved(to, capture, flags)
 
 
 def wait_of(retry_after: str | None, now: Instant) -> float | None:

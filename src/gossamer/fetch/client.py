@@ -2,14 +2,16 @@
 
 import asyncio
 import re
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
 from gossamer import __version__
 from gossamer.clock import Clock
 from gossamer.errors import ConfigError
+from gossamer.fetch.budget import Budget
 from gossamer.fetch.dial import Connections
-from gossamer.fetch.exchange import Exchange
+from gossamer.fetch.exchange import Exchange, JudgeType
 from gossamer.fetch.seams import Dialer, Resolver
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Outcome, Reason, Refused
@@ -19,16 +21,28 @@ from gossamer.values.visit import VisitKind
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 CODINGS = "gzip, deflate, br, zstd"
+NAMES_AT_ONCE = 64
 _SENDABLE = re.compile(r"[!-~]+")
 
 
 class Client:
     """`async with Client(...)`, then `fetch`. Never raises for the web's faults, follows nothing."""
 
-    def __init__(self, settings: Fetch, resolver: Resolver, dialer: Dialer, clock: Clock, tell: Tell) -> None:
+    def __init__(
+        self,
+        settings: Fetch,
+        resolver: Resolver,
+        dialer: Dialer,
+        clock: Clock,
+        tell: Tell,
+        judge_type: JudgeType = lambda _url, _type: None,
+    ) -> None:
+        """`judge_type` is asked when the headers of a page are in, for types that are collected at all."""
         self._settings, self._clock = settings, clock
         self._connections = Connections(settings, resolver, dialer, clock, tell)
         self._room = asyncio.Semaphore(settings.at_once)
+        self._budget = Budget(settings.bodies_limit)
+        self._judge_type = judge_type
         self._fields = _fields(settings)
 
     async def __aenter__(self) -> Self:
@@ -46,8 +60,29 @@ class Client:
         if not _SENDABLE.fullmatch(url.text):
             return Refused(Reason.ADDRESS, "not a canonical address")
         async with self._room:
-            exchange = Exchange(url, kind, self._settings, self._clock, self._connections)
-            return await exchange.run(self._fields)
+            room = (self._connections, self._budget, self._judge_type)
+            return await Exchange(url, kind, self._settings, self._clock, *room).run(self._fields)
+
+    async def address_of(self, hostname: str) -> str | None:
+        """The address that a visit to this name would dial first, from the same memory and past the same guard.
+
+        None: it does not resolve, or must not be dialled. Never raises for what a name server does.
+        """
+        return await self._connections.address_of(hostname)
+
+    async def addresses_of(self, hostnames: Iterable[str]) -> dict[str, str | None]:
+        """The same for many names, a bounded number of them asked for at one time."""
+        found: dict[str, str | None] = dict.fromkeys(hostnames)
+        names = iter(list(found))
+
+        async def ask_in_turn() -> None:
+            for name in names:  # shared: each takes the next one
+                found[name] = await self._connections.address_of(name)
+
+        async with asyncio.TaskGroup() as crew:
+            for _ in range(min(len(found), NAMES_AT_ONCE)):
+                crew.create_task(ask_in_turn())
+        return found
 
 
 def user_agent(settings: Fetch) -> str:

@@ -1,6 +1,7 @@
 """One question and its answer over one connection, within limits that hold while the bytes are coming."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from itertools import chain
 
 from aiohttp.client_exceptions import ClientError, ClientOSError, ClientPayloadError, ServerDisconnectedError
@@ -10,6 +11,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from gossamer.clock import Clock
 from gossamer.fetch.answer import Head, is_wanted, limit_of, outcome_of
+from gossamer.fetch.budget import FREE, Budget
 from gossamer.fetch.dial import Connection, Connections
 from gossamer.fetch.settings import Fetch
 from gossamer.parse.coding import STEP, Decoder, codings_of
@@ -21,9 +23,13 @@ from gossamer.values.visit import VisitKind
 READ_BUFFER = 64 * 1024
 MOST_INTERIM = 8
 """Answers with status 1xx that are let pass before the real one."""
+UNVERIFIED = "tls-unverified"
+"""The flag of an answer from a server that could not prove who it is; the capture says why."""
 BREATH = 8
 """Decoding steps after which the loop gets a turn at the latest, however little they gave."""
 
+JudgeType = Callable[[Url, str], str | None]
+"""Why an answer of this media type at this address is not wanted; None: it is."""
 FOREIGN: tuple[tuple[type[Exception], Reason], ...] = (  # the first that fits decides
     (LineTooLong, Reason.HEADERS_TOO_LARGE),
     (HttpProcessingError, Reason.PROTOCOL),
@@ -40,16 +46,27 @@ FAULTS = tuple(kind for kind, _ in FOREIGN)
 class Exchange:
     """All that is known of it so far, also when it ends in the middle. Used once."""
 
-    def __init__(self, url: Url, kind: VisitKind, settings: Fetch, clock: Clock, connections: Connections) -> None:
+    def __init__(
+        self,
+        url: Url,
+        kind: VisitKind,
+        settings: Fetch,
+        clock: Clock,
+        connections: Connections,
+        budget: Budget,
+        judge_type: JudgeType,
+    ) -> None:
         self._url, self._kind, self._settings, self._clock = url, kind, settings, clock
-        self._connections = connections
+        self._connections, self._budget, self._judge_type = connections, budget, judge_type
         self._at, self._begun_s = clock.now(), clock.elapsed_s()
         self._connection: Connection | None = None
-        self._address = ""
+        self._address = self._distrust = ""
         self._message: RawResponseMessage | None = None
         self._stream: StreamReader = EMPTY_PAYLOAD
         self._parts: list[bytes] = []
         self._is_slow = False
+        self._held = 0
+        self._waited_s = 0.0
 
     async def run(self, fields: bytes) -> Outcome:
         try:
@@ -64,19 +81,29 @@ class Exchange:
         finally:
             if self._connection is not None:  # not given back: the answer did not end well
                 self._connection.protocol.abort()
+            if self._held:
+                self._budget.give_back(self._held)
 
     async def _connect(self) -> Refused | Failed | None:
-        found: Connection | Refused | Failed | None = self._connections.kept(self._url.origin)
-        if found is None:
-            try:
-                async with asyncio.timeout(self._settings.connect_s):
-                    found = await self._connections.dial(self._url)
-            except TimeoutError:
-                return Failed(Reason.CONNECT, f"no connection within {self._settings.connect_s:g} s")
+        kept = self._connections.kept(self._url.origin)
+        if kept is None:
+            return await self._dial(self._connections.dial)
+        self._use(kept)
+        return None
+
+    async def _dial(self, dial: Callable[[Url], Awaitable[Connection | Refused | Failed]]) -> Refused | Failed | None:
+        try:
+            async with asyncio.timeout(self._settings.connect_s):
+                found = await dial(self._url)
+        except TimeoutError:
+            return Failed(Reason.CONNECT, f"no connection within {self._settings.connect_s:g} s")
         if not isinstance(found, Connection):
             return found
-        self._connection, self._address = found, found.address
+        self._use(found)
         return None
+
+    def _use(self, connection: Connection) -> None:
+        self._connection, self._address, self._distrust = connection, connection.address, connection.distrust
 
     async def _ask(self, fields: bytes) -> Refused | Failed | None:
         """Send the question and wait for the head of the answer."""
@@ -84,13 +111,14 @@ class Exchange:
         try:
             self._message, self._stream = await self._head(question)
         except (ServerDisconnectedError, ClientOSError):
-            # A kept connection may be closed just as it is used again; only then was nothing answered and nothing
-            # read, and the question goes out once more, on a new connection (RFC 9112, 9.3.1).
-            if self._connection is None or self._connection.is_new:
+            # A kept connection may be closed just as it is used again. When not a byte has come back, the question
+            # goes out once more, and on a new connection (RFC 9112, 9.3.1): that one is not asked a second time.
+            lost = self._connection
+            if lost is None or lost.is_new or lost.protocol.has_heard:
                 raise
-            self._connection.protocol.abort()
+            lost.protocol.abort()
             self._connection = None
-            return await self._connect() or await self._ask(fields)
+            return await self._dial(self._connections.redial) or await self._ask(fields)
         return None
 
     async def _head(self, question: bytes) -> tuple[RawResponseMessage, StreamReader]:
@@ -125,9 +153,11 @@ class Exchange:
         is_page = self._kind is VisitKind.PAGE and 200 <= status < 300
         if is_page and not is_wanted(head.media_type, settings.wanted):
             return Refused(Reason.MEDIA_TYPE, head.media_type)
+        if is_page and (why := self._judge_type(self._url, head.media_type)) is not None:
+            return Refused(Reason.MEDIA_TYPE, why)
         limit = limit_of(self._kind, status, head.media_type, settings)
         decoder = Decoder(codings_of(head.codings), limit) if head.codings else None
-        is_cut = await self._body(limit, decoder, deadline)
+        is_cut = await self._body(limit, min(limit, head.length or limit), decoder, deadline)
         if not is_cut and self._connection is not None:
             self._connections.keep(self._connection)
             self._connection = None
@@ -138,9 +168,11 @@ class Exchange:
             if decoder.problem is not None:
                 return Failed(Reason.CODING, decoder.problem, capture)
         flags = ("trailing-bytes",) if decoder is not None and decoder.has_trailing else ()
+        if self._distrust:
+            flags = (*flags, UNVERIFIED)
         return outcome_of(capture, head, flags, self._clock.now())
 
-    async def _body(self, limit: int, decoder: Decoder | None, deadline: asyncio.Timeout) -> bool:
+    async def _body(self, limit: int, likely: int, decoder: Decoder | None, deadline: asyncio.Timeout) -> bool:
         """Take the body in; True when it was cut at the limit, which holds for bytes as sent and as decoded."""
         stream, received, work, turns = self._stream, 0, 0, 0
         loop = asyncio.get_running_loop()
@@ -156,6 +188,9 @@ class Exchange:
                 await asyncio.sleep(0)
             received += len(piece)
             self._parts.append(piece)
+            if received > FREE and not self._held:
+                waited_s = await self._hold(likely, deadline)
+                begun, last = begun + waited_s, last + waited_s
             if received > limit:
                 self._parts[-1] = piece[: len(piece) - (received - limit)]
                 return True
@@ -168,6 +203,17 @@ class Exchange:
                     await asyncio.sleep(0)
             if decoder.is_full:
                 return True
+
+    async def _hold(self, wanted: int, deadline: asyncio.Timeout) -> float:
+        """Wait for room in memory; how long it took, which is no time of the server's."""
+        loop = asyncio.get_running_loop()
+        before, until = loop.time(), deadline.when()
+        deadline.reschedule(None)
+        self._held = await self._budget.take(wanted)
+        waited_s = loop.time() - before
+        deadline.reschedule(until + waited_s if until is not None else None)
+        self._waited_s += waited_s
+        return waited_s
 
     def _expect(self, deadline: asyncio.Timeout, begun: float, received: int, last: float) -> bool:
         """Set the deadline to when the average rate will have fallen too low if nothing more comes.
@@ -201,7 +247,8 @@ class Exchange:
             body=parts[0] if len(parts) == 1 else b"".join(parts),
             address=self._address,
             truncated=truncated,
-            took_s=self._clock.elapsed_s() - self._begun_s,
+            took_s=max(0.0, self._clock.elapsed_s() - self._begun_s - self._waited_s),
+            distrust=self._distrust,
         )
 
 

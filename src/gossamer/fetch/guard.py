@@ -6,6 +6,7 @@ of them only, and takes addresses that wrap a private one for public: here the w
 
 import ipaddress
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from gossamer.errors import ConfigError
 
@@ -41,7 +42,12 @@ _SPECIAL = {
     "fec0::/10": "site-local",
     "ff00::/8": "multicast",
 }
-SPECIAL = tuple((ipaddress.ip_network(text), why) for text, why in _SPECIAL.items())
+_NETWORKS = tuple((ipaddress.ip_network(text), why) for text, why in _SPECIAL.items())
+SPECIAL = {
+    version: tuple((int(given[0]), int(given[-1]), why) for given, why in _NETWORKS if given.version == version)
+    for version in (4, 6)
+}
+"""First and last address of each range as numbers, by version."""
 
 GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
 """All that is handed out to the public so far."""
@@ -103,7 +109,8 @@ def address_of(hostname: str) -> str | None:
         return None
 
 
-def forbidden(address: str, opened: Sequence[Range]) -> str | None:
+@lru_cache(maxsize=16_384)
+def forbidden(address: str, opened: tuple[Range, ...]) -> str | None:
     """Why `address` must not be dialled, in words; None when it may. `opened` is what the operator allowed."""
     try:
         whole = ipaddress.ip_address(address)
@@ -151,8 +158,9 @@ def _faces(address: Address) -> Iterator[Address]:
 
 
 def _special(address: Address) -> str | None:
-    for given, why in SPECIAL:
-        if address.version == given.version and address in given:
+    number = int(address)
+    for first, last, why in SPECIAL[address.version]:
+        if first <= number <= last:
             return why
     if address.version == 6 and address not in GLOBAL_IPV6:
         return "not handed out"

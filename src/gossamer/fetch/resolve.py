@@ -1,7 +1,10 @@
 """Names to addresses through c-ares: never blocking, with a bounded memory."""
 
+import asyncio
 import socket
 from collections import OrderedDict
+from collections.abc import Iterable
+from itertools import zip_longest
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -10,8 +13,12 @@ import pycares
 
 from gossamer.clock import Clock
 
-MOST_NAMES = 50_000
-MOST_ADDRESSES = 32
+MOST_REMEMBERED = 50_000
+"""Addresses kept in memory, over all names; a name without one counts as one."""
+MOST_ADDRESSES = 1_000
+"""Of one name. What stands behind them is dropped, so it is neither checked nor dialled."""
+AT_ONCE = 64
+"""Names asked for at one time; further ones wait for their turn."""
 LEAST_TTL_S, MOST_TTL_S = 10.0, 3600.0
 ABSENT_TTL_S = 300.0
 """How long a name that does not exist is not asked for again."""
@@ -19,6 +26,8 @@ TROUBLE_TTL_S = 30.0
 """The same for a name whose servers failed or kept silent."""
 FLUSH_AFTER = 20_000
 """c-ares has a memory of its own, without a bound: it is emptied after so many questions."""
+AI_NOSORT = 1 << 7
+"""ares.h: leave the addresses in the order they came. Sorting them (RFC 6724) opens a socket for each."""
 _ABSENT = frozenset({pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA, pycares.errno.ARES_EBADNAME})
 
 
@@ -26,6 +35,10 @@ class _Found(NamedTuple):
     until_s: float
     addresses: tuple[str, ...]
     trouble: str = ""
+
+    @property
+    def weight(self) -> int:
+        return max(1, len(self.addresses))
 
 
 class DnsResolver:
@@ -38,6 +51,9 @@ class DnsResolver:
         self._servers = servers
         self._tries, self._patience_s = tries, patience_s
         self._found: OrderedDict[str, _Found] = OrderedDict()
+        self._weight = 0
+        self._asking: dict[str, asyncio.Task[_Found]] = {}
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._asked = 0
         self._dns: aiodns.DNSResolver | None = None
 
@@ -47,6 +63,10 @@ class DnsResolver:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        asking = list(self._asking.values())
+        for question in asking:
+            question.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
         if self._dns is not None:
             await self._dns.close()
             self._dns = None
@@ -56,28 +76,42 @@ class DnsResolver:
         name = hostname.lower()
         known = self._found.get(name)
         if known is None or known.until_s <= self._clock.elapsed_s():
-            known = await self._ask(name)
-            self._remember(name, known)
+            known = await self._shared(name)
         if known.trouble:
             raise OSError(known.trouble)
         return list(known.addresses)
 
+    async def _shared(self, name: str) -> _Found:
+        """Who asks the same at the same time shares one question, and may leave without ending it for the others."""
+        question = self._asking.get(name)
+        if question is None:
+            question = asyncio.get_running_loop().create_task(self._ask(name))
+            self._asking[name] = question
+            question.add_done_callback(lambda _: self._asking.pop(name, None))
+        return await asyncio.shield(question)
+
     async def _ask(self, name: str) -> _Found:
+        async with self._turns:
+            found = await self._look_up(name)
+        self._remember(name, found)
+        return found
+
+    async def _look_up(self, name: str) -> _Found:
         dns = self._opened()
         self._asked += 1
         if self._asked % FLUSH_AFTER == 0:
             dns._channel.reinit()  # aiodns has no door to it
         try:
-            answer = await dns.getaddrinfo(name, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM)
+            answer = await dns.getaddrinfo(name, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=AI_NOSORT)
         except aiodns.error.DNSError as trouble:
             code = trouble.args[0] if trouble.args else None
             if code in _ABSENT:
                 return _Found(self._clock.elapsed_s() + ABSENT_TTL_S, ())
             return _Found(self._clock.elapsed_s() + TROUBLE_TTL_S, (), f"{name}: {trouble.args[-1]}")
-        found = dict.fromkeys(_text(node.addr[0]) for node in answer.nodes)
-        ttl_s = min((node.ttl for node in answer.nodes), default=0)
+        found = in_turns(dict.fromkeys(_text(node.addr[0]) for node in answer.nodes))
+        ttl_s = min([*(node.ttl for node in answer.nodes), *(alias.ttl for alias in answer.cnames)], default=0)
         until_s = self._clock.elapsed_s() + (min(max(ttl_s, LEAST_TTL_S), MOST_TTL_S) if found else ABSENT_TTL_S)
-        return _Found(until_s, tuple(found)[:MOST_ADDRESSES])
+        return _Found(until_s, tuple(found[:MOST_ADDRESSES]))
 
     def _opened(self) -> aiodns.DNSResolver:
         if self._dns is None:
@@ -90,10 +124,20 @@ class DnsResolver:
         return self._dns
 
     def _remember(self, name: str, found: _Found) -> None:
+        if (old := self._found.pop(name, None)) is not None:
+            self._weight -= old.weight
         self._found[name] = found
-        self._found.move_to_end(name)
-        if len(self._found) > MOST_NAMES:
-            self._found.popitem(last=False)
+        self._weight += found.weight
+        while self._weight > MOST_REMEMBERED:
+            _, oldest = self._found.popitem(last=False)
+            self._weight -= oldest.weight
+
+
+def in_turns(addresses: Iterable[str]) -> list[str]:
+    """IPv4 and IPv6 by turns, IPv4 first, each in the order given: both get a chance among the few that are tried."""
+    every = list(addresses)
+    old, new = [text for text in every if ":" not in text], [text for text in every if ":" in text]
+    return [text for pair in zip_longest(old, new) for text in pair if text is not None]
 
 
 def _text(address: str | bytes) -> str:

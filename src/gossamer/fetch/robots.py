@@ -28,7 +28,7 @@ def entry_of(
         case Fetched(capture=capture) if parsed is not None:
             return _read(visit, capture, parsed, now, settings)
         case Unchanged() if visit.robots is not None and visit.robots.read_at is not None:
-            return _kept(visit, visit.robots, now, settings)
+            return _kept(visit.robots, now, settings)
         case Moved(to=to):
             hops = _hops(visit) + 1
             if hops > settings.most_hops:
@@ -61,19 +61,24 @@ def _read(visit: Visit, capture: Capture, parsed: ParsedRobots, now: Instant, se
         sitemaps=parsed.sitemaps,
         flags=parsed.flags,
         read_at=now,
+        signals=parsed.signals,
+        extensions=parsed.extensions,
+        group=parsed.group,
+        group_lines=parsed.group_lines,
     )
 
 
-def _kept(visit: Visit, old: Robots, now: Instant, settings: RobotsKeeping) -> Robots:
-    """The server says that nothing has changed: the rules stand, from now."""
-    return Robots(
-        origin=visit.origin,
+def _kept(old: Robots, now: Instant, settings: RobotsKeeping) -> Robots:
+    """The server says that nothing has changed: what was read stands, from now."""
+    return msgspec.structs.replace(
+        old,
         state=RobotsState.READ,
         fetched_at=now,
         expires_at=_later(now, settings.keep_s),
-        rules=old.rules,
-        crawl_delay_s=old.crawl_delay_s,
-        sitemaps=old.sitemaps,
+        failures=0,
+        failing_since=None,
+        ask=None,
+        hops=0,
         flags=tuple(flag for flag in old.flags if flag != OLD_COPY),
         read_at=now,
     )
@@ -116,13 +121,11 @@ def _last_good(visit: Visit, now: Instant, settings: RobotsKeeping) -> Robots:
     old = visit.robots
     if old is None:
         return blank
-    carried = msgspec.structs.replace(
-        blank, failures=max(visit.failures, old.failures), failing_since=old.failing_since
-    )
+    failures = max(visit.failures, old.failures)
     if old.read_at is None or now - old.read_at >= settings.old_copy_s * SECOND:
-        return carried
+        return msgspec.structs.replace(blank, failures=failures, failing_since=old.failing_since)
     return msgspec.structs.replace(
-        carried, rules=old.rules, crawl_delay_s=old.crawl_delay_s, sitemaps=old.sitemaps, read_at=old.read_at
+        old, state=blank.state, fetched_at=now, expires_at=now, failures=failures, ask=None, hops=0, flags=()
     )
 
 

@@ -1,6 +1,7 @@
 """What the client is told: limits, patience, and whom it speaks for."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 WANTED = (
     "text/html",
@@ -12,6 +13,7 @@ WANTED = (
     "application/atom+xml",
     "application/rdf+xml",
     "application/ld+json",
+    "application/feed+json",
 )
 
 
@@ -25,14 +27,17 @@ class Fetch:
     least_rate_after_s: float = 10.0  # ... once it has been coming for so long
     body_limit: int = 16 * 1024 * 1024  # bytes of a body, decoded and as sent, after which it is cut
     pdf_limit: int = 64 * 1024 * 1024  # the same for application/pdf
+    list_limit: int = 50 * 1024 * 1024  # the same for what was named as a sitemap (sitemaps.org)
     robots_limit: int = 512 * 1024  # the same for robots.txt
     other_limit: int = 256 * 1024  # the same for answers that are no page: redirects, errors
+    bodies_limit: int = 256 * 1024 * 1024  # bytes of large bodies taken in at one time, over all visits
     header_limit: int = 64 * 1024  # bytes of all header fields together
     header_fields: int = 256  # header fields
     at_once: int = 256  # connections in use at one time, and as many again kept open
     idle_s: float = 15.0  # an unused connection is kept open so long
     wanted: tuple[str, ...] = WANTED  # media types that are collected; others are dropped after their headers
     allow_addresses: tuple[str, ...] = ()  # private ranges that may be crawled, such as "10.1.0.0/16"
+    tls: Literal["verify", "record"] = "verify"  # a server that cannot prove its name: refused, or taken and marked
     tls_authorities: str | None = None  # a PEM file of further certificate authorities to trust
 
 

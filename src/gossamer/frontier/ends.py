@@ -3,6 +3,8 @@
 import sqlite3
 from collections.abc import Iterator
 
+from gossamer.frontier.codes import REASONS
+from gossamer.frontier.hosts import text_of
 from gossamer.store.statements import load
 
 _SQL = load("gossamer.frontier", "ends.sql")
@@ -10,4 +12,5 @@ _SQL = load("gossamer.frontier", "ends.sql")
 
 def every_end(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
     """Address and reason code of its last visit; those never visited are left out."""
-    return connection.execute(_SQL["every_end"])
+    for lane, name, text, reason in connection.execute(_SQL["every_end"]):
+        yield text_of(lane, name, text), REASONS[reason].value

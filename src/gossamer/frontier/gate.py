@@ -43,12 +43,18 @@ def gate_of(robots: Robots | None, now: Instant, tries: int) -> Gate:
         return Ask(None)
     if robots.state is RobotsState.PENDING:
         return Away()
-    if robots.expires_at <= now:
+    if robots.expires_at <= now or robots.fetched_at > now:  # from the future: the clock was set back since
         return Ask(robots)
     if robots.state is RobotsState.UNREACHABLE:
         return GivenUp(robots.failures) if is_given_up(robots, tries) else Shut(robots.expires_at)
     return Open(robots)
 
 
+HOPELESS = 24
+"""Failures in a row after which even a host whose robots.txt was read before is given up. The waits between them
+reach an hour: that is later than the half day after which the last good copy speaks again."""
+
+
 def is_given_up(robots: Robots, tries: int) -> bool:
-    return robots.state is RobotsState.UNREACHABLE and robots.failures >= tries
+    most = tries if robots.read_at is None else max(tries, HOPELESS)
+    return robots.state is RobotsState.UNREACHABLE and robots.failures >= most

@@ -4,17 +4,29 @@ import sqlite3
 
 from gossamer.store import tallies
 from gossamer.store.statements import load
-from gossamer.values.url import Host
 
 _SQL = load("gossamer.frontier")
 
 SCHEMES = ("http", "https")
 LANES_OF = ((), (0,), (1,), (0, 1))
 """By the bits of `hosts.lanes`."""
+HELD = 2
+"""What is added to a lane's number for those of its addresses that are held in quarantine."""
 
 
-def lane_of(origin: str) -> int:
-    return int(origin.startswith("https:"))
+def lane_of(text: str) -> int:
+    return int(text.startswith("https:"))
+
+
+def text_of(lane: int, name: str, rest: str) -> str:
+    """The address whose row says so; the inverse of `parts_of`."""
+    return f"{SCHEMES[lane]}://{name}/{rest}"
+
+
+def parts_of(text: str) -> tuple[int, str, str]:
+    """Lane, host name, and what follows its slash. REQUIRES: the text of a Url."""
+    scheme, _, name, rest = text.split("/", 3)
+    return int(scheme == "https:"), name, rest
 
 
 def next_id(number: int) -> int:
@@ -23,22 +35,18 @@ def next_id(number: int) -> int:
 
 
 def host_id_of(connection: sqlite3.Connection, name: str) -> int:
-    """The host's id; a host met for the first time is entered. The name is compared: hashes may collide."""
-    number = Host(name).id
-    while (row := connection.execute(_SQL["host_name"], (number,)).fetchone()) and row[0] != name:
-        number = next_id(number)
-    if row is None:
-        connection.execute(_SQL["host_met"], (number, name))
+    """The host's id; a host met for the first time is entered."""
+    found = find_host_id(connection, name)
+    if found is None:
+        (found,) = connection.execute(_SQL["host_met"], (name,)).fetchone()
         tallies.add(connection, {tallies.HOSTS: 1})
-    return number
+    return int(found)
 
 
 def find_host_id(connection: sqlite3.Connection, name: str) -> int | None:
     """The same for a reader: None when the host is not known."""
-    number = Host(name).id
-    while (row := connection.execute(_SQL["host_name"], (number,)).fetchone()) and row[0] != name:
-        number = next_id(number)
-    return number if row else None
+    row = connection.execute(_SQL["host_id"], (name,)).fetchone()
+    return int(row[0]) if row else None
 
 
 def name_of(connection: sqlite3.Connection, host_id: int) -> str:

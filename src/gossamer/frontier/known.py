@@ -6,20 +6,39 @@ from collections.abc import Callable
 import msgspec
 
 from gossamer.clock import Instant
-from gossamer.frontier.hosts import find_host_id, next_id
+from gossamer.frontier.codes import HOWS, REASONS
+from gossamer.frontier.hosts import HELD, find_host_id, name_of, next_id, parts_of, text_of
 from gossamer.store.statements import load
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url, id_of
 
-_SQL = load("gossamer.frontier")
+_SQL = load("gossamer.frontier", "known.sql")
+
+_Row = tuple[
+    int,
+    str,
+    int,
+    int | None,
+    int | None,
+    int,
+    int,
+    int | None,
+    int | None,
+    str | None,
+    Instant | None,
+    Instant | None,
+]
+"""A row of `address`."""
 
 
 class Known(msgspec.Struct, frozen=True):
     url: Url
+    """As it was met first, which may be spelt otherwise than it was asked for."""
     how: How
+    source: Url | None
+    """The address it was first met on; None for seeds, and for what a robots.txt named."""
     source_id: int | None
-    """The id of the address it was first met on; None for seeds."""
     depth: int
     hops: int
     failures: int
@@ -29,23 +48,62 @@ class Known(msgspec.Struct, frozen=True):
     settled_at: Instant | None
     due_at: Instant | None
     is_queued: bool
+    is_held: bool = False
+    """Whether it waits in quarantine."""
+    priority: int | None = None
+    """Among those that wait at its host; None: it does not wait."""
+    later_at: Instant | None = None
+    """Its turn does not come before."""
 
 
-def known(connection: sqlite3.Connection, url: Url, url_id: Callable[[str], int] = id_of) -> Known | None:
-    """None when the address was never let in, or waits in the journal still (a second or so)."""
-    host_id = find_host_id(connection, url.host.name)
-    number = url_id(url.text)
+def known(
+    connection: sqlite3.Connection,
+    url: Url,
+    url_id: Callable[[str], int] = id_of,
+    identity: Callable[[str], str] | None = None,
+) -> Known | None:
+    """None when the address was never let in, or waits in the journal still (a second or so; longer in a large
+    crawl that has much else to do)."""
+    _, name, _ = parts_of(url.text)
+    host_id = find_host_id(connection, name)
+    wanted = url.text if identity is None else identity(url.text)
+    number = url_id(wanted)
     while host_id is not None:
-        row = connection.execute(_SQL["address_known"], (host_id, number)).fetchone()
+        row = connection.execute(_SQL["address"], (host_id, number)).fetchone()
         if row is None:
             return None
-        if row[0] == url.text:
-            return _known_of(url, row[1:])
+        text = text_of(row[0], name, row[1])
+        if (text if identity is None else identity(text)) == wanted:
+            return _known_of(connection, Url(text), host_id, number, row)
         number = next_id(number)
     return None
 
 
-def _known_of(url: Url, row: tuple[object, ...]) -> Known:
-    names = ("how", "source_id", "depth", "hops", "failures", "reason", "detail", "settled_at", "due_at", "is_queued")
-    facts = dict(zip(names, row, strict=True))
-    return msgspec.convert({**facts, "url": (url.text,), "detail": facts["detail"] or ""}, Known, strict=False)
+def _known_of(connection: sqlite3.Connection, url: Url, host_id: int, number: int, row: _Row) -> Known:
+    _, _, how, source_host_id, source_id, depth, hops, failures, reason, detail, settled_at, due_at = row
+    place = connection.execute(_SQL["place"], (host_id, number)).fetchone()
+    lane, priority, later_at = place if place is not None else (None, None, None)
+    return Known(
+        url,
+        HOWS[how],
+        _source(connection, source_host_id or host_id, source_id),
+        source_id,
+        depth,
+        hops,
+        failures or 0,
+        None if reason is None else REASONS[reason],
+        detail or "",
+        settled_at,
+        due_at,
+        is_queued=lane is not None and lane < HELD,
+        is_held=lane is not None and lane >= HELD,
+        priority=priority,
+        later_at=later_at or None,
+    )
+
+
+def _source(connection: sqlite3.Connection, host_id: int, number: int | None) -> Url | None:
+    if number is None:
+        return None
+    row = connection.execute(_SQL["address"], (host_id, number)).fetchone()
+    return Url(text_of(row[0], name_of(connection, host_id), row[1])) if row else None

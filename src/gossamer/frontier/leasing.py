@@ -1,4 +1,4 @@
-"""Taking: which visits are due and polite, and the marks on disk that keep the promise to their hosts."""
+"""Taking: which visit is due at a host, and the marks on disk that keep the promise to it."""
 
 import math
 import sqlite3
@@ -8,9 +8,12 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.clock import SECOND, Instant
+from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
-from gossamer.frontier.hosts import LANES_OF, SCHEMES, name_of
+from gossamer.frontier.hosts import LANES_OF, SCHEMES, name_of, text_of
 from gossamer.frontier.politeness import Politeness, gap_s
+from gossamer.frontier.priority import Budget, band_of
+from gossamer.frontier.quarantine import Quarantine
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.store import tallies
 from gossamer.store.statements import load
@@ -20,26 +23,12 @@ from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
 
 _SQL = load("gossamer.frontier")
+MOST_HELD = 1000
+"""Addresses put into quarantine in one look at a host; the next look goes on."""
 
 
-class Lease(msgspec.Struct, frozen=True):
-    """A visit that is out, and what settling it needs to know."""
-
-    visit: Visit
-    host_id: int
-    lane_host_id: int
-    """Whose lane this visit serves: another host's only when its robots.txt has moved here."""
-    lane: int
-    troubles: int
-    is_errand: bool = False
-    priority: int = 0
-    sequence: int = 0
-    address_id: int = 0
-    last_reason: str | None = None
-
-
-class _Ready(NamedTuple):
-    """A row of hosts_ready."""
+class Host(NamedTuple):
+    """A row of hosts_looked_at."""
 
     id: int
     name: str
@@ -48,6 +37,31 @@ class _Ready(NamedTuple):
     later_at: Instant | None
     crawl_delay_s: float | None
     troubles: int
+    next_at: Instant
+    left_at: Instant | None
+    failing: int
+    failing_since: Instant | None
+    visits: int
+    spent: int
+    linked_from: int
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """A visit that is out, and what settling it needs to know."""
+
+    visit: Visit
+    host: Host
+    """As it was when the visit was taken; its promise (`next_at`) among it."""
+    lane_host_id: int
+    """Whose lane this visit serves: another host's only when its robots.txt has moved here."""
+    lane: int
+    band: int
+    elapsed_s: float = 0.0
+    is_errand: bool = False
+    priority: int = 0
+    sequence: int = 0
+    address_id: int = 0
+    last_reason: Reason | None = None
 
 
 class _Due(NamedTuple):
@@ -56,56 +70,63 @@ class _Due(NamedTuple):
     priority: int
     sequence: int
     address_id: int
-    url: str
+    text: str
+    how: int
     depth: int
     hops: int
-    failures: int
-    last_reason: str | None
+    failures: int | None
+    last_reason: int | None
+
+
+class Looked(NamedTuple):
+    """What `look` found: visits, and hosts that give their back queues up."""
+
+    leases: list[Lease]
+    left: list[int]
 
 
 class Leasing:
     """One `take`, inside its transaction."""
 
     def __init__(
-        self, connection: sqlite3.Connection, rulebook: Rulebook, politeness: Politeness, now: Instant
+        self,
+        connection: sqlite3.Connection,
+        rulebook: Rulebook,
+        politeness: Politeness,
+        budget: Budget,
+        quarantine: Quarantine | None,
+        now: Instant,
+        elapsed_s: float,
     ) -> None:
         self._connection = connection
         self._rulebook = rulebook
         self._politeness = politeness
+        self._budget = budget
+        self._quarantine = quarantine
         self._now = now
+        self._elapsed_s = elapsed_s
 
-    def lease(self, at_most: int) -> list[Lease]:
-        """Lease what is due at hosts that may be touched, the longest ready first, one visit a host."""
+    def look(self, host_ids: list[int]) -> Looked:
+        """Lease one visit at each host that has one due; every other host leaves its back queue and waits."""
         leases: list[Lease] = []
-        while len(leases) < at_most:
-            asked = (self._now, at_most - len(leases))
-            ready = [_Ready._make(row) for row in self._connection.execute(_SQL["hosts_ready"], asked).fetchall()]
-            if not ready:
-                break
-            leases += self._lease_at(ready)
-        tallies.add(self._connection, {tallies.LEASED: len(leases)})
-        if leases:
-            self._connection.execute(_SQL["meta_set"], ("latest_at", self._now))
-        return leases
-
-    def _lease_at(self, ready: list[_Ready]) -> list[Lease]:
-        """Every host given leaves the ready ones: it is leased, or it waits."""
-        found: list[Lease] = []
         leased, waiting = [], []
-        for host in ready:
+        rows = self._connection.execute(_SQL["hosts_looked_at"], (str(host_ids),)).fetchall()
+        hosts = {row[0]: Host._make(row) for row in rows}
+        for host_id in host_ids:
+            host = hosts[host_id]
             later_at = self._promoted(host)
-            outcome = self._errand(host) if host.errands else self._look_at(host, later_at)
-            if isinstance(outcome, Lease):
+            found = self._errand(host) if host.errands else self._look_at(host, later_at)
+            if isinstance(found, Lease):
                 gap = math.ceil(gap_s(self._politeness, host.crawl_delay_s) * SECOND)
-                leased.append((self._now + gap, gap, later_at, host.id))
-                found.append(outcome)
+                leased.append((self._now + gap, gap, later_at, found.band, host_id))
+                leases.append(found)
             else:
-                waiting.append((outcome, later_at, host.id))
+                waiting.append((found, later_at, host_id))
         self._connection.executemany(_SQL["host_leased"], leased)
         self._connection.executemany(_SQL["host_waits"], waiting)
-        return found
+        return Looked(leases, [row[2] for row in waiting])
 
-    def _promoted(self, host: _Ready) -> Instant | None:
+    def _promoted(self, host: Host) -> Instant | None:
         """Pages whose time has come join those that are due; says when the next one will."""
         if host.later_at is None or host.later_at > self._now:
             return host.later_at
@@ -117,25 +138,26 @@ class Leasing:
                 laters.append(later_at)
         return min(laters, default=None)
 
-    def _errand(self, host: _Ready) -> Lease:
+    def _errand(self, host: Host) -> Lease:
         """The robots.txt of some origin, which has moved to this host."""
         lane_host_id, lane, text = self._connection.execute(_SQL["errand_first"], (host.id,)).fetchone()
         robots = self._rulebook.entry(self._connection, lane_host_id, lane)
         visit = self._robots_visit(Url(text), robots)
-        return Lease(visit, host.id, lane_host_id, lane, host.troubles, is_errand=True)
+        return Lease(visit, host, lane_host_id, lane, self._band(host, 0), self._elapsed_s, is_errand=True)
 
-    def _look_at(self, host: _Ready, later_at: Instant | None) -> Lease | Instant | None:
+    def _look_at(self, host: Host, later_at: Instant | None) -> Lease | Instant | None:
         """The visit to make at this host, or when there may be one; None: not before something else happens."""
         best: tuple[_Due, int, Open | Ask] | None = None
         for lane in LANES_OF[host.lanes]:
-            row = self._connection.execute(_SQL["first_due"], (host.id, lane)).fetchone()
-            if row is None:
+            due = self._first_due(host, lane)
+            if isinstance(due, int):
+                return due
+            if due is None:
                 continue
             robots = self._rulebook.entry(self._connection, host.id, lane)
             gate = gate_of(robots, self._now, self._politeness.robots_tries)
             match gate:
                 case Open() | Ask():
-                    due = _Due._make(row)
                     best = (due, lane, gate) if best is None or due < best[0] else best
                 case Shut(until=until):
                     later_at = until if later_at is None else min(later_at, until)
@@ -145,24 +167,55 @@ class Leasing:
                     pass
         return later_at if best is None else self._lease_of(host, *best)
 
-    def _lease_of(self, host: _Ready, due: _Due, lane: int, gate: Open | Ask) -> Lease:
+    def _first_due(self, host: Host, lane: int) -> _Due | Instant | None:
+        """The next page of a lane; those in quarantine are put aside on the way, many of them in several looks."""
+        quarantine = self._quarantine
+        for _ in range(MOST_HELD):
+            row = self._connection.execute(_SQL["first_due"], (host.id, lane)).fetchone()
+            if row is None:
+                return None
+            due = _Due._make(row)
+            if quarantine is None or not quarantine.is_held(host.id, lane, due.text):
+                return due
+            quarantine.hold(self._connection, host.id, lane, due[:2], due.text)
+        return self._now
+
+    def _lease_of(self, host: Host, due: _Due, lane: int, gate: Open | Ask) -> Lease:
+        band = self._band(host, due.priority)
         if isinstance(gate, Ask):
-            url = Url(f"{SCHEMES[lane]}://{host.name}/robots.txt")
+            url = Url(text_of(lane, host.name, "robots.txt"))
             visit = self._robots_visit(url, gate.robots)
-            return Lease(visit, host.id, host.id, lane, host.troubles)
-        visit = Visit(Url(due.url), VisitKind.PAGE, self._now, due.depth, due.hops, due.failures, gate.robots)
+            return Lease(visit, host, host.id, lane, band, self._elapsed_s)
+        url = Url(text_of(lane, host.name, due.text))
+        visit = Visit(
+            url,
+            VisitKind.PAGE,
+            self._now,
+            due.depth,
+            due.hops,
+            due.failures or 0,
+            gate.robots,
+            HOWS[due.how],
+            host.failing,
+            host.failing_since,
+        )
+        last = None if due.last_reason is None else REASONS[due.last_reason]
         return Lease(
             visit,
-            host.id,
+            host,
             host.id,
             lane,
-            host.troubles,
+            band,
+            self._elapsed_s,
             False,
             due.priority,
             due.sequence,
             due.address_id,
-            due.last_reason,
+            last,
         )
+
+    def _band(self, host: Host, priority: int) -> int:
+        return band_of(priority, self._budget.is_over(host.visits, host.spent / SECOND, host.linked_from))
 
     def _robots_visit(self, url: Url, robots: Robots | None) -> Visit:
         failures = robots.failures if robots else 0
@@ -177,12 +230,12 @@ def give_up(connection: sqlite3.Connection, host_id: int, lane: int, failures: i
         return 0
     origin = f"{SCHEMES[lane]}://{name_of(connection, host_id)}"
     detail = f"{origin}/robots.txt could not be read, {failures} times in a row"
-    reason = Reason.ROBOTS_UNREACHABLE.value
-    connection.execute(_SQL["lane_given_up"], (reason, detail, now, host_id, lane))
+    reason = Reason.ROBOTS_UNREACHABLE
+    connection.execute(_SQL["lane_given_up"], (REASON_CODES[reason], now, detail, host_id, lane))
     connection.execute(_SQL["lane_emptied"], (host_id, lane))
     connection.execute(_SQL["host_lost"], (amount, host_id))
     moves = Counter({tallies.QUEUED: -amount, tallies.SETTLED: amount})
-    moves.update({f"{tallies.REASON}{last}": -many for last, many in reasons if last})
-    moves.update({f"{tallies.REASON}{reason}": amount})
+    moves.update({f"{tallies.REASON}{REASONS[last].value}": -many for last, many in reasons if last is not None})
+    moves.update({f"{tallies.REASON}{reason.value}": amount})
     tallies.add(connection, moves)
     return amount

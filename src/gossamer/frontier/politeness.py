@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gossamer.clock import SECOND, Instant
 from gossamer.values.outcome import Reason
+from gossamer.values.visit import Settled
 
 LONGEST_WAIT_S = 86_400.0
 """No server can ask for more than a day of rest."""
@@ -39,7 +40,21 @@ TROUBLES = frozenset(
 )
 """Ends that say the host itself is in trouble: leave it alone for longer."""
 
-UNTOUCHED = frozenset({Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.SCOPE, Reason.ADDRESS, Reason.CONTACT})
+DOWN = (TROUBLES | {Reason.DNS}) - {Reason.SLOW_DOWN}
+"""Ends that say it is down, or too slow to be of use. A server that asks for patience is neither."""
+
+UNTOUCHED = frozenset(
+    {
+        Reason.ROBOTS,
+        Reason.ROBOTS_UNREACHABLE,
+        Reason.SCOPE,
+        Reason.ADDRESS,
+        Reason.CONTACT,
+        Reason.FILTER,
+        Reason.TRAP,
+        Reason.RETIRED,
+    }
+)
 """Ends before anything was sent to the host: its gap does not start again."""
 
 
@@ -51,22 +66,62 @@ class Politeness:
     """A Crawl-delay in robots.txt counts up to this; the delay above always counts in full."""
     times_took: float = 0.0
     """The gap is also at least this many times what the last answer took; 0 leaves it at the delay."""
-    most_back_off: float = 8.0
+    most_back_off: float = 64.0
     """A host that fails visit after visit has its gap doubled each time, up to this many gaps."""
     robots_tries: int = 4
     """After so many failures in a row to read a robots.txt, the pages waiting for it are given up."""
+    jitter: float = 0.25
+    """A backed-off gap is drawn out by up to this share, so that hosts of one fate do not come back together."""
+    per_address: int = 4
+    """Visits at one time to one network address, whatever the hosts on it are called."""
+    apart_s: float = 0.1
+    """Between the starts of two of them."""
+    retire_failures: int = 20
+    """A host that has failed this often in a row,"""
+    retire_span_s: float = 7 * 86_400.0
+    """and for this long, is visited no more until somebody reinstates it."""
 
     def __post_init__(self) -> None:
-        numbers = (self.delay_s, self.longest_crawl_delay_s, self.times_took)
-        if not all(math.isfinite(n) and n >= 0 for n in numbers) or self.most_back_off < 1 or self.robots_tries < 1:
+        numbers = (self.delay_s, self.longest_crawl_delay_s, self.times_took, self.apart_s, self.retire_span_s)
+        counted = (self.robots_tries, self.per_address, self.retire_failures)
+        if not all(math.isfinite(n) and n >= 0 for n in numbers) or min(counted) < 1:
+            raise ValueError(f"politeness that cannot be: {self}")
+        if not self.most_back_off >= 1 or not 0 <= self.jitter <= 1:
             raise ValueError(f"politeness that cannot be: {self}")
 
 
-def gap_s(politeness: Politeness, crawl_delay_s: float | None, took_s: float = 0.0, troubles: int = 0) -> float:
-    """How long a host is left alone after a visit. `troubles` counts the failed visits in a row, this one included."""
+def gap_s(
+    politeness: Politeness, crawl_delay_s: float | None, took_s: float = 0.0, troubles: int = 0, draw: float = 0.0
+) -> float:
+    """How long a host is left alone after a visit, given the troubles it has had, this visit included.
+
+    REQUIRES: 0 <= draw < 1. The caller draws it; a test passes 0.
+    """
     asked = crawl_delay_s if crawl_delay_s is not None and crawl_delay_s > 0 else 0.0  # not NaN, not negative
     plain = max(politeness.delay_s, min(asked, politeness.longest_crawl_delay_s), politeness.times_took * took_s)
-    return plain * min(2.0 ** min(troubles, 30), politeness.most_back_off) if troubles else plain
+    if not troubles:
+        return plain
+    return plain * min(2.0 ** min(troubles, 30), politeness.most_back_off) * (1 + politeness.jitter * draw)
+
+
+def troubles_after(troubles: int, reason: Reason) -> int:
+    """One more for a failure; half of them are forgiven for a success, so that a host which only now and then
+    answers is not hurried the moment it does."""
+    return troubles + 1 if reason in TROUBLES else troubles // 2
+
+
+def failures_after(settled: Settled) -> int:
+    """How often in a row the address has failed by now. What is its host's fault is not counted against it."""
+    if settled.reason not in FAILURES:
+        return 0
+    return settled.visit.failures + (0 if settled.is_host_fault else 1)
+
+
+def is_to_retire(politeness: Politeness, failing: int, failing_since: Instant | None, now: Instant) -> bool:
+    """`failing` counts the visits in a row that found the host down, from `failing_since` on."""
+    if failing_since is None or failing < politeness.retire_failures:
+        return False
+    return now - failing_since >= politeness.retire_span_s * SECOND
 
 
 def free_at(done_at: Instant, gap: float, host_wait_s: float | None) -> Instant:

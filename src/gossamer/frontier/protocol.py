@@ -1,17 +1,18 @@
 """What the journey asks of a frontier."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gossamer.clock import Instant
 from gossamer.values.link import Offer
+from gossamer.values.url import Url
 from gossamer.values.visit import Counts, Settled, Visit
 
 
 class Frontier(Protocol):
-    """Which addresses are known, which are due, and when each host may be touched. Real one: `sqlite.py`.
+    """Which addresses are known, which are due, and when each host may be touched.
 
-    One frontier, one crawl. The crawler is its only writer. `postgres.py` will pass the same contract suite.
+    Real ones: `sqlite.py`, one crawl whose crawler is the only writer; `postgres.py`, which many crawlers share.
     """
 
     async def offer(self, offers: Sequence[Offer]) -> int:
@@ -22,7 +23,8 @@ class Frontier(Protocol):
         """Lease visits that are due and polite, at most one a host.
 
         The leases and the hosts' earliest next instants are on disk before this returns. Where an origin's
-        robots.txt is unknown or has expired, the visit handed out is the one to its robots.txt.
+        robots.txt is unknown or has expired, the visit handed out is the one to its robots.txt. Hosts come by their
+        bands: the better ones more often, none never. Within a host the better address goes first.
         """
         ...
 
@@ -31,7 +33,32 @@ class Frontier(Protocol):
         ...
 
     async def next_at(self) -> Instant | None:
-        """The earliest instant at which `take` may find something. None: nothing is queued and nothing leased."""
+        """The earliest instant at which `take` may find something. None: nothing is left to be handed out, now or
+        later, and nothing is leased. What waits at retired hosts or in quarantine is not handed out."""
         ...
 
     async def counts(self) -> Counts: ...
+
+    async def revive(self, seeds: Sequence[Url]) -> int:
+        """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
+        ...
+
+    async def retire(self, host: str, why: str) -> bool:
+        """Nothing at the host is handed out any more. False: it is unknown, or was retired before."""
+        ...
+
+    async def reinstate(self, host: str) -> bool:
+        """It is visited again. False: it is unknown, or not retired."""
+        ...
+
+    async def quarantine(self, host: str, template: str) -> int:
+        """Addresses of this pattern wait outside the queue from now on; says how many were held back at once."""
+        ...
+
+    async def release(self, host: str, template: str) -> int:
+        """They wait for their turn again; says how many."""
+        ...
+
+    def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
+        """From now on these rules judge what is offered; what was refused before may be offered again."""
+        ...

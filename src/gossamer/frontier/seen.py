@@ -23,18 +23,34 @@ class Seen:
         self._mask = slots - 1
         self._marks = array("q", bytes(8 * slots))
 
-    def sift(self, offers: Iterable[Offer], may_enter: Callable[[Offer], bool]) -> tuple[list[Offer], set[int]]:
+    def sift(
+        self,
+        offers: Iterable[Offer],
+        may_enter: Callable[[Offer], bool],
+        source: str | None = None,
+        met: set[int] | None = None,
+        nods: list[Offer] | None = None,
+    ) -> tuple[list[Offer], set[int]]:
         """The offers not met lately that may enter, and the marks to `remember` once they are safely on disk.
 
         A refusal is remembered with its depth, for a limit of depth may let the same address in from nearer.
+        `source` is the host the offers were met on, `met` holds marks of offers sifted just before. A link to a page
+        of another host that was met before is added to `nods`, once for each host that has it: such links count.
         """
         marks, mask = self._marks, self._mask
+        home = ("\0",) if source is None else (f"https://{source}/", f"http://{source}/")
         fresh: list[Offer] = []
-        met: set[int] = set()
+        met = set() if met is None else met
         for offer in offers:
             text = offer.url.text
             mark = hash(text)
             if marks[mark & mask] == mark or mark in met:
+                if nods is None or text.startswith(home):
+                    continue
+                mark = hash((text, source))
+                if marks[mark & mask] != mark and mark not in met:
+                    met.add(mark)
+                    nods.append(offer)
                 continue
             refusal = hash((text, offer.depth))
             if marks[refusal & mask] == refusal or refusal in met:
@@ -42,6 +58,8 @@ class Seen:
             if may_enter(offer):
                 fresh.append(offer)
                 met.add(mark)
+                if source is not None and not text.startswith(home):
+                    met.add(hash((text, source)))
             else:
                 met.add(refusal)
         return fresh, met
@@ -50,3 +68,7 @@ class Seen:
         marks, mask = self._marks, self._mask
         for mark in met:
             marks[mark & mask] = mark
+
+    def forget(self) -> None:
+        """Every address passes again; a rule may have changed."""
+        self._marks = array("q", bytes(8 * (self._mask + 1)))

@@ -3,68 +3,128 @@
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from gossamer.chance import Chance
 from gossamer.clock import SECOND, Instant
+from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.gate import is_given_up
-from gossamer.frontier.hosts import host_id_of
+from gossamer.frontier.hosts import LANES_OF, host_id_of
 from gossamer.frontier.leasing import Lease, give_up
-from gossamer.frontier.politeness import FAILURES, TROUBLES, UNTOUCHED, Politeness, free_at, gap_s
+from gossamer.frontier.politeness import (
+    DOWN,
+    UNTOUCHED,
+    Politeness,
+    failures_after,
+    free_at,
+    gap_s,
+    is_to_retire,
+    troubles_after,
+)
+from gossamer.frontier.priority import LAST, band_of
 from gossamer.frontier.rulebook import Rulebook
+from gossamer.frontier.standing import retire
 from gossamer.store import captures, tallies
 from gossamer.store.statements import load
+from gossamer.values.outcome import IN_WORDS
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.visit import Settled, VisitKind
 
 _SQL = load("gossamer.frontier")
 
 
+class Rest(NamedTuple):
+    """What a visit leaves to its host: how long it rests, and how it stands."""
+
+    next_at: Instant
+    gap: int
+    troubles: int
+    failing: int
+    failing_since: Instant | None
+
+
+_HostRow = tuple[
+    Instant,
+    int,
+    int,
+    int,
+    bool,
+    int,
+    Instant | None,
+    int,
+    Instant | None,
+    int,
+    int,
+    Instant | None,
+    int | None,
+    int,
+    int,
+]
+"""The parameters of host_settled, in order."""
+
+
 class Settling:
     """One `settle`, inside its transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, rulebook: Rulebook, politeness: Politeness) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        rulebook: Rulebook,
+        politeness: Politeness,
+        chance: Chance,
+        stays: Callable[[int], bool],
+        now: Instant,
+        learn: Callable[[Settled, Lease], None],
+    ) -> None:
+        """`stays`: whether a host may keep its back queue; `learn` writes down what a page brought."""
         self._connection = connection
         self._rulebook = rulebook
         self._politeness = politeness
+        self._chance = chance
+        self._stays = stays
+        self._now = now
+        self._learn = learn
         self._fresh: dict[tuple[int, int], Robots] = {}
         """Entries settled just now, by host id and lane; the rulebook learns of them after the commit."""
+        self.kept: dict[int, Instant] = {}
+        """Hosts that keep their back queues, and when they may be touched again."""
 
     def settle(self, done: Sequence[tuple[Settled, Lease]]) -> None:
         """REQUIRES: each lease is out and there is at most one a host."""
         pages = [pair for pair in done if pair[0].visit.kind is VisitKind.PAGE]
         self._settle_pages(pages)
         for settled, lease in done:
+            if settled.yielded is not None:
+                self._learn(settled, lease)
             if settled.visit.kind is VisitKind.ROBOTS:
                 self._settle_robots(settled, lease)
-        self._connection.executemany(_SQL["host_settled"], [self._host_row(*pair) for pair in done])
+        self._settle_hosts(done)
         captures.insert(self._connection, [settled.kept for settled, _ in done if settled.kept is not None])
         tallies.add(self._connection, {**moves_of(pages), tallies.LEASED: -len(done)})
 
     def _settle_pages(self, pages: Sequence[tuple[Settled, Lease]]) -> None:
         over, again, ends = [], [], []
         for settled, lease in pages:
-            place = (lease.host_id, lease.lane, lease.priority, lease.sequence)
+            host_id = lease.host.id
+            place = (host_id, lease.lane, lease.priority, lease.sequence)
             due_at = settled.due_at
             if due_at is None:
                 over.append(place)
             else:
                 again.append((max(1, due_at), *place))
-            failures = settled.visit.failures + 1 if settled.reason in FAILURES else 0
-            ends.append(
-                (
-                    settled.reason.value,
-                    settled.detail or None,
-                    failures,
-                    settled.done_at,
-                    due_at,
-                    due_at is not None,
-                    lease.host_id,
-                    lease.address_id,
-                )
-            )
+            failures = failures_after(settled)
+            reason = REASON_CODES[settled.reason]
+            ends.append((host_id, lease.address_id, reason, failures, settled.done_at, due_at, settled.detail or None))
         self._connection.executemany(_SQL["unqueued"], over)
         self._connection.executemany(_SQL["queued_later"], again)
-        self._connection.executemany(_SQL["address_settled"], ends)
+        self._connection.executemany(_SQL["ended"], ends)
+        respelt = [
+            (settled.respelt.target[1:], lease.host.id, lease.address_id)
+            for settled, lease in pages
+            if settled.respelt is not None
+        ]
+        self._connection.executemany(_SQL["respelt"], respelt)
 
     def _settle_robots(self, settled: Settled, lease: Lease) -> None:
         robots = settled.robots
@@ -75,14 +135,14 @@ class Settling:
         gap = math.ceil(gap_s(self._politeness, delay_s) * SECOND)
         self._connection.execute(_SQL["host_asked"], (delay_s, gap, lease.lane_host_id))
         if lease.is_errand:
-            row = (lease.host_id, lease.lane_host_id, lease.lane)
+            row = (lease.host.id, lease.lane_host_id, lease.lane)
             self._connection.execute(_SQL["errand_done"], row)
-            self._connection.execute(_SQL["host_errands"], (-1, lease.host_id))
+            self._connection.execute(_SQL["host_got_errands"], (-1, lease.host.id))
         if robots.state is RobotsState.PENDING and robots.ask is not None:
             at_host_id = host_id_of(self._connection, robots.ask.host.name)
             errand = (at_host_id, lease.lane_host_id, lease.lane, robots.ask.text)
             added = self._connection.execute(_SQL["errand_added"], errand).rowcount
-            self._connection.execute(_SQL["host_errands"], (added, at_host_id))
+            self._connection.execute(_SQL["host_got_errands"], (added, at_host_id))
         if is_given_up(robots, self._politeness.robots_tries):
             give_up(self._connection, lease.lane_host_id, lease.lane, robots.failures, settled.done_at)
         self._connection.execute(_SQL["host_woken"], (lease.lane_host_id,))
@@ -96,21 +156,71 @@ class Settling:
                 asked.append(entry.crawl_delay_s)
         return max(asked, default=None)
 
-    def _host_row(self, settled: Settled, lease: Lease) -> tuple[object, ...]:
-        """The parameters of host_settled: when the host is free again, and what it still has to give."""
-        is_page = settled.visit.kind is VisitKind.PAGE
-        gone = int(is_page and settled.due_at is None)
-        next_at, gap, troubles = self._free(settled, lease)
-        return next_at, gap, troubles, gone, settled.due_at if is_page else None, lease.host_id
+    def _settle_hosts(self, done: Sequence[tuple[Settled, Lease]]) -> None:
+        rows = [self._host_row(settled, lease) for settled, lease in done]
+        self._connection.executemany(_SQL["host_settled"], rows)
+        next_at = {row[-1]: row[0] for row in rows}
+        kept = self._connection.execute(_SQL["hosts_in_back"], (str(list(next_at)),)).fetchall()
+        self.kept = {host_id: next_at[host_id] for (host_id,) in kept}
 
-    def _free(self, settled: Settled, lease: Lease) -> tuple[Instant, int, int]:
-        politeness, delay_s = self._politeness, self._delay_s(lease.host_id)
-        if settled.reason in UNTOUCHED and settled.visit.kind is VisitKind.PAGE:
-            gap = gap_s(politeness, delay_s)
-            return settled.visit.taken_at, math.ceil(gap * SECOND), lease.troubles
-        troubles = lease.troubles + 1 if settled.reason in TROUBLES else 0
-        gap = gap_s(politeness, delay_s, settled.took_s, troubles)
-        return free_at(settled.done_at, gap, settled.host_wait_s), math.ceil(gap * SECOND), troubles
+    def _host_row(self, settled: Settled, lease: Lease) -> _HostRow:
+        """When the host is free again, what it still has to give, and the ledger of what it was promised."""
+        host = lease.host
+        is_page = settled.visit.kind is VisitKind.PAGE
+        is_touched = not (is_page and settled.reason in UNTOUCHED)
+        done_at = min(settled.done_at, self._now)
+        rest = self._rest(settled, lease, done_at, is_touched)
+        if is_to_retire(self._politeness, rest.failing, rest.failing_since, done_at):
+            why = f"{IN_WORDS[settled.reason]}, {rest.failing} times in a row"
+            retire(self._connection, host.name, why, done_at)
+            stays = False
+        else:
+            stays = self._stays(host.id)
+        taken_at = settled.visit.taken_at
+        rested = taken_at - host.left_at if is_touched and host.left_at is not None else None
+        return (
+            rest.next_at,
+            rest.gap,
+            rest.troubles,
+            int(is_page and settled.due_at is None),
+            stays,
+            lease.band if stays else self._band(lease),
+            settled.due_at if is_page else None,
+            rest.failing,
+            rest.failing_since,
+            int(is_touched),
+            round(settled.took_s * SECOND) if is_touched else 0,
+            done_at if is_touched else host.left_at,
+            rested,
+            int(is_touched and taken_at < host.next_at),
+            host.id,
+        )
+
+    def _band(self, lease: Lease) -> int:
+        """Of a host that goes back to the front: by the best it has waiting now."""
+        if lease.band == LAST:
+            return LAST
+        found = [
+            row[0]
+            for lane in LANES_OF[lease.host.lanes]
+            if (row := self._connection.execute(_SQL["best_due"], (lease.host.id, lane)).fetchone())
+        ]
+        return band_of(min(found, default=lease.priority))
+
+    def _rest(self, settled: Settled, lease: Lease, done_at: Instant, is_touched: bool) -> Rest:
+        politeness, host, delay_s = self._politeness, lease.host, self._delay_s(lease.host.id)
+        if not is_touched:
+            gap = math.ceil(gap_s(politeness, delay_s) * SECOND)
+            return Rest(min(settled.visit.taken_at, done_at), gap, host.troubles, host.failing, host.failing_since)
+        troubles = troubles_after(host.troubles, settled.reason)
+        draw = self._chance.random() if troubles else 0.0
+        gap_s_ = gap_s(politeness, delay_s, settled.took_s, troubles, draw)
+        next_at = free_at(done_at, gap_s_, settled.host_wait_s)
+        gap = math.ceil(gap_s_ * SECOND)
+        if settled.reason not in DOWN:
+            return Rest(next_at, gap, troubles, 0, None)
+        since = done_at if host.failing_since is None else host.failing_since
+        return Rest(next_at, gap, troubles, host.failing + 1, since)
 
 
 def moves_of(pages: Sequence[tuple[Settled, Lease]]) -> Counter[str]:
@@ -119,6 +229,6 @@ def moves_of(pages: Sequence[tuple[Settled, Lease]]) -> Counter[str]:
     moves = Counter({tallies.QUEUED: -over, tallies.SETTLED: over})
     for settled, lease in pages:
         if lease.last_reason is not None:
-            moves[f"{tallies.REASON}{lease.last_reason}"] -= 1
+            moves[f"{tallies.REASON}{lease.last_reason.value}"] -= 1
         moves[f"{tallies.REASON}{settled.reason.value}"] += 1
     return moves

@@ -3,19 +3,29 @@
 import math
 import sqlite3
 from collections.abc import Callable, Sequence
-from itertools import chain
 from types import TracebackType
 from typing import NamedTuple, Self
 
+import msgspec
+
+from gossamer.chance import Chance, seeded
 from gossamer.clock import SECOND, Clock, Instant
+from gossamer.frontier.backing import Backing
+from gossamer.frontier.backs import Backs
+from gossamer.frontier.front import Resolve, Resolving
 from gossamer.frontier.known import Known, known
 from gossamer.frontier.leasing import Lease, Leasing
 from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.priority import Budget
+from gossamer.frontier.quarantine import Judge, Quarantine, Templates, quarantine, release
 from gossamer.frontier.reviving import revive
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.seen import Seen
 from gossamer.frontier.settling import Settling
-from gossamer.frontier.sieve import Sieve, journal, journal_amount, merge
+from gossamer.frontier.sieve import Keys, Met, Sieve, Waiting, journal, merge_offers, merge_some, relieve, waiting_in
+from gossamer.frontier.standing import reinstate, retire
+from gossamer.frontier.steps import Steps
+from gossamer.frontier.vouching import is_vouched_for
 from gossamer.store import tallies
 from gossamer.store.database import Database
 from gossamer.store.statements import load
@@ -34,14 +44,25 @@ GLANCE = SECOND // 20
 class _Taken(NamedTuple):
     leases: list[Lease]
     merged: int | None
-    """New addresses, when the journal was merged."""
+    """New addresses, when some were merged."""
+    waiting: Waiting
     at: Instant
+
+
+class _Written(NamedTuple):
+    """What a settle wrote that memory is to learn after the commit."""
+
+    settling: Settling
+    fresh: int
+    nods: int
+    met: set[int]
+    quarantined: list[tuple[int, str, str]]
 
 
 class SqliteFrontier:
     """Everything it promises is on disk; what it holds in memory only saves looking there.
 
-    That memory is touched on the database's thread alone, and changed only after a commit.
+    That memory is touched on the database's thread alone, and is right again after a transaction that failed.
     """
 
     def __init__(
@@ -53,8 +74,21 @@ class SqliteFrontier:
         may_enter: Callable[[Offer], bool],
         sieve: Sieve | None = None,
         url_id: Callable[[str], int] = id_of,
+        *,
+        identity: Callable[[str], str] | None = None,
+        nudge: Callable[[Offer], int] | None = None,
+        resolve: Resolve | None = None,
+        chance: Chance | None = None,
+        budget: Budget | None = None,
+        template_of: Templates | None = None,
+        judge_template: Judge | None = None,
     ) -> None:
-        """`may_enter` judges an offered address; it is pure, and asked only for addresses not met lately."""
+        """`may_enter` judges an offered address; it is pure, and asked only for addresses not met lately.
+
+        `identity` names the text under which two spellings of an address are one; `nudge` moves its priority.
+        `resolve` gives the network address of a host name, or None; without it each host counts as one of its own.
+        `judge_template` says of what a template has brought whether its addresses are to be held in quarantine.
+        """
         self._database = database
         self._politeness = politeness
         self._clock = clock
@@ -62,12 +96,23 @@ class SqliteFrontier:
         self._may_enter = may_enter
         self._sieve = sieve or Sieve()
         self._url_id = url_id
+        self._identity = identity
+        self._nudge = nudge
+        self._chance = chance or seeded(0)
+        self._budget = budget or Budget()
+        self._quarantine = Quarantine(template_of, judge_template) if template_of is not None else None
         self._seen = Seen(self._sieve.seen_slots)
         self._rulebook = Rulebook()
+        self._resolving = Resolving(resolve) if resolve is not None else None
+        self._backing = Backing(self._new_backs(0), self._chance, self._resolving)
+        self._steps = Steps()
+        self._owed_step = 0
+        """By how much the clock was set, as long as that is not written down."""
+        self._stepped_s = -math.inf
+        """When it was last set, by the clock that never is."""
         self._leases: dict[str, Lease] = {}
         """By host name."""
-        self._waiting = 0
-        """Offers in the journal."""
+        self._waiting = Waiting(0, 0, 0, 0)
         self._merged_at: Instant = 0
 
     async def __aenter__(self) -> Self:
@@ -82,19 +127,24 @@ class SqliteFrontier:
     async def open(self) -> None:
         """Recover what the last run left: leases return to their queues, and every promise to a host is kept."""
 
-        def recover(connection: sqlite3.Connection) -> tuple[bool, int]:
+        def recover(connection: sqlite3.Connection) -> bool:
             was_clean = bool(_meta(connection, "clean", 1))
             now, latest_at = self._clock.now(), _meta(connection, "latest_at", 0)
             if latest_at > now:
-                connection.execute(_SQL["hosts_shifted"], (latest_at - now,))
+                self._shift(connection, now - latest_at)
             if not was_clean:
                 connection.execute(_SQL["hosts_rested"], (now, self._floor()))
-                connection.execute(_SQL["leases_returned"])
+                connection.execute(_SQL["hosts_returned"])
                 connection.execute(_SQL["leased_none"])
             connection.execute(_SQL["meta_set"], ("clean", 0))
-            return was_clean, journal_amount(connection)
+            self._backing.backs = self._new_backs(min(now, latest_at))
+            self._waiting = waiting_in(connection)
+            if self._quarantine is not None:
+                self._quarantine.load(connection)
+            return was_clean
 
-        was_clean, self._waiting = await self._database.run(recover)
+        was_clean = await self._database.run(recover)
+        self._steps.since(self._clock.now(), self._clock.elapsed_s())
         self._tell("frontier.opened", was_clean=was_clean)
 
     async def close(self) -> None:
@@ -102,52 +152,75 @@ class SqliteFrontier:
 
         def leave(connection: sqlite3.Connection) -> None:
             now = self._clock.now()
-            returned = [(now, self._floor(), lease.host_id) for lease in self._leases.values()]
+            returned = [(now, self._floor(), lease.host.id) for lease in self._leases.values()]
             connection.executemany(_SQL["lease_returned"], returned)
+            connection.execute(_SQL["hosts_returned"])
             connection.execute(_SQL["leased_none"])
             connection.execute(_SQL["meta_set"], ("clean", 1))
             connection.execute(_SQL["meta_set"], ("latest_at", now))
 
+        if self._resolving is not None:
+            await self._resolving.close()
         await self._database.run(leave, lambda _: self._leases.clear())
         self._tell("frontier.closed")
 
     async def offer(self, offers: Sequence[Offer]) -> int:
-        def work(connection: sqlite3.Connection) -> tuple[int, int, set[int]]:
+        def work(connection: sqlite3.Connection) -> tuple[int, int, set[int], Waiting]:
             fresh, met = self._seen.sift(offers, self._may_enter)
-            journal(connection, fresh)
-            return len(fresh), merge(connection, self._url_id), met
+            fresh = [offer for offer in fresh if is_vouched_for(connection, self._rulebook, offer)]
+            new = merge_offers(connection, fresh, self._keys())
+            return len(fresh), new, met, self._waiting._replace(known=self._waiting.known + new)
 
-        def after(result: tuple[int, int, set[int]]) -> None:
+        def after(result: tuple[int, int, set[int], Waiting]) -> None:
             self._seen.remember(result[2])
-            self._note_merge(self._clock.now())
+            self._waiting = result[3]
+            self._backing.front_at = None
 
-        amount, new, _ = await self._database.run(work, after)
+        amount, new, _, _ = await self._database.run(work, after)
         self._tell("frontier.merged", new=new)
         return amount
 
     async def revive(self, seeds: Sequence[Url]) -> int:
         """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
-        return await self._database.run(lambda connection: revive(connection, seeds))
+
+        def after(_: int) -> None:
+            self._backing.front_at = None
+
+        return await self._database.run(lambda connection: revive(connection, seeds, self._keys()), after)
 
     async def take(self, at_most: int) -> list[Visit]:
         def work(connection: sqlite3.Connection) -> _Taken:
-            now = self._clock.now()
-            merged = merge(connection, self._url_id) if self._waiting >= self._sieve.journal_most else None
-            leasing = Leasing(connection, self._rulebook, self._politeness, now)
-            leases = leasing.lease(at_most)
+            now, backing = self._clock.now(), self._backing
+            backing.mend(connection, {lease.host.id for lease in self._leases.values()})
+            out, waiting, merged = len(self._leases), self._waiting, None
+            if waiting.journalled + waiting.nods >= self._sieve.journal_most:
+                merged, waiting = relieve(connection, waiting, self._keys())
+                backing.front_at = None
+            leasing = self._leasing(connection, now)
+            leases = backing.lease(connection, leasing, at_most, out, now)
             if len(leases) < at_most and merged is None and self._merge_at(connection, now, bool(leases)) <= now:
-                merged = merge(connection, self._url_id)
-                leases += leasing.lease(at_most - len(leases))
-            return _Taken(leases, merged, now)
+                merged, waiting = merge_some(connection, waiting, self._keys())
+                backing.front_at = None
+                leases += backing.lease(connection, leasing, at_most - len(leases), out + len(leases), now)
+            tallies.add(connection, {tallies.LEASED: len(leases)})
+            if leases:
+                connection.execute(_SQL["meta_set"], ("latest_at", now))
+            return _Taken(leases, merged, waiting, now)
 
         def after(taken: _Taken) -> None:
+            self._backing.whole()
+            self._waiting = taken.waiting
             if taken.merged is not None:
-                self._note_merge(taken.at)
-            self._leases.update((lease.visit.url.host.name, lease) for lease in taken.leases)
+                self._merged_at = taken.at
+            self._leases.update((lease.host.name, lease) for lease in taken.leases)
 
         if at_most < 1:
             return []
+        await self._keep_step()
         taken = await self._database.run(work, after)
+        if self._resolving is not None and self._backing.wanted:
+            wanted, self._backing.wanted = self._backing.wanted, []
+            self._resolving.ask(wanted)
         if taken.merged is not None:
             self._tell("frontier.merged", new=taken.merged)
         if taken.leases:
@@ -155,40 +228,86 @@ class SqliteFrontier:
         return [lease.visit for lease in taken.leases]
 
     async def settle(self, done: Sequence[Settled]) -> None:
-        def work(connection: sqlite3.Connection) -> tuple[int, set[int]]:
-            pairs = [(settled, self._lease_of(settled)) for settled in done]
-            if len({lease.host_id for _, lease in pairs}) < len(pairs):
+        def work(connection: sqlite3.Connection) -> _Written:
+            now = self._clock.now()
+            pairs = [(self._by_this_clock(settled, now), self._lease_of(settled)) for settled in done]
+            if len({lease.host.id for _, lease in pairs}) < len(pairs):
                 raise ValueError("a visit is settled twice")
-            Settling(connection, self._rulebook, self._politeness).settle(pairs)
-            offers = chain.from_iterable([settled.offers for settled in done])
-            fresh, met = self._seen.sift(offers, self._may_enter)
-            journal(connection, fresh)
-            return len(fresh), met
+            quarantined: list[tuple[int, str, str]] = []
 
-        def after(result: tuple[int, set[int]]) -> None:
-            fresh, met = result
-            self._waiting += fresh
-            self._seen.remember(met)
-            for settled in done:
-                lease = self._leases.pop(settled.visit.url.host.name)
-                if settled.robots is not None:
-                    self._rulebook.remember(lease.lane_host_id, lease.lane, settled.robots)
+            def learn(settled: Settled, lease: Lease) -> None:
+                found = self._learned(connection, settled, lease, now)
+                quarantined.extend([found] if found is not None else [])
+
+            settling = Settling(
+                connection,
+                self._rulebook,
+                self._politeness,
+                self._chance,
+                lambda host_id: self._backing.stays(host_id, now),
+                now,
+                learn,
+            )
+            settling.settle(pairs)
+            return _Written(settling, *self._journal_offers(connection, pairs), quarantined)
 
         if done:
-            fresh, _ = await self._database.run(work, after)
-            self._tell("frontier.settled", visits=len(done), offers=fresh)
+            await self._keep_step()
+            written = await self._database.run(work, lambda written: self._settled(done, written))
+            self._tell("frontier.settled", visits=len(done), offers=written.fresh)
+
+    def _journal_offers(
+        self, connection: sqlite3.Connection, pairs: Sequence[tuple[Settled, Lease]]
+    ) -> tuple[int, int, set[int]]:
+        amount, nodded, met = 0, 0, set[int]()
+        pages: list[Met] = []
+        for settled, lease in pairs:
+            if not settled.offers:
+                continue
+            nods: list[Offer] = []
+            fresh, met = self._seen.sift(settled.offers, self._may_enter, lease.host.name, met, nods)
+            if any(one.via is not None for one in fresh):
+                fresh = [one for one in fresh if is_vouched_for(connection, self._rulebook, one)]
+            if fresh or nods:
+                pages.append((lease.host.id, lease.address_id or None, fresh + nods))
+                amount += len(fresh)
+                nodded += len(nods)
+        if pages:
+            journal(connection, pages, amount)
+        return amount, nodded, met
+
+    def _settled(self, done: Sequence[Settled], written: _Written) -> None:
+        """What memory learns when a settle is on disk."""
+        backing, kept = self._backing, written.settling.kept
+        self._waiting = self._waiting.and_more(written.fresh, written.nods)
+        self._seen.remember(written.met)
+        for settled in done:
+            lease = self._leases.pop(settled.visit.url.host.name)
+            host_id = lease.host.id
+            if host_id in kept and host_id in backing.backs:
+                backing.backs.waits(host_id, kept[host_id])
+            else:
+                backing.backs.leave(host_id)
+                backing.front_at = None
+            if settled.robots is not None:
+                self._rulebook.remember(lease.lane_host_id, lease.lane, settled.robots)
+                backing.front_at = None
+        for host_id, name, template in written.quarantined:
+            assert self._quarantine is not None, "or nothing would have been learned"
+            self._quarantine.remember(host_id, name, template, True)
 
     async def next_at(self) -> Instant | None:
         def look(connection: sqlite3.Connection) -> Instant | None:
             now = self._clock.now()
-            wakes = [self._merge_at(connection, now, False)] if self._waiting else []
-            (ready_at,) = connection.execute(_SQL["host_ready_first"]).fetchone()
-            if ready_at is not None:
-                wakes.append(ready_at)
+            ready_at = self._backing.next_at(connection)
+            wakes = [] if ready_at is None else [ready_at]
+            if self._waiting.offers:
+                wakes.append(self._merge_at(connection, now, False))
             if not wakes and self._leases:
                 wakes.append(now + GLANCE)
             return max(now, min(wakes)) if wakes else None
 
+        await self._keep_step()
         return await self._database.read(look)
 
     async def counts(self) -> Counts:
@@ -196,7 +315,114 @@ class SqliteFrontier:
 
     async def known(self, url: Url) -> Known | None:
         """What is stored of an address."""
-        return await self._database.read(lambda connection: known(connection, url, self._url_id))
+        return await self._database.read(lambda connection: known(connection, url, self._url_id, self._identity))
+
+    async def retire(self, host: str, why: str) -> bool:
+        def after(host_id: int | None) -> None:
+            if host_id is not None:
+                self._backing.backs.leave(host_id)
+
+        found = await self._database.run(lambda connection: retire(connection, host, why, self._clock.now()), after)
+        return found is not None
+
+    async def reinstate(self, host: str) -> bool:
+        def after(_: int | None) -> None:
+            self._backing.front_at = None
+
+        return await self._database.run(lambda connection: reinstate(connection, host), after) is not None
+
+    async def quarantine(self, host: str, template: str) -> int:
+        held = self._holding()
+        lease = self._leases.get(host)
+
+        def work(connection: sqlite3.Connection) -> tuple[int, int]:
+            leased = lease.sequence if lease is not None else None
+            return quarantine(connection, host, template, held.template_of, self._clock.now(), leased)
+
+        _, amount = await self._database.run(work, lambda found: held.remember(found[0], host, template, True))
+        return amount
+
+    async def release(self, host: str, template: str) -> int:
+        held = self._holding()
+
+        def after(found: tuple[int | None, int]) -> None:
+            if found[0] is not None:
+                held.remember(found[0], host, template, False)
+            self._backing.front_at = None
+
+        _, amount = await self._database.run(
+            lambda connection: release(connection, host, template, held.template_of), after
+        )
+        return amount
+
+    def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
+        """From now on these rules judge what is offered; what they refused before may be offered again."""
+        self._may_enter, self._nudge = may_enter, nudge
+        self._seen = Seen(self._sieve.seen_slots)
+
+    def _holding(self) -> Quarantine:
+        if self._quarantine is None:
+            raise ValueError("this frontier was not told what a template is")
+        return self._quarantine
+
+    def _learned(
+        self, connection: sqlite3.Connection, settled: Settled, lease: Lease, now: Instant
+    ) -> tuple[int, str, str] | None:
+        """What a page brought; the template that is quarantined because of it."""
+        held, yielded, host = self._quarantine, settled.yielded, lease.host
+        if held is None or yielded is None or not held.learn(connection, host.id, host.name, yielded):
+            return None
+        quarantine(connection, host.name, yielded.template, held.template_of, now)
+        return host.id, host.name, yielded.template
+
+    def _keys(self) -> Keys:
+        return Keys(self._url_id, self._identity, self._nudge, self._quarantine)
+
+    def _leasing(self, connection: sqlite3.Connection, now: Instant) -> Leasing:
+        elapsed_s = self._clock.elapsed_s()
+        return Leasing(connection, self._rulebook, self._politeness, self._budget, self._quarantine, now, elapsed_s)
+
+    def _new_backs(self, started_at: Instant) -> Backs:
+        politeness = self._politeness
+        return Backs(politeness.per_address, math.ceil(politeness.apart_s * SECOND), started_at=started_at)
+
+    async def _keep_step(self) -> None:
+        """When the clock was set, every promise keeps its distance from now: nobody is hurried, nobody hangs."""
+        elapsed_s = self._clock.elapsed_s()
+        self._owed_step += self._steps.since(self._clock.now(), elapsed_s)
+        if not self._owed_step:
+            return
+
+        def work(connection: sqlite3.Connection) -> int:
+            owed = self._owed_step  # 0 when another call has just paid it
+            if owed:
+                self._shift(connection, owed)
+            return owed
+
+        def after(paid: int) -> None:
+            if paid:
+                self._backing.backs.shift(paid)
+                self._backing.front_at = None
+                self._merged_at = 0
+                self._stepped_s = elapsed_s
+                self._owed_step -= paid
+
+        await self._database.run(work, after)
+
+    def _shift(self, connection: sqlite3.Connection, by: int) -> None:
+        """A restart compares its clock with the instant noted here: promises are told by the clock of now."""
+        connection.execute(_SQL["queue_shifted"], (by,))
+        connection.execute(_SQL["hosts_shifted"], (by,))
+        connection.execute(_SQL["meta_set"], ("latest_at", self._clock.now()))
+
+    def _by_this_clock(self, settled: Settled, now: Instant) -> Settled:
+        """If the clock was set since the visit was taken, it is over now: its host waits too long rather than too
+        short, and what is to come again keeps its distance."""
+        lease = self._lease_of(settled)
+        if lease.elapsed_s > self._stepped_s:
+            return settled
+        due_at = None if settled.due_at is None else now + settled.due_at - settled.done_at
+        return msgspec.structs.replace(settled, done_at=now, due_at=due_at)
 
     def _lease_of(self, settled: Settled) -> Lease:
         visit = settled.visit
@@ -210,18 +436,14 @@ class SqliteFrontier:
         return lease
 
     def _merge_at(self, connection: sqlite3.Connection, now: Instant, found_some: bool) -> Instant:
-        """When the journal is to be merged: now and then, and at once when nothing else could be found."""
-        if not self._waiting:
+        """When offers are to be merged: now and then, and at once when nothing else could be found."""
+        waiting = self._waiting
+        if not waiting.offers:
             return now + SECOND
-        if not found_some and not self._leases:
-            (ready_at,) = connection.execute(_SQL["host_ready_first"]).fetchone()
-            if ready_at is None:
-                return now
-        return self._merged_at + math.ceil(self._sieve.merge_every_s * SECOND)
-
-    def _note_merge(self, at: Instant) -> None:
-        self._waiting = 0
-        self._merged_at = at
+        if not found_some and not self._leases and self._backing.next_at(connection) is None:
+            return now
+        every_s = self._sieve.merge_every_s * (1 + waiting.known / self._sieve.slower_per)
+        return self._merged_at + math.ceil(every_s * SECOND)
 
     def _floor(self) -> int:
         return math.ceil(self._politeness.delay_s * SECOND)

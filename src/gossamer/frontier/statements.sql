@@ -1,114 +1,78 @@
--- journalled: Offers wait in the journal until they are merged.
-INSERT INTO journal (amount, offers) VALUES (?, ?);
-
--- journal_amount: How many offers wait.
-SELECT coalesce(sum(amount), 0) FROM journal;
-
--- journal_rows: The offers that wait, in the order they came.
-SELECT id, offers FROM journal ORDER BY id;
-
--- journal_emptied: What is merged waits no longer.
-DELETE FROM journal;
-
--- incoming_table: Where a merge lays out its addresses; in memory, of this connection only.
-CREATE TEMP TABLE IF NOT EXISTS incoming (
-    host_id INTEGER NOT NULL, id INTEGER NOT NULL, lane INTEGER NOT NULL, sequence INTEGER NOT NULL,
-    url TEXT NOT NULL, how TEXT NOT NULL, source_id INTEGER, depth INTEGER NOT NULL, hops INTEGER NOT NULL
-);
-
--- incoming: An address laid out, in the order of the table of addresses.
-INSERT INTO incoming (host_id, id, lane, sequence, url, how, source_id, depth, hops) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
-
--- known_dropped: What is known is not new.
-DELETE FROM incoming WHERE EXISTS (
-    SELECT 1 FROM addresses a WHERE a.host_id = incoming.host_id AND a.id = incoming.id AND a.url = incoming.url);
-
--- entered: New addresses become known; one whose id is taken stays behind.
-INSERT OR IGNORE INTO addresses (host_id, id, url, how, source_id, depth, hops)
-SELECT host_id, id, url, how, source_id, depth, hops FROM incoming;
-
--- collided: New addresses whose id belongs to another address.
-SELECT i.rowid, i.host_id, i.id, i.url FROM incoming i
-JOIN addresses a ON a.host_id = i.host_id AND a.id = i.id WHERE a.url <> i.url ORDER BY i.rowid;
-
--- incoming_renumbered: One of them with the id it takes instead.
-UPDATE incoming SET id = ? WHERE rowid = ?;
-
--- entered_one: One of them becomes known.
-INSERT INTO addresses (host_id, id, url, how, source_id, depth, hops)
-SELECT host_id, id, url, how, source_id, depth, hops FROM incoming WHERE rowid = ?;
-
--- incoming_removed: One of them that turned out to be known under such an id.
-DELETE FROM incoming WHERE rowid = ?;
-
--- incoming_amount: How many are laid out.
-SELECT count(*) FROM incoming;
-
--- queued: New addresses wait in their host's lane, the shallow before the deep.
-INSERT INTO queue (host_id, lane, later_at, priority, sequence, id)
-SELECT host_id, lane, 0, depth, sequence, id FROM incoming;
-
--- incoming_by_host: How many new addresses each host got, and in which lanes.
-SELECT host_id, count(*), max(lane = 0) + 2 * max(lane = 1) FROM incoming GROUP BY host_id;
-
--- incoming_emptied: The table for the next merge.
-DELETE FROM incoming;
-
--- address_at: Who has this id.
-SELECT url FROM addresses WHERE host_id = ? AND id = ?;
-
--- address_known: What is stored of an address.
-SELECT url, how, source_id, depth, hops, failures, reason, detail, settled_at, due_at, is_queued
-FROM addresses WHERE host_id = ? AND id = ?;
+-- host_id: The id of a host.
+SELECT id FROM hosts WHERE name = ?;
 
 -- host_name: Who has this host id.
 SELECT name FROM hosts WHERE id = ?;
 
 -- host_met: A host met for the first time.
-INSERT INTO hosts (id, name) VALUES (?, ?);
+INSERT INTO hosts (name) VALUES (?) RETURNING id;
 
--- host_got: A host has more to visit, and may be looked at as soon as it may be touched.
-UPDATE hosts SET queued = queued + ?, lanes = lanes | ?, ready_at = CASE WHEN leased THEN NULL ELSE next_at END
+-- hosts_looked_at: What taking visits at hosts needs to know; their ids come as a JSON array.
+SELECT id, name, lanes, errands, later_at, crawl_delay_s, troubles, next_at, left_at, failing, failing_since,
+    visits, spent, linked_from
+FROM hosts WHERE id IN (SELECT value FROM json_each(?));
+
+-- front_ready: Hosts of a front queue that may be touched, the longest ready first.
+SELECT id, name, ready_at FROM hosts WHERE band = ? AND ready_at <= ? ORDER BY ready_at LIMIT ?;
+
+-- front_first: The earliest instant at which a host may leave its front queue.
+WITH bands (band) AS (VALUES (0), (1), (2), (3), (4), (5), (6), (7))
+SELECT min((SELECT min(ready_at) FROM hosts WHERE hosts.band = bands.band AND ready_at IS NOT NULL)) FROM bands;
+
+-- host_entered: A host gets a back queue.
+UPDATE hosts SET in_back = 1, ready_at = NULL WHERE id = ?;
+
+-- host_leased: A visit to the host is out; the host is not touched again before next_at, whatever happens to us.
+UPDATE hosts SET leased = 1, next_at = ?, gap = ?, later_at = ?, band = ? WHERE id = ?;
+
+-- host_waits: Nothing to be had at the host before ready_at; it gives its back queue up.
+UPDATE hosts SET in_back = 0, later_at = ?2,
+    ready_at = CASE WHEN queued = 0 OR retired_at IS NOT NULL THEN NULL ELSE ?1 END
+WHERE id = ?3;
+
+-- host_settled: The visit is over; the host keeps its back queue (?5) if it has more to give and may.
+UPDATE hosts SET leased = 0, next_at = ?1, gap = ?2, troubles = ?3, queued = queued - ?4,
+    in_back = ?5 AND queued - ?4 > 0, band = ?6,
+    later_at = CASE WHEN ?7 IS NULL THEN later_at ELSE min(?7, coalesce(later_at, ?7)) END,
+    ready_at = CASE WHEN queued - ?4 > 0 AND NOT ?5 AND retired_at IS NULL THEN ?1 END,
+    failing = ?8, failing_since = ?9, visits = visits + ?10, spent = spent + ?11, left_at = ?12,
+    least_gap = CASE WHEN ?13 IS NULL THEN least_gap ELSE min(?13, coalesce(least_gap, ?13)) END,
+    rests = rests + (?13 IS NOT NULL), rested = rested + coalesce(?13, 0), broken = broken + ?14
+WHERE id = ?15;
+
+-- hosts_in_back: Which of these hosts (a JSON array of ids) have a back queue.
+SELECT id FROM hosts WHERE in_back AND id IN (SELECT value FROM json_each(?));
+
+-- host_got_errands: Robots visits for others are to be made at a host, more or fewer.
+UPDATE hosts SET errands = errands + ?1, queued = queued + ?1,
+    ready_at = CASE WHEN leased OR in_back OR retired_at IS NOT NULL OR queued + ?1 = 0 THEN NULL ELSE next_at END
+WHERE id = ?2;
+
+-- host_woken: Something a host waited for has happened.
+UPDATE hosts SET
+    ready_at = CASE WHEN leased OR in_back OR retired_at IS NOT NULL OR queued = 0 THEN NULL ELSE next_at END
 WHERE id = ?;
 
 -- host_lost: A host has less to visit.
 UPDATE hosts SET queued = queued - ? WHERE id = ?;
 
--- host_errands: Robots visits for others are to be made at a host, more or fewer.
-UPDATE hosts SET errands = errands + ?1, queued = queued + ?1,
-    ready_at = CASE WHEN leased OR queued + ?1 = 0 THEN NULL ELSE next_at END
-WHERE id = ?2;
-
--- host_woken: Something a host waited for has happened.
-UPDATE hosts SET ready_at = CASE WHEN leased OR queued = 0 THEN NULL ELSE next_at END WHERE id = ?;
-
--- hosts_ready: Hosts that may be touched and may have something due, the longest ready first.
-SELECT id, name, lanes, errands, later_at, crawl_delay_s, troubles
-FROM hosts WHERE ready_at <= ? ORDER BY ready_at LIMIT ?;
-
--- host_leased: A visit to the host is out; the host is not touched again before next_at, whatever happens to us.
-UPDATE hosts SET leased = 1, ready_at = NULL, next_at = ?, gap = ?, later_at = ? WHERE id = ?;
-
--- host_waits: Nothing to be had at the host before ready_at.
-UPDATE hosts SET ready_at = CASE WHEN queued = 0 THEN NULL ELSE ? END, later_at = ? WHERE id = ?;
-
--- host_settled: The visit is over.
-UPDATE hosts SET leased = 0, next_at = ?1, gap = ?2, troubles = ?3, queued = queued - ?4,
-    later_at = CASE WHEN ?5 IS NULL THEN later_at ELSE min(?5, coalesce(later_at, ?5)) END,
-    ready_at = CASE WHEN queued - ?4 > 0 THEN ?1 END
-WHERE id = ?6;
+-- respelt: An address redirects to another spelling of itself, and goes on under that.
+UPDATE addresses SET text = ?, hops = hops + 1 WHERE host_id = ? AND id = ?;
 
 -- host_asked: What the robots.txt files of a host ask for as a delay.
-UPDATE hosts SET crawl_delay_s = ?, gap = max(gap, ?) WHERE id = ?;
-
--- host_ready_first: The earliest instant at which a host may have something.
-SELECT min(ready_at) FROM hosts WHERE ready_at IS NOT NULL;
+UPDATE hosts SET crawl_delay_s = ?1, gap = max(gap, ?2),
+    next_at = CASE WHEN left_at IS NULL THEN next_at ELSE max(next_at, left_at + ?2) END
+WHERE id = ?3;
 
 -- first_due: The page of a lane that is visited next.
-SELECT q.priority, q.sequence, q.id, a.url, a.depth, a.hops, a.failures, a.reason
+SELECT q.priority, q.sequence, q.id, a.text, a.how, a.depth, a.hops, e.failures, e.reason
 FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
+LEFT JOIN ends e ON e.host_id = q.host_id AND e.id = q.id
 WHERE q.host_id = ? AND q.lane = ? AND q.later_at = 0
 ORDER BY q.priority, q.sequence LIMIT 1;
+
+-- best_due: The priority of the page of a lane that is visited next.
+SELECT priority FROM queue WHERE host_id = ? AND lane = ? AND later_at = 0 ORDER BY priority LIMIT 1;
 
 -- became_due: Pages whose time has come.
 UPDATE queue SET later_at = 0 WHERE host_id = ? AND lane = ? AND later_at > 0 AND later_at <= ?;
@@ -122,17 +86,17 @@ DELETE FROM queue WHERE host_id = ? AND lane = ? AND later_at = 0 AND priority =
 -- queued_later: A visited page waits for its next time.
 UPDATE queue SET later_at = ? WHERE host_id = ? AND lane = ? AND later_at = 0 AND priority = ? AND sequence = ?;
 
--- address_settled: How the visit to an address ended.
-UPDATE addresses SET reason = ?, detail = ?, failures = ?, settled_at = ?, due_at = ?, is_queued = ?
-WHERE host_id = ? AND id = ?;
+-- ended: How the visit to an address ended.
+INSERT OR REPLACE INTO ends (host_id, id, reason, failures, settled_at, due_at, detail) VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- lane_reasons: The last reasons of the pages that wait in a lane.
-SELECT reason, count(*) FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
-WHERE q.host_id = ? AND q.lane = ? GROUP BY reason;
+SELECT e.reason, count(*) FROM queue q LEFT JOIN ends e ON e.host_id = q.host_id AND e.id = q.id
+WHERE q.host_id = ? AND q.lane = ? GROUP BY e.reason;
 
 -- lane_given_up: The pages that wait in a lane are settled without a visit.
-UPDATE addresses SET reason = ?, detail = ?, settled_at = ?, due_at = NULL, is_queued = 0
-WHERE host_id = ?4 AND id IN (SELECT id FROM queue WHERE host_id = ?4 AND lane = ?5);
+INSERT OR REPLACE INTO ends (host_id, id, reason, failures, settled_at, due_at, detail)
+SELECT q.host_id, q.id, ?1, coalesce(e.failures, 0), ?2, NULL, ?3
+FROM queue q LEFT JOIN ends e ON e.host_id = q.host_id AND e.id = q.id WHERE q.host_id = ?4 AND q.lane = ?5;
 
 -- lane_emptied: And wait no longer.
 DELETE FROM queue WHERE host_id = ? AND lane = ?;
@@ -159,18 +123,29 @@ SELECT number FROM meta WHERE name = ?;
 INSERT OR REPLACE INTO meta (name, number) VALUES (?, ?);
 
 -- hosts_rested: After an unclean stop, hosts that were leased or still in their gap wait a full gap from now.
-UPDATE hosts SET next_at = max(next_at, ?1 + max(gap, ?2)) WHERE leased OR next_at > ?1;
+UPDATE hosts SET next_at = max(next_at, ?1 + max(gap, ?2)), ready_at = max(ready_at, next_at, ?1 + max(gap, ?2))
+WHERE leased OR next_at > ?1;
 
--- hosts_shifted: The clock was set back while we were away: promises keep their distance from now.
-UPDATE hosts SET next_at = next_at - ?1, ready_at = ready_at - ?1;
+-- hosts_shifted: The clock was set: promises keep their distance from now.
+UPDATE hosts SET next_at = max(0, next_at + ?1), ready_at = max(0, ready_at + ?1), left_at = left_at + ?1,
+    later_at = max(1, later_at + ?1), failing_since = failing_since + ?1;
 
--- leases_returned: No visit is out; what was out is still in the queue.
-UPDATE hosts SET leased = 0, ready_at = CASE WHEN queued > 0 THEN next_at END WHERE leased OR queued > 0;
+-- queue_shifted: And so does what is to be visited again.
+UPDATE queue SET later_at = max(1, later_at + ?1)
+WHERE later_at > 0 AND host_id IN (SELECT id FROM hosts WHERE later_at IS NOT NULL);
+
+-- hosts_returned: No visit is out and there are no back queues; what was out is still in the queue.
+UPDATE hosts SET leased = 0, in_back = 0,
+    ready_at = CASE WHEN queued > 0 AND retired_at IS NULL THEN max(next_at, coalesce(ready_at, 0)) END
+WHERE leased OR in_back;
+
+-- backs_dissolved: What memory knew of back queues is lost; their hosts return to the front.
+UPDATE hosts SET in_back = 0,
+    ready_at = CASE WHEN queued > 0 AND retired_at IS NULL THEN next_at END
+WHERE in_back AND NOT leased;
 
 -- lease_returned: One visit will not be settled; its host may have been touched just now.
-UPDATE hosts SET leased = 0, next_at = max(next_at, ?1 + max(gap, ?2)),
-    ready_at = CASE WHEN queued > 0 THEN max(next_at, ?1 + max(gap, ?2)) END
-WHERE id = ?3;
+UPDATE hosts SET next_at = max(next_at, ?1 + max(gap, ?2)) WHERE id = ?3;
 
 -- leased_none: The counter of leases starts again.
 UPDATE tallies SET number = 0 WHERE name = 'leased';

@@ -16,7 +16,10 @@ from typing import Any
 from gossamer.clock import Clock, Instant
 from gossamer.store import statements
 
-ADDRESSEE = {"checkpoint": "indexer", "pause": "crawler", "resume": "crawler", "stop": "crawler"}
+ADDRESSEE = {
+    "checkpoint": "indexer",
+    **dict.fromkeys(("pause", "resume", "stop", "retire", "reinstate", "release"), "crawler"),
+}
 """The verbs, and the process each is meant for."""
 BUSY_S = 5.0
 OPEN_TRIES = 50

@@ -135,7 +135,7 @@ def parse_xml(body: bytes) -> Survey | None:
     """REQUIRES: UTF-8, whatever the XML declaration says. None when it is not well-formed, or beyond a bound."""
     if len(body) > LARGEST or body.count(b"<") > MOST_TAGS:
         return None
-    plain = _without_entities(body)
+    plain = without_entities(body)
     if plain is None or (plain.count(b"=") > MOST_ATTRIBUTES and _TOO_MANY.search(plain)):
         return None
     parser = etree.XMLParser(
@@ -169,7 +169,7 @@ def doctype_of(body: bytes) -> bytes:
     return found[1] if found is not None else b""
 
 
-def _without_entities(body: bytes) -> bytes | None:
+def without_entities(body: bytes) -> bytes | None:
     """The page without its document type, and with the words of its entities in their places: those it declares
     itself as plain words, and HTML's. None when they would swell it."""
     found = _DOCTYPE.match(body)

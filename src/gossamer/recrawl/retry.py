@@ -31,13 +31,34 @@ class Retry:
     tries: int = 3
     """Visits to an address in all, the first included, before its failure stands."""
 
+    host_patience_s: float = 7_200.0
+    """While a whole host is down, for so long at the most, no address there is given up."""
+
     def __post_init__(self) -> None:
-        if not 0 < self.base_s <= self.cap_s or self.tries < 1:
+        if not 0 < self.base_s <= self.cap_s or self.tries < 1 or not self.host_patience_s >= 0:
             raise ValueError(f"retries need 0 < base_s <= cap_s and tries >= 1, not {self}")
 
 
+MANY_FAILED = 2
+"""Visits to a host in a row, before this one: then it is not the page that is broken."""
+
+
+def is_host_fault(
+    reason: Reason, host_failing: int, host_failing_since: Instant | None, now: Instant, settings: Retry
+) -> bool:
+    """Whether a failure says more about the host, which may come back, than about the address."""
+    if reason not in TRANSIENT or host_failing < MANY_FAILED or host_failing_since is None:
+        return False
+    return now - host_failing_since < settings.host_patience_s * SECOND
+
+
 def next_due(
-    failures: int, reason: Reason, now: Instant, chance_number: float, settings: Retry | None = None
+    failures: int,
+    reason: Reason,
+    now: Instant,
+    chance_number: float,
+    settings: Retry | None = None,
+    is_host_fault: bool = False,
 ) -> Instant | None:
     """When to try again; None: the failure stands.
 
@@ -46,7 +67,7 @@ def next_due(
     """
     settings = settings or Retry()
     tries = min(settings.tries, DISCONNECTED_TRIES) if reason is Reason.DISCONNECTED else settings.tries
-    if reason not in TRANSIENT or failures + 1 >= tries:
+    if reason not in TRANSIENT or (failures + 1 >= tries and not is_host_fault):
         return None
     wait_s = settings.base_s * 2.0 ** min(failures, 30) * (1.0 + chance_number / 2.0)
     return now + round(min(wait_s, settings.cap_s) * SECOND)

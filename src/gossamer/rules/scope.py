@@ -63,6 +63,14 @@ def judge(url: Url, depth: int, scope: Scope) -> Allowed | Denied:
     return Denied(_outside(scope))
 
 
+def judge_host(url: Url, scope: Scope) -> Allowed | Denied:
+    """Does the crawl visit anything at all on this address's host? For what is not a page: a sitemap, say."""
+    origin = f"{url.origin}/"
+    if scope.is_open or url.host.name in scope.hosts or any(one.startswith(origin) for one in scope.prefixes):
+        return ALLOWED
+    return ALLOWED if scope.domains and domain_of(url.hostname) in scope.domains else Denied(_outside(scope))
+
+
 def folder_of(url: Url) -> str:
     """The address up to and with the last slash of its path."""
     return url.origin + url.path[: url.path.rindex("/") + 1]

@@ -13,9 +13,12 @@ SETTLED = "settled"
 HOSTS = "hosts"
 CAPTURES = "captures"
 PAGES = "pages"
+QUARANTINED = "quarantined"
+RETIRED = "retired"
 REASON = "reason:"
 """Before a reason code: the addresses whose last visit ended so."""
 
+_PLAIN = (KNOWN, QUEUED, LEASED, SETTLED, HOSTS, CAPTURES, PAGES, QUARANTINED, RETIRED)
 _SQL = load("gossamer.store", "tallies.sql")
 
 
@@ -27,6 +30,6 @@ def add(connection: sqlite3.Connection, moves: Mapping[str, int]) -> None:
 def counts(connection: sqlite3.Connection) -> Counts:
     """The state of a crawl in numbers; any process may ask, through its own connection."""
     numbers: dict[str, int] = dict(connection.execute(_SQL["all"]).fetchall())
-    plain = {name: numbers.get(name, 0) for name in (KNOWN, QUEUED, LEASED, SETTLED, HOSTS, CAPTURES, PAGES)}
+    plain = {name: numbers.get(name, 0) for name in _PLAIN}
     by_reason = {name[len(REASON) :]: n for name, n in sorted(numbers.items()) if name.startswith(REASON) and n}
     return Counts(**plain, by_reason=by_reason)

@@ -30,6 +30,8 @@ class Capture(msgspec.Struct, frozen=True):
     """The IP address that was dialled."""
     truncated: Truncated | None = None
     took_s: float = 0.0
+    distrust: str = ""
+    """Why its sender could not prove who it is, when that was let pass (`fetch.tls = "record"`)."""
 
     @property
     def id(self) -> int:

@@ -15,6 +15,7 @@ class Reason(StrEnum):
     UNCHANGED = "unchanged"
     MOVED = "moved"
     GONE = "gone"
+    SOFT_404 = "soft-404"
     # refused: by a rule, nothing was asked of the host
     ROBOTS = "robots"
     ROBOTS_UNREACHABLE = "robots-unreachable"
@@ -51,6 +52,7 @@ IN_WORDS: dict[Reason, str] = {
     Reason.UNCHANGED: "the server says it has not changed",
     Reason.MOVED: "redirected; the new address faces the rules itself",
     Reason.GONE: "the server says there is no such page (404 or 410)",
+    Reason.SOFT_404: "it answers, but only to say that there is no such page",
     Reason.ROBOTS: "robots.txt does not allow it",
     Reason.ROBOTS_UNREACHABLE: "robots.txt could not be read, so nothing on this host is fetched for now",
     Reason.SCOPE: "outside the scope of this crawl",
@@ -96,6 +98,7 @@ class Moved(msgspec.Struct, frozen=True):
 
     to: Url
     capture: Capture
+    flags: tuple[str, ...] = ()
 
 
 class Gone(msgspec.Struct, frozen=True):

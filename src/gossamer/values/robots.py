@@ -43,3 +43,12 @@ class Robots(msgspec.Struct, frozen=True):
     """When `rules` were last read from the host; an unreachable entry keeps the rules of its last good copy."""
     failing_since: Instant | None = None
     """When it was first found unreachable in this row of failures."""
+    signals: tuple[tuple[str, str], ...] = ()
+    """What its owner wishes to be done with the content (Content-Signal), such as ("ai-train", "no"). Kept as facts:
+    they never allow anything."""
+    extensions: tuple[tuple[str, str], ...] = ()
+    """Other lines beyond RFC 9309 that are known: clean-param, host, visit-time, request-rate; as written."""
+    group: str = ""
+    """The agent of the group that applies to us: our name, `*`, or nothing when no group does."""
+    group_lines: tuple[int, ...] = ()
+    """The lines where that group begins; groups of one agent are merged."""

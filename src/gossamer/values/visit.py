@@ -15,6 +15,8 @@ from gossamer.values.url import Url
 class VisitKind(StrEnum):
     PAGE = "page"
     ROBOTS = "robots"
+    LIST = "list"
+    """To the client only: what was named as a sitemap, of whatever media type and compressed or not."""
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -30,6 +32,9 @@ class Visit(msgspec.Struct, frozen=True):
 
     how: How = How.LINK
     """How the address was come by."""
+    host_failing: int = 0
+    """How many visits to its host in a row have failed before this one."""
+    host_failing_since: Instant | None = None
 
     @property
     def origin(self) -> str:
@@ -44,6 +49,12 @@ class Yield(msgspec.Struct, frozen=True):
     """The pattern its address shares with others of its kind."""
     has_new_text: bool
     has_new_facts: bool
+    has_new_ways: bool = False
+    """It says nothing new itself, and leads to new addresses of a kind that did: a list of things."""
+
+    @property
+    def is_fruitful(self) -> bool:
+        return self.has_new_text or self.has_new_facts or self.has_new_ways
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -63,6 +74,10 @@ class Settled(msgspec.Struct, frozen=True):
     robots: Robots | None = None
     """The new entry, when this was a robots visit."""
     yielded: Yield | None = None
+    respelt: Url | None = None
+    """It redirects to another spelling of itself: the address goes on under this text."""
+    is_host_fault: bool = False
+    """Its host is down: the failure is not counted against the address."""
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -75,4 +90,8 @@ class Counts(msgspec.Struct, frozen=True):
     hosts: int = 0
     captures: int = 0
     pages: int = 0
+    quarantined: int = 0
+    """Addresses held back as part of an endless series; they are not among the queued."""
+    retired: int = 0
+    """Hosts that are visited no more."""
     by_reason: dict[str, int] = {}

@@ -1,0 +1,138 @@
+"""How fast a frontier on PostgreSQL is: offers, takes and settlements a second, by one crawler and by several.
+
+`python -m bench.frontier_postgres [--addresses N] [--hosts N] [--crawlers N]`: starts Debian's server in a temporary
+folder, every commit synced, and prints the figures beside those the design was drawn from. It takes some seconds.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+import psutil
+from tests.postgres_server import Server, server
+
+from gossamer.clock import SECOND, Clock, SystemClock
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.postgres import PostgresFrontier
+from gossamer.frontier.postgres_database import SharedDatabase
+from gossamer.frontier.postgres_standing import Stay
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Reason
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+from gossamer.values.visit import Settled, Visit, VisitKind
+
+DESIGN = {"offers": "96-134 thousand bare inserts a second", "leases": "65-83 thousand bare leases a second"}
+WORDS = ("people", "archive", "2026", "research", "article", "notes", "index", "history", "projects", "review")
+GROUP = 64
+LINKS = 40
+
+
+def address(number: int, hosts: int) -> Url:
+    """Deterministic, spread over the hosts, about 75 characters long."""
+    words = "/".join(WORDS[number // 10**place % 10] for place in range(4))
+    return Url(f"https://www.site-{number % hosts}.example/{words}/{number:x}-{WORDS[number % 7]}.html")
+
+
+def settled(visit: Visit, now: int, offers: Sequence[Offer] = ()) -> Settled:
+    if visit.kind is VisitKind.ROBOTS:
+        robots = Robots(visit.origin, RobotsState.MISSING, now, now + 86_400 * SECOND)
+        return Settled(visit, Reason.GONE, now, took_s=0.1, robots=robots)
+    return Settled(visit, Reason.FETCHED, now, took_s=0.1, offers=tuple(offers))
+
+
+async def opened(stack: AsyncExitStack, conninfo: str, name: str, clock: Clock) -> PostgresFrontier:
+    database = await stack.enter_async_context(SharedDatabase(conninfo, clock, silent))
+    polite = Politeness(delay_s=0.0, jitter=0.0)
+    frontier = PostgresFrontier(database, polite, clock, silent, lambda _: True, Stay(name), seen_slots=1 << 16)
+    return await stack.enter_async_context(frontier)
+
+
+async def offering(crew: Sequence[PostgresFrontier], addresses: int, hosts: int) -> None:
+    """Each crawler offers its share, 10,000 at a time."""
+
+    async def share(frontier: PostgresFrontier, first: int) -> None:
+        numbers = range(first, addresses, len(crew))
+        for start in range(0, len(numbers), 10_000):
+            offers = [Offer(address(n, hosts), How.LINK, 1, 1) for n in numbers[start : start + 10_000]]
+            await frontier.offer(offers)
+
+    await asyncio.gather(*[share(frontier, first) for first, frontier in enumerate(crew)])
+
+
+async def visiting(crew: Sequence[PostgresFrontier], groups: int, clock: Clock, addresses: int, hosts: int) -> int:
+    """Groups of visits taken and settled, each page with 40 links, a quarter of them new; says how many visits."""
+
+    async def work(frontier: PostgresFrontier, number: int) -> int:
+        made = 0
+        for group in range(groups):
+            visits = await frontier.take(GROUP)
+            now = clock.now()
+            done = []
+            for place, visit in enumerate(visits):
+                new = addresses + ((number * groups + group) * GROUP + place) * LINKS
+                numbers = [n if n % 4 == 0 else n % addresses for n in range(new, new + LINKS)]
+                links = [Offer(address(n, hosts), How.LINK, visit.url.id, 2) for n in numbers]
+                done.append(settled(visit, now, links))
+            await frontier.settle(done)
+            made += len(done)
+        return made
+
+    return sum(await asyncio.gather(*[work(frontier, number) for number, frontier in enumerate(crew)]))
+
+
+def backends(running: Server) -> list[psutil.Process]:
+    """The server's processes, those of the connections among them."""
+    assert running.process is not None
+    main = psutil.Process(running.process.pid)
+    return [main, *main.children()]
+
+
+def cpu_s(processes: Sequence[psutil.Process]) -> float:
+    times = [process.cpu_times() for process in processes]
+    return sum(one.user + one.system for one in times)
+
+
+async def measured(running: Server, addresses: int, hosts: int, crawlers: int) -> None:
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        own = psutil.Process()
+        conninfo = running.conninfo(f"bench{crawlers}")
+        crew = [await opened(stack, conninfo, f"crawler {n}", clock) for n in range(crawlers)]
+        began_s = clock.elapsed_s()
+        await offering(crew, addresses, hosts)
+        offered_s = clock.elapsed_s() - began_s
+        for robots in range(-(-hosts // GROUP)):
+            visits = await crew[robots % crawlers].take(GROUP)
+            await crew[robots % crawlers].settle([settled(visit, clock.now()) for visit in visits])
+        began_s = clock.elapsed_s()
+        visits = await crew[0].take(hosts // 2)
+        took_s = clock.elapsed_s() - began_s
+        taken = len(visits)
+        await crew[0].settle([settled(visit, clock.now()) for visit in visits])
+        began_s, client_s, server_s = clock.elapsed_s(), cpu_s([own]), cpu_s(backends(running))
+        made = await visiting(crew, 10, clock, addresses, hosts)
+        visited_s = clock.elapsed_s() - began_s
+        client_s, server_s = cpu_s([own]) - client_s, cpu_s(backends(running)) - server_s
+    print(f"{crawlers} crawler(s), {addresses:,} addresses on {hosts:,} hosts, every commit synced")
+    print(f"  offered, met for the first time   {addresses / offered_s:>9,.0f} a second   ({DESIGN['offers']})")
+    print(f"  leased in one take                {taken / took_s:>9,.0f} a second   ({DESIGN['leases']})")
+    rate, each_us = made / visited_s, visited_s / made * 1e6
+    print(f"  take + settle + {LINKS} links a page     {rate:>9,.0f} a second   {each_us:,.0f} us")
+    print(f"    CPU a page: the crawler {client_s / made * 1e6:,.0f} us, the server {server_s / made * 1e6:,.0f} us")
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("--addresses", type=int, default=100_000)
+    given.add_argument("--hosts", type=int, default=2_000)
+    given.add_argument("--crawlers", type=int, default=3)
+    asked = given.parse_args()
+    for crawlers in sorted({1, asked.crawlers}):
+        asyncio.run(measured(server(), asked.addresses, asked.hosts, crawlers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""`gossamer hosts`: the hosts of a crawl and how each stands; and taking one out of it, or back in."""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.app import assemble
+from gossamer.app.config import load, named_file
+from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
+from gossamer.app.obeying import REINSTATE, RELEASE, RETIRE
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.saying import as_json, counted, lasting, moment
+from gossamer.app.seeding import checked_seeds
+from gossamer.app.waiting import gap_in_words
+from gossamer.app.why import crew_of
+from gossamer.clock import Instant
+from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.frontier import listing, quarantine, standing
+from gossamer.frontier.listing import HostState
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.priority import LAST
+from gossamer.monitor.control import Control
+from gossamer.rules.templates import template_of
+from gossamer.store.database import Database, read_only
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+PATIENCE_S = 10.0
+LOOK_S = 0.1
+BY_HAND = "by hand"
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """One host, as it is told."""
+
+    host: str
+    state: str
+    """ready, under-way, waiting, backing-off, over-budget, retired, done"""
+    says: str
+    queued: int
+    held: int
+    visits: int
+    gap_s: float
+    troubles: int
+    next_at: Instant | None
+    retired_at: Instant | None = None
+
+
+def hosts(
+    action: Annotated[
+        Literal["list", "retire", "reinstate", "release"],
+        Parameter(help="What to do; without it the hosts are listed."),
+    ] = "list",
+    host: Annotated[str | None, Parameter(help="The host to retire, reinstate or release.")] = None,
+    *,
+    pattern: Annotated[str, Parameter(help="What to release: a pattern that `gossamer why --host` shows.")] = "",
+    why: Annotated[str, Parameter(help="Why it is retired: `gossamer why` will say so.")] = BY_HAND,
+    state: Annotated[
+        Literal["ready", "under-way", "waiting", "backing-off", "over-budget", "retired", "done"] | None,
+        Parameter(help="Only hosts in this state."),
+    ] = None,
+    limit: Annotated[int, Parameter(help="Show so many; 0: all.")] = 50,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    json: Annotated[bool, Parameter(help="As JSON, every host.")] = False,
+) -> int:
+    directory, outside = existing(dir), real_outside()
+    if action != "list":
+        if host is None:
+            raise ConfigError(f"name the host: gossamer hosts {action} example.org")
+        if (action == "release") != bool(pattern):
+            raise ConfigError("a pattern is released: gossamer hosts release HOST --pattern '/calendar/{year}/{month}'")
+        name = checked_seeds([host])[0].host.name
+        says = asyncio.run(changed(directory, outside, action, name, pattern or why))
+        print(as_json({"host": name, "action": action, "says": says}) if json else says)
+        return 0
+    if host is not None:
+        raise ConfigError("to see one host: gossamer why --host HOST")
+    polite = assemble.politeness(load(named_file(None, dir), os.environ, {}).settings)
+    is_crawling, now = crew_of(directory, outside).is_crawling, outside.clock.now()
+    with closing(read_only(directory.state)) as opened:
+        found = sorted_usefully([shown(one, polite, now, is_crawling) for one in listing.hosts(opened)])
+    wanted = [one for one in found if state is None or one.state == state]
+    print(as_json(wanted)) if json else show(wanted, limit, Console())
+    return 0
+
+
+def shown(host: HostState, polite: Politeness, now: Instant, is_crawling: bool = True) -> Shown:
+    kind, says = state_of(host, polite, now, is_crawling)
+    return Shown(
+        host.name,
+        kind,
+        says,
+        host.queued,
+        host.held,
+        host.visits,
+        host.gap_s,
+        host.troubles,
+        host.next_at or None,
+        host.retired_at,
+    )
+
+
+def state_of(host: HostState, polite: Politeness, now: Instant, is_crawling: bool) -> tuple[str, str]:
+    """A word and a sentence for it. A visit that was under way when the crawl was killed is none any more."""
+    if host.retired_at is not None:
+        return "retired", f"retired {moment(host.retired_at, now)}: {host.retired_why}"
+    if host.leased and is_crawling:
+        return "under-way", "a visit is under way"
+    if not host.queued:
+        return "done", f"{counted(host.held, 'address')} in quarantine" if host.held else "nothing waits"
+    if host.next_at > now:
+        kind = "backing-off" if host.troubles else "waiting"
+        return kind, f"until {moment(host.next_at, now)}: {gap_in_words(host, polite)}"
+    if host.band == LAST:
+        return "over-budget", "visited when nothing else waits"
+    if host.ready_at is not None and host.ready_at > now:
+        return "waiting", f"until {moment(host.ready_at, now)}: nothing is due, or its robots.txt cannot be read"
+    return "ready", "visited as soon as a visit can be made" if is_crawling else "visited when the crawl goes on"
+
+
+ORDER = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
+
+
+def sorted_usefully(found: Sequence[Shown]) -> list[Shown]:
+    """What is going on first, then what is stuck, each with the longest queue first; what is done last."""
+    return sorted(found, key=lambda one: (ORDER.index(one.state), -one.queued, -one.visits, one.host))
+
+
+def show(found: Sequence[Shown], limit: int, console: Console) -> None:
+    table = Table(box=None)
+    table.add_column("host", overflow="fold")
+    table.add_column("state")
+    for name in ("queued", "visited", "gap"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for one in found[:limit] if limit > 0 else found:
+        numbers = (f"{one.queued:,}", f"{one.visits:,}", lasting(one.gap_s))
+        style = {"retired": "red", "backing-off": "yellow", "done": "dim"}.get(one.state)
+        table.add_row(one.host, one.state, *numbers, one.says, style=style)
+    console.print(table, highlight=False)
+    console.print(Text(", ".join(_totals(found)) or "no hosts", style="dim"))
+
+
+def _totals(found: Sequence[Shown]) -> Iterator[str]:
+    yield counted(len(found), "host")
+    for kind in ORDER:
+        if number := sum(1 for one in found if one.state == kind):
+            yield f"{number:,} {kind}"
+
+
+async def changed(directory: Directory, outside: Outside, action: str, name: str, words: str) -> str:
+    """Ourselves when nobody writes, else by asking the crawl. `words`: why it is retired, or the pattern released."""
+    try:
+        lock = lock_directory(directory, outside, "hosts")
+    except DirectoryBusy:
+        return await asked(directory, outside, action, name, words)
+    try:
+        async with Database(directory.state, outside.clock, silent) as database:
+            done = await database.run(lambda state: _change(state, action, name, words, outside.clock.now()))
+    finally:
+        lock.release()
+    if not done:
+        raise GossamerError(f"{name} is not known, or {UNDONE[action]}")
+    return f"{name} {DONE[action]}"
+
+
+DONE = {"retire": "is retired: nothing is fetched there", "reinstate": "is visited again", "release": "is released"}
+UNDONE = {
+    "retire": "is retired already",
+    "reinstate": "is not retired",
+    "release": "nothing is held there by that",
+}
+
+
+def _change(state: sqlite3.Connection, action: str, name: str, words: str, now: Instant) -> bool:
+    match action:
+        case "retire":
+            return standing.retire(state, name, words, now) is not None
+        case "reinstate":
+            return standing.reinstate(state, name) is not None
+        case _:
+            return quarantine.release(state, name, words, lambda text: template_of(Url(text)))[1] > 0
+
+
+async def asked(directory: Directory, outside: Outside, action: str, name: str, words: str) -> str:
+    """The crawl does it between two breaths; what it made of it is read from the state."""
+    args = {"retire": {"why": words}, "release": {"pattern": words}}.get(action, {})
+    with Control(directory.control, outside.clock) as control:
+        number = control.ask(VERBS[action], host=name, **args)
+        give_up_s = outside.clock.elapsed_s() + PATIENCE_S
+        while not control.is_done(number):
+            if outside.clock.elapsed_s() > give_up_s:
+                raise GossamerError(f"the running crawl has not answered in {PATIENCE_S:g} s; it will, if it is alive")
+            await outside.clock.sleep(LOOK_S)
+    with closing(read_only(directory.state)) as opened:
+        host = listing.host_state(opened, name)
+    if host is None:
+        raise GossamerError(f"{name} is not known to this crawl")
+    held = f", with {counted(host.held, 'address')} in quarantine" if host.held else ""
+    return f"{name} is {'retired' if host.retired_at is not None else 'visited'} now{held}"
+
+
+VERBS = {"retire": RETIRE, "reinstate": REINSTATE, "release": RELEASE}

@@ -1,0 +1,128 @@
+"""What the archive says about the gaps kept, beside what the frontier's ledger says. Pure."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from gossamer.clock import SECOND, Instant
+
+TOLERANCE_S = 0.005
+"""A visit's beginning is read from the clock on the wall, its length from one that is never set."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A visit as the archive knows it; `took_s` is None while its record has not been opened."""
+
+    at: Instant
+    url: str
+    took_s: float | None = None
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What the archive shows of one host."""
+
+    visits: int = 0
+    least_s: float | None = None
+    """The shortest time between the beginnings of two visits, or, where records were opened, the shortest gap."""
+    after: str = ""
+    before: str = ""
+    """The two visits it lies between."""
+    unjudged: int = 0
+    """Pairs that say nothing: the clock was set back between them, or one was made by another program."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One host of the ledger, and what came of checking it."""
+
+    host: str
+    visits: int
+    promised_s: float
+    least_s: float | None
+    mean_s: float | None
+    broken: int
+    archive: Kept
+    contradiction: str = ""
+    """Where the archive shows a shorter gap than the ledger admits."""
+
+    @property
+    def is_kept(self) -> bool:
+        return not self.broken and not self.contradiction
+
+
+class Report(msgspec.Struct, frozen=True):
+    hosts: int
+    visits: int
+    broken: int
+    contradictions: int
+    is_deep: bool
+    rows: tuple[Row, ...]
+    """Worst first."""
+
+    @property
+    def is_kept(self) -> bool:
+        return not self.broken and not self.contradictions
+
+
+def pairs(visits: Sequence[Seen]) -> Iterator[tuple[Seen, Seen, float]]:
+    """Neighbours, and the time between their beginnings. REQUIRES: in the order they were archived."""
+    for one, other in pairwise(visits):
+        yield one, other, (other.at - one.at) / SECOND
+
+
+def suspects(visits: Sequence[Seen], admitted_s: float | None) -> list[int]:
+    """Places of visits whose successor began sooner than any gap the ledger admits: their records tell for certain."""
+    if admitted_s is None:
+        return []
+    found = enumerate(pairs(visits))
+    return [place for place, (_, _, apart_s) in found if 0 <= apart_s < admitted_s - TOLERANCE_S]
+
+
+def kept_by(visits: Sequence[Seen]) -> Kept:
+    """The shortest gap. A visit of known length ended that much after it began; one of unknown length may not have.
+
+    A length of zero is no length of ours: such a capture was imported, and says nothing about our manners.
+    """
+    least: tuple[float, str, str] | None = None
+    unjudged = 0
+    for one, other, apart_s in pairs(visits):
+        if apart_s < 0 or one.took_s == 0.0 or other.took_s == 0.0:
+            unjudged += 1
+            continue
+        gap_s = apart_s - (one.took_s or 0.0)
+        if least is None or gap_s < least[0]:
+            least = (gap_s, one.url, other.url)
+    if least is None:
+        return Kept(len(visits), unjudged=unjudged)
+    return Kept(len(visits), *least, unjudged)
+
+
+def contradiction(admitted_s: float | None, archive: Kept) -> str:
+    """In words; empty when the archive agrees. A visit may begin after it was taken, never before."""
+    if admitted_s is None or archive.least_s is None or archive.least_s >= admitted_s - TOLERANCE_S:
+        return ""
+    return (
+        f"the archive shows {archive.least_s:.3f} s between {archive.after} and {archive.before}, "
+        f"and the ledger at least {admitted_s:.3f} s"
+    )
+
+
+def worst_first(rows: Sequence[Row]) -> list[Row]:
+    """Broken promises, then contradictions, then by how little was kept above what was promised."""
+
+    def badness(row: Row) -> tuple[int, bool, float, str]:
+        slack = (row.least_s - row.promised_s) if row.least_s is not None else float("inf")
+        return -row.broken, not row.contradiction, slack, row.host
+
+    return sorted(rows, key=badness)
+
+
+def reported(rows: Sequence[Row], is_deep: bool) -> Report:
+    return Report(
+        hosts=len(rows),
+        visits=sum(row.visits for row in rows),
+        broken=sum(row.broken for row in rows),
+        contradictions=sum(1 for row in rows if row.contradiction),
+        is_deep=is_deep,
+        rows=tuple(worst_first(rows)),
+    )

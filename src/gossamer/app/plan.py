@@ -1,0 +1,176 @@
+"""`gossamer plan`: what a crawl of a given size needs, before it starts."""
+
+import os
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.app.directory import Directory, existing
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.planning import DAY_S, KB, Plan, Shares, Wish, planned
+from gossamer.app.saying import lasting
+from gossamer.errors import ConfigError
+from gossamer.store import surveys, tallies
+from gossamer.store.database import read_only
+
+ENOUGH_PAGES = 20
+"""Fewer say nothing about the next million."""
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([kmgb]?)", re.IGNORECASE)
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "b": 1_000_000_000}
+
+
+def plan(
+    *,
+    pages: Annotated[str | None, Parameter(help="How many pages: 50000, 20k, 1M.")] = None,
+    hosts: Annotated[str | None, Parameter(help="Over how many hosts.")] = None,
+    delay: Annotated[float, Parameter(help="Least seconds between two visits to one host.")] = 1.0,
+    page_kb: Annotated[float | None, Parameter(help="Mean size of a page; 80 kB unless measured.")] = None,
+    largest: Annotated[str | None, Parameter(help="Pages of the largest host; without it all are alike.")] = None,
+    days: Annotated[float | None, Parameter(help="The time there is: says whether it fits, and what would.")] = None,
+    latency: Annotated[float, Parameter(help="Seconds until an answer begins, as a mean.")] = 0.2,
+    rate_kb: Annotated[float, Parameter(help="Kilobytes a second that one answer comes at.")] = 1000.0,
+    mbit: Annotated[float | None, Parameter(help="The line's bandwidth in Mbit/s, when it may be the limit.")] = None,
+    cores: Annotated[int | None, Parameter(help="Processor cores; those of this machine if not given.")] = None,
+    at_once: Annotated[int, Parameter(help="Visits under way at one time (the setting crawl.at_once).")] = 128,
+    dir: Annotated[Path | None, Parameter(help="Take averages, or what is left to do, from here.")] = None,
+    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+) -> int:
+    measured = measured_in(existing(dir), real_outside()) if dir is not None else Measured()
+    wish = Wish(
+        pages=_whole("pages", pages, measured.queued),
+        hosts=_whole("hosts", hosts, measured.hosts),
+        delay_s=_at_least("delay", delay, 0.0),
+        page_bytes=round(_at_least("page-kb", page_kb, 0.001) * KB) if page_kb is not None else measured.page_bytes,
+        latency_s=_at_least("latency", latency, 0.0),
+        rate_bytes=_at_least("rate-kb", rate_kb, 0.001) * KB,
+        addresses_per_page=measured.addresses_per_page,
+        largest=_whole("largest", largest, None) if largest is not None else None,
+        cores=round(_at_least("cores", cores if cores is not None else os.cpu_count() or 1, 1)),
+        days=None if days is None else _at_least("days", days, 1e-6),
+        bandwidth_bits=None if mbit is None else _at_least("mbit", mbit, 1e-6) * 1e6,
+        at_once=round(_at_least("at-once", at_once, 1)),
+        disk_share=measured.shares,
+    )
+    found = planned(wish)
+    if json:
+        print(msgspec.json.format(msgspec.json.encode(found)).decode())
+    else:
+        show(found, Console(), measured)
+    return 1 if found.fits is False else 0
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """Averages of a data directory, where there are enough pages to speak of."""
+
+    pages: int = 0
+    queued: int | None = None
+    hosts: int | None = None
+    page_bytes: int = 80 * KB
+    addresses_per_page: float = 10.0
+    shares: Shares | None = None
+
+
+def measured_in(directory: Directory, outside: Outside) -> Measured:
+    with closing(read_only(directory.state)) as state:
+        counts = tallies.counts(state)
+        captured, bodies = surveys.totals(state)
+    if captured < ENOUGH_PAGES or not bodies:
+        return Measured(counts.pages, counts.queued or None, counts.hosts or None)
+    sizes = {folder: size_of(path, outside) for folder, path in _folders(directory).items()}
+    return Measured(
+        counts.pages,
+        counts.queued or None,
+        counts.hosts or None,
+        page_bytes=max(1, bodies // captured),
+        addresses_per_page=counts.known / max(1, captured),
+        shares=Shares(
+            archive=sizes["archive"] / bodies,
+            words=sizes["words"] / bodies,
+            graph=sizes["graph"] / bodies,
+            links=sizes["links"] / bodies,
+        ),
+    )
+
+
+def _folders(directory: Directory) -> dict[str, list[Path]]:
+    return {
+        "archive": [directory.archive],
+        "words": [directory.index],
+        "graph": [directory.graph, directory.checkpoints],
+        "links": [directory.links],
+    }
+
+
+def size_of(paths: list[Path], outside: Outside) -> int:
+    """Bytes of files, and of folders with all that is in them; what goes away meanwhile counts for nothing."""
+    total, waiting = 0, list(paths)
+    while waiting:
+        path = waiting.pop()
+        if path.is_dir():
+            waiting += [path / name for name in outside.files.names(path)]
+        else:
+            total += outside.files.size(path) or 0
+    return total
+
+
+def _whole(name: str, given: str | None, otherwise: int | None) -> int:
+    if given is None:
+        if otherwise is None:
+            raise ConfigError(f"say how many {name}: gossamer plan --pages 1M --hosts 2000")
+        return otherwise
+    found = _AMOUNT.fullmatch(given.replace(",", "").replace("_", "").strip())
+    number = round(float(found[1]) * _TIMES[found[2].lower()]) if found else 0
+    if not 1 <= number <= 10**13:
+        raise ConfigError(f"--{name} {given!r} is not a number of {name}; write 50000, 20k or 1M")
+    return number
+
+
+def _at_least(name: str, given: float, least: float) -> float:
+    if not least <= given < float("inf"):
+        raise ConfigError(f"--{name} cannot be {given:g}; the least is {least:g}")
+    return given
+
+
+def show(found: Plan, console: Console, measured: Measured) -> None:
+    wish = found.wish
+    console.print(Text(f"{wish.pages:,} pages of {wish.page_bytes / KB:,.0f} kB on {wish.hosts:,} hosts", style="bold"))
+    table = Table(show_header=False, box=None)
+    table.add_column(style="bold")
+    table.add_column()
+    first = found.limits[0]
+    table.add_row("time", f"{lasting(found.takes_s)}, {found.pages_per_s:,.3g} pages a second")
+    table.add_row("bottleneck", f"{first.name}: {first.says}")
+    for limit in found.limits[1:]:
+        table.add_row("", f"{limit.name} alone would take {lasting(limit.takes_s)}: {limit.says}", style="dim")
+    table.add_row("bandwidth", f"{found.bandwidth_bits / 1e6:,.3g} Mbit/s")
+    table.add_row("connections", f"{found.connections:,} open at one time, as a mean")
+    table.add_row("hosts", f"{found.hosts_wanted:,} busy at one time; {wish.hosts:,} given")
+    table.add_row("disk", f"{sized(found.disk_bytes)}: {_parts(found)}")
+    table.add_row("memory", f"{sized(found.memory_bytes)} in all processes")
+    if found.fits is not None and wish.days is not None:
+        table.add_row("fits", f"{'yes' if found.fits else 'no'}, there are {lasting(wish.days * DAY_S)}")
+    for said in found.advice:
+        table.add_row("advice", said)
+    console.print(table, highlight=False)
+    if measured.shares is not None:
+        console.print(Text(f"averages of {measured.pages:,} pages crawled into the directory", style="dim"))
+
+
+def _parts(found: Plan) -> str:
+    parts = msgspec.structs.asdict(found.disk)
+    return ", ".join(f"{name} {sized(size)}" for name, size in parts.items())
+
+
+def sized(number: float) -> str:
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if number < 1000:
+            return f"{number:,.3g} {unit}"
+        number /= 1000
+    return f"{number:,.4g} PB"

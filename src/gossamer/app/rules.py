@@ -1,0 +1,185 @@
+"""`gossamer rules`: see, add, remove and try out the rules of a crawl, also while it runs."""
+
+import json as json_format
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from cyclopts import Parameter
+
+from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.rules_file import RulesFile, checked
+from gossamer.clock import Clock
+from gossamer.errors import ConfigError, DirectoryUnusable
+from gossamer.frontier.listing import queued
+from gossamer.rules.filters import NO_RULES, Problems, RuleBook, load_rules
+from gossamer.rules.scope import Reach
+from gossamer.rules.verdict import Denied
+from gossamer.store import seeds, tallies
+from gossamer.store.database import read_only
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+EXAMPLES = 10
+CHUNK = 2_000
+
+
+def rules(
+    action: Annotated[
+        Literal["list", "add", "remove", "preview"], Parameter(help="What to do; list if not given.")
+    ] = "list",
+    rule: Annotated[
+        str | None, Parameter(help="The rule, in quotes; remove also takes the number of its line.")
+    ] = None,
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    seconds: Annotated[float, Parameter(help="preview looks through the queue for so long at most.")] = 20.0,
+    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+) -> int:
+    outside = real_outside()
+    match action:
+        case "list":
+            return listed(_there(dir, outside), json)
+        case "add":
+            outside.files.make_folder(dir)
+            return added(RulesFile(outside.files, dir, silent), _named(rule, "add"), json)
+        case "remove":
+            return removed(_there(dir, outside), _named(rule, "remove"), json)
+        case "preview":
+            return previewed(existing(dir), RulesFile(outside.files, dir, silent), rule, seconds, outside.clock, json)
+
+
+def _there(root: Path, outside: Outside) -> RulesFile:
+    if not root.is_dir():
+        raise DirectoryUnusable(
+            f"there is no collection in {root}. Make one with `gossamer crawl URL --dir {root}`, "
+            "or name another directory with --dir."
+        )
+    return RulesFile(outside.files, root, silent)
+
+
+def _named(rule: str | None, action: str) -> str:
+    if rule is None:
+        raise ConfigError(f"which rule? gossamer rules {action} 'exclude path ~ \"/calendar/\"'")
+    return rule
+
+
+def listed(file: RulesFile, as_json: bool) -> int:
+    book = file.book()
+    if as_json:
+        shown = [{"line": one.line, "kind": one.kind.value, "rule": one.text} for one in book.rules]
+        print(json_format.dumps({"rules": shown}))
+    elif not book.rules:
+        print("no rules: all that is in the scope is crawled")
+    else:
+        print("\n".join(f"{one.line:4}  {one.text}" for one in book.rules))
+    return 0
+
+
+def added(file: RulesFile, rule: str, as_json: bool) -> int:
+    file.book()  # a file that cannot be read is mended first
+    line = file.add(rule)
+    said = f"added as rule {line}; a running crawl obeys it within seconds"
+    print(json_format.dumps({"added": checked(rule), "line": line}) if as_json else said)
+    return 0
+
+
+def removed(file: RulesFile, which: str, as_json: bool) -> int:
+    gone = file.remove(which)
+    print(json_format.dumps({"removed": gone}) if as_json else f"removed: {gone}")
+    return 0
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """What rules would do to what waits. When time ran out, only the first `looked_at` of `queued` were tried; they
+    lie in the order of hosts, so nothing follows from them for the others."""
+
+    queued: int
+    looked_at: int = 0
+    would_go: int = 0
+    examples: tuple[tuple[str, str], ...] = ()
+    """Addresses and the rule that keeps each out."""
+
+    @property
+    def is_whole(self) -> bool:
+        return self.looked_at >= self.queued
+
+
+def previewed(
+    directory: Directory, file: RulesFile, rule: str | None, seconds: float, clock: Clock, as_json: bool
+) -> int:
+    now = file.book() if rule is not None else NO_RULES
+    then = _with(file, rule)
+    with closing(read_only(directory.state)) as state:
+        known = [(url, Reach(reach)) for url, reach in seeds.every(state)]
+        found = _last(looks(state, now.for_seeds(known), then.for_seeds(known), seconds, clock), as_json)
+    if as_json:
+        shown = {"queued": found.queued, "looked_at": found.looked_at, "would_go": found.would_go}
+        print(
+            json_format.dumps(
+                {
+                    **shown,
+                    "is_whole": found.is_whole,
+                    "examples": [{"url": url, "rule": why} for url, why in found.examples],
+                }
+            )
+        )
+    else:
+        print(in_words(found))
+    return 0
+
+
+def _with(file: RulesFile, rule: str | None) -> RuleBook:
+    """The rules with this one added; without one, as they stand."""
+    text = file.text() + (f"\n{checked(rule)}\n" if rule is not None else "")
+    found = load_rules(text)
+    if isinstance(found, Problems):
+        raise ConfigError(found.in_words)
+    return found
+
+
+def looks(state: sqlite3.Connection, now: RuleBook, then: RuleBook, seconds: float, clock: Clock) -> Iterator[Preview]:
+    """How far the look through the queue has come, after each chunk; the last one is the answer.
+
+    Counted is what `now` lets in and `then` refuses.
+    """
+    found = Preview(tallies.counts(state).queued)
+    ends_s, examples = clock.elapsed_s() + seconds, list[tuple[str, str]]()
+    looked_at = would_go = 0
+    for text, depth in queued(state):
+        url = Url(text)
+        verdict = then.judge(url, depth)
+        looked_at += 1
+        if isinstance(verdict, Denied) and not isinstance(now.judge(url, depth), Denied):
+            would_go += 1
+            if len(examples) < EXAMPLES:
+                examples.append((text, verdict.rule))
+        if looked_at % CHUNK == 0:
+            yield Preview(max(found.queued, looked_at), looked_at, would_go, tuple(examples))
+            if clock.elapsed_s() > ends_s:
+                return
+    yield Preview(looked_at, looked_at, would_go, tuple(examples))
+
+
+def _last(previews: Iterator[Preview], as_json: bool) -> Preview:
+    """The answer; on the way a person at a terminal sees how far it is."""
+    is_shown = sys.stderr.isatty() and not as_json
+    found = Preview(0)
+    for found in previews:
+        if is_shown and not found.is_whole:
+            print(f"\r{found.looked_at:,} of {found.queued:,} looked at", end="", file=sys.stderr, flush=True)
+    if is_shown:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    return found
+
+
+def in_words(found: Preview) -> str:
+    first = f"{found.would_go:,} of {found.queued:,} waiting addresses would stay out"
+    if not found.is_whole:
+        first = f"at least {first}; {found.looked_at:,} were looked at, give more --seconds for the others"
+    return "\n".join([first, *(f"  {url}" for url, _ in found.examples)])

@@ -1,0 +1,81 @@
+"""Which addresses enter a crawl, and which are still visited when their turn comes: scope, the user's rules, traps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gossamer.app.rules_file import RulesFile
+from gossamer.landing import MAPS
+from gossamer.reading import ReadDone
+from gossamer.rules.filters import NO_RULES, OwnFilter, RuleBook, judge
+from gossamer.rules.learning import Learned, Learning
+from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
+from gossamer.rules.verdict import Denied
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Reason, Refused
+from gossamer.values.template import TemplateTally
+from gossamer.values.url import Url
+from gossamer.values.visit import Visit, VisitKind
+
+
+@dataclass(slots=True)
+class Ruling:
+    """One for a crawl. `reload` is called now and then: the rules may be edited while it runs."""
+
+    reaches: Sequence[tuple[Url, Reach]]
+    deepest: int | None
+    rules_file: RulesFile
+    own: tuple[OwnFilter, ...] = ()
+    learning: Learning = field(default_factory=Learning)
+    _scope: Scope = field(default_factory=Scope)
+    _book: RuleBook = NO_RULES
+
+    def open(self) -> None:
+        """Raises ConfigError that points at a line of rules.txt which is no rule."""
+        self._scope = scope_of(self.reaches, self.deepest)
+        self._book = self.rules_file.book().for_seeds(self.reaches)
+
+    def reload(self) -> bool:
+        """Whether the rules have changed. What cannot be read is told, and the old rules stay."""
+        found = self.rules_file.changed()
+        if found is None:
+            return False
+        self._book = found.for_seeds(self.reaches)
+        return True
+
+    def may_enter(self, offer: Offer) -> bool:
+        """A sitemap is no page: whatever the prefix of a seed, the sitemaps of its host may be read."""
+        if offer.how in MAPS:
+            return not isinstance(judge_host(offer.url, self._scope), Denied)
+        verdict = judge(offer.url, offer.depth, offer.how, self._scope, self._book, self.own)
+        if isinstance(verdict, Denied):
+            return False
+        return offer.how is How.SEED or not isinstance(self.learning.judge_offer(offer.url), Denied)
+
+    def nudge(self, offer: Offer) -> int:
+        return self._book.nudge(offer.url, offer.depth)
+
+    def judge(self, visit: Visit) -> Refused | None:
+        """Asked again when an address is taken: rules may have been added, and copies found out, since it entered."""
+        if visit.kind is VisitKind.ROBOTS or visit.how in MAPS or visit.how is How.SEED:
+            return None
+        verdict = judge(visit.url, visit.depth, visit.how, self._scope, self._book, self.own)
+        if isinstance(verdict, Denied):
+            return Refused(Reason.FILTER, verdict.rule)
+        learned = self.learning.judge_visit(visit.url)
+        return Refused(Reason.TRAP, learned.rule) if isinstance(learned, Denied) else None
+
+    def judge_type(self, url: Url, media_type: str) -> str | None:
+        """Why an answer of this type is not wanted, when a rule says so; asked when its headers are in."""
+        verdict = self._book.judge(url, 0, media_type) if self._book.deciding else None
+        return verdict.rule if isinstance(verdict, Denied) else None
+
+    def is_trap(self, tally: TemplateTally) -> bool:
+        return self.learning.is_trap(tally.host, tally.template, tally.fetched, tally.fruitful)
+
+    def learn(self, visit: Visit, read: ReadDone) -> Learned | None:
+        found = read.learnt
+        if found is None:
+            return None
+        return self.learning.learn(
+            visit.url, found.marks, found.exact, found.says, read.links, is_seed=visit.how is How.SEED
+        )

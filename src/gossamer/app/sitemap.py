@@ -1,0 +1,111 @@
+"""`gossamer sitemap`: a sitemap for a folder of files, as its web server would show them."""
+
+import json as json_format
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.sitemap_files import Choice, chosen_from, files_in
+from gossamer.app.sitemap_xml import Made, files_of
+from gossamer.clock import Instant
+from gossamer.errors import ConfigError
+from gossamer.parse.sitemaps import parse_sitemap
+from gossamer.rules.robots import parse
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.url import Url, url_of
+
+READABLE = 0o644
+"""What the program writes for itself is private; this is for a web server to show."""
+
+
+def sitemap(
+    directory: Annotated[Path, Parameter(help="The folder that the web server shows.")],
+    *,
+    site: Annotated[str, Parameter(help="The address of that folder, such as https://example.org/ or .../docs/.")],
+    output: Annotated[
+        Path | None, Parameter(help="The file to write; sitemap.xml in the folder if not given. .gz packs it.")
+    ] = None,
+    previous: Annotated[
+        Path | None, Parameter(help="An earlier sitemap of the folder: how often pages change is told from both.")
+    ] = None,
+    json: Annotated[bool, Parameter(help="Say what was written as JSON.")] = False,
+) -> int:
+    home = home_of(site)
+    if not directory.is_dir():
+        raise ConfigError(f"there is no folder {directory}")
+    target = output or directory / "sitemap.xml"
+    if not target.parent.is_dir():
+        raise ConfigError(f"there is no folder {target.parent}")
+    outside = real_outside()
+    choice = choose(directory, home, outside, earlier(previous, home))
+    if not choice.pages:
+        print(f"gossamer: nothing to list in {directory}{_left_out(choice)}", file=sys.stderr)
+        return 1
+    made = files_of(choice.pages, target.name, home)
+    for one in made:
+        path = target.with_name(one.name)
+        outside.files.write(path, one.body)
+        path.chmod(READABLE)
+    print(_as_json(choice, made, target) if json else _as_words(choice, made, target))
+    return 0
+
+
+def home_of(site: str) -> Url:
+    """The folder's address, which ends in a slash."""
+    given = url_of(site if "://" in site else f"https://{site}")
+    if given is None or "?" in given.text:
+        raise ConfigError(f"--site {site}: write the address of the folder, such as https://example.org/")
+    return given if given.text.endswith("/") else Url(given.text + "/")
+
+
+def choose(directory: Path, home: Url, outside: Outside, previous: dict[str, Instant | None]) -> Choice:
+    left_out: Counter[str] = Counter()
+    met = list(files_in(directory, left_out))
+    return chosen_from(met, home, outside.clock.now(), left_out, robots_in(directory, home, outside), previous)
+
+
+def robots_in(directory: Path, home: Url, outside: Outside) -> Robots | None:
+    """What the folder's own robots.txt says to everybody. It speaks only from the root of a site (RFC 9309, 2.3)."""
+    path = directory / "robots.txt"
+    if home.path != "/" or not path.is_file():
+        return None
+    parsed, now = parse(outside.files.read(path), ""), outside.clock.now()
+    return Robots(home.origin, RobotsState.READ, now, now, parsed.rules)
+
+
+def earlier(path: Path | None, home: Url) -> dict[str, Instant | None]:
+    """When each page had changed, by an earlier sitemap and, if that is an index, the parts beside it."""
+    if path is None:
+        return {}
+    if not path.is_file():
+        raise ConfigError(f"--previous {path}: there is no such file")
+    found = parse_sitemap(path.read_bytes(), home)
+    if not found.kind:
+        raise ConfigError(f"--previous {path}: that is no sitemap")
+    entries = list(found.entries)
+    for part in found.maps:
+        beside = path.with_name(part.url.path.rpartition("/")[2])
+        if beside.is_file() and beside != path:
+            entries += parse_sitemap(beside.read_bytes(), home).entries
+    return {entry.url.text: entry.changed_at for entry in entries}
+
+
+def _as_words(choice: Choice, made: list[Made], target: Path) -> str:
+    pages = f"{len(choice.pages):,} page{'' if len(choice.pages) == 1 else 's'}"
+    parts = f" (an index over {len(made) - 1} parts)" if len(made) > 1 else ""
+    return f"{pages} in {target}{parts}{_left_out(choice)}"
+
+
+def _left_out(choice: Choice) -> str:
+    told = ", ".join(f"{count:,} {why}" for why, count in choice.left_out.items() if count)
+    return f"; left out: {told}" if told else ""
+
+
+def _as_json(choice: Choice, made: list[Made], target: Path) -> str:
+    files = [{"path": str(target.with_name(one.name)), "bytes": len(one.body), "entries": one.entries} for one in made]
+    left_out = {why: count for why, count in choice.left_out.items() if count}
+    return json_format.dumps({"pages": len(choice.pages), "files": files, "left_out": left_out}, indent=2)

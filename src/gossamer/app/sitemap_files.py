@@ -1,0 +1,148 @@
+"""Which files of a folder a sitemap lists, under which address, and how often each seems to change."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from gossamer.clock import SECOND, Instant
+from gossamer.rules.robots import judge
+from gossamer.rules.verdict import Denied
+from gossamer.values.robots import Robots
+from gossamer.values.url import Url, url_of
+
+_KINDS = "html htm xhtml shtml pdf txt text md rtf doc docx odt ppt pptx odp xls xlsx ods epub ps"
+KINDS = frozenset(f".{kind}" for kind in _KINDS.split())
+"""Endings of files that people read."""
+INDEXES = ("index.html", "index.htm", "index.xhtml", "index.shtml", "default.html", "default.htm")
+"""Files that a server shows for their folder; the first that is there counts."""
+BACKUPS = (".bak", ".old", ".orig", ".tmp", ".swp", ".save", ".rej")
+NOT_PAGES = ("robots.txt", "humans.txt", "ads.txt", "security.txt", "sitemap.txt")
+HOUR_S, DAY_S = 3600.0, 86_400.0
+FREQUENCIES = ((6 * HOUR_S, "hourly"), (4 * DAY_S, "daily"), (17 * DAY_S, "weekly"), (200 * DAY_S, "monthly"))
+"""The longest interval that each word stands for; beyond them, "yearly". Nobody is told "always" or "never"."""
+LEAST_SPREAD_S = 60.0
+"""Files that were all written within so short a time were copied here: their dates say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A file worth listing."""
+
+    path: str
+    """Below the folder, with slashes."""
+    changed_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    url: Url
+    changed_at: Instant
+    changefreq: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    pages: tuple[Chosen, ...]
+    """In the order of their addresses."""
+    left_out: Mapping[str, int]
+    """How many files were not listed, by the reason."""
+
+
+def files_in(folder: Path, left_out: Counter[str]) -> Iterator[Met]:
+    """Every file that may be listed, in order. Folders that are links are not entered, so there are no rounds."""
+    home = folder.resolve()
+    for here, folders, names in os.walk(folder):
+        left_out["hidden"] += sum(name.startswith(".") for name in folders)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(here, name)
+            why = reason_against(name) or _outside(path, home)
+            if why:
+                left_out[why] += 1
+                continue
+            changed_at = path.stat().st_mtime_ns // 1000
+            yield Met(path.relative_to(folder).as_posix(), changed_at)
+
+
+def reason_against(name: str) -> str:
+    """Why a file of that name is not listed; empty when it may be."""
+    small = name.lower()
+    if name.startswith("."):
+        return "hidden"
+    if small.endswith(("~", *BACKUPS)) or (small.startswith("#") and small.endswith("#")):
+        return "backup"
+    return "" if os.path.splitext(small)[1] in KINDS and small not in NOT_PAGES else "not a page"
+
+
+def _outside(path: Path, home: Path) -> str:
+    if not path.is_symlink():
+        return ""
+    target = path.resolve()
+    return "" if target.is_relative_to(home) and target.is_file() else "link out of the folder"
+
+
+def chosen_from(
+    met: Sequence[Met],
+    site: Url,
+    now: Instant,
+    left_out: Counter[str],
+    robots: Robots | None = None,
+    previous: Mapping[str, Instant | None] | None = None,
+) -> Choice:
+    """`previous`: what an earlier sitemap said of when each address had changed."""
+    groups: dict[str, list[Met]] = {}
+    for one in met:
+        groups.setdefault(one.path.rpartition("/")[0], []).append(one)
+    found: dict[str, Chosen] = {}
+    for group in groups.values():
+        for one in sorted(group, key=_rank):
+            url = address_of(one.path, site)
+            if url is None or url.text in found:
+                left_out["no address" if url is None else "second index"] += 1
+            elif robots is not None and isinstance(judge(url, robots), Denied):
+                left_out["robots.txt"] += 1
+            else:
+                changed_at = min(one.changed_at, now)
+                interval_s = interval_of(url, changed_at, [other.changed_at for other in group], now, previous or {})
+                found[url.text] = Chosen(url, changed_at, frequency_of(interval_s))
+    return Choice(tuple(found[text] for text in sorted(found)), dict(sorted(left_out.items())))
+
+
+def _rank(one: Met) -> tuple[int, str]:
+    name = one.path.rpartition("/")[2].lower()
+    return (INDEXES.index(name) if name in INDEXES else len(INDEXES), one.path)
+
+
+def address_of(path: str, site: Url) -> Url | None:
+    folder, _, name = path.rpartition("/")
+    shown = (f"{folder}/" if folder else "") if name.lower() in INDEXES else path
+    home = site.origin + site.path[: site.path.rindex("/") + 1]
+    return url_of(home + quote(os.fsencode(shown), safe="/~!$&'()*+,;=:@"))
+
+
+def interval_of(
+    url: Url, changed_at: Instant, beside: Sequence[Instant], now: Instant, previous: Mapping[str, Instant | None]
+) -> float | None:
+    """Seconds between two changes of a page, as far as can be told; None when nothing can.
+
+    Best from two versions of it: the time between them, or, when it is still the one of the earlier sitemap, how long
+    it has stood unchanged. Else from dates alone: when changes come by chance, the time since the last one is on
+    average as long as the time between two, and the files beside it have much the same habits.
+    """
+    age_s = (now - changed_at) / SECOND
+    before = previous.get(url.text)
+    if before is not None:
+        return (changed_at - before) / SECOND if changed_at - before > SECOND else age_s
+    if len(beside) > 1 and (max(beside) - min(beside)) / SECOND < LEAST_SPREAD_S:
+        return None
+    mean_s = sum(now - min(at, now) for at in beside) / len(beside) / SECOND
+    return (age_s + mean_s) / 2
+
+
+def frequency_of(interval_s: float | None) -> str:
+    if interval_s is None:
+        return ""
+    return next((word for longest_s, word in FREQUENCIES if interval_s <= longest_s), "yearly")

@@ -1,0 +1,185 @@
+"""Back queues: the hosts that are being visited, each with the earliest instant it may be touched. In memory, no IO.
+
+Mercator's second half. A host has one back queue at most, so nothing here could visit it twice at once. Hosts on one
+network address share its limits: so many visits at once, and so long between two starts. Those whose address is not
+known count as an address of their own.
+"""
+
+import heapq
+from dataclasses import dataclass, field
+
+from gossamer.clock import Instant
+
+PER_FETCH = 3
+"""Back queues for each fetch in flight (Mercator's figure): enough that some host may be touched at any moment."""
+TURN = 32
+"""Visits a host gets before it makes room, while others wait."""
+NEVER: Instant = 1 << 62
+
+
+@dataclass(slots=True)
+class _Back:
+    address: "_Address"
+    next_at: Instant
+    band: int
+    visits: int = 0
+    is_out: bool = False
+
+
+@dataclass(slots=True)
+class _Address:
+    """A network address and those of its hosts that are not out, by the instant each may be touched."""
+
+    name: str | int
+    start_at: Instant = 0
+    out: int = 0
+    hosts: list[tuple[Instant, int]] = field(default_factory=list)
+    members: int = 0
+    listed_at: Instant = NEVER
+    """Its newest place in the heap of addresses; older ones there are passed over."""
+
+
+class Backs:
+    """REQUIRES: per_address >= 1. `apart` is in microseconds. `started_at`: some address may have been touched then."""
+
+    def __init__(self, per_address: int, apart: int, turn: int = TURN, started_at: Instant = 0) -> None:
+        self._per_address = per_address
+        self._apart = apart
+        self._turn = turn
+        self._started_at = started_at
+        self._backs: dict[int, _Back] = {}
+        self._addresses: dict[str | int, _Address] = {}
+        self._heap: list[tuple[Instant, int, _Address]] = []
+        self._listed = 0
+        """Counts places in the heap, so that equals come out in the order they were listed."""
+
+    def __len__(self) -> int:
+        return len(self._backs)
+
+    def __contains__(self, host_id: int) -> bool:
+        return host_id in self._backs
+
+    def enter(self, host_id: int, next_at: Instant, address: str | None, band: int) -> None:
+        """REQUIRES: the host has no back queue yet."""
+        key: str | int = host_id if address is None else address
+        found = self._addresses.get(key)
+        if found is None:
+            start_at = 0 if address is None or not self._started_at else self._started_at + self._apart
+            found = self._addresses[key] = _Address(key, start_at)
+        found.members += 1
+        self._backs[host_id] = _Back(found, next_at, band)
+        heapq.heappush(found.hosts, (next_at, host_id))
+        self._list(found)
+
+    def leave(self, host_id: int) -> None:
+        """The host gives its back queue up; one that has none may leave too."""
+        back = self._backs.pop(host_id, None)
+        if back is None:
+            return
+        address = back.address
+        address.members -= 1
+        if back.is_out:
+            address.out -= 1
+            self._list(address)
+        if not address.members and (address.name == host_id or len(self._addresses) > 2 * len(self._backs) + 1024):
+            self._forget_addresses(address)
+
+    def ready(self, now: Instant, at_most: int) -> list[int]:
+        """Take out hosts that may be touched now, the longest ready first.
+
+        Each is then `leased`, told to wait (`waits`), or leaves. Several of one address come out together only when
+        its limits let them start together, as if each were leased.
+        """
+        found: list[int] = []
+        while self._heap and len(found) < at_most and self._heap[0][0] <= now:
+            at, _, address = heapq.heappop(self._heap)
+            if at != address.listed_at:
+                continue
+            address.listed_at = NEVER
+            host_id = self._next_of(address)
+            if host_id is None:
+                continue
+            heapq.heappop(address.hosts)
+            self._backs[host_id].is_out = True
+            address.out += 1
+            if isinstance(address.name, str):
+                address.start_at = now + self._apart
+            found.append(host_id)
+            self._list(address)
+        return found
+
+    def leased(self, host_id: int) -> None:
+        self._backs[host_id].visits += 1
+
+    def waits(self, host_id: int, next_at: Instant) -> None:
+        """The host's visit is over, or there was none: it may be touched from `next_at` on."""
+        back = self._backs[host_id]
+        back.next_at = next_at
+        if back.is_out:
+            back.is_out = False
+            back.address.out -= 1
+        heapq.heappush(back.address.hosts, (next_at, host_id))
+        self._list(back.address)
+
+    def keep_only(self, host_ids: set[int]) -> None:
+        """All other hosts leave; these are out. What is known of addresses stays."""
+        for host_id in [one for one in self._backs if one not in host_ids]:
+            self.leave(host_id)
+        for back in self._backs.values():
+            if not back.is_out:
+                back.is_out = True
+                back.address.out += 1
+        for address in self._addresses.values():
+            self._list(address)
+
+    def is_turn_over(self, host_id: int) -> bool:
+        return self._backs[host_id].visits >= self._turn
+
+    def next_at(self) -> Instant | None:
+        """The earliest instant at which `ready` may find something."""
+        while self._heap and self._heap[0][0] != self._heap[0][2].listed_at:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def shift(self, by: int) -> None:
+        """The wall clock was set: every promise keeps its distance from now."""
+        self._started_at = max(0, self._started_at + by)
+        for back in self._backs.values():
+            back.next_at += by
+        self._heap.clear()
+        for address in self._addresses.values():
+            address.start_at += by
+            address.hosts = [(at + by, host_id) for at, host_id in address.hosts]
+            address.listed_at = NEVER
+            self._list(address)
+
+    def _next_of(self, address: _Address) -> int | None:
+        """The host of an address that may be touched first; hosts that left or moved are passed over."""
+        hosts = address.hosts
+        while hosts:
+            at, host_id = hosts[0]
+            back = self._backs.get(host_id)
+            if back is not None and not back.is_out and back.next_at == at and back.address is address:
+                return host_id
+            heapq.heappop(hosts)
+        return None
+
+    def _list(self, address: _Address) -> None:
+        """Put the address where it belongs in the heap, unless it stands there already."""
+        host_id = self._next_of(address) if address.out < self._per_address else None
+        at = NEVER if host_id is None else max(address.start_at, self._backs[host_id].next_at)
+        if at != address.listed_at:
+            address.listed_at = at
+            if at != NEVER:
+                self._listed += 1
+                heapq.heappush(self._heap, (at, self._listed, address))
+
+    def _forget_addresses(self, last: _Address) -> None:
+        """An address without hosts is kept while its last start may still matter, within bounds."""
+        if isinstance(last.name, int):
+            del self._addresses[last.name]
+            return
+        empty = [address for address in self._addresses.values() if not address.members]
+        empty.sort(key=lambda address: address.start_at)
+        for address in empty[: len(empty) // 2 + 1]:
+            del self._addresses[address.name]

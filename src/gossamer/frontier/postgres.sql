@@ -1,0 +1,377 @@
+-- moment: The time by the clock that all crawlers share.
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+
+-- tally: Counters of a slot move.
+INSERT INTO tallies (slot, name, number)
+SELECT %(slot)s, * FROM unnest(%(names)s::text[], %(numbers)s::bigint[]) AS moves (name, number) ORDER BY name
+ON CONFLICT (slot, name) DO UPDATE SET number = tallies.number + excluded.number;
+
+-- tallies: Every counter.
+SELECT name, sum(number)::bigint FROM tallies GROUP BY name;
+
+-- worker_entered: A crawler that is new here.
+INSERT INTO workers (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING;
+
+-- worker_named: A crawler by its name; locked.
+SELECT id, alive_until FROM workers WHERE name = %(name)s FOR UPDATE;
+
+-- worker_joins: It begins another life.
+UPDATE workers SET life = life + 1, alive_until = %(until)s WHERE id = %(worker)s RETURNING life;
+
+-- worker_renews: It is still there.
+UPDATE workers SET alive_until = %(until)s
+WHERE id = %(worker)s AND life = %(life)s AND alive_until IS NOT NULL;
+
+-- worker_leaves: It ends its stay.
+UPDATE workers SET alive_until = NULL WHERE id = %(worker)s AND life = %(life)s;
+
+-- workers_dead: Crawlers whose stay has run out; one that another is burying is left to it.
+UPDATE workers SET alive_until = NULL WHERE id IN (
+    SELECT id FROM workers WHERE alive_until < %(now)s AND id <> %(worker)s FOR UPDATE SKIP LOCKED)
+RETURNING id;
+
+-- hosts_of: Hosts that these crawlers hold, or touched last and owe a gap; locked in order.
+SELECT id, is_leased FROM hosts
+WHERE worker_id = ANY(%(workers)s) AND (is_leased OR next_at > %(now)s) ORDER BY id FOR UPDATE;
+
+-- strays: Hosts a crawler holds by the database but does not know of: the answer to its take was lost.
+SELECT id, is_leased FROM hosts
+WHERE worker_id = %(worker)s AND is_leased AND id <> ALL(%(known)s::bigint[]) ORDER BY id FOR UPDATE;
+
+-- hosts_rested: Nobody holds these any longer; they may just have been touched, and wait a full gap.
+UPDATE hosts SET is_leased = false, visiting = NULL, lease = lease + 1, worker_id = %(worker)s,
+    next_at = greatest(next_at, %(now)s + rest),
+    ready_at = CASE WHEN (is_leased OR ready_at IS NOT NULL) AND retired_at IS NULL
+        THEN greatest(coalesce(ready_at, 0), next_at, %(now)s + rest) END
+FROM (
+    SELECT h.id, greatest(h.gap, %(floor)s,
+        (1000000 * least(coalesce(max(r.crawl_delay_s), 0), %(longest_s)s))::bigint) AS rest
+    FROM hosts h LEFT JOIN robots r ON r.host_id = h.id AND r.crawl_delay_s > 0
+    WHERE h.id = ANY(%(hosts)s::bigint[]) GROUP BY h.id
+) AS rests
+WHERE hosts.id = rests.id;
+
+-- hosts_shifted: The shared clock was set: promises keep their distance from now.
+UPDATE hosts SET next_at = next_at + %(by)s, ready_at = ready_at + %(by)s, left_at = left_at + %(by)s;
+
+-- queue_shifted: Pages that wait for their time wait no longer and no shorter.
+UPDATE queue SET later_at = greatest(1, later_at + %(by)s) WHERE later_at > 0;
+
+-- networks_shifted: And the starts at network addresses.
+UPDATE networks SET start_at = start_at + %(by)s;
+
+-- workers_shifted: And so do the stays of crawlers.
+UPDATE workers SET alive_until = alive_until + %(by)s;
+
+-- steps_of_clock: How often the shared clock is known to have been set, and the latest instant a crawler saw on it.
+SELECT coalesce(max(number) FILTER (WHERE name = 'clock_steps'), 0),
+    coalesce(max(number) FILTER (WHERE name = 'latest_at'), 0) FROM meta;
+
+-- step_of_clock: It was set once more; only the first to notice finds the number it knew.
+INSERT INTO meta AS m (name, number) VALUES ('clock_steps', %(known)s + 1)
+ON CONFLICT (name) DO UPDATE SET number = excluded.number WHERE m.number = %(known)s;
+
+-- latest_at: The latest instant seen on the shared clock.
+INSERT INTO meta AS m (name, number) VALUES ('latest_at', %(now)s)
+ON CONFLICT (name) DO UPDATE SET number = excluded.number;
+
+-- host_named: A host by its name; locked.
+SELECT id, is_leased, retired_at, visiting FROM hosts WHERE id = %(host_id)s FOR UPDATE;
+
+-- host_retired: Nothing is handed out at this host any longer.
+UPDATE hosts SET retired_at = %(now)s, retired_why = %(why)s, ready_at = NULL WHERE id = %(host_id)s;
+
+-- host_reinstated: It may be visited again, as if it had never failed.
+UPDATE hosts SET retired_at = NULL, retired_why = NULL, troubles = 0, failing = 0, failing_since = NULL,
+    ready_at = CASE WHEN NOT is_leased THEN next_at END
+WHERE id = %(host_id)s;
+
+-- waiting_at: What waits at a host, in two of its lanes, but for the page that is out.
+SELECT q.id, a.url FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
+WHERE q.host_id = %(host_id)s AND q.lane = ANY(%(lanes)s::smallint[]) AND q.id IS DISTINCT FROM %(visiting)s
+LIMIT %(most)s;
+
+-- first_waiting: What is next in a lane.
+SELECT q.id, a.url FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
+WHERE q.host_id = %(host_id)s AND q.lane = %(lane)s AND q.later_at = 0
+ORDER BY q.priority, q.sequence LIMIT %(most)s;
+
+-- lanes_changed: Addresses go to another pair of lanes of their host.
+UPDATE queue SET lane = lane + %(by)s
+WHERE host_id = %(host_id)s AND lane = ANY(%(lanes)s::smallint[]) AND id = ANY(%(ids)s::bigint[]);
+
+-- host_holds: A host has more addresses in quarantine, or fewer.
+UPDATE hosts SET held = held + %(more)s WHERE id = %(host_id)s;
+
+-- template_seen: What a visit tells of its template.
+INSERT INTO templates AS t (host_id, id, template, fetched, fruitful)
+VALUES (%(host_id)s, %(id)s, %(template)s, %(fetched)s, %(fruitful)s)
+ON CONFLICT (host_id, id) DO UPDATE SET fetched = t.fetched + excluded.fetched, fruitful = t.fruitful + excluded.fruitful
+RETURNING fetched, fruitful, held, quarantined_at;
+
+-- template_judged: A template goes into quarantine, or comes out.
+UPDATE templates SET quarantined_at = %(at)s, held = held + %(held)s WHERE host_id = %(host_id)s AND id = %(id)s;
+
+-- mailed: Word to hosts that something has come for them.
+INSERT INTO mail (host_id, id, linked_from, band, held)
+SELECT host_id, nextval('mail_numbers'), linked_from, band, held
+FROM unnest(%(hosts)s::bigint[], %(linked)s::bigint[], %(bands)s::smallint[], %(held)s::integer[])
+    AS letters (host_id, linked_from, band, held);
+
+-- mail_hosts: Hosts with mail that nobody is busy with, locked.
+SELECT id FROM hosts WHERE id IN (SELECT DISTINCT host_id FROM mail LIMIT %(most)s) FOR UPDATE SKIP LOCKED;
+
+-- mail_delivered: They may be looked at as soon as they may be touched.
+WITH letters AS (
+    DELETE FROM mail WHERE host_id = ANY(%(hosts)s::bigint[]) RETURNING host_id, linked_from, band, held
+), news AS (
+    SELECT host_id, bit_or(linked_from) AS linked_from, min(band) AS band, sum(held) AS held,
+        bool_or(band IS NOT NULL OR held = 0) AS wakes
+    FROM letters GROUP BY host_id
+)
+UPDATE hosts SET linked_from = hosts.linked_from | news.linked_from, held = hosts.held + news.held,
+    band = CASE WHEN is_over THEN hosts.band ELSE least(hosts.band, news.band) END,
+    ready_at = CASE WHEN news.wakes AND NOT is_leased AND retired_at IS NULL THEN next_at ELSE ready_at END
+FROM news WHERE hosts.id = news.host_id;
+
+-- host_names: Who has these host ids.
+SELECT id, name FROM hosts WHERE id = ANY(%(ids)s::bigint[]);
+
+-- hosts_met: Hosts met for the first time; one that another crawler entered just now is left as it is.
+INSERT INTO hosts (id, name)
+SELECT id, name FROM unnest(%(ids)s::bigint[], %(names)s::text[]) AS met (id, name) ORDER BY id
+ON CONFLICT (id) DO NOTHING RETURNING id;
+
+-- offer_number: Places in the queue for a batch of offers: the number, times the most a batch can hold.
+SELECT nextval('offer_numbers');
+
+-- entered: Addresses not met before become known, in order of their key, so that two never wait in a ring. Says which
+-- they are (0, host, id), which of the others have an id that belongs to another text (1, place, text), and how many
+-- were known (2, number).
+WITH met AS (
+    SELECT * FROM unnest(%(places)s::bigint[], %(host_ids)s::bigint[], %(ids)s::bigint[], %(urls)s::text[],
+        %(hows)s::text[], %(source_host_ids)s::bigint[], %(source_ids)s::bigint[], %(depths)s::integer[],
+        %(hops)s::smallint[]) AS m (place, host_id, id, url, how, source_host_id, source_id, depth, hops)
+), looked AS (
+    SELECT met.*, a.url AS known_url FROM met LEFT JOIN LATERAL (
+        SELECT url FROM addresses WHERE host_id = met.host_id AND id = met.id LIMIT 1) AS a ON true
+), fresh AS (
+    INSERT INTO addresses (host_id, id, url, how, source_host_id, source_id, depth, hops)
+    SELECT host_id, id, url, how, source_host_id, source_id, depth, hops FROM looked WHERE known_url IS NULL
+    ORDER BY host_id, id
+    ON CONFLICT (host_id, id) DO NOTHING RETURNING host_id, id
+)
+SELECT 0, host_id, id, NULL FROM fresh
+UNION ALL SELECT 1, place, NULL, known_url FROM looked WHERE known_url <> url
+UNION ALL SELECT 2, count(known_url), NULL, NULL FROM looked;
+
+-- others: Who has these ids, where it is not the address that was met.
+SELECT met.place, a.url
+FROM unnest(%(places)s::bigint[], %(host_ids)s::bigint[], %(ids)s::bigint[], %(urls)s::text[])
+    AS met (place, host_id, id, url)
+JOIN addresses a ON a.host_id = met.host_id AND a.id = met.id AND a.url <> met.url;
+
+-- queued: New addresses wait in their host's lane.
+INSERT INTO queue (host_id, lane, later_at, priority, sequence, id)
+SELECT host_id, lane, 0, priority, sequence, id
+FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[], %(sequences)s::bigint[],
+    %(ids)s::bigint[]) AS q (host_id, lane, priority, sequence, id);
+
+-- address_known: What is stored of an address.
+SELECT a.url, a.how, a.source_id, s.url AS source, a.depth, a.hops, a.failures, a.reason, a.detail, a.settled_at,
+    a.due_at, a.is_queued, coalesce(q.lane >= 2, false) AS is_held, q.priority, q.later_at
+FROM addresses a LEFT JOIN addresses s ON s.host_id = a.source_host_id AND s.id = a.source_id
+LEFT JOIN queue q ON a.is_queued AND q.host_id = a.host_id AND q.id = a.id
+WHERE a.host_id = %(host_id)s AND a.id = %(id)s;
+
+-- hosts_ready: Hosts that may be touched and may have something due, the longest ready first; locked, and those
+-- another crawler is busy with left out.
+SELECT id, name, lease, troubles, next_at, gap, visits, left_at, failing, failing_since FROM hosts
+WHERE band = %(band)s AND ready_at <= %(now)s AND id <> ALL(%(without)s::bigint[])
+ORDER BY ready_at LIMIT %(most)s FOR UPDATE SKIP LOCKED;
+
+-- bands_ready: The bands with hosts that may be looked at.
+SELECT b.band FROM generate_series(0, %(last)s) AS b (band)
+WHERE EXISTS (SELECT 1 FROM hosts WHERE hosts.band = b.band AND ready_at <= %(now)s) ORDER BY b.band;
+
+-- hosts_looked: What hosts ask for as a delay, of their origins the one that asks for more, and an errand at each.
+SELECT h.id, (SELECT max(crawl_delay_s) FROM robots r WHERE r.host_id = h.id AND crawl_delay_s > 0),
+    e.for_host_id, e.for_lane, e.url
+FROM unnest(%(hosts)s::bigint[]) AS h (id)
+LEFT JOIN LATERAL (SELECT for_host_id, for_lane, url FROM errands e WHERE e.host_id = h.id LIMIT 1) AS e ON true;
+
+-- lanes_looked: What is next in each lane of hosts, when the next page after that will be due, and which robots.txt.
+SELECT h.id, l.lane, later.later_at, r.version, q.priority, q.sequence, q.id, a.url, a.depth, a.hops, a.failures,
+    a.reason, a.how
+FROM unnest(%(hosts)s::bigint[]) AS h (id) CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS l (lane)
+LEFT JOIN LATERAL (
+    SELECT priority, sequence, id FROM queue
+    WHERE host_id = h.id AND lane = l.lane AND later_at = 0 ORDER BY priority, sequence LIMIT 1) AS q ON true
+LEFT JOIN LATERAL (
+    SELECT later_at FROM queue
+    WHERE host_id = h.id AND lane = l.lane AND later_at > 0 ORDER BY later_at LIMIT 1) AS later ON true
+LEFT JOIN addresses a ON a.host_id = h.id AND a.id = q.id
+LEFT JOIN robots r ON r.host_id = h.id AND r.lane = l.lane
+WHERE q.id IS NOT NULL OR later.later_at IS NOT NULL;
+
+-- became_due: Pages whose time has come.
+UPDATE queue SET later_at = 0
+WHERE host_id = ANY(%(hosts)s::bigint[]) AND lane = ANY('{0,1}'::smallint[]) AND later_at > 0 AND later_at <= %(now)s;
+
+-- hosts_leased: Visits to these hosts are out; none is touched again before next_at, whatever happens to us.
+UPDATE hosts SET is_leased = true, worker_id = %(worker)s, lease = lease + 1, ready_at = NULL,
+    visiting = l.visiting, next_at = l.next_at, gap = l.gap, address = l.address
+FROM unnest(%(hosts)s::bigint[], %(visiting)s::bigint[], %(next_ats)s::bigint[], %(gaps)s::bigint[],
+    %(addresses)s::text[]) AS l (id, visiting, next_at, gap, address)
+WHERE hosts.id = l.id;
+
+-- hosts_wait: Nothing to be had at these hosts before ready_at.
+UPDATE hosts SET ready_at = w.ready_at
+FROM unnest(%(hosts)s::bigint[], %(ready_ats)s::bigint[]) AS w (id, ready_at) WHERE hosts.id = w.id;
+
+-- hosts_held: Hosts as they are now; locked in order.
+SELECT id, name, worker_id, lease, is_leased, troubles, failing, failing_since, retired_at, retired_why, visits,
+    left_at, least_gap, rested, broken, spent, linked_from
+FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE;
+
+-- unqueued: Visited pages wait no longer.
+DELETE FROM queue USING unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[],
+    %(sequences)s::bigint[]) AS over (host_id, lane, priority, sequence)
+WHERE queue.host_id = over.host_id AND queue.lane = over.lane AND later_at = 0 AND queue.priority = over.priority
+    AND queue.sequence = over.sequence;
+
+-- queued_later: Visited pages wait for their next time.
+UPDATE queue SET later_at = again.at
+FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[], %(sequences)s::bigint[],
+    %(due_ats)s::bigint[]) AS again (host_id, lane, priority, sequence, at)
+WHERE queue.host_id = again.host_id AND queue.lane = again.lane AND later_at = 0
+    AND queue.priority = again.priority AND queue.sequence = again.sequence;
+
+-- addresses_settled: How the visits to addresses ended.
+UPDATE addresses SET reason = s.reason, detail = s.detail, failures = s.failures, settled_at = s.settled_at,
+    due_at = s.due_at, is_queued = s.due_at IS NOT NULL
+FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(reasons)s::text[], %(details)s::text[],
+    %(failures)s::smallint[], %(settled_ats)s::bigint[], %(due_ats)s::bigint[])
+    AS s (host_id, id, reason, detail, failures, settled_at, due_at)
+WHERE addresses.host_id = s.host_id AND addresses.id = s.id;
+
+-- respelt: An address redirects to another spelling of itself, and goes on under that.
+UPDATE addresses SET url = %(url)s, hops = hops + 1 WHERE host_id = %(host_id)s AND id = %(id)s;
+
+-- hosts_settled: The visits are over. What is left to visit is looked for under the host's lock, so no word is missed.
+UPDATE hosts SET is_leased = false, visiting = NULL, next_at = s.next_at, gap = s.gap, troubles = s.troubles,
+    failing = s.failing, failing_since = s.failing_since, retired_at = s.retired_at, retired_why = s.retired_why,
+    visits = s.visits, left_at = s.left_at, least_gap = s.least_gap, rested = s.rested, broken = s.broken,
+    spent = s.spent, is_over = s.is_over,
+    band = CASE WHEN s.is_over THEN %(last)s
+        ELSE coalesce((%(bands)s::smallint[])[coalesce(left_over.best, left_over.next_best) + 1], %(last)s - 1) END,
+    ready_at = CASE WHEN s.retired_at IS NOT NULL THEN NULL
+        WHEN left_over.best IS NOT NULL OR left_over.has_errand THEN s.next_at
+        WHEN left_over.later_at IS NOT NULL THEN greatest(left_over.later_at, s.next_at) END
+FROM unnest(%(hosts)s::bigint[], %(next_ats)s::bigint[], %(gaps)s::bigint[], %(troubles)s::integer[],
+    %(failing)s::integer[], %(failing_since)s::bigint[], %(retired_at)s::bigint[], %(retired_why)s::text[],
+    %(visits)s::bigint[], %(left_at)s::bigint[], %(least_gap)s::bigint[], %(rested)s::bigint[],
+    %(broken)s::integer[], %(spent)s::bigint[], %(is_over)s::boolean[])
+    AS s (id, next_at, gap, troubles, failing, failing_since, retired_at, retired_why, visits, left_at, least_gap,
+        rested, broken, spent, is_over)
+CROSS JOIN LATERAL (
+    SELECT least(
+            (SELECT priority FROM queue WHERE host_id = s.id AND lane = 0 AND later_at = 0
+                ORDER BY priority, sequence LIMIT 1),
+            (SELECT priority FROM queue WHERE host_id = s.id AND lane = 1 AND later_at = 0
+                ORDER BY priority, sequence LIMIT 1)
+        ) AS best,
+        next.later_at, next.priority AS next_best,
+        EXISTS (SELECT 1 FROM errands WHERE host_id = s.id) AS has_errand
+    FROM (VALUES (0)) AS one LEFT JOIN LATERAL (
+        SELECT later_at, priority FROM (
+            (SELECT later_at, priority FROM queue WHERE host_id = s.id AND lane = 0 AND later_at > 0
+                ORDER BY later_at, priority LIMIT 1)
+            UNION ALL
+            (SELECT later_at, priority FROM queue WHERE host_id = s.id AND lane = 1 AND later_at > 0
+                ORDER BY later_at, priority LIMIT 1)
+        ) AS both_lanes ORDER BY later_at LIMIT 1
+    ) AS next ON true
+) AS left_over
+WHERE hosts.id = s.id;
+
+-- lane_reasons: The last reasons of the pages that wait in a lane.
+SELECT reason, count(*) FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
+WHERE q.host_id = %(host_id)s AND q.lane = %(lane)s GROUP BY reason;
+
+-- lane_given_up: The pages that wait in a lane are settled without a visit.
+WITH waiting AS (DELETE FROM queue WHERE host_id = %(host_id)s AND lane = %(lane)s RETURNING id)
+UPDATE addresses SET reason = %(reason)s, detail = %(detail)s, settled_at = %(now)s, due_at = NULL, is_queued = false
+FROM waiting WHERE addresses.host_id = %(host_id)s AND addresses.id = waiting.id;
+
+-- robots_entries: The same for many origins.
+SELECT r.host_id, r.lane, r.version, r.entry
+FROM unnest(%(hosts)s::bigint[], %(lanes)s::smallint[]) AS o (host_id, lane)
+JOIN robots r ON r.host_id = o.host_id AND r.lane = o.lane;
+
+-- robots_kept: What it says now.
+INSERT INTO robots (host_id, lane, version, crawl_delay_s, entry)
+VALUES (%(host_id)s, %(lane)s, nextval('robots_versions'), %(delay_s)s, %(entry)s)
+ON CONFLICT (host_id, lane) DO UPDATE
+SET version = excluded.version, crawl_delay_s = excluded.crawl_delay_s, entry = excluded.entry;
+
+-- delays: What hosts ask for as a delay: of their origins the one that asks for more is heard.
+SELECT host_id, max(crawl_delay_s) FROM robots WHERE host_id = ANY(%(hosts)s::bigint[]) AND crawl_delay_s > 0
+GROUP BY host_id;
+
+-- errand_added: A robots.txt has moved to a host; it is to be asked for there.
+INSERT INTO errands (host_id, for_host_id, for_lane, url) VALUES (%(host_id)s, %(for_host_id)s, %(for_lane)s, %(url)s)
+ON CONFLICT (host_id, for_host_id, for_lane) DO NOTHING;
+
+-- errand_done: It has been asked for.
+DELETE FROM errands WHERE host_id = %(host_id)s AND for_host_id = %(for_host_id)s AND for_lane = %(for_lane)s;
+
+-- wakes: The earliest instant at which a host may have something, whether there is mail, whether a visit is out.
+SELECT (SELECT min(first.ready_at) FROM generate_series(0, %(last)s) AS b (band) CROSS JOIN LATERAL (
+        SELECT ready_at FROM hosts WHERE hosts.band = b.band AND ready_at IS NOT NULL ORDER BY ready_at LIMIT 1
+    ) AS first), EXISTS (SELECT 1 FROM mail), EXISTS (SELECT 1 FROM hosts WHERE is_leased);
+
+-- quarantined: Templates of these hosts whose addresses are held.
+SELECT host_id, id FROM templates WHERE host_id = ANY(%(hosts)s::bigint[]) AND quarantined_at IS NOT NULL;
+
+-- template_held: More addresses of templates are held, or fewer.
+UPDATE templates SET held = held + more.amount
+FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(amounts)s::bigint[]) AS more (host_id, id, amount)
+WHERE templates.host_id = more.host_id AND templates.id = more.id;
+
+-- host_woken: Something a host waited for has happened.
+UPDATE hosts SET ready_at = next_at WHERE id = %(host_id)s;
+
+-- revived: Addresses that ended in a way that may be mended wait again, as if they had never failed.
+UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
+FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS wanted (host_id, id)
+WHERE addresses.host_id = wanted.host_id AND addresses.id = wanted.id AND NOT is_queued
+    AND reason = ANY(%(reasons)s::text[])
+RETURNING addresses.host_id, addresses.id, url, depth, how;
+
+-- given_up_revived: And so does whatever was given up because its robots.txt could not be read.
+UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
+WHERE reason = 'robots-unreachable' AND NOT is_queued
+RETURNING host_id, id, url, depth, how;
+
+-- robots_forgotten: A robots.txt that could not be read is asked for afresh.
+DELETE FROM robots USING unnest(%(hosts)s::bigint[], %(lanes)s::smallint[]) AS o (host_id, lane)
+WHERE robots.host_id = o.host_id AND robots.lane = o.lane;
+
+-- troubles_forgotten: Hosts start afresh.
+UPDATE hosts SET troubles = 0, failing = 0, failing_since = NULL
+WHERE id IN (SELECT id FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE);
+
+-- networks_met: Network addresses that are new here.
+INSERT INTO networks (address) SELECT address FROM unnest(%(addresses)s::text[]) AS met (address)
+WHERE NOT EXISTS (SELECT 1 FROM networks n WHERE n.address = met.address) ORDER BY address
+ON CONFLICT (address) DO NOTHING;
+
+-- networks_locked: Addresses that nobody else decides about just now, and when the next visit to each may start.
+SELECT address, start_at FROM networks WHERE address = ANY(%(addresses)s::text[]) FOR UPDATE SKIP LOCKED;
+
+-- networks_out: How many visits to each are out.
+SELECT address, count(*) FROM hosts WHERE is_leased AND address = ANY(%(addresses)s::text[]) GROUP BY address;
+
+-- network_started: Visits to these addresses have begun. REQUIRES: they are locked.
+UPDATE networks SET start_at = %(start_at)s WHERE address = ANY(%(addresses)s::text[]);

@@ -1,0 +1,34 @@
+-- volume: A volume's number; names are stored once.
+SELECT id FROM volumes WHERE name = %(volume)s;
+
+-- volume_added: A volume that is new to the catalogue.
+INSERT INTO volumes (name) VALUES (%(volume)s) ON CONFLICT (name) DO NOTHING RETURNING id;
+
+-- insert: Captures enter the catalogue; one that is already there stays as it is.
+INSERT INTO captures (host_id, url_id, fetched_at, capture_id, url, volume_id, number, "offset", length, status,
+    media_type, digest, size, is_page)
+SELECT * FROM unnest(%(host_ids)s::bigint[], %(url_ids)s::bigint[], %(fetched_ats)s::bigint[],
+    %(capture_ids)s::bigint[], %(urls)s::text[], %(volume_ids)s::bigint[], %(numbers)s::bigint[],
+    %(offsets)s::bigint[], %(lengths)s::bigint[], %(statuses)s::integer[], %(media_types)s::text[],
+    %(digests)s::bytea[], %(sizes)s::bigint[], %(are_pages)s::boolean[])
+ON CONFLICT (host_id, url_id, fetched_at) DO NOTHING;
+
+-- held: How many of these addresses have a page in the catalogue.
+SELECT count(*) FROM unnest(%(host_ids)s::bigint[], %(url_ids)s::bigint[], %(urls)s::text[]) AS u (host_id, url_id, url)
+WHERE EXISTS (SELECT 1 FROM captures c WHERE c.host_id = u.host_id AND c.url_id = u.url_id AND c.url = u.url AND is_page);
+
+-- versions: All captures of an address, newest first. The text is compared because ids may collide.
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page
+FROM captures JOIN volumes ON volumes.id = volume_id
+WHERE host_id = %(host_id)s AND url_id = %(url_id)s AND url = %(url)s ORDER BY fetched_at DESC;
+
+-- in_volume: One volume's captures, as they lie in it.
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page
+FROM captures JOIN volumes ON volumes.id = volume_id WHERE name = %(volume)s ORDER BY number;
+
+-- volume_names: Volumes that hold catalogued captures.
+SELECT name FROM volumes ORDER BY name;
+
+-- last_in: The last catalogued capture of a volume.
+SELECT number, "offset", length FROM captures WHERE volume_id = (SELECT id FROM volumes WHERE name = %(volume)s)
+ORDER BY number DESC LIMIT 1;

@@ -1,0 +1,39 @@
+"""What the shared database holds of one address, for `why`."""
+
+from collections.abc import Callable
+
+import msgspec
+from psycopg.rows import dict_row
+
+from gossamer.frontier.hosts import next_id
+from gossamer.frontier.known import Known
+from gossamer.frontier.postgres_database import Connection
+from gossamer.frontier.postgres_standing import find_host_id
+from gossamer.store.statements import load
+from gossamer.values.url import Url, id_of
+
+_SQL = load("gossamer.frontier", "postgres.sql")
+
+
+def known(
+    connection: Connection, url: Url, url_id: Callable[[str], int] = id_of, identity: Callable[[str], str] = str
+) -> Known | None:
+    """None when the address was never let in. What is shown is the text that was met first."""
+    host_id = find_host_id(connection, url.host.name)
+    wanted = identity(url.text)
+    number = url_id(wanted)
+    while host_id is not None:
+        with connection.cursor(row_factory=dict_row) as cursor:
+            facts = cursor.execute(_SQL["address_known"], {"host_id": host_id, "id": number}).fetchone()
+        if facts is None:
+            return None
+        if identity(facts["url"]) == wanted:
+            return _known_of(facts)
+        number = next_id(number)
+    return None
+
+
+def _known_of(facts: dict[str, object]) -> Known:
+    source = facts["source"]
+    words = {"url": (facts["url"],), "source": (source,) if source else None, "detail": facts["detail"] or ""}
+    return msgspec.convert({**facts, **words}, Known, strict=False)

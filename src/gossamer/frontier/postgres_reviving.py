@@ -1,0 +1,54 @@
+"""A new start for what failed, in a shared crawl: the person gives the same command again because it is mended."""
+
+from collections.abc import Sequence
+
+from gossamer.frontier.hosts import lane_of
+from gossamer.frontier.postgres_database import Connection
+from gossamer.frontier.postgres_entering import MOST_AT_ONCE, Entering, Naming, tally
+from gossamer.frontier.priority import priority_of
+from gossamer.frontier.reviving import MENDABLE
+from gossamer.store import tallies
+from gossamer.store.statements import load
+from gossamer.values.link import How
+from gossamer.values.outcome import Reason
+from gossamer.values.url import Url
+
+_SQL = load("gossamer.frontier", "postgres.sql")
+
+
+def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming: Naming) -> int:
+    """Queue seeds again that ended in a mendable way, and whatever was given up for want of a robots.txt.
+
+    Several crawlers may start together: each address is revived by the first. Says how many wait again.
+    """
+    entering = Entering(connection, naming)
+    host_ids, new_hosts = entering.host_ids({seed.host.name for seed in seeds})
+    given = {
+        "host_ids": [host_ids[seed.host.name] for seed in seeds],
+        "ids": [naming.url_id(naming.identity(seed.text)) for seed in seeds],
+        "reasons": [reason.value for reason in MENDABLE - {Reason.ROBOTS_UNREACHABLE}],
+    }
+    rows = connection.execute(_SQL["revived"], given).fetchall()
+    rows += connection.execute(_SQL["given_up_revived"]).fetchall()
+    if rows:
+        _queue(connection, rows)
+        entering.mail(sorted({row[0] for row in rows}))
+    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
+    return len(rows)
+
+
+def _queue(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]]) -> None:
+    """They wait before the others of their priority; their hosts and robots.txt files start afresh."""
+    (number,) = connection.execute(_SQL["offer_number"]).fetchone() or (0,)
+    lanes = sorted({(host_id, lane_of(url)) for host_id, _, url, _, _ in rows})
+    given = {
+        "host_ids": [row[0] for row in rows],
+        "lanes": [lane_of(row[2]) for row in rows],
+        "priorities": [priority_of(How(row[4]), row[3]) for row in rows],
+        "sequences": [place - number * MOST_AT_ONCE for place in range(len(rows))],
+        "ids": [row[1] for row in rows],
+    }
+    connection.execute(_SQL["queued"], given)
+    hosts = sorted({host_id for host_id, _ in lanes})
+    connection.execute(_SQL["robots_forgotten"], {"hosts": [h for h, _ in lanes], "lanes": [lane for _, lane in lanes]})
+    connection.execute(_SQL["troubles_forgotten"], {"hosts": hosts})

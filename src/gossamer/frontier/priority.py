@@ -1,0 +1,102 @@
+"""Which address first, which host first. Pure; shared by every frontier.
+
+An address has a priority, from where it was met and how; within its host the lower goes first. The hosts stand in
+bands (Mercator's front queues), each in the band of the best address it has waiting; the last band is for hosts that
+have used up their budget. A band is drawn by lot, the better ones more often, none never.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import xxhash
+
+from gossamer.values.link import How
+
+BANDS = 8
+LAST = BANDS - 1
+"""The band of hosts over their budget: they wait behind the others, and are served all the same."""
+LOWEST = 63
+_START = 8
+_STEP = 4
+"""One step away from the seeds weighs as much as the largest hint."""
+MOST_HINT = 4
+MOST_NUDGE = 8
+MOST_OTHERS = 3
+_PER_BAND = 9
+_HEAD_START: dict[How, int] = {
+    How.SEED: -2,
+    How.ROBOTS: -4,  # a sitemap tells of many pages at once
+    How.MAP: -4,
+    How.FEED: -2,  # what a feed lists is new
+}
+LINK_BITS = 63
+
+
+@lru_cache(maxsize=4096)
+def priority_of(how: How, depth: int, hint: int = 0, nudge: int = 0, others: int = 0) -> int:
+    """From 0 (first) to LOWEST. `nudge` is the user's rules', `others` counts other hosts that link to the address."""
+    place = _START + _STEP * depth + _HEAD_START.get(how, 0)
+    place += max(-MOST_HINT, min(MOST_HINT, hint)) + max(-MOST_NUDGE, min(MOST_NUDGE, nudge))
+    return with_links(max(0, min(LOWEST, place)), others)
+
+
+def with_links(priority: int, others: int) -> int:
+    """The priority of an address to which so many other hosts were seen to link."""
+    return max(0, priority - min(others, MOST_OTHERS))
+
+
+def band_of(priority: int, is_over_budget: bool = False) -> int:
+    return LAST if is_over_budget else min(LAST - 1, priority // _PER_BAND)
+
+
+def pick_band(waiting: Sequence[int], draw: float) -> int:
+    """One of the bands that hold something: each has twice the chance of the next one that does.
+
+    REQUIRES: `waiting` is sorted and not empty, 0 <= draw < 1. The last takes what is left over: it never starves.
+    """
+    for band in waiting[:-1]:
+        if draw < 0.5:
+            return band
+        draw = 2 * draw - 1
+    return waiting[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a site may cost before it stands behind the others (in the manner of IRLbot): never a refusal."""
+
+    visits: int = 100_000
+    visits_per_link: int = 10_000
+    """More for each other host seen linking to it: links from elsewhere are hard to fake by the thousand."""
+    time_s: float | None = None
+    """How long answers may have taken in all; None: as long as they like."""
+
+    def __post_init__(self) -> None:
+        if self.visits < 0 or self.visits_per_link < 0 or (self.time_s is not None and not self.time_s >= 0):
+            raise ValueError(f"a budget that cannot be: {self}")
+
+    def is_over(self, visits: int, spent_s: float, linked_from: int) -> bool:
+        if self.time_s is not None and spent_s > self.time_s:
+            return True
+        return visits >= self.visits and visits >= self.visits + self.visits_per_link * links_in(linked_from)
+
+
+def linked(bits: int, source: str) -> int:
+    """`bits` with one more host that links here. A host counts once, however often it does."""
+    return bits | 1 << xxhash.xxh3_64_intdigest(source.encode()) % LINK_BITS
+
+
+def linked_by(sources: Iterable[str]) -> int:
+    """A counter of these hosts."""
+    bits = 0
+    for source in sources:
+        bits = linked(bits, source)
+    return bits
+
+
+def links_in(bits: int) -> int:
+    """About how many hosts were counted in (linear counting: Whang and others, 1990); from 0 to about 260."""
+    zeros = LINK_BITS - bits.bit_count()
+    return round(LINK_BITS * math.log(LINK_BITS / max(1, zeros)))

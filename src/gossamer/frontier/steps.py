@@ -1,0 +1,21 @@
+"""Whether somebody has set the wall clock. Pure: the caller reads both clocks."""
+
+from gossamer.clock import SECOND, Instant
+
+TOLERANCE = 2 * SECOND
+"""Clocks are slewed all the time; less than this since the last look is no step."""
+
+
+class Steps:
+    """Compares the wall clock with the one that never steps. A machine that slept looks like one set forward."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Instant, float] | None = None
+
+    def since(self, now: Instant, elapsed_s: float) -> int:
+        """By how many microseconds the wall clock was set since the last look; 0: it simply went on."""
+        before, self._last = self._last, (now, elapsed_s)
+        if before is None:
+            return 0
+        by = (now - before[0]) - round((elapsed_s - before[1]) * SECOND)
+        return by if abs(by) > TOLERANCE else 0

@@ -1,0 +1,162 @@
+"""What became of a visit, as the frontier is to write it down: its end, when again, and where it led to. Pure."""
+
+import math
+from dataclasses import dataclass
+
+import msgspec
+
+from gossamer.chance import Chance
+from gossamer.clock import SECOND, Instant
+from gossamer.fetch.robots import entry_of
+from gossamer.fetch.settings import RobotsKeeping
+from gossamer.parse.listings import Listing
+from gossamer.reading import ReadDone, kept_at
+from gossamer.recrawl.retry import Retry, is_host_fault, next_due
+from gossamer.rules.canonical import identity_of, stripped
+from gossamer.rules.learning import Learned
+from gossamer.values.capture import Kept, Place
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Failed, Moved, Outcome, Reason, Refused, capture_of, reason_of
+from gossamer.values.robots import Robots
+from gossamer.values.url import Url, url_of
+from gossamer.values.visit import Settled, Visit, VisitKind
+
+MAPS = (How.ROBOTS, How.MAP)
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """What is made of lists of addresses."""
+
+    sitemaps: bool = True  # those that a robots.txt names are visited too
+    follows_feeds: bool = False  # come back to a feed when it asks for it
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What an end is judged by."""
+
+    chance: Chance
+    retry: Retry
+    keeping: RobotsKeeping
+    lists: Lists = Lists()
+
+
+class Followed(msgspec.Struct, frozen=True):
+    """A visit that has been made and read, and waits to be put on disk."""
+
+    visit: Visit
+    outcome: Outcome
+    done_at: Instant
+    read: ReadDone | None = None
+    lost: Reason | None = None
+    """Why its reading failed, when it did; the capture is kept all the same."""
+    learned: Learned | None = None
+
+    @property
+    def is_no_page(self) -> bool:
+        """It answers, but only to say that there is no such page."""
+        return self.learned is not None and bool(self.learned.no_page)
+
+
+def settled(followed: Followed, place: Place | None, measures: Measures) -> Settled:
+    """What the frontier writes down of it. REQUIRES: what `place` names has been synced."""
+    visit, outcome, done_at = followed.visit, followed.outcome, followed.done_at
+    capture = capture_of(outcome)
+    reason = followed.lost or (Reason.SOFT_404 if followed.is_no_page else reason_of(outcome))
+    respelt = respelt_by(followed)
+    is_down = is_host_fault(reason, visit.host_failing, visit.host_failing_since, done_at, measures.retry)
+    return Settled(
+        visit,
+        reason,
+        done_at,
+        detail=followed.learned.no_page if followed.learned and followed.is_no_page else detail_of(outcome),
+        took_s=capture.took_s if capture else 0.0,
+        due_at=(done_at if respelt else again_at(followed, measures.lists))
+        or next_due(visit.failures, reason, done_at, measures.chance.random(), measures.retry, is_down),
+        host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
+        offers=() if respelt else offers_of(followed, measures.lists),
+        kept=kept_of(followed, place),
+        robots=robots_of(followed, measures.keeping),
+        yielded=followed.learned.yielded if followed.learned else None,
+        respelt=respelt,
+        is_host_fault=is_down,
+    )
+
+
+def respelt_by(followed: Followed) -> Url | None:
+    """Where it redirects to, when that is another spelling of the same address: /index.html to /, say. Under the key
+    of an address both are one, so the target would be taken for known, and never be asked for."""
+    visit, outcome = followed.visit, followed.outcome
+    if not isinstance(outcome, Moved) or visit.kind is VisitKind.ROBOTS or outcome.to == visit.url:
+        return None
+    return outcome.to if identity_of(outcome.to.text) == identity_of(visit.url.text) else None
+
+
+def again_at(followed: Followed, lists: Lists) -> Instant | None:
+    """When a feed is looked at again, in a crawl that follows feeds."""
+    listing = followed.read.listing if followed.read else None
+    if not lists.follows_feeds or listing is None or listing.again_s is None:
+        return None
+    return followed.done_at + math.ceil(listing.again_s * SECOND)
+
+
+def detail_of(outcome: Outcome) -> str:
+    match outcome:
+        case Refused() | Failed():
+            return outcome.detail
+        case Moved():
+            return outcome.to.text
+        case _:
+            return ""
+
+
+def offers_of(followed: Followed, lists: Lists) -> tuple[Offer, ...]:
+    """New addresses: they will face the rules themselves."""
+    visit, outcome, read = followed.visit, followed.outcome, followed.read
+    if isinstance(outcome, Moved) and visit.kind is not VisitKind.ROBOTS:
+        how = visit.how if visit.how in MAPS else How.REDIRECT
+        return (Offer(outcome.to, how, visit.url.id, visit.depth, visit.hops + 1),)
+    if read is None or followed.is_no_page:
+        return ()
+    if visit.kind is VisitKind.ROBOTS:
+        return maps_of(visit, read) if lists.sitemaps else ()
+    source, depth = visit.url.id, visit.depth + 1
+    if read.listing is not None:
+        return listed(visit, read.listing)
+    return tuple([Offer(Url(text), How.LINK, source, depth) for text in read.links])
+
+
+def maps_of(visit: Visit, read: ReadDone) -> tuple[Offer, ...]:
+    """The sitemaps that a robots.txt names."""
+    named = read.robots.sitemaps if read.robots else ()
+    urls = dict.fromkeys([url for text in named if (url := url_of(text, visit.url)) is not None])
+    return tuple([Offer(url, How.ROBOTS, visit.url.id) for url in urls])
+
+
+def listed(visit: Visit, listing: Listing) -> tuple[Offer, ...]:
+    """What a sitemap or a feed lists. For an address of another host, a sitemap's too, the sitemap or index must be
+    named by that host's own robots.txt, which the frontier knows; what a feed lists is a link like any other."""
+    source, depth = visit.url.id, visit.depth if listing.kind == "index" else visit.depth + 1
+    how = {"index": How.MAP, "sitemap": How.SITEMAP}.get(listing.kind, How.FEED)
+    speaker = None if how is How.FEED else visit.url
+    return tuple(
+        [
+            Offer(stripped(one.url), how, source, depth, 0, one.hint, speaker if one.is_foreign else None)
+            for one in listing.entries
+        ]
+    )
+
+
+def kept_of(followed: Followed, place: Place | None) -> Kept | None:
+    capture, done = capture_of(followed.outcome), followed.read
+    if capture is None or done is None or place is None:
+        return None
+    return kept_at(place, capture, done)
+
+
+def robots_of(followed: Followed, keeping: RobotsKeeping) -> Robots | None:
+    if followed.visit.kind is not VisitKind.ROBOTS:
+        return None
+    parsed = followed.read.robots if followed.read else None
+    return entry_of(followed.visit, followed.outcome, parsed, followed.done_at, keeping)

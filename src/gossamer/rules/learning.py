@@ -1,0 +1,79 @@
+"""All that is learned about hosts from the pages they send, behind one face.
+
+`learn` is shown every page once, when it was read; `judge_offer` and `judge_visit` are asked when an address is offered
+and when it is taken. Nothing here asks a host for anything.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gossamer.rules.farms import Farms
+from gossamer.rules.marks import Marks
+from gossamer.rules.mirrors import Mirrors
+from gossamer.rules.novelty import Novelty
+from gossamer.rules.soft404 import SHORT, ErrorPages, Says
+from gossamer.rules.traps import judge_shape
+from gossamer.rules.verdict import Allowed, Denied
+from gossamer.rules.voids import Voids
+from gossamer.values.url import Url
+from gossamer.values.visit import Yield
+
+
+class Learned(msgspec.Struct, frozen=True):
+    """What one page taught."""
+
+    yielded: Yield
+    no_page: str = ""
+    """Why it is a page that says there is none, in words; empty: it is one."""
+    mirror_of: str = ""
+    """The host that its host turned out to mirror just now: to be retired, with `mirrors.in_words`."""
+
+
+class Learning:
+    """One for a crawler; `most_bytes` bounds the sketches, what else is kept is bounded by count (some 40 MB)."""
+
+    def __init__(self, most_bytes: int = 64 << 20) -> None:
+        self._novelty = Novelty(most_bytes)
+        self._errors = ErrorPages()
+        self._voids = Voids()
+        self._farms = Farms()
+        self._mirrors = Mirrors()
+
+    def learn(
+        self,
+        url: Url,
+        marks: Marks,
+        exact: bytes,
+        says: Says = Says.NOTHING,
+        links: Sequence[str] = (),
+        is_seed: bool = False,
+    ) -> Learned:
+        """`exact` is the page's fingerprint, `links` the addresses it leads to, `is_seed`: the user named it."""
+        no_page = self._errors.judge(url, marks, says) or ""
+        yielded = self._novelty.weigh(url, marks, links, bool(no_page))
+        if not no_page and (marks.words <= SHORT or not yielded.is_fruitful):
+            no_page = self._errors.judge_again(url, yielded.template, marks, says) or ""
+        if no_page:
+            return Learned(yielded, no_page)
+        self._voids.learn(url, marks)
+        self._farms.learn(url, marks, is_seed)
+        return Learned(yielded, mirror_of=self._mirrors.learn(url, exact) or "")
+
+    def judge_offer(self, url: Url) -> Allowed | Denied:
+        """May an address enter, as far as its shape and its domain go? For every new link."""
+        shape = judge_shape(url)
+        return self._farms.judge(url) if isinstance(shape, Allowed) else shape
+
+    def judge_visit(self, url: Url) -> Allowed | Denied:
+        """May an address that was taken be asked for? No, when it is known to be a copy by now."""
+        copy = self._voids.copy_of(url)
+        return Denied(copy) if copy else self._farms.judge(url)
+
+    def identity(self, text: str) -> str:
+        """The address without what was found to choose nothing on its host."""
+        return self._voids.without(text)
+
+    def is_trap(self, host: str, template: str, fetched: int, fruitful: int) -> bool:
+        """Whether a template's waiting addresses belong in quarantine, by its totals on disk and its latest pages."""
+        return self._novelty.is_trap(host, template, fetched, fruitful)

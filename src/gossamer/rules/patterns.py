@@ -1,0 +1,338 @@
+"""Regular expressions that take time in proportion to the text, whatever the pattern.
+
+A person writes the pattern, but strangers write the addresses it is tried on, up to 8 KiB each, and in a backtracking
+engine `/.*a.*b.*c` on a chosen address takes minutes. Here every character of the address is looked at once: the
+pattern becomes a small automaton (Thompson's construction), whose sets of states are remembered as they are met.
+
+Understood are characters, `.`, `[sets]`, `\\d \\w \\s` and their opposites, groups, `|`, `*`, `+`, `?`, `{m,n}`, `^`,
+`$`, and `(?i)` in front. Nothing that needs backtracking exists: no backreferences, no looking around.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+MOST_STATES = 2_000
+"""Steps of one pattern's automaton; `{m,n}` multiplies them."""
+MOST_REMEMBERED = 1_000
+"""Sets of states remembered for one pattern; more are forgotten together and met again."""
+DEEPEST = 50
+
+# A set of characters is a number with a bit for each: addresses are ASCII, and bit 128 stands for all that is not.
+_OTHER = 128
+_ALL = (1 << 129) - 1
+
+
+def _bits(characters: str) -> int:
+    return sum(1 << ord(character) for character in set(characters))
+
+
+_DIGITS = _bits("0123456789")
+_LETTERS = _bits("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_SPACES = _bits(" \t\n\r\f\v")
+_CLASSES = {"d": _DIGITS, "w": _DIGITS | _LETTERS | _bits("_"), "s": _SPACES}
+_CLASSES |= {name.upper(): _ALL & ~bits for name, bits in _CLASSES.items()}
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}
+
+
+class Misread(ValueError):
+    """A text that is not what it should be: `at` is where, counted from 0."""
+
+    def __init__(self, says: str, at: int) -> None:
+        super().__init__(says)
+        self.says = says
+        self.at = at
+
+
+class Letters(msgspec.Struct, frozen=True):
+    bits: int
+
+
+class Edge(msgspec.Struct, frozen=True):
+    """`^` or `$`: a place, not a character."""
+
+    is_end: bool
+
+
+class Row(msgspec.Struct, frozen=True):
+    parts: "tuple[Node, ...]"
+
+
+class Choice(msgspec.Struct, frozen=True):
+    parts: "tuple[Node, ...]"
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    part: "Node"
+    least: int
+    most: int | None
+
+
+Node = Letters | Edge | Row | Choice | Repeat
+
+
+class Pattern:
+    """Build it with `pattern_of`. What it remembers only saves work: its answers never change."""
+
+    def __init__(self, text: str, states: "list[_State]", first: int) -> None:
+        self.text = text
+        self._states = states
+        self._starts = self._closure([first], at_start=False)
+        begin = self._closure([first], at_start=True)
+        at_end = self._closure([first], at_start=True, at_end=True)
+        self._begin = _Met(begin, FOUND in begin, FOUND in at_end)
+        self._met: dict[frozenset[int], _Met] = {}
+
+    def found_in(self, text: str) -> bool:
+        """Whether some part of the text matches."""
+        now = self._begin
+        for character in text:
+            if now.is_found:
+                return True
+            following = now.after.get(character)
+            now = following if following is not None else self._step(now, character)
+        return now.is_found or now.is_found_at_end
+
+    def _step(self, now: "_Met", character: str) -> "_Met":
+        bit = 1 << min(ord(character), _OTHER)
+        reached = [self._states[one].following[0] for one in now.members if self._states[one].bits & bit]
+        met = self._met_as(self._closure(reached, at_start=False) | self._starts)
+        if len(now.after) < _OTHER:
+            now.after[character] = met
+        return met
+
+    def _met_as(self, members: frozenset[int]) -> "_Met":
+        known = self._met.get(members)
+        if known is None:
+            if len(self._met) >= MOST_REMEMBERED:
+                self._met.clear()
+            at_end = self._closure(members, at_start=False, at_end=True)
+            known = self._met[members] = _Met(members, FOUND in members, FOUND in at_end)
+        return known
+
+    def _closure(self, begin: list[int] | frozenset[int], at_start: bool, at_end: bool = False) -> frozenset[int]:
+        """Every state that is reached from these without a character."""
+        waiting, found = list(begin), set[int]()
+        while waiting:
+            one = waiting.pop()
+            if one in found:
+                continue
+            found.add(one)
+            state = self._states[one]
+            if state.is_free or (state.wants_start and at_start) or (state.wants_end and at_end):
+                waiting.extend(state.following)
+        return frozenset(found)
+
+
+class _Met:
+    """A set of states that was met, and where characters led from it."""
+
+    __slots__ = ("after", "is_found", "is_found_at_end", "members")
+
+    def __init__(self, members: frozenset[int], is_found: bool, is_found_at_end: bool) -> None:
+        self.members, self.is_found, self.is_found_at_end = members, is_found, is_found_at_end
+        self.after: dict[str, _Met] = {}
+
+
+class _State:
+    """A step of the automaton: over one of these characters, over a place, or freely."""
+
+    __slots__ = ("bits", "following", "is_free", "wants_end", "wants_start")
+
+    def __init__(self, following: list[int], bits: int = 0, edge: Edge | None = None) -> None:
+        self.following, self.bits = following, bits
+        self.wants_start = edge is not None and not edge.is_end
+        self.wants_end = edge is not None and edge.is_end
+        self.is_free = not bits and edge is None
+
+
+FOUND = 0
+"""The state in which the pattern has matched."""
+
+
+def pattern_of(text: str) -> Pattern:
+    """Raises Misread for what is no pattern, or a kind of pattern that is not understood."""
+    ignores_case = text.startswith("(?i)")
+    node = _Parser(text, 4 if ignores_case else 0, ignores_case).whole()
+    states = [_State([])]
+    return Pattern(text, states, _built(node, FOUND, states, text))
+
+
+def _built(node: Node, following: int, states: list[_State], text: str) -> int:
+    """Add the states for a node that leads on to `following`; the one to begin with."""
+    if len(states) > MOST_STATES:
+        raise Misread("the pattern is too large: repeat less, or write it in two rules", 0)
+    match node:
+        case Letters(bits):
+            states.append(_State([following], bits))
+        case Edge():
+            states.append(_State([following], edge=node))
+        case Choice(parts):
+            begins = [_built(part, following, states, text) for part in parts]
+            states.append(_State(begins))
+        case Row(parts):
+            for part in reversed(parts):
+                following = _built(part, following, states, text)
+            return following
+        case Repeat(part, least, None):
+            states.append(_State([following]))
+            loop = len(states) - 1
+            states[loop].following.append(_built(part, loop, states, text))
+            for _ in range(least):
+                loop = _built(part, loop, states, text)
+            return loop
+        case Repeat(part, least, most):
+            end = following
+            for _ in range((most or 0) - least):
+                begin = _built(part, following, states, text)
+                states.append(_State([begin, end]))
+                following = len(states) - 1
+            for _ in range(least):
+                following = _built(part, following, states, text)
+            return following
+    return len(states) - 1
+
+
+class _Parser:
+    def __init__(self, text: str, at: int, ignores_case: bool) -> None:
+        self._text, self._at, self._ignores_case = text, at, ignores_case
+        self._depth = 0
+
+    def whole(self) -> Node:
+        node = self._choice()
+        if self._at < len(self._text):
+            raise Misread("this ) closes no group", self._at)
+        return node
+
+    def _next(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _choice(self) -> Node:
+        parts = [self._row()]
+        while self._next() == "|":
+            self._at += 1
+            parts.append(self._row())
+        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+
+    def _row(self) -> Node:
+        parts = []
+        while self._next() not in ("", "|", ")"):
+            begun = self._at
+            node = self._atom()
+            while (times := self._times()) is not None:
+                if isinstance(node, Edge):
+                    raise Misread("^ and $ are places and cannot be repeated", begun)
+                node = Repeat(node, *times)
+            parts.append(node)
+        return Row(tuple(parts))
+
+    def _times(self) -> tuple[int, int | None] | None:
+        known = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(self._next())
+        if known is not None:
+            self._at += 1
+        elif self._next() == "{":
+            known = self._braces()
+        if known is not None and self._next() == "?":
+            self._at += 1  # as few as may be: whether there is a match is the same
+        return known
+
+    def _braces(self) -> tuple[int, int | None] | None:
+        end = self._text.find("}", self._at)
+        low, comma, high = self._text[self._at + 1 : end].partition(",") if end > 0 else ("", "", "")
+        if not low.isdecimal() or not (high.isdecimal() or not high):
+            raise Misread("a { that begins no count such as {2} or {2,5}; write \\{ for the character", self._at)
+        most = int(high) if high else None if comma else int(low)
+        if most is not None and most < int(low):
+            raise Misread("a count that ends before it begins", self._at)
+        if max(int(low), most or 0) > MOST_STATES:
+            raise Misread("a count that is too large", self._at)
+        self._at = end + 1
+        return int(low), most
+
+    def _atom(self) -> Node:
+        begun, character = self._at, self._next()
+        self._at += 1
+        match character:
+            case "(":
+                return self._group(begun)
+            case "[":
+                return Letters(self._cased(self._set(begun)))
+            case ".":
+                return Letters(_ALL & ~_bits("\n"))
+            case "^" | "$":
+                return Edge(character == "$")
+            case "*" | "+" | "?" | "{":
+                raise Misread(f"{character} has nothing before it to repeat", begun)
+            case "\\":
+                return Letters(self._cased(self._escape(begun)))
+            case _:
+                return Letters(self._cased(_bit_of(character)))
+
+    def _group(self, begun: int) -> Node:
+        if self._next() == "?":
+            if self._text[self._at : self._at + 2] != "?:":
+                raise Misread("only (?:...) is understood, and (?i) in front of everything", begun)
+            self._at += 2
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise Misread(f"more than {DEEPEST} groups in one another", begun)
+        node = self._choice()
+        self._depth -= 1
+        if self._next() != ")":
+            raise Misread("this ( is never closed", begun)
+        self._at += 1
+        return node
+
+    def _escape(self, begun: int) -> int:
+        character = self._next()
+        self._at += 1
+        if character in _CLASSES:
+            return _CLASSES[character]
+        if character in _ESCAPED:
+            return _bit_of(_ESCAPED[character])
+        if not character or character.isalnum():
+            raise Misread(f"\\{character} is not understood", begun)
+        return _bit_of(character)
+
+    def _set(self, begun: int) -> int:
+        is_opposite = self._next() == "^"
+        self._at += is_opposite
+        bits, is_first = 0, True
+        while is_first or self._next() != "]":
+            if not self._next():
+                raise Misread("this [ is never closed", begun)
+            is_first = False
+            bits |= self._span()
+        self._at += 1
+        bits = self._cased(bits)
+        return _ALL & ~bits if is_opposite else bits
+
+    def _span(self) -> int:
+        """One member of a set: a character, a class, or a span such as a-z."""
+        begun = self._at
+        low = self._member()
+        if self._next() != "-" or self._text[self._at + 1 : self._at + 2] in ("", "]"):
+            return low
+        self._at += 1
+        high = self._member()
+        if low.bit_count() != 1 or high.bit_count() != 1 or high < low:
+            raise Misread("a span that ends before it begins", begun)
+        return (high << 1) - low
+
+    def _member(self) -> int:
+        begun, character = self._at, self._next()
+        self._at += 1
+        return self._escape(begun) if character == "\\" else _bit_of(character)
+
+    def _cased(self, bits: int) -> int:
+        if not self._ignores_case:
+            return bits
+        return bits | sum(1 << (ord(c) ^ 32) for c in _characters(bits & _LETTERS))
+
+
+def _bit_of(character: str) -> int:
+    return 1 << min(ord(character), _OTHER)
+
+
+def _characters(bits: int) -> Iterator[str]:
+    return (chr(number) for number in range(_OTHER) if bits >> number & 1)

@@ -1,0 +1,229 @@
+"""What the feedparser corpus claims, held against our reading of the same bytes.
+
+A claim is a Python expression over feedparser's names. It is parsed, never evaluated by Python: only comparisons,
+subscripts, attributes, constants and a few known calls are understood. Of each row those parts are held against us that
+speak of links, ids, dates and titles; a row without such a part is not applicable.
+"""
+
+import ast
+import base64
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from gossamer.clock import SECOND
+from gossamer.parse.feed_json import parse_json_feed
+from gossamer.parse.feeds import Feed, FeedLink, Item, parse_feed
+from gossamer.values.url import Url, url_of
+
+SERVER = "http://127.0.0.1:8097/tests/"
+DATES = ("updated", "published", "created", "expired")
+OURS = {
+    "title": "titles",
+    "title_detail": "titles",
+    "link": "links",
+    "links": "links",
+    "enclosures": "links",
+    "id": "ids",
+    "guid": "ids",
+    "ttl": "dates",
+    **{f"{name}{ending}": "dates" for name in DATES for ending in ("", "_parsed")},
+}
+"""Names of the corpus that we answer to, and the group each is counted under."""
+NOT_OURS = ("language", "base", "type")
+"""Of a title: what it is, not what it says."""
+
+
+class Title(str):
+    """A title of ours, which is text. The corpus keeps markup: then its words are compared."""
+
+    def agrees(self, claim: object) -> bool:
+        return isinstance(claim, str) and str(self) in (" ".join(claim.split()), words_in(claim))
+
+
+class Address(str):
+    def agrees(self, claim: object) -> bool:
+        return isinstance(claim, str) and (str(self) == claim or url_of(self) == url_of(claim) != None)  # noqa: E711
+
+
+class Moment(int):
+    """An instant of ours, against a time tuple or a date as written, read by the standard library."""
+
+    def agrees(self, claim: object) -> bool:
+        if isinstance(claim, tuple):
+            return datetime.fromtimestamp(self / SECOND, UTC).timetuple()[:6] == claim[:6]
+        return isinstance(claim, str) and read_date(claim) == datetime.fromtimestamp(self / SECOND, UTC)
+
+
+def read_date(text: str) -> datetime:
+    return datetime.fromisoformat(text) if text[:4].isdigit() else parsedate_to_datetime(text)
+
+
+class _Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.said: list[str] = []
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._silent += tag in ("script", "style")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._silent -= tag in ("script", "style") and self._silent > 0
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.said.append(data)
+
+
+def words_in(markup: str) -> str:
+    reader = _Words()
+    reader.feed(markup)
+    reader.close()
+    return " ".join("".join(reader.said).split())
+
+
+def rows(home: Path) -> list[dict[str, Any]]:
+    with (home / "feedparser.jsonl").open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def body_of(row: dict[str, Any]) -> bytes:
+    return base64.b64decode(row["body_base64"]) if "body_base64" in row else row["body"].encode("utf-8", "replace")
+
+
+def read(row: dict[str, Any]) -> Feed:
+    headers = {name.lower(): value for name, value in row.get("headers", {}).items()}
+    asked = url_of(SERVER + row["path"])
+    assert asked is not None
+    base = url_of(headers.get("content-location", ""), asked) or asked
+    body, kind = body_of(row), headers.get("content-type", "application/xml")
+    return parse_json_feed(body, base) if body.lstrip()[:1] == b"{" else parse_feed(body, base, kind)
+
+
+def parts_of(row: dict[str, Any]) -> list[tuple[str, ast.expr]]:
+    """The parts of a row's claim that speak of our groups, each with its group."""
+    text = re.sub(r"\s*-->.*\Z", "", row["expect"], flags=re.DOTALL)
+    claim = ast.parse(text.strip(), mode="eval").body
+    parts = claim.values if isinstance(claim, ast.BoolOp) and isinstance(claim.op, ast.And) else [claim]
+    return [(group, part) for part in parts if (group := group_of(part)) is not None]
+
+
+def group_of(part: ast.expr) -> str | None:
+    groups = {group for path in paths_in(part) for group in [group_of_path(path)]}
+    return groups.pop() if len(groups) == 1 else None
+
+
+def group_of_path(path: tuple[object, ...]) -> str | None:
+    names = [name for name in path if isinstance(name, str)]
+    if len(names) < 2 or names[0] not in ("feed", "entries") or "source" in names or names[-1] in ("has_key", "get"):
+        return None
+    if names[1].startswith("title") and names[-1] in NOT_OURS:
+        return None
+    return OURS.get(names[1])
+
+
+def paths_in(node: ast.AST) -> Iterator[tuple[object, ...]]:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "has_key":
+        asked = node.args[0]
+        yield (*path_of(node.func.value), asked.value if isinstance(asked, ast.Constant) else "?")
+    elif isinstance(node, ast.Subscript | ast.Attribute):
+        yield path_of(node)
+    elif isinstance(node, ast.Name) and node.id != "len":
+        yield (node.id,)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from paths_in(child)
+
+
+def path_of(node: ast.AST) -> tuple[object, ...]:
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return (*path_of(node.value), node.slice.value)
+    if isinstance(node, ast.Attribute):
+        return (*path_of(node.value), node.attr)
+    return (node.id,) if isinstance(node, ast.Name) else ("?",)
+
+
+def holds(part: ast.expr, feed: Feed) -> bool:
+    try:
+        return bool(value_of(part, {"feed": told_of_feed(feed), "entries": [told_of_item(i) for i in feed.entries]}))
+    except (KeyError, IndexError):
+        return False
+
+
+def value_of(node: ast.expr, names: dict[str, Any]) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return names[name]
+        case ast.Tuple(elts=parts):
+            return tuple(value_of(part, names) for part in parts)
+        case ast.Dict(keys=keys, values=values):
+            return {value_of(k, names): value_of(v, names) for k, v in zip(keys, values, strict=True) if k is not None}
+        case ast.Subscript(value=value, slice=key):
+            found, name = value_of(value, names), value_of(key, names)
+            return found[name if name != "url" else "href"]  # the corpus has two names for it
+        case ast.Attribute(value=value, attr=name):
+            return value_of(value, names)[name]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not value_of(operand, names)
+        case ast.BoolOp(op=ast.And(), values=values):
+            return all(value_of(part, names) for part in values)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(value_of(part, names) for part in values)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return value_of(left, names) + value_of(right, names)
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(isinstance(op, ast.Eq) for op in ops):
+            return all(agree(value_of(left, names), value_of(other, names)) for other in others)
+        case ast.Call(func=ast.Name(id="len"), args=[counted]):
+            return len(value_of(counted, names))
+        case ast.Call(func=ast.Attribute(value=value, attr="has_key"), args=[key]):
+            return value_of(key, names) in value_of(value, names)
+    raise NotImplementedError(ast.dump(node))
+
+
+def agree(ours: Any, claim: Any) -> bool:
+    if isinstance(ours, dict) and isinstance(claim, dict):
+        return ours.keys() == claim.keys() and all(agree(ours[name], claim[name]) for name in ours)
+    return bool(ours.agrees(claim)) if hasattr(ours, "agrees") else bool(ours == claim)
+
+
+def told_of_feed(feed: Feed) -> dict[str, Any]:
+    told_all = told(feed.title, feed.id, feed.url, feed.links)
+    told_all |= moments("published", feed.published_at) | moments("created", feed.published_at)
+    told_all |= moments("updated", feed.updated_at)
+    return told_all | ({"ttl": str(round(feed.ttl_s / 60))} if feed.ttl_s is not None else {})
+
+
+def told_of_item(item: Item) -> dict[str, Any]:
+    told_all = told(item.title, item.id, item.url, item.links)
+    told_all |= moments("published", item.published_at) | moments("created", item.published_at)
+    return told_all | moments("updated", item.updated_at) | moments("expired", item.expires_at)
+
+
+def told(title: str, name: str, url: Url | None, links: tuple[FeedLink, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {"title": Title(title), "title_detail": {"value": Title(title)}}
+    if name:
+        found |= {"id": name, "guid": name}
+    if url is not None:
+        found["link"] = Address(url.text)
+    found["links"] = [told_of_link(link) for link in links]
+    enclosures = [told_of_link(link) for link in links if link.rel == "enclosure"]
+    found["enclosures"] = [{k: v for k, v in one.items() if k != "rel"} for one in enclosures]
+    return found
+
+
+def told_of_link(link: FeedLink) -> dict[str, Any]:
+    named = {"rel": link.rel, "type": link.media_type, "title": link.title, "hreflang": link.language}
+    kept = {name: value for name, value in (named | {"length": link.length}).items() if value}
+    return kept | {"href": Address(link.href)}
+
+
+def moments(name: str, at: int | None) -> dict[str, Any]:
+    return {} if at is None else {name: Moment(at), f"{name}_parsed": Moment(at)}

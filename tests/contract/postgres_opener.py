@@ -1,0 +1,38 @@
+"""A frontier on PostgreSQL for the contract suite: the same folder is the same crawl, whoever opens it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.postgres_server import server
+
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.protocol import Frontier
+from gossamer.testing import FakeClock
+from gossamer.values.link import Offer
+from gossamer.values.tell import silent
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path,
+    clock: FakeClock,
+    politeness: Politeness,
+    may_enter: Callable[[Offer], bool],
+    stops_cleanly: bool = True,
+    **more: Any,
+) -> AsyncIterator[Frontier]:
+    """Skips the test when there is no server here."""
+    conninfo = server().conninfo_for(folder, waits_for_disk=False)
+    from gossamer.frontier.postgres import PostgresFrontier
+    from gossamer.frontier.postgres_database import SharedDatabase
+    from gossamer.frontier.postgres_standing import Stay
+
+    async with SharedDatabase(conninfo, clock, silent) as database:
+        more = {"read_time": lambda _: clock.now(), **more}
+        frontier = PostgresFrontier(database, politeness, clock, silent, may_enter, Stay("one"), **more)
+        await frontier.open()
+        yield frontier
+        if stops_cleanly:
+            await frontier.close()

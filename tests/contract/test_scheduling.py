@@ -1,0 +1,362 @@
+"""The rest of the contract of every frontier: priorities and bands, addresses, standing, quarantine, clocks."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract.test_frontier import OPENERS, Opener, entry, run, seed, settled, take_page
+
+from gossamer.clock import SECOND, Instant
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.priority import Budget
+from gossamer.frontier.protocol import Frontier
+from gossamer.testing import FakeClock
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Reason
+from gossamer.values.template import TemplateTally
+from gossamer.values.url import Url
+from gossamer.values.visit import Visit, VisitKind, Yield
+
+DAY_S = 86_400
+
+
+@pytest.fixture(params=OPENERS, ids=lambda opener: opener.__name__)
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    return lambda clock, **more: request.param(tmp_path, clock, **more)
+
+
+class SteppedClock(FakeClock):
+    """A wall clock that somebody sets, beside one that nobody can."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by = 0
+
+    def now(self) -> Instant:
+        return super().now() + self.by
+
+    def step(self, seconds: float) -> None:
+        self.by += round(seconds * SECOND)
+
+
+async def order(frontier: Frontier, clock: FakeClock, most: int) -> list[str]:
+    """The pages in the order of their visits, everything answered."""
+    pages: list[str] = []
+    for _ in range(20 * most):
+        next_at = await frontier.next_at()
+        if len(pages) >= most or next_at is None:
+            break
+        clock.advance(max(0, next_at - clock.now()) / SECOND)
+        visits = await frontier.take(5)
+        pages += [visit.url.text for visit in visits if visit.kind is VisitKind.PAGE]
+        if visits:
+            await frontier.settle([settled(visit, clock) for visit in visits])
+        else:
+            await asyncio.sleep(0)
+    return pages
+
+
+async def take_resolved(frontier: Frontier, at_most: int) -> list[Visit]:
+    """Hosts are resolved beside everything else: a few looks later they are there."""
+    for _ in range(20):
+        if visits := await frontier.take(at_most):
+            return visits
+        await asyncio.sleep(0)
+    return []
+
+
+def test_within_a_host_hints_and_the_users_rules_move_addresses(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        nudge = lambda offer: -8 if "news" in offer.url.text else 0  # noqa: E731
+        async with opened(clock, nudge=nudge) as frontier:
+            plain = [Offer(Url(f"https://a.test/{n}"), How.LINK, None, 2) for n in "xy"]
+            hinted = Offer(Url("https://a.test/hinted"), How.SITEMAP, None, 2, hint=-2)
+            later = Offer(Url("https://a.test/later"), How.SITEMAP, None, 2, hint=2)
+            news = Offer(Url("https://a.test/news"), How.LINK, None, 3)
+            await frontier.offer([later, *plain, hinted, news])
+            paths = [Url(text).path for text in await order(frontier, clock, 5)]
+            assert paths == ["/news", "/hinted", "/x", "/y", "/later"]
+
+    run(story())
+
+
+def test_no_band_starves(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            far = [seed(f"https://far{n}.test/", 14) for n in range(3)]
+            near = [seed(f"https://near{n}.test/{page}") for n in range(3) for page in range(40)]
+            await frontier.offer([*near, *far])
+            pages = await order(frontier, clock, 123)
+            last = max(pages.index(f"https://far{n}.test/") for n in range(3))
+            assert len(pages) == 123 and last < 100
+
+    run(story())
+
+
+def test_M_E3_a_host_over_its_budget_waits_behind_the_others_and_is_not_dropped(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock, budget=Budget(visits=3, visits_per_link=0)) as frontier:
+            await frontier.offer([seed(f"https://a.test/{page}") for page in range(12)])
+            pages = await order(frontier, clock, 12)
+            assert len(pages) == 12
+            counts = await frontier.counts()
+            assert (counts.queued, counts.settled) == (0, 12)
+
+    run(story())
+
+
+def test_F_H17_hosts_on_one_address_share_its_limits(opened: Opener) -> None:
+    async def story() -> None:
+        async def resolve(name: str) -> str | None:
+            return "20.0.0.1" if name.startswith("v") else None
+
+        clock = FakeClock()
+        async with opened(clock, resolve=resolve) as frontier:
+            await frontier.offer([seed(f"https://v{n}.test:8443/") for n in range(10)])
+            out = await take_resolved(frontier, 10)
+            assert len(out) == 1
+            for wanted in (2, 3, 4):
+                assert await take_resolved(frontier, 10) == []
+                clock.advance(0.1)
+                out += await take_resolved(frontier, 10)
+                assert len(out) == wanted
+            clock.advance(5)
+            assert await take_resolved(frontier, 10) == []
+            await frontier.settle([settled(out[0], clock)])
+            clock.advance(0.1)
+            assert len(await take_resolved(frontier, 10)) == 1
+            assert await take_resolved(frontier, 10) == []
+
+    run(story())
+
+
+def test_hosts_whose_address_is_not_known_do_not_hinder_each_other(opened: Opener) -> None:
+    async def story() -> None:
+        async def resolve(name: str) -> str | None:
+            return None
+
+        clock = FakeClock()
+        async with opened(clock, resolve=resolve) as frontier:
+            await frontier.offer([seed(f"https://v{n}.test/") for n in range(10)])
+            assert len(await take_resolved(frontier, 10)) == 10
+
+    run(story())
+
+
+def test_a_resolver_that_hangs_holds_up_its_own_host_only(opened: Opener) -> None:
+    async def story() -> None:
+        async def resolve(name: str) -> str | None:
+            if name == "slow.test":
+                await asyncio.Event().wait()
+            return f"20.0.0.{len(name)}"
+
+        clock = FakeClock()
+        async with opened(clock, resolve=resolve) as frontier:
+            await frontier.offer([seed("https://slow.test/"), seed("https://a.test/")])
+            (visit,) = await take_resolved(frontier, 5)
+            assert visit.url.host.name == "a.test"
+
+    run(story())
+
+
+def test_a_host_that_is_down_for_long_is_retired_and_can_be_reinstated(opened: Opener) -> None:
+    politeness = Politeness(delay_s=1.0, retire_failures=3, retire_span_s=10.0)
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock, politeness=politeness) as frontier:
+            await frontier.offer([seed(f"https://a.test/{page}") for page in range(9)])
+            page = await take_page(frontier, clock)
+            for _ in range(2):
+                await frontier.settle([settled(page, clock, Reason.TIMEOUT)])
+                clock.advance(20)
+                (page,) = await frontier.take(1)
+            await frontier.settle([settled(page, clock, Reason.CONNECT)])
+            clock.advance(DAY_S / 2)
+            assert await frontier.take(1) == [] and await frontier.next_at() is None
+            counts = await frontier.counts()
+            assert (counts.retired, counts.queued, counts.leased) == (1, 6, 0)
+        async with opened(clock, politeness=politeness) as frontier:
+            assert await frontier.take(1) == []
+            assert not await frontier.reinstate("unknown.test")
+            assert await frontier.reinstate("a.test") and not await frontier.reinstate("a.test")
+            assert (await take_page(frontier, clock)).url.host.name == "a.test"
+            assert (await frontier.counts()).retired == 0
+
+    run(story())
+
+
+def test_failures_within_a_short_time_retire_nobody(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        politeness = Politeness(delay_s=1.0, retire_failures=2, retire_span_s=3600.0)
+        async with opened(clock, politeness=politeness) as frontier:
+            await frontier.offer([seed(f"https://a.test/{page}") for page in range(9)])
+            page = await take_page(frontier, clock)
+            for _ in range(5):
+                await frontier.settle([settled(page, clock, Reason.TIMEOUT)])
+                clock.advance(90)
+                (page,) = await frontier.take(1)
+            assert (await frontier.counts()).retired == 0
+
+    run(story())
+
+
+def test_a_person_can_retire_a_host_while_it_is_visited(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("https://a.test/1"), seed("https://a.test/2"), seed("https://b.test/1")])
+            visits = await frontier.take(5)
+            assert await frontier.retire("a.test", "its owner asked") and not await frontier.retire("a.test", "again")
+            assert not await frontier.retire("unknown.test", "nobody knows it")
+            await frontier.settle([settled(visit, clock) for visit in visits])
+            clock.advance(60)
+            assert {visit.url.host.name for visit in await frontier.take(5)} == {"b.test"}
+
+    run(story())
+
+
+def test_success_forgives_troubles_by_halves(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock, politeness=Politeness(delay_s=1.0, jitter=0.0)) as frontier:
+            await frontier.offer([seed(f"https://a.test/{page}") for page in range(9)])
+            page = await take_page(frontier, clock)
+            ends = [(Reason.TIMEOUT, 2), (Reason.TIMEOUT, 4), (Reason.FETCHED, 2), (Reason.FETCHED, 1)]
+            for reason, gap_s in ends:
+                await frontier.settle([settled(page, clock, reason)])
+                assert await frontier.next_at() == clock.now() + gap_s * SECOND
+                clock.advance(gap_s)
+                (page,) = await frontier.take(1)
+
+    run(story())
+
+
+def template_of(text: str) -> str:
+    return "trap" if "/trap/" in text else "page"
+
+
+def test_a_template_that_brings_nothing_is_quarantined_and_given_back_on_request(opened: Opener) -> None:
+    def judge(tally: TemplateTally) -> bool:
+        assert (tally.host, tally.template) in {("a.test", "trap"), ("a.test", "page")}
+        return tally.fetched >= 2 and tally.fruitful == 0
+
+    async def story() -> None:
+        clock = FakeClock()
+        more: dict[str, Any] = {"template_of": template_of, "judge_template": judge}
+        async with opened(clock, **more) as frontier:
+            traps = [seed(f"https://a.test/trap/{n}") for n in range(6)]
+            await frontier.offer([*traps, seed("https://a.test/real", 9)])
+            for _ in range(2):
+                page = await take_page(frontier, clock)
+                assert "/trap/" in page.url.text
+                await frontier.settle([settled(page, clock, yielded=Yield("trap", False, False))])
+                clock.advance(1)
+            counts = await frontier.counts()
+            assert (counts.quarantined, counts.queued) == (4, 1)
+            await frontier.offer([seed("https://a.test/trap/new")])
+            page = await take_page(frontier, clock)
+            assert page.url.path == "/real"
+            await frontier.settle([settled(page, clock, yielded=Yield("page", True, False))])
+            assert await frontier.next_at() is None
+            counts = await frontier.counts()
+            assert (counts.quarantined, counts.queued, counts.known) == (5, 0, 8)
+        async with opened(clock, **more) as frontier:
+            clock.advance(5)
+            assert await frontier.take(1) == []
+            assert await frontier.release("a.test", "trap") == 5
+            assert await frontier.release("unknown.test", "trap") == 0
+            assert len(await order(frontier, clock, 5)) == 5
+
+    run(story())
+
+
+def test_a_person_can_quarantine_a_template_while_a_page_of_it_is_visited(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock, template_of=template_of) as frontier:
+            await frontier.offer([seed(f"https://a.test/trap/{n}") for n in range(4)])
+            page = await take_page(frontier, clock)
+            assert await frontier.quarantine("a.test", "trap") == 3
+            await frontier.settle([settled(page, clock)])
+            assert await frontier.next_at() is None
+            counts = await frontier.counts()
+            assert (counts.quarantined, counts.settled, counts.queued) == (3, 1, 0)
+
+    run(story())
+
+
+@pytest.mark.parametrize("by_s", [DAY_S, -DAY_S, -1000 * DAY_S])
+def test_F_P10_a_clock_that_is_set_hurries_nobody_and_hangs_nobody(opened: Opener, by_s: float) -> None:
+    async def story() -> None:
+        clock = SteppedClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(f"https://{host}.test/{page}") for host in "ab" for page in range(5)])
+            visits = await frontier.take(2)
+            await frontier.settle([settled(visit, clock) for visit in visits])
+            clock.advance(1)
+            first, second = await frontier.take(2)
+            due_at = clock.now() + 60 * SECOND
+            await frontier.settle([settled(first, clock, Reason.DNS, due_at=due_at)])
+            ended = settled(second, clock)
+            clock.step(by_s)
+            assert await frontier.take(2) == []
+            await frontier.settle([ended])
+            clock.advance(0.9)
+            assert await frontier.take(2) == []
+            clock.advance(0.2)
+            hosts = [visit.url.host.name for visit in await frontier.take(2)]
+            assert sorted(hosts) == ["a.test", "b.test"]
+
+    run(story())
+
+
+def test_an_address_spelt_otherwise_is_the_same_address(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        identity = lambda text: text.removesuffix("index.html")  # noqa: E731
+        async with opened(clock, identity=identity) as frontier:
+            await frontier.offer([seed("https://a.test/x/index.html"), seed("https://a.test/x/")])
+            await frontier.offer([seed("https://a.test/x/"), seed("https://a.test/y/")])
+            assert (await frontier.counts()).known == 2
+            assert await order(frontier, clock, 5) == ["https://a.test/x/index.html", "https://a.test/y/"]
+
+    run(story())
+
+
+def test_F_S3_a_sitemap_speaks_for_another_host_only_when_its_robots_txt_names_it(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        good, bad = Url("https://maps.test/a.xml"), Url("https://maps.test/b.xml")
+
+        def listed(number: int, via: Url) -> Offer:
+            return Offer(Url(f"https://a.test/{number}"), How.SITEMAP, None, 1, via=via)
+
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("https://a.test/0"), listed(1, good)])
+            (robots,) = await frontier.take(1)
+            named = entry(robots.origin, clock.now(), sitemaps=("HTTPS://maps.test/a.xml",))
+            await frontier.settle([settled(robots, clock, robots=named)])
+            clock.advance(1)
+            (page,) = await frontier.take(1)
+            await frontier.settle([settled(page, clock, offers=(listed(2, good), listed(3, bad)))])
+            assert await order(frontier, clock, 5) == ["https://a.test/2"]
+
+    run(story())
+
+
+def test_rules_can_change_while_the_crawl_runs(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            assert await frontier.offer([seed("https://outside.test/"), seed("https://a.test/")]) == 1
+            frontier.set_rules(lambda offer: "a.test" not in offer.url.text)
+            await frontier.offer([seed("https://outside.test/"), seed("https://a.test/new")])
+            assert (await frontier.counts()).known == 2
+
+    run(story())

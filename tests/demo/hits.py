@@ -1,0 +1,15 @@
+"""Visits as the server would have written them down."""
+
+from collections.abc import Iterable
+
+from gossamer.clock import SECOND
+from gossamer.demo.accesslog import Hit
+from gossamer.values.url import Url
+
+
+def hits_of(urls: Iterable[str], status: int = 200) -> list[Hit]:
+    """One visit each, a second apart."""
+    return [
+        Hit(url.host.name, url.target, status, at * SECOND, at * SECOND)
+        for at, url in enumerate(map(Url, urls), start=1)
+    ]

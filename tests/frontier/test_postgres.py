@@ -1,0 +1,746 @@
+"""What only a shared database promises: many crawlers, none of them owning anything."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.postgres_server import Server, server, why_absent
+
+from gossamer.clock import SECOND, SystemClock
+from gossamer.errors import DirectoryUnusable
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.priority import LAST, Budget
+from gossamer.testing import FakeClock
+from gossamer.values.capture import Kept, Place
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Reason
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+from gossamer.values.visit import Settled, Visit, VisitKind, Yield
+
+if why := why_absent():
+    pytest.skip(why, allow_module_level=True)
+
+import psycopg
+from tests.frontier import postgres_crawler
+
+from gossamer.frontier import postgres_captures, postgres_listing, postgres_quarantine
+from gossamer.frontier.postgres import PostgresFrontier
+from gossamer.frontier.postgres_database import DatabaseLost, SharedDatabase
+from gossamer.frontier.postgres_presence import Replaced
+from gossamer.frontier.postgres_settling import LeaseLost
+from gossamer.frontier.postgres_standing import Stay
+
+POLITE = Politeness(delay_s=1.0, jitter=0.0)
+LEASE_S = 20.0
+
+
+@pytest.fixture
+def conninfo(tmp_path: Path) -> str:
+    return server().conninfo_for(tmp_path)
+
+
+@asynccontextmanager
+async def crawler(
+    conninfo: str, clock: FakeClock, name: str = "one", stops_cleanly: bool = True, **more: Any
+) -> AsyncIterator[PostgresFrontier]:
+    """A crawler whose shared clock is the fake one, unless told otherwise."""
+    more = {"read_time": lambda _: clock.now(), **more}
+    tell = more.pop("tell", silent)
+    polite = more.pop("politeness", POLITE)
+    async with SharedDatabase(conninfo, clock, tell, patience_s=5.0) as database:
+        stay = Stay(name, LEASE_S, LEASE_S / 4)
+        frontier = PostgresFrontier(database, polite, clock, tell, lambda _: True, stay, **more)
+        await frontier.open()
+        yield frontier
+        if stops_cleanly:
+            await frontier.close()
+
+
+def seed(text: str) -> Offer:
+    return Offer(Url(text), How.SEED)
+
+
+def settled(visit: Visit, clock: FakeClock, reason: Reason = Reason.FETCHED, **more: Any) -> Settled:
+    if visit.kind is VisitKind.ROBOTS:
+        robots = Robots(visit.origin, RobotsState.MISSING, clock.now(), clock.now() + 86_400 * SECOND)
+        return Settled(visit, Reason.GONE, clock.now(), robots=robots)
+    return Settled(visit, reason, clock.now(), **more)
+
+
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        await story()
+
+    asyncio.run(whole())
+
+
+async def take_page(frontier: PostgresFrontier, clock: FakeClock) -> Visit:
+    while True:
+        (visit,) = await frontier.take(1)
+        if visit.kind is VisitKind.PAGE:
+            return visit
+        await frontier.settle([settled(visit, clock)])
+        clock.advance(1)
+
+
+def test_two_crawlers_share_a_thousand_visits_and_never_a_host(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        left: dict[str, int] = {}
+        pages: list[str] = []
+        async with AsyncExitStack() as opened:
+            crew = [await opened.enter_async_context(crawler(conninfo, clock, name)) for name in ("one", "two")]
+            await crew[0].offer([seed(f"http://h{n % 50}.test/{n}") for n in range(1000)])
+            while len(pages) < 1000:
+                taken = await asyncio.gather(*[one.take(16) for one in crew])
+                hosts = [visit.url.host.name for visits in taken for visit in visits]
+                assert len(hosts) == len(set(hosts)), "a host was handed to two"
+                assert all(clock.now() >= left.get(host, 0) + SECOND for host in hosts), "too early"
+                clock.advance(0.25)
+                left.update(dict.fromkeys(hosts, clock.now()))
+                pages += [v.url.text for visits in taken for v in visits if v.kind is VisitKind.PAGE]
+                await asyncio.gather(
+                    *[one.settle([settled(v, clock) for v in visits]) for one, visits in zip(crew, taken, strict=True)]
+                )
+            assert len(set(pages)) == 1000
+            assert [await one.next_at() for one in crew] == [None, None]
+            counts = await crew[1].counts()
+            assert (counts.known, counts.settled, counts.queued, counts.leased, counts.hosts) == (1000, 1000, 0, 0, 50)
+
+    run(story)
+
+
+def test_links_that_two_crawlers_meet_at_once_are_entered_once(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        texts = [f"http://h{n % 7}.test/{n}" for n in range(300)]
+        async with AsyncExitStack() as opened:
+            crew = [await opened.enter_async_context(crawler(conninfo, clock, name)) for name in "abcd"]
+            for part in range(0, 300, 60):
+                offers = [seed(text) for text in texts[part : part + 60]]
+                await asyncio.gather(
+                    *[one.offer(offers[::order]) for one, order in zip(crew, (1, -1, 1, -1), strict=True)]
+                )
+            assert (await crew[0].counts()).known == 300
+
+    run(story)
+
+
+def test_F_N2_a_crawler_silent_for_too_long_loses_its_hosts_and_its_settlement_is_refused(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with crawler(conninfo, clock, "slow") as slow, crawler(conninfo, clock, "quick") as quick:
+            await slow.offer([seed("http://a.test/1"), seed("http://b.test/1")])
+            page = await take_page(slow, clock)
+            clock.advance(LEASE_S + 1)
+            assert not slow.still_holds(page)
+            assert page.url.host.name not in [visit.url.host.name for visit in await quick.take(5)]
+            clock.advance(1)
+            (again,) = [visit for visit in await quick.take(5) if visit.url.host == page.url.host]
+            assert again.url == page.url
+            links = (Offer(Url("http://new.test/"), How.LINK),)
+            before = await quick.counts()
+            for _ in range(2):
+                with pytest.raises(LeaseLost) as refused:
+                    await slow.settle([settled(page, clock, offers=links)])
+                assert refused.value.urls == (page.url,)
+            assert await quick.counts() == before
+            assert await slow.take(5) == []  # it joins again, with nothing in its hands
+            with pytest.raises(LeaseLost):
+                await slow.settle([settled(page, clock, offers=links)])
+            await quick.settle([settled(again, clock)])
+            assert (await slow.counts()).by_reason == {"fetched": 1}
+
+    run(story)
+
+
+def test_a_crawler_that_makes_itself_heard_keeps_its_hosts_however_long_a_visit_takes(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with crawler(conninfo, clock, "slow") as slow, crawler(conninfo, clock, "quick") as quick:
+            await slow.offer([seed("http://a.test/1")])
+            page = await take_page(slow, clock)
+            for _ in range(20):
+                clock.advance(LEASE_S / 2)
+                assert await slow.next_at() is not None
+                assert await quick.take(5) == []
+            assert slow.still_holds(page)
+            await slow.settle([settled(page, clock)])
+
+    run(story)
+
+
+def test_F_N1_what_a_dead_crawler_held_goes_to_another_after_a_full_gap(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with crawler(conninfo, clock, "other") as other:
+            async with crawler(conninfo, clock, "dead", stops_cleanly=False) as dead:
+                await dead.offer([seed(f"http://h{n}.test/") for n in range(10)])
+                held = {visit.url.host.name for visit in await dead.take(10)}
+            clock.advance(LEASE_S / 2)
+            assert len(held) == 10 and await other.take(10) == []
+            clock.advance(LEASE_S / 2 + 0.1)
+            assert await other.take(10) == []  # the dead are found, their hosts rest
+            clock.advance(0.999)
+            assert await other.take(10) == []
+            clock.advance(0.001)
+            assert {visit.url.host.name for visit in await other.take(10)} == held
+            assert (await other.counts()).leased == 10
+
+    run(story)
+
+
+def test_an_older_life_of_a_crawler_is_not_listened_to(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with crawler(conninfo, clock, "one", stops_cleanly=False) as older:
+            await older.offer([seed("http://a.test/1")])
+            page = await take_page(older, clock)
+            async with crawler(conninfo, clock, "one") as newer:
+                with pytest.raises(LeaseLost):
+                    await older.settle([settled(page, clock)])
+                clock.advance(LEASE_S / 2)
+                with pytest.raises(Replaced, match="under the name one"):
+                    await older.take(1)
+                assert [visit.url for visit in await newer.take(1)] == [page.url]
+
+    run(story)
+
+
+def test_F_N4_clocks_that_differ_by_minutes_change_nothing(conninfo: str) -> None:
+    async def story() -> None:
+        shared, early, late = FakeClock(), FakeClock(), FakeClock()
+        early.advance(-600)
+        late.advance(600)
+        clocks = (shared, early, late)
+
+        def advance(seconds: float) -> None:
+            for clock in clocks:
+                clock.advance(seconds)
+
+        more = {"read_time": lambda _: shared.now()}
+        async with crawler(conninfo, early, "early", **more) as one, crawler(conninfo, late, "late", **more) as two:
+            await one.offer([seed("http://a.test/1"), seed("http://a.test/2")])
+            (robots,) = await one.take(1)
+            await one.settle([settled(robots, early)])
+            assert await two.take(1) == []
+            assert await two.next_at() == late.now() + SECOND
+            advance(1)
+            (page,) = await two.take(1)
+            assert page.taken_at == late.now()
+            assert page.robots is not None and page.robots.fetched_at == late.now() - SECOND
+            again_at = late.now() + 60 * SECOND
+            await two.settle([settled(page, late, Reason.DNS, due_at=again_at)])
+            advance(0.999)
+            assert await one.take(1) == []
+            advance(0.001)
+            (other,) = await one.take(1)
+            assert other.taken_at == early.now()
+            advance(LEASE_S / 2)
+            assert await two.take(1) == []
+            await one.settle([settled(other, early)])
+            advance(60 - 1 - LEASE_S / 2 - 0.001)
+            assert await one.take(1) == []
+            advance(0.001)
+            assert [visit.url for visit in await one.take(1)] == [page.url]
+
+    run(story)
+
+
+@pytest.mark.parametrize("by_s", [86_400.0, -86_400.0])
+def test_F_P10_a_shared_clock_that_is_set_neither_hurries_nor_hangs_a_host(conninfo: str, by_s: float) -> None:
+    async def story() -> None:
+        clock, shared = FakeClock(), FakeClock()
+        more = {"read_time": lambda _: shared.now()}
+
+        def advance(seconds: float) -> None:
+            clock.advance(seconds)
+            shared.advance(seconds)
+
+        async with crawler(conninfo, clock, "one", **more) as one, crawler(conninfo, clock, "two", **more) as two:
+            await one.offer([seed("http://a.test/1"), seed("http://a.test/2"), seed("http://b.test/1")])
+            visits = await one.take(2)
+            await one.settle([settled(visit, clock) for visit in visits])
+            shared.advance(by_s)
+            assert await one.take(2) == [] == await two.take(2)
+            advance(0.999)
+            assert await two.take(2) == [] == await one.take(2)
+            advance(0.001)
+            pages = await two.take(2)
+            assert len(pages) == 2
+            advance(1)
+            shared.advance(by_s)
+            await two.settle([settled(visit, clock) for visit in pages])
+            assert await one.take(2) == []
+            advance(1)
+            assert await one.take(2)
+
+    run(story)
+
+
+def broken(conninfo: str) -> int:
+    """End every other connection to the database of this schema, as a server or network does; says how many."""
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        ended = connection.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        ).fetchone()
+    return ended[0] if ended else 0
+
+
+def test_a_connection_that_is_lost_is_made_again_and_the_call_goes_on(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        told: list[str] = []
+        tell = lambda event, /, **facts: told.append(event)  # noqa: E731
+        async with crawler(conninfo, clock, tell=tell) as frontier:
+            await frontier.offer([seed("http://a.test/1"), seed("http://a.test/2")])
+            page = await take_page(frontier, clock)
+            assert broken(conninfo) >= 1
+            await frontier.settle([settled(page, clock)])
+            assert broken(conninfo) >= 1
+            clock.advance(1)
+            assert len(await frontier.take(1)) == 1
+            assert broken(conninfo) >= 1
+            assert await frontier.next_at() is not None
+            assert told.count("database.lost") == 3
+
+    run(story)
+
+
+def test_a_server_that_stays_away_is_told_in_words_and_nothing_is_lost_when_it_comes_back(tmp_path: Path) -> None:
+    own = Server(Path(server().folder.parent) / f"{server().folder.name}-own", server().programs)
+    own.folder.mkdir()
+    try:
+        own.make()
+        own.start()
+        conninfo = own.conninfo("s")
+
+        async def story() -> None:
+            clock = FakeClock()
+            async with crawler(conninfo, clock) as frontier:
+                await frontier.offer([seed("http://a.test/1"), seed("http://b.test/1")])
+                visits = await frontier.take(2)
+                own.stop()
+                with pytest.raises(DatabaseLost, match="has not been reached for 5 s"):
+                    await frontier.settle([settled(visit, clock) for visit in visits])
+                own.start()
+                await frontier.settle([settled(visit, clock) for visit in visits])
+                assert (await frontier.counts()).leased == 0
+
+        run(story)
+    finally:
+        own.stop()
+        subprocess.run(["rm", "-rf", str(own.folder)], check=False)
+
+
+class Uncertain(SharedDatabase):
+    """Loses its connection right after the next commits: whether they were done is not known."""
+
+    losses = 0
+
+    def _once(self, work: Any, may_be_done: bool) -> Any:
+        result = super()._once(work, may_be_done)
+        if self.losses:
+            self.losses -= 1
+            raise psycopg.OperationalError("the connection broke during the commit")
+        return result
+
+
+def test_F_N3_a_commit_whose_answer_is_lost_is_not_done_twice(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with Uncertain(conninfo, clock, silent) as database:
+            stay = Stay("one", LEASE_S, LEASE_S / 4)
+            more = {"read_time": lambda _: clock.now()}
+            async with PostgresFrontier(database, POLITE, clock, silent, lambda _: True, stay, **more) as frontier:
+                database.losses = 1
+                await frontier.offer([seed("http://a.test/1"), seed("http://b.test/1")])
+                assert (await frontier.counts()).known == 2
+                database.losses = 1
+                assert await frontier.take(2) == []  # leased, but by an answer that was lost: they rest
+                clock.advance(1)
+                visits = await frontier.take(2)
+                assert len(visits) == 2 and (await frontier.counts()).leased == 2
+                database.losses = 1
+                links = (Offer(Url("http://c.test/"), How.LINK),)
+                await frontier.settle([settled(visit, clock, offers=links) for visit in visits])
+                counts = await frontier.counts()
+                assert (counts.leased, counts.known) == (0, 2)  # robots.txt files have no links
+                clock.advance(1)
+                (page, _) = await frontier.take(2)
+                database.losses = 2
+                await frontier.settle([settled(page, clock, offers=links)])
+                counts = await frontier.counts()
+                assert (counts.settled, counts.known, counts.by_reason) == (1, 3, {"fetched": 1})
+
+    run(story)
+
+
+def test_addresses_whose_hashes_collide_are_all_visited_once(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with crawler(conninfo, clock, url_id=lambda text: (1 << 63) - 1) as frontier:
+            texts = [f"http://a.test/{n}" for n in range(5)]
+            await frontier.offer([seed(text) for text in texts[:3]])
+            await frontier.offer([seed(text) for text in texts])
+            assert (await frontier.counts()).known == 5
+            found = [await frontier.known(Url(text)) for text in texts]
+            assert [one and one.url.text for one in found] == texts
+            met = []
+            for _ in texts:
+                page = await take_page(frontier, clock)
+                met.append(page.url.text)
+                await frontier.settle([settled(page, clock)])
+                clock.advance(1)
+            assert met == texts and await frontier.next_at() is None
+
+    run(story)
+
+
+def test_two_spellings_of_one_address_are_one_and_the_first_is_fetched(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with crawler(conninfo, clock, identity=lambda text: text.removesuffix("index.html")) as frontier:
+            await frontier.offer([seed("http://a.test/index.html"), seed("http://a.test/")])
+            assert await frontier.offer([seed("http://a.test/?")]) == 1
+            assert (await frontier.counts()).known == 2
+            assert (await take_page(frontier, clock)).url.text == "http://a.test/index.html"
+
+    run(story)
+
+
+def test_hosts_on_one_network_address_share_its_limits_whoever_visits_them(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+
+        async def resolve(name: str) -> str | None:
+            return None if name == "lost.test" else "20.0.0.1"
+
+        async def take(frontier: PostgresFrontier) -> list[Visit]:
+            found = await frontier.take(10)
+            await asyncio.sleep(0)  # names are resolved beside
+            return found + await frontier.take(10)
+
+        more = {"resolve": resolve}
+        async with crawler(conninfo, clock, "one", **more) as one, crawler(conninfo, clock, "two", **more) as two:
+            await one.offer([seed(f"http://h{n}.test/") for n in range(8)] + [seed("http://lost.test/")])
+            first = await take(one)
+            assert len(first) == 2 and "lost.test" in [visit.url.host.name for visit in first]
+            assert await take(two) == []
+            out = len(first) - 1
+            for frontier in (two, one, two):
+                clock.advance(0.1)
+                assert len(await take(frontier)) == 1
+                out += 1
+            assert out == POLITE.per_address
+            clock.advance(5)
+            assert await take(one) == [] == await take(two)
+            await one.settle([settled(visit, clock) for visit in first])
+            clock.advance(0.1)
+            assert len(await take(two)) == 1
+
+    run(story)
+
+
+def test_sitemaps_of_others_are_listened_to_only_when_robots_txt_names_them(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        named, stranger = Url("http://maps.test/s.xml"), Url("http://stranger.test/s.xml")
+        async with crawler(conninfo, clock) as frontier:
+            await frontier.offer([seed("http://a.test/1")])
+            (visit,) = await frontier.take(1)
+            robots = Robots(visit.origin, RobotsState.READ, clock.now(), clock.now() + SECOND * 86_400)
+            robots = msgspec.structs.replace(robots, sitemaps=(named.text,))
+            await frontier.settle([Settled(visit, Reason.FETCHED, clock.now(), robots=robots)])
+            offers = [Offer(Url(f"http://a.test/{via.host}"), How.SITEMAP, via=via) for via in (named, stranger)]
+            await frontier.offer([*offers, Offer(Url("http://b.test/"), How.SITEMAP, via=named)])
+            assert (await frontier.counts()).known == 2
+            assert await frontier.known(Url("http://a.test/maps.test")) is not None
+
+    run(story)
+
+
+def test_retired_hosts_and_quarantined_templates_wait_and_come_back_when_asked(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        template_of = lambda text: text.rstrip("0123456789")  # noqa: E731
+        more = {"template_of": template_of, "judge_template": lambda tally: tally.fetched >= 2 and not tally.fruitful}
+        async with crawler(conninfo, clock, **more) as frontier:
+            await frontier.offer([seed(f"http://a.test/day/{n}") for n in range(6)])
+            barren = Yield("http://a.test/day/", False, False)
+            for _ in range(2):
+                page = await take_page(frontier, clock)
+                links = (Offer(Url("http://a.test/day/77"), How.LINK), Offer(Url("http://a.test/about"), How.LINK))
+                await frontier.settle([settled(page, clock, yielded=barren, offers=links)])
+                clock.advance(1)
+            counts = await frontier.counts()
+            assert (counts.quarantined, counts.queued, counts.settled) == (5, 1, 2)
+            page = await take_page(frontier, clock)
+            assert page.url.path == "/about"
+            more_links = (Offer(Url("http://a.test/day/99"), How.LINK),)
+            await frontier.settle([settled(page, clock, offers=more_links)])
+            assert (await frontier.counts()).quarantined == 6
+            held = await frontier.known(Url("http://a.test/day/99"))
+            assert held is not None and held.is_held
+            assert await frontier.take(1) == []
+            assert await frontier.next_at() is None
+            assert await frontier.release("a.test", "http://a.test/day/") == 6
+            assert await frontier.retire("a.test", "asked to") and not await frontier.retire("a.test", "again")
+            clock.advance(1)
+            assert await frontier.take(1) == []
+            assert (await frontier.counts()).retired == 1
+            assert await frontier.reinstate("a.test") and not await frontier.reinstate("a.test")
+            assert len(await frontier.take(1)) == 1
+            counts = await frontier.counts()
+            assert (counts.quarantined, counts.queued, counts.retired) == (0, 6, 0)
+
+    run(story)
+
+
+def test_what_is_not_held_back_at_once_is_when_its_turn_comes(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_quarantine, "MOST_MOVED", 2)
+    monkeypatch.setattr(postgres_quarantine, "MOST_AT_TURN", 3)
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with crawler(conninfo, clock, template_of=lambda text: text.rstrip("0123456789")) as frontier:
+            await frontier.offer([seed(f"http://a.test/day/{n}") for n in range(12)])
+            await frontier.offer([Offer(Url("http://a.test/about"), How.LINK, depth=3)])
+            assert await frontier.quarantine("a.test", "http://a.test/day/") == 2
+            assert (await take_page(frontier, clock)).url.path == "/about"
+            counts = await frontier.counts()
+            assert (counts.quarantined, counts.queued) == (12, 1)
+            with psycopg.connect(conninfo) as connection:
+                (template,) = postgres_listing.templates(connection, "a.test")
+            assert (template.held, template.fetched) == (12, 0)
+
+    run(story)
+
+
+def test_what_failed_is_given_another_chance_once(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        url = Url("http://a.test/1")
+        async with crawler(conninfo, clock, "one") as one, crawler(conninfo, clock, "two") as two:
+            await one.offer([seed(url.text)])
+            page = await take_page(one, clock)
+            await one.settle([settled(page, clock, Reason.DNS)])
+            assert await one.next_at() is None
+            assert [await one.revive([url]), await two.revive([url])] == [1, 0]
+            clock.advance(1)
+            again = await take_page(two, clock)
+            assert (again.url, again.failures) == (url, 0)
+            await two.settle([settled(again, clock)])
+            counts = await one.counts()
+            assert (counts.by_reason, counts.queued, counts.settled) == ({"fetched": 1}, 0, 1)
+
+    run(story)
+
+
+def test_a_host_that_fails_for_long_is_retired_and_one_over_its_budget_stands_last(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        strict = Politeness(delay_s=1.0, jitter=0.0, retire_failures=3, retire_span_s=10.0)
+        budget = Budget(visits=2, visits_per_link=0)
+        async with crawler(conninfo, clock, politeness=strict, budget=budget) as frontier:
+            await frontier.offer([seed(f"http://{name}.test/{n}") for name in ("down", "up") for n in range(5)])
+            for _ in range(4):
+                for visit in await frontier.take(2):
+                    is_down = visit.url.host.name == "down.test" and visit.kind is VisitKind.PAGE
+                    more = {"due_at": clock.now()} if is_down else {}
+                    await frontier.settle(
+                        [settled(visit, clock, Reason.CONNECT if is_down else Reason.FETCHED, **more)]
+                    )
+                clock.advance(10)
+            counts = await frontier.counts()
+            assert (counts.retired, counts.by_reason) == (1, {"connect": 1, "fetched": 3})
+            with psycopg.connect(conninfo, autocommit=True) as connection:
+                down, up = postgres_listing.hosts(connection)
+                assert (down.name, down.failing, up.retired_at, up.band) == ("down.test", 3, None, LAST)
+                assert down.retired_why is not None and "3 visits in a row failed" in down.retired_why
+                kept = list(postgres_listing.ledger(connection))
+                assert [(one.host, one.visits, one.broken) for one in kept] == [("down.test", 4, 0), ("up.test", 4, 0)]
+                assert kept[1].least_gap_s == kept[1].mean_gap_s == 10.0
+                assert len(list(postgres_listing.queued(connection))) == counts.queued
+                assert [name for name, _ in postgres_listing.workers(connection)] == ["one"]
+                assert list(postgres_listing.templates(connection)) == []
+
+    run(story)
+
+
+def test_captures_are_catalogued_with_the_visit_that_brought_them(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with crawler(conninfo, clock) as frontier:
+            await frontier.offer([seed("http://a.test/1")])
+            page = await take_page(frontier, clock)
+            place = Place("one-0001", 3, 400, 50)
+            kept = Kept(7, page.url, clock.now(), place, 200, "text/html\0", b"\0" * 32, 9, True)
+            detail = "a server may say anything: \0 \ud800"
+            await frontier.settle([settled(page, clock, kept=kept, detail=detail)])
+            counts = await frontier.counts()
+            assert (counts.captures, counts.pages) == (1, 1)
+        with psycopg.connect(conninfo) as connection:
+            (found,) = postgres_captures.versions(connection, page.url)
+            assert (found.place, found.capture_id, found.digest) == (place, 7, b"\0" * 32)
+            assert postgres_captures.latest(connection, page.url) == found
+            assert postgres_captures.end_of(connection, "one-0001") == (4, 450)
+            assert postgres_captures.end_of(connection, "two-0001") is None
+            assert list(postgres_captures.in_volume(connection, "one-0001")) == [found]
+            assert postgres_captures.volume_names(connection) == ["one-0001"]
+
+    run(story)
+
+
+def test_F_P11_crawlers_that_start_together_migrate_once_and_a_newer_schema_is_refused(conninfo: str) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        told: list[str] = []
+        tell = lambda event, /, **facts: told.append(event)  # noqa: E731
+        async with AsyncExitStack() as opened:
+            databases = [SharedDatabase(conninfo, clock, tell) for _ in range(4)]
+            await asyncio.gather(*[opened.enter_async_context(database) for database in databases])
+        assert told.count("database.migrated") == 1
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            connection.execute("UPDATE meta SET number = 99 WHERE name = 'version'")
+        with pytest.raises(DirectoryUnusable, match="newer gossamer"):
+            await SharedDatabase(conninfo, clock, silent).__aenter__()
+
+    run(story)
+
+
+def test_a_wrong_address_is_refused_at_once_and_without_its_password() -> None:
+    async def story() -> None:
+        conninfo = "host=/nowhere dbname=crawl user=me password=secret"
+        with pytest.raises(DatabaseLost, match="the database crawl at /nowhere cannot be opened") as refused:
+            await SharedDatabase(conninfo, FakeClock(), silent).__aenter__()
+        assert "secret" not in str(refused.value)
+
+    run(story)
+
+
+def test_without_psycopg_the_message_says_what_to_install() -> None:
+    script = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "from gossamer.errors import GossamerError\n"
+        "try:\n    import gossamer.frontier.postgres\n"
+        "except GossamerError as missing:\n    print(missing)\n"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "pip install gossamer[postgres]" in found.stdout
+
+
+@pytest.fixture
+def crew(conninfo: str, tmp_path: Path) -> Iterator[Callable[[str, float], "subprocess.Popen[bytes]"]]:
+    """Starts crawlers as processes of their own, and ends those that are left."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(name: str, seconds: float) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "tests.frontier.postgres_crawler", conninfo, name]
+        command += [str(tmp_path / f"{name}.log"), str(seconds)]
+        started.append(subprocess.Popen(command, cwd=Path(__file__).parents[2]))
+        return started[-1]
+
+    async def sow() -> None:
+        clock = SystemClock()
+        async with SharedDatabase(conninfo, clock, silent) as database:
+            stay = Stay("sower")
+            async with PostgresFrontier(
+                database, postgres_crawler.POLITE, clock, silent, lambda _: True, stay
+            ) as frontier:
+                await frontier.offer([seed("http://h0.test/0")])
+
+    asyncio.run(sow())
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def logged(folder: Path) -> list[tuple[str, Url, str, int, int]]:
+    lines = [line.split() for log in sorted(folder.glob("*.log")) for line in log.read_text().splitlines()]
+    return [(w[0], Url(w[1]), w[2], int(w[3]), int(w[4])) for w in lines if len(w) == 5]
+
+
+def check_manners(folder: Path) -> list[str]:
+    """No host had two visits at once, or too early; says which pages were visited, as often as they were."""
+    by_host: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    pages = []
+    for what, url, kind, began_at, ended_at in logged(folder):
+        if what == "done":
+            by_host[url.host.name].append((began_at, ended_at))
+            pages += [url.text] if kind == "page" else []
+    gap = postgres_crawler.POLITE.delay_s * SECOND
+    for visits in by_host.values():
+        visits.sort()
+        for (_, ended_at), (began_at, _) in pairwise(visits):
+            assert began_at - ended_at >= gap, "too early, or two at once"
+    return pages
+
+
+ALL = postgres_crawler.HOSTS * postgres_crawler.PAGES
+
+
+def test_crawlers_in_processes_of_their_own_visit_every_page_once_and_politely(
+    crew: Callable[..., Any], conninfo: str, tmp_path: Path
+) -> None:
+    processes = [crew(name, 60.0) for name in ("one", "two", "three")]
+    assert [process.wait(90) for process in processes] == [0, 0, 0]
+    pages = check_manners(tmp_path)
+    assert len(pages) == len(set(pages)) == ALL
+    with psycopg.connect(conninfo) as connection:
+        kept = list(postgres_listing.ledger(connection))
+    assert sum(one.broken for one in kept) == 0 and len(kept) == postgres_crawler.HOSTS
+    assert all(one.least_gap_s and one.least_gap_s >= postgres_crawler.POLITE.delay_s for one in kept)
+    assert len({log.name for log in tmp_path.glob("*.log") if log.stat().st_size}) == 3
+
+
+def test_F_N1_a_crawler_that_is_killed_loses_nothing(crew: Callable[..., Any], tmp_path: Path) -> None:
+    victim, other = crew("victim", 60.0), crew("other", 60.0)
+    log = tmp_path / "victim.log"
+    while not log.exists() or log.read_text().count("done") < 40:
+        assert victim.poll() is None, "it ended before it could be killed"
+        time.sleep(0.02)
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert other.wait(90) == 0
+    pages = check_manners(tmp_path)
+    out = [url.text for what, url, kind, _, _ in logged(tmp_path) if what == "out" and kind == "page"]
+    assert set(out) == {
+        f"http://h{h}.test/{n}" for h in range(postgres_crawler.HOSTS) for n in range(postgres_crawler.PAGES)
+    }
+    assert len(out) - ALL <= 8, "more was repeated than the victim had out"
+    assert len(pages) == len(set(pages))
+
+
+def test_F_N2_a_crawler_that_is_stopped_and_goes_on_later_changes_nothing(
+    crew: Callable[..., Any], conninfo: str, tmp_path: Path
+) -> None:
+    stopped, other = crew("stopped", 60.0), crew("other", 60.0)
+    log = tmp_path / "stopped.log"
+    while not log.exists() or log.read_text().count("done") < 20:
+        assert stopped.poll() is None, "it ended before it could be stopped"
+        time.sleep(0.02)
+    os.kill(stopped.pid, signal.SIGSTOP)
+    time.sleep(2 * postgres_crawler.LEASE_S)  # the server's clock cannot be faked for processes of their own
+    os.kill(stopped.pid, signal.SIGCONT)
+    assert (stopped.wait(90), other.wait(90)) == (0, 0)
+    pages = check_manners(tmp_path)
+    assert len(pages) == len(set(pages)) == ALL
+    with psycopg.connect(conninfo) as connection:
+        assert sum(one.broken for one in postgres_listing.ledger(connection)) == 0

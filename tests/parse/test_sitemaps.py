@@ -1,0 +1,156 @@
+"""Sitemaps in every form they come in."""
+
+import gzip
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.clock import from_words
+from gossamer.parse.sitemaps import is_sitemap, parse_sitemap
+from gossamer.values.url import Url
+
+AT = Url("https://example.org/maps/sitemap.xml")
+SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def addresses(body: str | bytes, content_type: str | None = None) -> list[str]:
+    given = body.encode() if isinstance(body, str) else body
+    return [entry.url.text for entry in parse_sitemap(given, AT, content_type).entries]
+
+
+def urlset(inside: str, space: str = SPACE) -> str:
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset {space}>{inside}</urlset>'
+
+
+def test_an_entry_has_all_that_is_said_of_it() -> None:
+    body = urlset(
+        "<url><loc> https://example.org/a?b=1&amp;c=2 </loc><lastmod>2024-05-06T07:08:09+02:00</lastmod>"
+        "<changefreq>Weekly</changefreq><priority>0.8</priority></url>"
+    )
+    found = parse_sitemap(body.encode(), AT)
+    (entry,) = found.entries
+    assert found.kind == "urlset" and entry.url.text == "https://example.org/a?b=1&c=2"
+    assert entry.changed_at == from_words("2024-05-06T05:08:09Z")
+    assert (entry.changefreq, entry.priority) == ("weekly", 0.8)
+
+
+def test_junk_in_a_field_is_left_out_and_the_address_stays() -> None:
+    (entry,) = parse_sitemap(
+        urlset(
+            "<url><loc>https://example.org/a</loc><lastmod>yesterday</lastmod><changefreq>often</changefreq>"
+            "<priority>1e9</priority></url>"
+        ).encode(),
+        AT,
+    ).entries
+    assert (entry.changed_at, entry.changefreq, entry.priority) == (None, "", None)
+
+
+def test_namespaces_may_be_missing_wrong_or_prefixed() -> None:
+    one = "<url><loc>https://example.org/a</loc></url>"
+    prefixed = '<s:urlset xmlns:s="urn:x"><s:url><s:loc>https://example.org/a</s:loc></s:url></s:urlset>'
+    for body in (urlset(one, ""), urlset(one, 'xmlns="http://www.google.com/schemas/sitemap/0.84"'), prefixed):
+        assert addresses(body) == ["https://example.org/a"], body
+        assert is_sitemap(body.encode())
+
+
+def test_an_index_names_maps() -> None:
+    body = (
+        f"<sitemapindex {SPACE}><sitemap><loc>https://example.org/1.xml.gz</loc><lastmod>2024-01-02</lastmod></sitemap>"
+        "<sitemap><loc>https://example.org/2.xml</loc></sitemap></sitemapindex>"
+    )
+    found = parse_sitemap(body.encode(), AT)
+    assert found.kind == "index" and not found.entries
+    assert [(one.url.text, one.changed_at) for one in found.maps] == [
+        ("https://example.org/1.xml.gz", from_words("2024-01-02T00:00:00Z")),
+        ("https://example.org/2.xml", None),
+    ]
+
+
+def test_text_has_one_address_a_line_with_or_without_a_mark() -> None:
+    text = "https://example.org/a\r\n\r\nhttps://example.org/b\nftp://example.org/c\nnot an address\n"
+    wanted = ["https://example.org/a", "https://example.org/b"]
+    assert addresses(text) == addresses("\ufeff" + text) == addresses(text.encode("utf-16")) == wanted
+    assert parse_sitemap(b"Dear reader,\nthis is a letter.\n", AT).kind == ""
+
+
+def test_a_packed_map_is_unpacked() -> None:
+    body = urlset("<url><loc>https://example.org/a</loc></url>")
+    assert addresses(gzip.compress(body.encode())) == ["https://example.org/a"]
+    assert addresses(gzip.compress(b"https://example.org/a\n")) == ["https://example.org/a"]
+
+
+def test_feeds_may_stand_for_maps() -> None:
+    rss = "<rss><channel><item><link>https://example.org/a</link></item></channel></rss>"
+    found = parse_sitemap(rss.encode(), AT)
+    assert found.kind == "feed" and found.entries[0].url.text == "https://example.org/a"
+
+
+def test_the_extensions_are_read_whatever_their_prefix() -> None:
+    body = urlset(
+        "<url><loc>https://example.org/a</loc>"
+        "<i:image><i:loc>https://example.org/a.png</i:loc></i:image>"
+        "<v:video><v:content_loc>https://example.org/a.mp4</v:content_loc></v:video>"
+        "<n:news><n:publication><n:name>Times</n:name><n:language>en</n:language></n:publication>"
+        "<n:publication_date>2024-01-02</n:publication_date><n:title>All &amp; more</n:title></n:news>"
+        '<x:link rel="alternate" hreflang="de" href="https://example.org/de"/><m:mobile/></url>',
+        f'{SPACE} xmlns:i="urn:i" xmlns:v="urn:v" xmlns:n="urn:n" xmlns:x="urn:x"',
+    )
+    (entry,) = parse_sitemap(body.encode(), AT).entries
+    assert [one.text for one in entry.images] == ["https://example.org/a.png"]
+    assert [one.text for one in entry.videos] == ["https://example.org/a.mp4"]
+    assert entry.news is not None and (entry.news.title, entry.news.publication) == ("All & more", "Times")
+    assert [(one.language, one.url.text) for one in entry.translations] == [("de", "https://example.org/de")]
+    assert entry.is_mobile
+
+
+def test_broken_xml_is_read_as_far_as_it_goes() -> None:
+    whole = "<url><loc>https://example.org/a</loc></url>"
+    assert addresses(f"<urlset>{whole}<url><loc>https://example.org/b</loc>") == [
+        "https://example.org/a",
+        "https://example.org/b",
+    ]
+    assert addresses(f"  \n{whole}".replace("<url>", "<urlset><url>", 1)) == ["https://example.org/a"]
+    assert addresses("<urlset><url><loc>https://example.org/?a=1&b=2</loc></url></urlset>") == [
+        "https://example.org/?a=1&b=2"
+    ]
+
+
+def test_an_address_cut_in_two_is_no_address() -> None:
+    whole = "<url><loc>https://example.org/a</loc></url>"
+    assert addresses(f"<urlset>{whole}<url><loc>https://example.org/half-of-an-addr") == ["https://example.org/a"]
+
+
+def test_each_address_is_listed_once_and_only_http() -> None:
+    places = (
+        "https://example.org/a",
+        "https://example.org/a#top",
+        "ftp://example.org/",
+        "javascript:x",
+        "/rooted",
+        "no",
+    )
+    body = urlset("".join(f"<url><loc>{place}</loc></url>" for place in places))
+    assert addresses(body) == ["https://example.org/a", "https://example.org/rooted"]
+
+
+def test_strictly_a_map_speaks_for_its_folder_only() -> None:
+    body = urlset(
+        "<url><loc>https://example.org/maps/a</loc></url><url><loc>https://example.org/b</loc></url>"
+    ).encode()
+    assert len(parse_sitemap(body, AT).entries) == 2
+    assert [one.url.text for one in parse_sitemap(body, AT, is_strict=True).entries] == ["https://example.org/maps/a"]
+    by_query = Url("https://example.org/index.php?route=maps/all")
+    assert len(parse_sitemap(body, by_query, is_strict=True).entries) == 2
+
+
+def test_other_xml_is_no_sitemap() -> None:
+    for body in (b"<svg/>", b"<rss/>", b"", b"\xff\xfe", b"<html><body>404</body></html>", b"<urlsets/>"):
+        assert not is_sitemap(body)
+    assert parse_sitemap(b"<html><body>not found</body></html>", AT).flags == ("not-a-sitemap",)
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_make_it_raise(noise: bytes) -> None:
+    parse_sitemap(noise, AT)
+    parse_sitemap(b"<urlset><url><loc>https://example.org/a</loc>" + noise + b"</url></urlset>", AT)
+    parse_sitemap(b"\x1f\x8b" + noise, AT)

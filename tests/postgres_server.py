@@ -1,0 +1,147 @@
+"""A real PostgreSQL server for tests: Debian's programs, a temporary folder, a Unix socket and nothing else.
+
+It is started when the first test asks for it and stopped, by its pid, when the tests end. PostgreSQL refuses to run as
+root, so there it runs as `nobody`. What it promises to have written is synced, as in life.
+"""
+
+import atexit
+import ctypes
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+PLACES = ("/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql")
+SETTINGS = {
+    "listen_addresses": "",
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "max_connections": "60",
+    "shared_buffers": "128MB",
+    "log_min_messages": "fatal",
+    "deadlock_timeout": "200ms",
+    "logging_collector": "off",
+}
+OWNER = "gossamer"
+PR_SET_PDEATHSIG = 1
+
+
+def programs() -> Path | None:
+    """The folder with `initdb` and `postgres`, the newest version's; None when there is no server here."""
+    found = [path.parent for place in PLACES for path in Path(place).glob("**/bin/initdb")]
+    if on_path := shutil.which("initdb"):
+        found.append(Path(on_path).parent)
+    return max(found, key=lambda path: [int(p) for p in path.parts if p.isdigit()], default=None)
+
+
+class Server:
+    """A running server. `stop` and `start` again, or `kill`, are for tests of lost connections."""
+
+    def __init__(self, folder: Path, programs: Path) -> None:
+        self.folder = folder
+        self.programs = programs
+        self._user = "nobody" if os.geteuid() == 0 else None
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def make(self) -> None:
+        self.folder.chmod(0o711)
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        command = ["initdb", "-D", "db", "-U", OWNER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
+        self._start(command, subprocess.PIPE).communicate(timeout=60)
+
+    def start(self) -> None:
+        options = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        command = ["postgres", "-D", "db", "-k", str(self.folder), *options]
+        self.process = self._start(command, (self.folder / "log").open("ab"))
+        self._wait_until_it_answers()
+
+    def stop(self) -> None:
+        """In order, breaking the connections there are ("fast")."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(30)
+            self.process = None
+
+    def conninfo(self, schema: str, waits_for_disk: bool = True) -> str:
+        """How to reach a schema of its own, made when it is not there.
+
+        Suites that stop no server need not wait for the disk at each commit: what they promise is checked the same.
+        """
+        self.run(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        options = f"-c search_path={schema} -c synchronous_commit={'on' if waits_for_disk else 'off'}"
+        return f"host={self.folder} user={OWNER} dbname=postgres options='{options}'"
+
+    def conninfo_for(self, folder: Path, waits_for_disk: bool = True) -> str:
+        """The same folder, the same schema."""
+        return self.conninfo("t" + hashlib.sha256(str(folder).encode()).hexdigest()[:16], waits_for_disk)
+
+    def run(self, sql: str) -> None:
+        import psycopg
+
+        with psycopg.connect(f"host={self.folder} user={OWNER} dbname=postgres", autocommit=True) as connection:
+            connection.execute(sql)
+
+    def _start(self, command: list[str], output: object) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [str(self.programs / command[0]), *command[1:]],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,  # type: ignore[arg-type]
+            stderr=subprocess.STDOUT,
+            user=self._user,
+            preexec_fn=_ends_with_us,
+        )
+
+    def _wait_until_it_answers(self) -> None:
+        import psycopg
+
+        for _ in range(600):
+            try:
+                return self.run("SELECT 1")
+            except psycopg.OperationalError:
+                if self.process is None or self.process.poll() is not None:
+                    break
+                time.sleep(0.05)
+        raise RuntimeError(f"the server did not start:\n{(self.folder / 'log').read_text()}")
+
+
+def _ends_with_us() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
+
+
+def why_absent() -> str | None:
+    if programs() is None:
+        return "no PostgreSQL server here (Debian: apt-get install postgresql)"
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        return "psycopg is not installed (pip install 'gossamer[postgres]')"
+    return None
+
+
+def server() -> Server:
+    """The one server of this run of the tests. Skips the test that asks when there can be none."""
+    if why := why_absent():
+        pytest.skip(why)
+    return _server()
+
+
+@lru_cache(maxsize=1)
+def _server() -> Server:
+    found = programs()
+    assert found is not None
+    folder = Path(tempfile.mkdtemp(prefix="gossamer-pg-"))
+    running = Server(folder, found)
+    running.make()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    running.start()
+    atexit.register(running.stop)
+    return running

@@ -1,0 +1,86 @@
+"""A crawl without a network: addresses in a queue, pages from a function, the real reader and the real rules."""
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gossamer.reading import read
+from gossamer.rules.learning import Learned, Learning
+from gossamer.rules.marks import marks_of
+from gossamer.rules.soft404 import what_it_says
+from gossamer.rules.templates import template_of
+from gossamer.rules.verdict import Denied
+from gossamer.values.capture import Capture
+from gossamer.values.page import Reading, Triple
+from gossamer.values.url import Url
+
+Ask = Callable[[Url], bytes | None]
+"""The body of an address; None: 404."""
+
+
+@dataclass
+class Roamed:
+    """What a crawl did."""
+
+    fetched: list[str] = field(default_factory=list)
+    quarantined: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Addresses held back, by host and template."""
+    errors: list[str] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+    retired: dict[str, str] = field(default_factory=dict)
+
+
+def roam(ask: Ask, seeds: list[str], most: int, learning: Learning | None = None) -> Roamed:
+    """First in, first out; at most `most` fetches. Only hosts of the seeds' domain are there to be found."""
+    learning = learning or Learning(8 << 20)
+    done, totals = Roamed(), Counter[tuple[str, str, bool]]()
+    queue = deque(Url(seed) for seed in seeds)
+    met = {learning.identity(seed) for seed in seeds}
+    while queue and len(done.fetched) < most:
+        url = queue.popleft()
+        kind = (url.host.name, template_of(url))
+        if kind in done.quarantined:
+            done.quarantined[kind] += 1
+            continue
+        verdict = learning.judge_visit(url)
+        if isinstance(verdict, Denied) or url.host.name in done.retired:
+            done.refused[verdict.rule if isinstance(verdict, Denied) else "retired"] += 1
+            continue
+        done.fetched.append(url.text)
+        body = ask(url)
+        if body is None:
+            continue
+        reading = reading_of(url, body)
+        links = [link.url.text for link in reading.page.links]
+        learned = learn(learning, reading, links, url.text in seeds)
+        if learned.no_page:
+            done.errors.append(url.text)
+        if learned.mirror_of:
+            done.retired[url.host.name] = learned.mirror_of
+        totals[(*kind, learned.yielded.is_fruitful)] += 1
+        good, barren = totals[(*kind, True)], totals[(*kind, False)]
+        if learning.is_trap(*kind, good + barren, good):
+            done.quarantined[kind] += 0
+        for link in links:
+            to = Url(link)
+            if learning.identity(link) not in met and not isinstance(learning.judge_offer(to), Denied):
+                met.add(learning.identity(link))
+                queue.append(to)
+    return done
+
+
+def learn(learning: Learning, reading: Reading, links: list[str], is_seed: bool) -> Learned:
+    page = reading.page
+    text = page.content or page.rest
+    marks = marks_of(text, page.near, triples_of(reading))
+    says = what_it_says(page.title, page.headings, text, marks.words)
+    return learning.learn(page.url, marks, page.exact, says, links, is_seed)
+
+
+def reading_of(url: Url, body: bytes) -> Reading:
+    return read(Capture(url, 1, 200, "OK", (("Content-Type", "text/html; charset=utf-8"),), body))
+
+
+def triples_of(reading: Reading) -> list[Triple]:
+    lines = reading.facts.decode().splitlines()
+    return [Triple(*line.removesuffix(" .").split(" ", 2)) for line in lines]

@@ -1,0 +1,166 @@
+"""When two addresses are one: marks that are taken off, spellings that are folded, and never anything twice."""
+
+import os
+import string
+
+import ada_url
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gossamer.rules.canonical import identity_of, stripped
+from gossamer.values.url import LONGEST_URL, Url, url_of
+
+EXAMPLES = int(os.environ.get("ADDRESS_EXAMPLES", "600"))  # `make addresses` asks for 100,000
+many = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+TICKET = "(S(4hqa0555fwsecu455xqckv45))"
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        (f"http://a.test/x;jsessionid={TOKEN}", "http://a.test/x"),
+        (f"http://a.test/x;JSESSIONID={TOKEN}.node1?y=1", "http://a.test/x?y=1"),
+        ("http://a.test/x;jsessionid=1;v=2/y", "http://a.test/x;v=2/y"),
+        (f"http://a.test/x?a=1&b=2;jsessionid={TOKEN}", "http://a.test/x?a=1&b=2"),
+        (f"http://a.test/?PHPSESSID={TOKEN}", "http://a.test/"),
+        (f"http://a.test/?a=1&phpsessid={TOKEN}&b=2", "http://a.test/?a=1&b=2"),
+        (f"http://a.test/?a=1&sid={TOKEN}", "http://a.test/?a=1"),
+        ("http://a.test/?a=1&session_id=123e4567-e89b-12d3-a456-426614174000", "http://a.test/?a=1"),
+        ("http://a.test/?ASPSESSIONIDAQBSDSRT=EOHBLBDDPFCLHKPGGKLILNAM&a=1", "http://a.test/?a=1"),
+        ("http://a.test/?CFID=12412453&CFTOKEN=15501799&a=1", "http://a.test/?a=1"),
+        (f"http://a.test/{TICKET}/m.aspx?p=1", "http://a.test/m.aspx?p=1"),
+        (f"http://a.test/x/{TICKET}/{TICKET}/m.aspx", "http://a.test/x/m.aspx"),
+        ("http://a.test/(4hqa0555fwsecu455xqckv45)/m.aspx", "http://a.test/m.aspx"),
+        ("http://a.test/?utm_source=x&utm_medium=y&q=1&gclid=z", "http://a.test/?q=1"),
+        ("http://a.test/?Utm_Campaign=x", "http://a.test/"),
+        ("http://a.test/?fbclid=1&mc_eid=2&mc_cid=3&msclkid=4&yclid=5&igshid=6&_ga=7&ref_src=8", "http://a.test/"),
+        ("http://a.test/a/..;jsessionid=1/b", "http://a.test/b"),
+    ],
+)
+def test_F_U5_session_ids_and_tracking_parameters_are_taken_off(given: str, plain: str) -> None:
+    assert stripped(Url(given)) == Url(plain)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://a.test/?sid=12",
+        "http://a.test/?sid=1234567890123456789",
+        "http://a.test/?sessionid=keynote",
+        "http://a.test/?session=2024-opening-ceremony-a",
+        "http://a.test/?b=2&a=1&&b=",
+        "http://a.test/x?",
+        "http://a.test/x;v=1.2?a;b",
+        "http://a.test/(draft)/x",
+        "http://a.test/wiki/Set_(S(n))",
+        "http://a.test/?ref=1&source=2&campaign=3&cid=4&id=5",
+        "http://a.test/?q=utm_source",
+        "http://a.test/utm_source=1/index.html",
+        "http://a.test/?x=jsessionid",
+        "http://a.test/?cfid=7",
+    ],
+)
+def test_what_may_select_content_stays_as_it_is(text: str) -> None:
+    assert stripped(Url(text)) == Url(text)
+
+
+def test_F_U5_a_thousand_variants_are_one_address() -> None:
+    shapes = ["x;jsessionid={0:032X}", "x?PHPSESSID={0:032x}", "x?utm_source=s{0}", "x?sid={0:032x}", "x?fbclid=f{0}"]
+    texts = [f"http://a.test/{shape.format(number)}" for number in range(200) for shape in shapes]
+    assert {stripped(Url(text)).text for text in texts} == {"http://a.test/x"}
+    assert len(set(texts)) == 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("http://a.test/index.html", "http://a.test/"),
+        ("http://a.test/x/Index.HTM", "http://a.test/x/"),
+        ("http://a.test/x/default.aspx", "http://a.test/x/"),
+        ("http://a.test/index.php?", "http://a.test/"),
+        ("http://a.test/index.php?utm_source=1", "http://a.test/"),
+        ("http://a.test/index.php;jsessionid=1", "http://a.test/"),
+        ("http://a.test/index.php?id=1", "http://a.test/index.php?id=1"),
+        ("http://a.test/myindex.html", "http://a.test/myindex.html"),
+        ("http://a.test/index.html/x", "http://a.test/index.html/x"),
+        ("http://a.test/index.pdf", "http://a.test/index.pdf"),
+        ("http://a.test/x?", "http://a.test/x"),
+        ("http://a.test/x?r?", "http://a.test/x?r?"),
+        ("http://a.test/x?&&a=1&&b=2&", "http://a.test/x?a=1&b=2"),
+        ("http://a.test/%7euser/%41%2fb%c3%a4", "http://a.test/~user/A%2Fb%C3%A4"),
+        ("http://a.test/100%", "http://a.test/100%25"),
+        ("http://a.test/%%36%31", "http://a.test/%2561"),
+        ("http://a.test/%69ndex.html", "http://a.test/"),
+        ("http://a.test/?%75tm_source=1", "http://a.test/"),
+        ("http://a.test/A?B=c+d", "http://a.test/A?B=c+d"),
+    ],
+)
+def test_spellings_that_servers_do_not_tell_apart_have_one_key(text: str, key: str) -> None:
+    assert identity_of(text) == key
+
+
+def test_hosts_schemes_and_the_order_of_parameters_are_told_apart() -> None:
+    texts = [
+        "http://a.test/?a=1&b=2",
+        "http://a.test/?b=2&a=1",
+        "https://a.test/?a=1&b=2",
+        "http://www.a.test/?a=1&b=2",
+    ]
+    assert len({identity_of(text) for text in texts}) == 4
+
+
+ODD = (
+    "/ // . .. /. /.. %2e ; ? & = # % %4 %41 %7e %2f %00 %ff + ( ) (S( )) @ : [ ] \\ é 日 ß İ \u200d \ud800 \t \n"
+    " ;jsessionid= jsessionid= phpsessid= sid= utm_source= gclid aspsessionid CFID= &&  index.html default.asp home.htm"
+    " 0123456789abcdef0 (S(abc123)) (4hqa0555fwsecu455xqckv45) xn--a xn-- www a.test"
+)
+PIECES = st.sampled_from(ODD.split(" "))
+TAILS = st.lists(st.one_of(PIECES, st.text(string.printable, max_size=6), st.text(max_size=3)), max_size=12).map(
+    "".join
+)
+HOSTS = st.sampled_from(
+    [
+        "a.test",
+        "A.Test.",
+        "user:secret@a.test",
+        "a.test:80",
+        "bücher.test",
+        "0x7f.1",
+        "[::1]:8080",
+        "xn--a.test",
+        "%61.test",
+    ]
+)
+TEXTS = st.builds("{}://{}/{}".format, st.sampled_from(["http", "HTTPS"]), HOSTS, TAILS)
+
+
+@many
+@given(TEXTS)
+def test_F_U2_the_forms_are_idempotent_and_the_standard_agrees(text: str) -> None:
+    """`Url` is WHATWG's own form, less user, password, fragment and last dot; then nothing changes it any more."""
+    url = url_of(text)
+    if url is None:
+        return
+    assert url.text.isascii() and len(url.text) <= LONGEST_URL
+    assert url_of(url.text) == url and ada_url.normalize_url(url.text) == url.text
+    whole = ada_url.URL(text)
+    assert url.target in (whole.pathname + whole.search, whole.pathname + "?") and url.scheme + ":" == whole.protocol
+    plain = stripped(url)
+    assert stripped(plain) == plain and url_of(plain.text) == plain and plain.host == url.host
+    key = identity_of(url.text)
+    assert identity_of(key) == key == identity_of(plain.text)
+    assert url_of(key) == Url(key)
+
+
+@many
+@given(TEXTS)
+def test_F_U2_where_nothing_is_to_be_taken_off_nothing_is(text: str) -> None:
+    """What is left of a stripped address stood in it, in that order."""
+    url = url_of(text)
+    if url is None or "/." in url.text:
+        return
+    rest = iter(url.text)
+    assert all(character in rest for character in stripped(url).text)

@@ -1,0 +1,119 @@
+"""Void parameters, farms of hosts and mirrors: what is learned from pages about addresses not yet fetched."""
+
+import random
+
+from gossamer.parse.fingerprints import exact, near
+from gossamer.rules.farms import Farms
+from gossamer.rules.marks import Marks, marks_of
+from gossamer.rules.mirrors import ENOUGH, Mirrors, in_words
+from gossamer.rules.verdict import Allowed, Denied
+from gossamer.rules.voids import AGREED, TRIED, Voids
+from gossamer.values.url import Url
+
+
+def text(number: int, words: int = 120) -> str:
+    chance = random.Random(number)
+    return " ".join("".join(chance.choices("aeioulmnrst", k=6)) for _ in range(words))
+
+
+def marks(said: str) -> Marks:
+    return marks_of(said, near(said))
+
+
+def code(number: int) -> str:
+    return f"{random.Random(number).getrandbits(64):016x}"
+
+
+def test_a_parameter_that_changes_nothing_is_void_and_later_addresses_are_copies() -> None:
+    voids = Voids()
+    for number in range(AGREED + 1):
+        voids.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
+    voids.learn(Url(f"http://h.org/notes?zed={code(50)}"), marks(text(2)))
+    fresh = [Url(f"http://h.org/notes?zed={code(number)}") for number in range(100, 400)]
+    copies = [url for url in fresh if voids.copy_of(url)]
+    assert len(fresh) * (1 - 3 / TRIED) < len(copies) < len(fresh)  # one in sixty-four is tried all the same
+    assert "'zed' changes nothing" in (voids.copy_of(copies[0]) or "")
+    assert voids.copy_of(Url(f"http://h.org/other?zed={code(7)}")) is None
+    assert voids.copy_of(Url(f"http://elsewhere.org/about?zed={code(7)}")) is None
+    assert voids.without(fresh[0].text) == voids.without(fresh[1].text) == "http://h.org/notes"
+
+
+def test_a_parameter_that_chooses_pages_is_never_void() -> None:
+    voids = Voids()
+    for number in range(200):
+        voids.learn(Url(f"http://h.org/thread?t={number}"), marks(text(number if number % 3 else 0)))
+    assert voids.copy_of(Url("http://h.org/thread?t=1001")) is None
+
+
+def test_a_void_parameter_that_begins_to_mean_something_is_void_no_more() -> None:
+    voids = Voids()
+    for number in range(AGREED + 1):
+        voids.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
+    for number in range(10, 13):
+        voids.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(number)))
+    assert all(voids.copy_of(Url(f"http://h.org/about?zed={code(number)}")) is None for number in range(99))
+
+
+def test_codes_in_paths_and_two_parameters_at_once_are_seen_through() -> None:
+    for shape in ("http://h.org/s/{}/about", "http://h.org/about?a={0}&b={1}"):
+        voids = Voids()
+        for number in range(AGREED + 1):
+            voids.learn(Url(shape.format(code(number), code(-number - 1))), marks(text(1)))
+        known = [voids.copy_of(Url(shape.format(code(n), code(-n)))) for n in range(500, 520)]
+        assert sum(found is not None for found in known) > 15
+
+
+def test_an_identity_without_void_parts_leaves_other_addresses_alone() -> None:
+    assert Voids().without("http://h.org/a?b=1") == "http://h.org/a?b=1"
+
+
+def test_F_U6_hosts_without_an_end_under_one_domain_are_refused_and_good_ones_are_not() -> None:
+    farms = Farms()
+    for number in range(20):
+        farms.learn(Url(f"http://real{number}.farm.org/"), marks(text(number)))
+    asked = 0
+    while isinstance(farms.judge(Url(f"http://x{asked}.farm.org/")), Allowed) and asked < 1000:
+        farms.learn(Url(f"http://x{asked}.farm.org/"), marks(text(999)))
+        asked += 1
+    assert asked <= 80
+    verdict = farms.judge(Url("http://another.farm.org/"))
+    assert isinstance(verdict, Denied) and "under farm.org" in verdict.rule
+    assert farms.judge(Url("http://real7.farm.org/page")) == Allowed()
+    assert farms.judge(Url("http://farm.org/")) == Allowed()
+    assert farms.judge(Url("http://elsewhere.org/")) == Allowed()
+
+
+def test_a_host_that_the_user_named_is_never_refused() -> None:
+    farms = Farms()
+    farms.learn(Url("http://mine.farm.org/"), marks(text(999)), is_asked_for=True)
+    for number in range(100):
+        farms.learn(Url(f"http://x{number}.farm.org/"), marks(text(999)))
+    assert farms.judge(Url("http://mine.farm.org/")) == Allowed()
+
+
+def test_M_E9_a_mirror_is_told_by_its_first_pages_and_only_one_of_two_is_given_up() -> None:
+    mirrors, verdicts = Mirrors(), []
+    for number in range(60):
+        for host in ("one.org", "two.org"):
+            if not any(host in verdict for verdict in verdicts):
+                of = mirrors.learn(Url(f"http://{host}/page/{number}"), exact(text(number)))
+                verdicts += [(host, of)] if of else []
+    assert verdicts == [("two.org", "one.org")]
+    assert "one.org" in in_words("one.org")
+
+
+def test_hosts_that_share_some_pages_are_no_mirrors() -> None:
+    mirrors = Mirrors()
+    found = []
+    for number in range(64):
+        for salt, host in enumerate(("one.org", "two.org")):
+            said = text(number) if number % 3 == 0 else text(1000 * (salt + 1) + number)
+            found.append(mirrors.learn(Url(f"http://{host}/page/{number}"), exact(said)))
+    assert not any(found)
+
+
+def test_the_same_texts_at_other_paths_are_no_mirror() -> None:
+    mirrors = Mirrors()
+    for number in range(ENOUGH * 2):
+        assert mirrors.learn(Url(f"http://one.org/a/{number}"), exact(text(number))) is None
+        assert mirrors.learn(Url(f"http://two.org/b/{number}"), exact(text(number))) is None

@@ -1,0 +1,137 @@
+"""Whether a page brings anything new, and how much memory knowing it takes."""
+
+import random
+from collections.abc import Iterator
+
+from gossamer.parse.fingerprints import near
+from gossamer.rules.marks import Marks, marks_of, words_of
+from gossamer.rules.novelty import WATCHED_FROM, Novelty
+from gossamer.values.page import Triple
+from gossamer.values.url import Url
+
+STOCK = [
+    f"{a}{b}{c}"
+    for a in ("ka", "lo", "mi", "ne", "ru")
+    for b in ("sta", "pel", "dor", "vin")
+    for c in ("", "n", "s", "ra")
+]
+
+
+def marks(text: str, *values: str) -> Marks:
+    return marks_of(text, near(text), [Triple("<it>", "<p>", f'"{value}"') for value in values])
+
+
+def prose(number: int, words: int = 150) -> str:
+    """A text like others, with a few words of its own."""
+    chance = random.Random(number)
+    said = [chance.choice(STOCK) for _ in range(words)]
+    said[::12] = ["".join(chance.choices("aeioulmnrstkp", k=7)) for _ in said[::12]]
+    return " ".join(said)
+
+
+def at(target: str) -> Url:
+    return Url(f"http://example.org{target}")
+
+
+def watched() -> Novelty:
+    """One that has seen enough of the host to watch it."""
+    novelty = Novelty(1 << 20, 1 << 10)
+    for number in range(WATCHED_FROM):
+        novelty.weigh(at("/"), marks(prose(-number - 1)))
+    return novelty
+
+
+def fruitful(novelty: Novelty, pages: Iterator[tuple[Url, Marks]]) -> float:
+    weighed = [novelty.weigh(url, page).is_fruitful for url, page in pages]
+    return sum(weighed) / len(weighed)
+
+
+def test_texts_of_their_own_are_new_however_many() -> None:
+    assert fruitful(watched(), ((at(f"/p/{n}"), marks(prose(n))) for n in range(3000))) > 0.9
+
+
+def test_the_same_text_is_new_once() -> None:
+    assert fruitful(watched(), ((at(f"/p/{n}"), marks(prose(1))) for n in range(100))) == 0.01
+
+
+def test_a_text_that_differs_by_a_date_or_a_number_is_not_new() -> None:
+    pages = (
+        (at(f"/d/{n}"), marks(f"Events on {n} May: there are none on this day, choose another")) for n in range(99)
+    )
+    assert fruitful(watched(), pages) < 0.05
+
+
+def test_an_echo_of_the_address_is_not_new() -> None:
+    chance = random.Random(1)
+    said = ["".join(chance.choices("abcdefghijk", k=9)) for _ in range(200)]
+    echoes = ((at(f"/{word}"), marks(f"Welcome to {word}, the place where all the good things are")) for word in said)
+    assert fruitful(watched(), echoes) < 0.1
+
+
+def test_pages_of_the_same_words_in_any_order_are_not_new() -> None:
+    chance = random.Random(1)
+    babble = ((at(f"/b/{n}"), marks(" ".join(chance.choices(STOCK, k=200)))) for n in range(400))
+    assert fruitful(watched(), babble) < 0.05
+
+
+def test_letters_thrown_together_are_not_new_once_the_host_is_known() -> None:
+    chance = random.Random(1)
+    noise = (" ".join("".join(chance.choices("abcdefghijklmnop", k=8)) for _ in range(100)) for _ in range(400))
+    assert fruitful(watched(), ((at(f"/n/{n}"), marks(text)) for n, text in enumerate(noise))) < 0.2
+
+
+def test_facts_not_met_before_are_new_whatever_the_text() -> None:
+    pages = ((at(f"/p/{n}"), marks("The same", f"{prose(n, 3)}", f"by {prose(-n, 3)}")) for n in range(500))
+    assert fruitful(watched(), pages) > 0.9
+
+
+def test_a_page_that_only_names_itself_states_nothing_new() -> None:
+    pages = ((at(f"/p/{n}"), marks("The same", f"Page {n}", "article", "The site")) for n in range(100))
+    assert fruitful(watched(), pages) < 0.05
+
+
+def test_tables_of_numbers_are_facts_too() -> None:
+    chance = random.Random(1)
+    rows = ((at(f"/p/{n}"), marks("The same", *(str(chance.random()) for _ in range(6)))) for n in range(200))
+    assert fruitful(watched(), rows) > 0.9
+
+
+def test_a_list_that_leads_to_new_good_pages_is_fruitful_and_one_that_leads_nowhere_is_not() -> None:
+    novelty = watched()
+    for number in range(20):
+        novelty.weigh(at(f"/item/{number}"), marks(prose(number)))
+    novelty.weigh(at("/list/1"), marks("A list"))
+    assert novelty.weigh(at("/list/2"), marks("A list"), [at("/item/77").text]).has_new_ways
+    assert not novelty.weigh(at("/list/3"), marks("A list"), [at("/item/77").text]).is_fruitful
+    assert not novelty.weigh(at("/list/4"), marks("A list"), [at("/list/5").text]).is_fruitful
+
+
+def test_a_trap_is_told_from_what_happened_lately_or_from_totals() -> None:
+    novelty = watched()
+    for number in range(200):
+        novelty.weigh(at(f"/p/{number}"), marks(prose(number)))
+    assert not novelty.is_trap("example.org", "/p/{n}", 200, 200)
+    for number in range(200, 270):
+        novelty.weigh(at(f"/p/{number}"), marks("Nothing here"))
+    assert novelty.is_trap("example.org", "/p/{n}", 270, 200)
+    assert not novelty.is_trap("elsewhere.org", "/p/{n}", 270, 200)
+
+
+def test_memory_is_bounded_and_as_many_hosts_as_fit_are_watched_when_too_many_take_turns() -> None:
+    novelty = Novelty(200_000, 1 << 10)
+    hosts = [f"h{n}.org" for n in range(200)]
+    for turn in range(WATCHED_FROM + 80):
+        for name in hosts:
+            novelty.weigh(Url(f"http://{name}/p/{turn}"), marks("The same words as ever"))
+            assert novelty.held_bytes <= 200_000
+    caught = sum(novelty.is_trap(name, "/p/{n}", 60, 30) for name in hosts)
+    assert caught > 80
+
+
+def test_writing_without_spaces_is_cut_into_pairs() -> None:
+    words = words_of("港のそばの古い灯台では毎年夏に小さな音楽会が開かれ町の人々が集まって夜おそくまで歌をうたう")
+    assert "灯台" in words and all(len(word) == 2 for word in words)
+
+
+def test_an_empty_page_has_no_marks() -> None:
+    assert marks_of("", ()) == Marks()

@@ -1,0 +1,100 @@
+"""Traps told by the shape of an address, and by what a series of pages has brought."""
+
+import random
+
+import pytest
+
+from gossamer.rules.traps import MOST_SEGMENTS, Run, after, is_barren, is_trap, judge_shape, why_trap
+from gossamer.rules.verdict import Allowed, Denied
+from gossamer.values.url import Url
+
+
+def judge(target: str) -> Allowed | Denied:
+    return judge_shape(Url(f"http://example.org{target}"))
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/a/a/a/",
+        "/a/b/a/b/a/b",
+        "/x/a/b/c/a/b/c/a/b/c/y",
+        "/news/list/news/item/news/list/news/",
+        "/" + "/".join(f"s{n}" for n in range(MOST_SEGMENTS + 1)),
+        "/x?" + "&".join(f"p{n}=1" for n in range(17)),
+        "/x?page=1&page=2&page=3&page=4",
+        "/login?next=%2Flogin%3Fnext%3D%252Flogin%253Fnext%253D%25252F",
+        "/" + "x" * 2100,
+    ],
+)
+def test_F_U7_shapes_of_traps_are_refused_with_the_rule_in_words(target: str) -> None:
+    verdict = judge(target)
+    assert isinstance(verdict, Denied) and verdict.rule
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/",
+        "/a/a/",
+        "/a/b/a/b/",
+        "/2012/12/12/12/",
+        "/tiles/0/0/0.png",
+        "/de/de/produkte/de/",
+        "/x?colour[]=red&colour[]=blue&colour[]=green&colour[]=grey",
+        "/x?a=1&a=2&a=3",
+        "/" + "/".join(f"s{n}" for n in range(MOST_SEGMENTS)),
+        "/search?q=100%25",
+    ],
+)
+def test_shapes_of_real_pages_are_let_in(target: str) -> None:
+    assert judge(target) == Allowed()
+
+
+def test_a_path_that_grows_by_its_own_links_ends_at_the_third_repeat() -> None:
+    target, grown = "/hall/", 0
+    while isinstance(judge(target), Allowed):
+        target, grown = target + "hall/", grown + 1
+    assert grown == 2
+
+
+def through(pages: list[bool]) -> Run:
+    run = Run()
+    for is_new in pages:
+        run = after(run, is_new)
+        if is_trap(run):
+            break
+    return run
+
+
+def test_sixty_four_pages_in_a_row_without_anything_new_are_a_trap() -> None:
+    run = through([False] * 1000)
+    assert run.fetched == 64 and is_trap(run)
+    assert "of 64 pages 0 did" in why_trap("/p/{n}", 64, 0)
+
+
+def test_a_good_series_that_goes_on_for_ever_is_cut_soon_after_its_end() -> None:
+    assert through([True] * 5000 + [False] * 1000).fetched == 5064
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_catalogue_in_which_one_page_in_four_is_new_is_never_cut(seed: int) -> None:
+    chance = random.Random(seed)
+    assert not is_trap(through([chance.random() < 0.25 for _ in range(20_000)]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_series_in_which_one_page_in_thirty_is_new_is_cut(seed: int) -> None:
+    chance = random.Random(seed)
+    assert through([chance.random() < 1 / 30 for _ in range(5_000)]).fetched < 500
+
+
+def test_pages_that_lead_on_pay_their_own_debt_but_vouch_for_nobody() -> None:
+    run = Run(new=9)
+    for _ in range(100):
+        run = after(run, is_new=False, leads_on=True)
+    assert run.debt == 0 and not run.stands_well
+
+
+def test_totals_alone_tell_a_barren_template_after_a_restart() -> None:
+    assert is_barren(70, 3) and not is_barren(70, 9) and not is_barren(20, 0)

@@ -1,0 +1,261 @@
+"""One whole crawl on a virtual clock: the real frontier, journey, archive and spool; a drawn web; faults by seed."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from tests.simulation.books import Books, Broken, Watched
+from tests.simulation.virtual import VirtualClock, VirtualLoop
+from tests.simulation.web import SHARED, SimWeb, drawn
+
+from gossamer import journey
+from gossamer.archive.catalogue import acknowledged, adopt
+from gossamer.archive.volumes import Volumes
+from gossamer.chance import seeded
+from gossamer.fetch.settings import RobotsKeeping
+from gossamer.files import DiskFiles
+from gossamer.frontier.ends import every_end
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.protocol import Frontier
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.journey import Crawl, Pace, Rooms
+from gossamer.landing import Measures
+from gossamer.reading import ReadJob, done, job
+from gossamer.recrawl.retry import Retry
+from gossamer.spool.spool import SpoolWriter
+from gossamer.store import tallies
+from gossamer.store.database import Database, read_only
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Reason
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+DELAY_S = 1.0
+PER_ADDRESS = 4
+APART_S = 0.1
+QUIET_S = 30.0
+"""The journey looks up every quarter of a second; on a clock that costs nothing it need not."""
+LONGEST_S = 12 * 3600.0
+"""No crawl here has a reason to last longer, whatever the clock on the wall is set to."""
+STEPS_S = (-86_400.0, -3_600.0, -20.0, 20.0, 3_600.0, 86_400.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    hosts: int = 10
+    pages: int = 12
+    lives: int = 5
+    """The crawl is killed or stopped up to so often less one; the last life runs to the end."""
+    shared: float = 0.35
+    """Of the hosts, how many are on one network address."""
+    reads: bool = True
+    """Whether pages are read by the real reader; else their links come from where they were drawn, which is quicker."""
+    steps: bool = False
+    """Somebody sets the clock on the wall now and then: in either direction while the crawl runs, back while not."""
+    kept_s: float = DELAY_S
+    """The delay that the frontier is told to keep; the books always ask for the one above."""
+    spoilt: Callable[[Frontier], Frontier] = lambda frontier: frontier
+    """Puts something wrong before the frontier, to see that it is noticed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    seed: int
+    visits: int
+    lives: int
+    crashes: int
+    failures: int
+    """Visits that a host did not answer as it should."""
+    took_s: float
+    """On the virtual clock."""
+
+
+def simulate(seed: int, folder: Path, kind: Kind | None = None) -> Ran:
+    """Raises AssertionError, its message beginning with the seed, when a promise is broken or an address lost."""
+    before, journey.WAIT_S = journey.WAIT_S, QUIET_S
+    try:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(_Simulation(seed, folder, kind or Kind()).run())
+    except Exception as trouble:  # whatever it is, the seed is what leads back to it
+        raise AssertionError(f"seed {seed}: {in_words(trouble)}") from trouble
+    finally:
+        journey.WAIT_S = before
+
+
+def in_words(trouble: BaseException) -> str:
+    """The first of what a crew of tasks raised together."""
+    while isinstance(trouble, BaseExceptionGroup):
+        trouble = trouble.exceptions[0]
+    return str(trouble) if isinstance(trouble, AssertionError) else f"{type(trouble).__name__}: {trouble}"
+
+
+class _Simulation:
+    def __init__(self, seed: int, folder: Path, kind: Kind) -> None:
+        self._seed, self._folder, self._kind = seed, folder, kind
+        self._rng = random.Random(seed)
+        self._crashes = 0
+
+    async def run(self) -> Ran:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        self._clock = VirtualClock(loop)
+        web_rng = random.Random(self._rng.random())
+        self._web = SimWeb(drawn(web_rng, self._kind.hosts, self._kind.pages, self._kind.shared), web_rng, self._clock)
+        self._books = Books(self._web, self._clock, DELAY_S, PER_ADDRESS, APART_S, self._kind.steps)
+        self._web.began, self._web.ended = self._books.began, self._books.ended
+        lives = self._rng.randrange(1, self._kind.lives + 1)
+        for life in range(lives):
+            if await self._live(None if life == lives - 1 else self._rng.expovariate(1 / 60)):
+                break
+            await asyncio.sleep(self._rng.choice((0.0, 0.3, 2.0, 200.0)))
+            if self._kind.steps and self._rng.random() < 0.5:
+                self._clock.step(self._rng.choice(STEPS_S[:3]))
+        self._verify()
+        return Ran(
+            self._seed, self._books.visits, life + 1, self._crashes, self._books.failures, self._clock.elapsed_s()
+        )
+
+    async def _live(self, for_s: float | None) -> bool:
+        """One life of the crawler; says whether it came to its end."""
+        is_clean = self._rng.random() < 0.25
+        async with self._opened() as (crawl, frontier):
+            stop = asyncio.Event()
+            running = asyncio.ensure_future(crawl.run(stop))
+            stepping = asyncio.ensure_future(self._set_the_clock())
+            await asyncio.wait([running], timeout=for_s or LONGEST_S)
+            stepping.cancel()
+            if not running.done() and for_s is None:
+                raise Broken(f"no end after {LONGEST_S} s")
+            if running.done():
+                running.result()
+                await frontier.close()
+                return True
+            if is_clean:
+                stop.set()
+                await running
+                await frontier.close()
+                self._books.crashed()  # what did not land in time is taken again
+                return False
+            await _ended(running)
+            self._crashes += 1
+        self._books.crashed()
+        return False
+
+    async def _set_the_clock(self) -> None:
+        """A few times in a life. What is owed to a host is owed by a clock that nobody sets."""
+        for _ in range(self._rng.randrange(4) if self._kind.steps else 0):
+            await asyncio.sleep(self._rng.expovariate(1 / 40))
+            self._clock.step(self._rng.choice(STEPS_S))
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[tuple[Crawl, SqliteFrontier]]:
+        """The rooms of a crawl. Nothing is closed in order: whoever stops cleanly closes the frontier itself."""
+        files, clock, root = DiskFiles(), self._clock, self._folder
+        async with Database(root / "state.db", clock, silent) as database:
+            await database._on_thread(lambda: database._opened().execute("PRAGMA synchronous=OFF"))
+            volumes = Volumes(files, root / "archive", clock, silent)
+            recovered = volumes.open(await acknowledged(database))
+            await adopt(database, files, root / "archive")
+            spool = SpoolWriter(files, root / "spool", silent)
+            spool.open(recovered.last_volume)
+            frontier = self._frontier(database)
+            await frontier.open()
+            await frontier.offer([Offer(seed, How.SEED) for seed in self._web.seeds()])
+            rooms = Rooms(
+                frontier=Watched(self._kind.spoilt(frontier), self._books),
+                fetch=self._web.fetch,
+                read=self._read,
+                volumes=volumes,
+                spool=spool,
+                clock=clock,
+                measures=Measures(seeded(self._seed), Retry(), RobotsKeeping()),
+                tell=silent,
+                lag_s=lambda: 0.0,
+                has_room=lambda: True,
+                agent="Gossamer",
+                pace=Pace(at_once=self._rng.choice((2, 8, 64))),
+            )
+            try:
+                yield Crawl(rooms), frontier
+            finally:
+                volumes._close_tail()  # a killed process lets go of its files, and writes nothing more
+                spool._close_tail()
+
+    def _frontier(self, database: Database) -> SqliteFrontier:
+        return SqliteFrontier(
+            database,
+            Politeness(delay_s=self._kind.kept_s, per_address=PER_ADDRESS, apart_s=APART_S),
+            self._clock,
+            silent,
+            lambda _: True,
+            resolve=self._resolve,
+            chance=seeded(self._seed),
+        )
+
+    async def _read(self, payload: bytes) -> bytes:
+        asked = msgspec.msgpack.decode(payload, type=ReadJob)
+        if self._kind.reads or asked.task != "read":
+            return job(payload)
+        stored = done(msgspec.structs.replace(asked, task="store"))
+        links = tuple(self._web.links_of(asked.capture.url))
+        return msgspec.msgpack.encode(msgspec.structs.replace(stored, is_page=True, links=links))
+
+    async def _resolve(self, hostname: str) -> str | None:
+        """As slow as name servers are, and now and then without an answer, though not for the shared address."""
+        await asyncio.sleep(self._rng.choice((0.0, 0.01, 0.2)))
+        address = self._web.hosts[hostname].address
+        return address if address == SHARED or self._rng.random() < 0.9 else None
+
+    def _verify(self) -> None:
+        """Nothing waits, nothing was lost, and what could be had was fetched."""
+        with read_only(self._folder / "state.db") as state:
+            ends = dict(every_end(state))
+            counts = tallies.counts(state)
+        if counts.queued or counts.leased or counts.known != counts.settled or len(ends) != counts.known:
+            raise Broken(f"something waits at the end: {counts}")
+        wanted = {seed.text for seed in self._web.seeds()}
+        for text, reason in ends.items():
+            wanted |= self._leads_to(Url(text), Reason(reason))
+        if lost := sorted(wanted - ends.keys()):
+            raise Broken(f"{len(lost)} addresses were lost, {lost[0]} among them")
+        if strange := sorted(ends.keys() - wanted):
+            raise Broken(f"{strange[0]} is known, and no page led there")
+        for text, reason in ends.items():
+            self._check_end(Url(text), Reason(reason))
+
+    def _leads_to(self, url: Url, reason: Reason) -> set[str]:
+        if reason is Reason.FETCHED:
+            return set(self._web.links_of(url))
+        return {self._web.target_of(url).text} if reason is Reason.MOVED else set()
+
+    def _check_end(self, url: Url, reason: Reason) -> None:
+        host = self._web.hosts[url.host.name]
+        if reason is Reason.FETCHED and url.text not in self._books.fetched:
+            raise Broken(f"{url} is said to be fetched, and was not")
+        if not host.is_calm or host.answer_s >= 10:
+            return
+        first = url.path.split("/")[1]
+        says = {"p": {Reason.FETCHED}, "gone": {Reason.GONE}, "moved": {Reason.MOVED}, "private": {Reason.ROBOTS}}[
+            first
+        ]
+        if first == "private" and host.robots in ("missing", "open", "changes"):
+            says = says | {Reason.FETCHED}
+        if host.robots in ("moves", "wanders"):
+            says = says | {Reason.ROBOTS_UNREACHABLE}  # the host it has moved to may be in trouble
+        if reason not in says:
+            raise Broken(f"{url} ended as {reason}, and should be {' or '.join(sorted(says))}")
+
+
+async def _ended(running: asyncio.Future[None]) -> None:
+    """Killed: the task and whatever it had begun."""
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
