@@ -10,7 +10,7 @@ ADDRESSES ?= 10000000
 SEEDS  ?= 1000
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier simulate addresses fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier simulate long-crawl addresses fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-12s%s\n", n, $$0}'
@@ -42,6 +42,9 @@ bench-frontier: $(VENV)/dev.done  ## the frontier with ADDRESSES addresses: byte
 
 simulate: $(VENV)/dev.done  ## whole crawls on a virtual clock with faults, SEEDS of them
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+long-crawl: $(VENV)/dev.done  ## 100,000 visits to a demonstration web with traps, over 20 stops and kills
+	$(BIN)/python -m tests.crash.long
 
 addresses: $(VENV)/dev.done  ## canonical forms of 100,000 generated addresses
 	ADDRESS_EXAMPLES=100000 $(BIN)/pytest tests/rules/test_canonical.py -k F_U2 --timeout=3600

@@ -100,7 +100,8 @@ class GraphView:
 class Following:
     batch: int = 256  # frames taken at a time
     commit_s: float = 1.5  # words wait at most this long for the next commit
-    patient_s: float = 20.0  # facts and links wait at most this long ...
+    patient_least_s: float = 4.0  # facts and links wait this long while there are few ...
+    patient_most_s: float = 20.0  # ... and, a second more for every thousand pages, at most this long ...
     patient_pages: int = 3_000  # ... and no more of them than this: each commit of facts is one more file to merge
     poll_s: float = 0.1  # how often an idle indexer looks for news
     publish_s: float = 0.25  # how often the position and lag are published
@@ -282,7 +283,8 @@ class Views:
     def _is_due(self, name: str, view: View) -> bool:
         if not view.is_patient or view.waiting >= self._settings.patient_pages:
             return True
-        return self._clock.now() - self._last(name) >= self._settings.patient_s * SECOND
+        patience_s = self._settings.patient_least_s + self._pages / 1_000
+        return self._clock.now() - self._last(name) >= min(patience_s, self._settings.patient_most_s) * SECOND
 
     def _last(self, name: str) -> Instant:
         """When the view was last committed; from when it was first asked about, before that."""

@@ -34,7 +34,7 @@ POINT_PATIENCE_S = 20.0
 CHECKPOINT_PATIENCE_S = 45.0
 """They are made at most every 30 s."""
 RARE = {"frontier.merged": 2, "checkpoint.renamed": 1, "graph.committed": 1, "links.committed": 1}
-"""How often these come in a short life, at most: facts and links are committed every eight seconds, words every two."""
+"""How often these come in a short life, at most: facts and links are committed every four seconds, words every two."""
 SELDOM, OFTEN = 2, 6
 MOST_ROUNDS = 4
 IN_CRAWLER = ("frontier.", "archive.", "spool.")

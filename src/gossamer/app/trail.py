@@ -14,7 +14,7 @@ FOUND = {
     How.REDIRECT: "redirected to from",
     How.SITEMAP: "listed in the sitemap",
     How.FEED: "an entry of the feed",
-    How.ROBOTS: "a sitemap named in the robots.txt of",
+    How.ROBOTS: "a sitemap that a robots.txt names",
     How.MAP: "named in the sitemap index",
 }
 ROBOTS_MEANS = {
@@ -196,7 +196,7 @@ def _found(trail: Trail) -> list[str]:
     lines = []
     for step, source in zip(trail.way, [*trail.way[1:], None], strict=True):
         words = FOUND[step.how]
-        if step.how is not How.SEED:
+        if step.how not in (How.SEED, How.ROBOTS):  # a robots.txt is no address that is kept
             words += f" {source.url}" if source is not None else " a page that is not known any more"
         depth = f", {counted(step.depth, 'link')} from the seed" if step.depth and step is trail.way[0] else ""
         lines.append(f"{words}{depth}" if step is trail.way[0] else f"  which was {words}")
