@@ -17,7 +17,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.clock import SECOND, Clock
 from gossamer.errors import DiskFull, WorkerLost
 from gossamer.frontier.protocol import Frontier
-from gossamer.landing import MAPS, Followed, Measures, settled
+from gossamer.landing import MAPS, Followed, Measures, Outages, settled
 from gossamer.reading import Keep, ReadDone, ReadJob, Task
 from gossamer.reading import done as stored
 from gossamer.rules.learning import Learned
@@ -26,6 +26,7 @@ from gossamer.rules.robots import judge
 from gossamer.rules.verdict import Denied
 from gossamer.spool.spool import SpoolWriter
 from gossamer.values.capture import Place
+from gossamer.values.link import How
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused, capture_of
 from gossamer.values.robots import RobotsState
 from gossamer.values.tell import Tell
@@ -83,7 +84,8 @@ class Rooms:
 async def follow(visit: Visit, rooms: Rooms, hold: Callable[[int], None] = lambda _: None) -> Followed:
     """One visit, up to the point where it can be written down. Never raises for anything the web does.
 
-    `hold` is told the size of the body as soon as it is there.
+    `hold` is told the size of the body as soon as it is there. What is named as a sitemap is asked for past the rules
+    for pages; when it is a page after all, they decide whether the collection has it.
     """
     outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(visit.url, asking(visit))
     outcome = within_chain(visit, outcome)
@@ -94,6 +96,8 @@ async def follow(visit: Visit, rooms: Rooms, hold: Callable[[int], None] = lambd
     hold(len(capture.body))
     job = ReadJob(capture, task_for(visit, outcome), rooms.pace.keep, rooms.agent, visit.how)
     done, lost = await in_reader(job, rooms)
+    if visit.how in MAPS and done.is_page and rooms.judge(msgspec.structs.replace(visit, how=How.LINK)) is not None:
+        done = msgspec.structs.replace(done, reading=b"", is_page=False, links=(), learnt=None)
     return Followed(visit, outcome, done_at, done, lost)
 
 
@@ -180,6 +184,7 @@ class Crawl:
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
     _ended: bool = False
     _waits_for_room: bool = False
+    _outages: Outages = field(default_factory=Outages)
     _give_up_at: float | None = None
     """When a clean stop no longer waits for a full disk."""
 
@@ -270,6 +275,9 @@ class Crawl:
 
     async def _visit(self, visit: Visit) -> None:
         followed = learning(await follow(visit, self.rooms, self._hold), self.rooms)
+        retry = self.rooms.measures.retry
+        if self._outages.is_down(visit, followed.outcome, followed.done_at, retry):
+            followed = msgspec.structs.replace(followed, is_host_down=True)
         self._landed.append(followed)
         self._landing.set()
 

@@ -11,7 +11,7 @@ from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.parse.listings import Listing
 from gossamer.reading import ReadDone, kept_at
-from gossamer.recrawl.retry import Retry, is_host_fault, next_due
+from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learning import Learned
 from gossamer.values.capture import Kept, Place
@@ -22,6 +22,11 @@ from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Settled, Visit, VisitKind
 
 MAPS = (How.ROBOTS, How.MAP)
+NEVER_THE_PAGE = frozenset((Reason.DNS, Reason.CONNECT))
+"""No address can be the cause of these."""
+ENOUGH_FAILED = 4
+"""Addresses of a host that fail at their first visit, with no answer between them: then the host is down."""
+_MOST_HOSTS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,43 @@ class Followed(msgspec.Struct, frozen=True):
     lost: Reason | None = None
     """Why its reading failed, when it did; the capture is kept all the same."""
     learned: Learned | None = None
+    is_host_down: bool = False
+    """It failed, and not by its own fault."""
 
     @property
     def is_no_page(self) -> bool:
         """It answers, but only to say that there is no such page."""
         return self.learned is not None and bool(self.learned.no_page)
+
+
+class Outages:
+    """Tells a host that is down from pages that are broken. One for a crawler; it asks nobody.
+
+    A broken page is tried again, fails again, and by then may be all that its host has left: many failures in a row
+    prove nothing. Many addresses that never failed before do.
+    """
+
+    def __init__(self) -> None:
+        self._failing: dict[str, tuple[int, Instant]] = {}
+        """By host: how many addresses failed at their first visit since it last answered one, and since when."""
+
+    def is_down(self, visit: Visit, outcome: Outcome, at: Instant, retry: Retry) -> bool:
+        """To be told of every visit once, in order; whether the host was at fault in this one."""
+        if visit.kind is VisitKind.ROBOTS:
+            return False
+        name, reason = visit.url.host.name, reason_of(outcome)
+        if reason not in TRANSIENT:
+            if capture_of(outcome) is not None:
+                self._failing.pop(name, None)
+            return False
+        failed, since = self._failing.pop(name, (0, at))
+        failed += visit.failures == 0
+        self._failing[name] = (failed, since)
+        if len(self._failing) > _MOST_HOSTS:
+            del self._failing[next(iter(self._failing))]
+        if reason in NEVER_THE_PAGE and is_host_fault(reason, visit.host_failing, visit.host_failing_since, at, retry):
+            return True
+        return failed >= ENOUGH_FAILED and at - since < retry.host_patience_s * SECOND
 
 
 def settled(followed: Followed, place: Place | None, measures: Measures) -> Settled:
@@ -65,22 +102,20 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
     capture = capture_of(outcome)
     reason = followed.lost or (Reason.SOFT_404 if followed.is_no_page else reason_of(outcome))
     respelt = respelt_by(followed)
-    is_down = is_host_fault(reason, visit.host_failing, visit.host_failing_since, done_at, measures.retry)
     return Settled(
         visit,
         reason,
         done_at,
         detail=followed.learned.no_page if followed.learned and followed.is_no_page else detail_of(outcome),
         took_s=capture.took_s if capture else 0.0,
-        due_at=(done_at if respelt else again_at(followed, measures.lists))
-        or next_due(visit.failures, reason, done_at, measures.chance.random(), measures.retry, is_down),
+        due_at=(done_at if respelt else again_at(followed, measures.lists)) or retried_at(followed, reason, measures),
         host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
         offers=() if respelt else offers_of(followed, measures.lists),
         kept=kept_of(followed, place),
         robots=robots_of(followed, measures.keeping),
         yielded=followed.learned.yielded if followed.learned else None,
         respelt=respelt,
-        is_host_fault=is_down,
+        is_host_fault=followed.is_host_down,
     )
 
 
@@ -99,6 +134,20 @@ def again_at(followed: Followed, lists: Lists) -> Instant | None:
     if not lists.follows_feeds or listing is None or listing.again_s is None:
         return None
     return followed.done_at + math.ceil(listing.again_s * SECOND)
+
+
+def retried_at(followed: Followed, reason: Reason, measures: Measures) -> Instant | None:
+    """When to try again after a failure. The longer the host is left alone meanwhile, the later: addresses that have
+    not been asked for yet go first, and show whether it is the host that is down."""
+    visit, outcome, retry = followed.visit, followed.outcome, measures.retry
+    chance = measures.chance.random()
+    due_at = next_due(visit.failures, reason, followed.done_at, chance, retry, followed.is_host_down)
+    if due_at is None or visit.failures:
+        return due_at
+    wait_s = (outcome.wait_s if isinstance(outcome, Failed) else None) or 0.0
+    delay_s = (visit.robots.crawl_delay_s if visit.robots else None) or 0.0
+    rests_s = ENOUGH_FAILED * wait_s + 2.0**ENOUGH_FAILED * delay_s  # its gap doubles with each failure
+    return due_at + math.ceil(min(rests_s, retry.cap_s) * SECOND) if rests_s > 0 else due_at  # not NaN
 
 
 def detail_of(outcome: Outcome) -> str:

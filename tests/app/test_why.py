@@ -91,7 +91,7 @@ def test_M_Z3_the_way_leads_back_to_the_seed_through_every_page(tmp_path: Path) 
     assert "linked from https://a.test/2, 2 links from the seed" in text
     assert "which was redirected to from https://a.test/1" in text and "which was given as a seed" in text
     assert found.ended is not None and found.ended.reason is Reason.FETCHED and codes(found) == []
-    assert "nothing: it has been visited, and is not due again" in text
+    assert "nothing: how it ended stands, and it is not due again" in text
 
 
 def test_M_Z3_the_line_of_robots_txt_that_keeps_it_out_is_named(tmp_path: Path) -> None:

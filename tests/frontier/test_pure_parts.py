@@ -31,8 +31,8 @@ def test_M_E1_the_gap_can_be_a_multiple_of_what_the_last_page_took() -> None:
 
 
 def test_a_host_in_trouble_is_left_alone_for_longer_up_to_a_limit() -> None:
-    gaps = [gap_s(Politeness(delay_s=1.0), None, troubles=n) for n in (0, 1, 2, 3, 6, 7, 1000)]
-    assert gaps == [1.0, 2.0, 4.0, 8.0, 64.0, 64.0, 64.0]
+    gaps = [gap_s(Politeness(delay_s=1.0), None, troubles=n) for n in (0, 1, 2, 3, 4, 5, 1000)]
+    assert gaps == [1.0, 2.0, 4.0, 8.0, 16.0, 16.0, 16.0]
 
 
 def test_F_H16_no_server_makes_us_wait_longer_than_a_day() -> None:

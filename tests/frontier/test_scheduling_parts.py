@@ -123,6 +123,16 @@ def test_after_a_restart_an_address_is_not_touched_too_soon() -> None:
     assert backs.next_at() == NOW + 100_000 - 86_400 * SECOND
 
 
+def test_when_a_host_leaves_no_other_of_its_address_is_touched_in_its_place_too_soon() -> None:
+    backs = Backs(per_address=4, apart=0)
+    backs.enter(1, NOW, "192.0.2.1", 0)
+    backs.enter(2, NOW + 5 * SECOND, "192.0.2.1", 0)
+    backs.leave(1)
+    assert backs.ready(NOW + SECOND, 9) == []
+    assert backs.next_at() == NOW + 5 * SECOND
+    assert backs.ready(NOW + 5 * SECOND, 9) == [2]
+
+
 def test_a_turn_is_over_after_so_many_visits() -> None:
     backs = Backs(per_address=4, apart=0, turn=2)
     backs.enter(1, NOW, None, 0)

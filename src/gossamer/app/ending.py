@@ -61,7 +61,9 @@ def summary(tally: Tally, ended: Ended, directory: str) -> Group:
     for url, reason in list(tally.troubles.items())[:MOST_TROUBLES]:
         table.add_row("", f"{url}: {IN_WORDS[reason]}", style="dim")
     if tally.queued:
-        table.add_row(f"{tally.queued:,}", "addresses still waiting: the same command goes on from here")
+        is_retired = not ended.was_stopped and ended.counts.retired
+        where = "at retired hosts: `gossamer hosts` shows them" if is_retired else "the same command goes on from here"
+        table.add_row(f"{tally.queued:,}", f"addresses still waiting: {where}")
     elif not tally.visits and ended.counts.known:
         table.add_row("", f"nothing was left to fetch: all {ended.counts.known:,} addresses known have been visited")
     return Group(table, *_last_words(tally, ended, directory))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from gossamer.app.rules_file import RulesFile
 from gossamer.landing import MAPS
 from gossamer.reading import ReadDone
-from gossamer.rules.filters import NO_RULES, OwnFilter, RuleBook, judge
+from gossamer.rules.filters import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.rules.learning import Learned, Learning
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
 from gossamer.rules.verdict import Denied
@@ -65,8 +65,13 @@ class Ruling:
         return Refused(Reason.TRAP, learned.rule) if isinstance(learned, Denied) else None
 
     def judge_type(self, url: Url, media_type: str) -> str | None:
-        """Why an answer of this type is not wanted, when a rule says so; asked when its headers are in."""
-        verdict = self._book.judge(url, 0, media_type) if self._book.deciding else None
+        """Why an answer of this type is not wanted, when a rule says so; asked when its headers are in.
+
+        What the rules say whatever its type was said before, to those that are asked for: a seed, say, is not.
+        """
+        if not self._book.decides or not isinstance(self._book.judge(url, 0), Unknown):
+            return None
+        verdict = self._book.judge(url, 0, media_type)
         return verdict.rule if isinstance(verdict, Denied) else None
 
     def is_trap(self, tally: TemplateTally) -> bool:

@@ -30,6 +30,8 @@ class Steering:
         done += [command.id for command in asked if self._done(command)]
         for number in done:
             await asyncio.to_thread(self.control.done, number)
+        if self.stop is not None and any(command.verb == "stop" for command in asked):
+            self.stop.set()  # last: whoever asked for it is told before the crawl is gone
         if await asyncio.to_thread(self.ruling.reload):
             self.frontier.set_rules(self.ruling.may_enter, self.ruling.nudge)
 
@@ -39,8 +41,6 @@ class Steering:
                 self._paused = True
             case "resume":
                 self._paused = False
-            case "stop" if self.stop is not None:
-                self.stop.set()
-            case _:
-                return False
+            case verb:
+                return verb == "stop" and self.stop is not None
         return True

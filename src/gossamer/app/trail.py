@@ -230,7 +230,7 @@ def _visits(trail: Trail) -> list[str]:
 
 def _next(trail: Trail) -> list[str]:
     lines = [f"- {wait.says}" for wait in trail.waits]
-    return lines or ["nothing: it has been visited, and is not due again"] if trail.is_known else lines
+    return lines or ["nothing: how it ended stands, and it is not due again"] if trail.is_known else lines
 
 
 def _host(host: Standing, now: Instant) -> list[str]:

@@ -99,6 +99,9 @@ class Backs:
             host_id = self._next_of(address)
             if host_id is None:
                 continue
+            if max(address.start_at, self._backs[host_id].next_at) > now:  # the one it was listed for has left
+                self._list(address)
+                continue
             heapq.heappop(address.hosts)
             self._backs[host_id].is_out = True
             address.out += 1

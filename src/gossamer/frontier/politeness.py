@@ -66,7 +66,7 @@ class Politeness:
     """A Crawl-delay in robots.txt counts up to this; the delay above always counts in full."""
     times_took: float = 0.0
     """The gap is also at least this many times what the last answer took; 0 leaves it at the delay."""
-    most_back_off: float = 64.0
+    most_back_off: float = 16.0
     """A host that fails visit after visit has its gap doubled each time, up to this many gaps."""
     robots_tries: int = 4
     """After so many failures in a row to read a robots.txt, the pages waiting for it are given up."""

@@ -230,7 +230,10 @@ class SqliteFrontier:
     async def settle(self, done: Sequence[Settled]) -> None:
         def work(connection: sqlite3.Connection) -> _Written:
             now = self._clock.now()
-            pairs = [(self._by_this_clock(settled, now), self._lease_of(settled)) for settled in done]
+            leases = [self._lease_of(settled) for settled in done]
+            pairs = [
+                (self._by_this_clock(settled, lease, now), lease) for settled, lease in zip(done, leases, strict=True)
+            ]
             if len({lease.host.id for _, lease in pairs}) < len(pairs):
                 raise ValueError("a visit is settled twice")
             quarantined: list[tuple[int, str, str]] = []
@@ -415,10 +418,9 @@ class SqliteFrontier:
         connection.execute(_SQL["hosts_shifted"], (by,))
         connection.execute(_SQL["meta_set"], ("latest_at", self._clock.now()))
 
-    def _by_this_clock(self, settled: Settled, now: Instant) -> Settled:
+    def _by_this_clock(self, settled: Settled, lease: Lease, now: Instant) -> Settled:
         """If the clock was set since the visit was taken, it is over now: its host waits too long rather than too
         short, and what is to come again keeps its distance."""
-        lease = self._lease_of(settled)
         if lease.elapsed_s > self._stepped_s:
             return settled
         due_at = None if settled.due_at is None else now + settled.due_at - settled.done_at

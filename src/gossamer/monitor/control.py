@@ -111,7 +111,7 @@ class Control:
     def pending(self, addressee: str) -> list[Command]:
         """What waits for "crawler" or "indexer", oldest first."""
         rows = self._read("pending_for", {"addressee": addressee})
-        return [Command(number, verb, json.loads(args), asked_at) for number, verb, args, asked_at in rows]
+        return [Command(number, verb, _table(args), asked_at) for number, verb, args, asked_at in rows]
 
     def done(self, command_id: int) -> None:
         with self._writing() as connection:
@@ -143,6 +143,15 @@ class Control:
             connection.execute("BEGIN IMMEDIATE")
             with connection:  # commits, or rolls back when the block raises
                 yield connection
+
+
+def _table(text: str) -> dict[str, object]:
+    """What a command was given; nothing, when it was written by somebody who did not know how."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -4,8 +4,8 @@ Each number names one word, one run of three words or one stated value of the pa
 share of a page's numbers that a site has not shown before estimates the share of its words that are new.
 """
 
-import re
 from collections.abc import Iterable
+from itertools import islice, repeat
 from operator import add
 from zlib import crc32
 
@@ -16,23 +16,36 @@ from gossamer.values.page import Triple
 SAMPLES = 16
 MOST_WORDS = 64
 MOST_FACTS = 8
-_HEAD = 1_200
-_TAIL = 400
+_HEAD = 500
+_TAIL = 200
 """Characters looked at, at the start and at the end of a text."""
-_LONGEST_WORD = 24
 _SPACELESS = 30
 """Characters a word on average from which a text is taken to be written without spaces."""
 _LOOKED_AT = 100
-_DIGITS = re.compile("[0-9]+")
-_LETTER = re.compile(r"[^\W\d_]")
-_PUNCTUATION = "\"'`.,;:!?()[]{}<>|/\\*#-_\u201c\u201d\u2018\u2019\u3001\u3002"
+_PUNCTUATION = b"\"'`.,;:!?()[]{}<>|/\\*#-_"
+_QUOTES = tuple(mark.encode() for mark in "\u201c\u201d\u2018\u2019")
+_NUMBERLESS = bytes(range(48)) + bytes(10) + bytes(range(58, 256))
+_SYMBOLS = (0xC2, 0xE2, *range(0xF0, 0x100))
+"""First bytes in UTF-8 of what is no letter; those of letters make up most of the others."""
+
+
+def _folding() -> bytes:
+    """Small letters for capitals. The bytes of letters beyond ASCII become letters too: the first byte always the
+    same, the others by their last five bits, for in Latin, Greek and Cyrillic capitals differ in the other bits."""
+    folded = bytearray(bytes(range(256)).lower())
+    folded[0x80:0xC0] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZzyxwvu" * 2
+    folded[0xC0:] = bytes(0 if code in _SYMBOLS else ord("q") for code in range(0xC0, 0x100))
+    return bytes(folded)
+
+
+_FOLDING = _folding()
 
 
 class Marks(msgspec.Struct, frozen=True, array_like=True):
     words: int = 0
-    """Distinct words looked at."""
+    """How many different ones it has, roughly: more are supposed where not all of the text was looked at."""
     vocabulary: tuple[int, ...] = ()
-    """Each names a word of the page."""
+    """Each names a word of the page. All numbers here have thirty bits at most, which is what Python counts in."""
     shingles: tuple[int, ...] = ()
     """Each names three words in a row."""
     facts: tuple[int, ...] = ()
@@ -47,42 +60,50 @@ def marks_of(text: str, near: tuple[int, ...], triples: Iterable[Triple] = ()) -
     Numbers and what looks like a code say nothing: a page that differs from another only by a date, a counter or an
     echoed session id is the same page.
     """
-    words = words_of(text)
-    return Marks(len(words), _sampled(words), near[:SAMPLES], *fact_marks(triples))
-
-
-def words_of(text: str) -> list[str]:
-    """The distinct words of a text's ends, without case, punctuation and whatever holds a digit."""
+    looked_at = text
     if len(text) > _HEAD + _TAIL:
-        text = f"{text[:_HEAD].rpartition(' ')[0]} {text[-_TAIL:].partition(' ')[2]}"
-    rough = set(text.lower().split())
-    if len(text) > _SPACELESS * len(rough):
-        joined = "".join([word for word in rough if not word.isdecimal()])
-        return list(set(map(add, joined, joined[1:])))
-    words = {word for word in rough if word.isalpha()}
-    words |= {bare for word in rough - words if (bare := word.strip(_PUNCTUATION)).isalpha()}
-    return [word for word in words if len(word) <= _LONGEST_WORD]
+        looked_at = f"{text[:_HEAD].rpartition(' ')[0]} {text[-_TAIL:].partition(' ')[2]}"
+    names = names_of(looked_at)
+    words = len(names) * len(text) // (len(looked_at) or 1)
+    # half of the words, by their hashes: one that is chosen on one page is chosen on all that have it
+    chosen = sorted([name >> 2 for name in names if name & 1])
+    shingles = [number >> 2 for number in near[:SAMPLES]]
+    return Marks(words, tuple(chosen[:MOST_WORDS]), tuple(shingles), *fact_marks(triples))
 
 
-def _sampled(words: list[str]) -> tuple[int, ...]:
-    """One word in four, by its hash: a word that is chosen on one page is chosen on all that have it."""
-    hashed = [crc32(word.encode("utf-8", "replace")) for word in words]
-    return tuple(sorted([number for number in hashed if not number & 3])[:MOST_WORDS])
+def names_of(text: str) -> set[int]:
+    """A number for each of the words of a text, without case, punctuation and whatever holds a digit.
+
+    The whole way is one chain of C functions: it is walked for every word of every page.
+    """
+    if len(text) > _SPACELESS * (text.count(" ") + 1):
+        return {crc32(pair.encode("utf-8", "replace")) for pair in words_of(text)}
+    coded = text.encode("utf-8", "replace")
+    if len(coded) > len(text):
+        for mark in _QUOTES:
+            coded = coded.replace(mark, b'"')
+    rough = coded.translate(_FOLDING).split()
+    return set(map(crc32, filter(bytes.isalpha, map(bytes.strip, rough, repeat(_PUNCTUATION)))))
+
+
+def words_of(text: str) -> set[str]:
+    """Of a text written without spaces: each two characters that stand together."""
+    joined = "".join([word for word in text.split() if not word.isdecimal()])
+    return set(map(add, joined, joined[1:]))
 
 
 def fact_marks(triples: Iterable[Triple]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The values stated, whatever they are stated of: every page of a trap can name itself. Addresses do not count."""
     facts: set[int] = set()
     values: set[int] = set()
-    for looked_at, (_, _, value) in enumerate(triples):
-        if looked_at == _LOOKED_AT:
-            break
+    for _, _, value in islice(triples, _LOOKED_AT):
         if value[0] == '"' and not value.startswith('"http'):
-            whole = crc32(value.encode("utf-8", "replace"))
+            coded = value.encode("utf-8", "replace")
+            whole = crc32(coded) >> 2
             values.add(whole)
-            folded = _DIGITS.sub("", value)
-            if folded == value:
+            numberless = coded.translate(_NUMBERLESS)
+            if numberless == coded:
                 facts.add(whole)
-            elif _LETTER.search(folded):
-                facts.add(crc32(folded.encode("utf-8", "replace")))
+            elif not numberless.isascii() or numberless.lower() != numberless.upper():
+                facts.add(crc32(numberless) >> 2)
     return tuple(sorted(facts)[:MOST_FACTS]), tuple(sorted(values)[:MOST_FACTS])

@@ -104,14 +104,14 @@ class Novelty:
         while self._bytes > self._most and len(self._hosts) > 1:
             self._bytes -= self._hosts.pop(next(iter(self._hosts))).size
 
-    def _fresh(self, links: Iterable[str]) -> list[str]:
+    def _fresh(self, links: Sequence[str]) -> list[str]:
         """Those not met lately; from now on they are."""
         slots, mask = self._links, self._link_mask
         fresh = []
-        for link in links:
-            mark = hash(link)
-            if slots[mark & mask] != mark:
-                slots[mark & mask] = mark
+        for link, mark in zip(links, map(hash, links), strict=True):
+            place = mark & mask
+            if slots[place] != mark:
+                slots[place] = mark
                 fresh.append(link)
         return fresh
 

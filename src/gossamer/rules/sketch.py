@@ -24,8 +24,9 @@ NEW_FACTS = 2
 NEW_VALUES = 4
 """Facts are new with two values in words that are new to the host, or with four that may be numbers: the pages of a
 trap say their own name and number, and seldom more."""
-SMALLEST, LARGEST = 64, 8192
-"""Slots of a table, four bytes each: it grows with what is met, and beyond the largest newcomers take the places."""
+SMALLEST, LARGEST = 63, 8191
+"""Slots of a table, four bytes each, an odd number of them: it grows with what is met, and beyond the largest newcomers
+take the places."""
 
 
 class New(NamedTuple):
@@ -73,18 +74,18 @@ class Sketch:
 
 
 def unmet(table: "array[int]", numbers: Iterable[int]) -> int:
-    """How many of these 32-bit numbers were not met before; from now on they are. Two places each, newcomers win."""
-    mask, new = len(table) - 1, 0
+    """How many of these numbers were not met before; from now on they are. Two places each, newcomers win."""
+    size, new = len(table), 0
     for number in numbers:
-        place = number >> 2 & mask
-        if table[place] != number and table[place ^ 1] != number:
+        place = number % size
+        if table[place] != number and table[place - 1] != number:
             new += 1
-            table[place if not table[place] else place ^ 1] = number
+            table[place if not table[place] else place - 1] = number
     return new
 
 
 def grown(table: "array[int]") -> "array[int]":
     """One twice as large, with what this one holds."""
-    larger = array("I", bytes(8 * len(table)))
+    larger = array("I", bytes(8 * len(table) + 4))
     unmet(larger, filter(None, table))
     return larger

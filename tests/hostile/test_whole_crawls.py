@@ -1,0 +1,179 @@
+"""Whole crawls with the default settings against hosts in trouble: on a clock that leaps, with a real frontier."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.app.answers import Web as LocalWeb
+from tests.app.answers import article
+from tests.app.site import QUICK, gossamer, person, searchable
+from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
+
+from gossamer.values.outcome import Reason
+
+HOST = "http://a.test"
+HOME = f"{HOST}/"
+PAGES = [f"{HOST}/page-{number}" for number in range(12)]
+HOUR = 3600.0
+AWAY: dict[str, Answer | None] = {
+    "503": Answer("busy", 503),
+    "503 with Retry-After": Answer("busy", 503, fields=(("Retry-After", "60"),)),
+    "429": Answer("too many", 429),
+    "500": Answer("oops", 500),
+    "no connection": None,
+}
+
+
+def site(is_broken: Callable[[str, float], bool], broken: Answer | None, robots: str = "") -> Web:
+    def answers(url: str, since_s: float) -> Answer | None:
+        if url.endswith("/robots.txt"):
+            return Answer(robots, 200 if robots else 404, kind="text/plain")
+        if is_broken(url, since_s):
+            return broken
+        return Answer(article("home", *PAGES) if url == HOME else article(url.rpartition("/")[2]))
+
+    return answers
+
+
+def crawled(root: Path, web: Web, *look_up: str) -> Whole:
+    return asyncio.run(crawl(root, web, [HOME], look_up=look_up))
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_F_H16_an_hour_away_loses_no_page(tmp_path: Path, how: str) -> None:
+    found = crawled(tmp_path, site(lambda url, at_s: 3 < at_s < HOUR, AWAY[how]))
+    assert found.counts.by_reason == {"fetched": 13} and found.counts.queued == 0
+    assert found.ended_s < 1.5 * HOUR, "it is itself again soon after"
+    assert len(found.asked) < 13 + 260, "and was not pestered meanwhile"
+
+
+def test_F_H16_an_hour_away_loses_no_page_of_a_host_that_asks_for_long_gaps(tmp_path: Path) -> None:
+    robots = "User-agent: *\nCrawl-delay: 20\n"
+    found = crawled(tmp_path, site(lambda url, at_s: 50 < at_s < 2 * HOUR - 600, AWAY["500"], robots))
+    assert found.counts.by_reason == {"fetched": 13}
+
+
+@pytest.mark.parametrize("broken", [(3,), (11,), (3, 7), (10, 11), (0, 1, 2), (0, 2, 4, 6, 8, 10)])
+def test_F_H16_pages_that_are_broken_for_good_are_given_up_soon_wherever_they_stand(
+    tmp_path: Path, broken: tuple[int, ...]
+) -> None:
+    bad = [PAGES[number] for number in broken]
+    found = crawled(tmp_path, site(lambda url, _: url in bad, AWAY["500"]))
+    assert [found.times(url) for url in bad] == [3] * len(bad)
+    assert found.counts.by_reason == {"fetched": 13 - len(bad), "server-error": len(bad)}
+    assert found.ended_s < 600
+
+
+def test_F_H16_a_seed_that_is_broken_for_good_is_given_up_soon(tmp_path: Path) -> None:
+    found = crawled(tmp_path, site(lambda *_: True, AWAY["500"]))
+    assert found.times(HOME) == 3 and found.ended_s < 600
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_F_H16_a_host_that_dies_for_good_is_waited_for_two_hours_and_its_pages_say_why(
+    tmp_path: Path, how: str
+) -> None:
+    found = crawled(tmp_path, site(lambda url, at_s: at_s > 5, AWAY[how]), *PAGES)
+    assert 2 * HOUR < found.ended_s < 3.5 * HOUR and found.counts.queued == 0
+    given_up = [one for one in found.known.values() if one is not None and one.reason is not Reason.FETCHED]
+    assert len(given_up) == 12 - sum(1 for one in found.asked if one.at_s <= 5 and "/page-" in one.url)
+    assert {one.reason for one in given_up} == {
+        {"no connection": Reason.CONNECT, "500": Reason.SERVER_ERROR}.get(how, Reason.SLOW_DOWN)
+    }
+    assert all(one.detail and one.failures == 3 for one in given_up)
+
+
+def test_a_redirect_to_another_spelling_of_itself_is_followed_once(tmp_path: Path) -> None:
+    pages = {
+        HOME: moved("/;jsessionid=A1B2"),
+        f"{HOST}/;jsessionid=A1B2": article("home", "/docs/index.html", "/docs/", "/index.html"),
+        f"{HOST}/docs/index.html": moved("/docs/"),
+        f"{HOST}/docs/": article("docs", "/"),
+    }
+    found = crawled(tmp_path, in_dict(pages))
+    paths = [one.url.removeprefix(HOST) for one in found.asked]
+    assert paths == ["/robots.txt", "/", "/;jsessionid=A1B2", "/docs/index.html", "/docs/"]
+    assert found.counts.by_reason == {"fetched": 2}
+
+
+@pytest.mark.parametrize("ways", ["two", "endless"])
+def test_a_loop_between_spellings_ends_within_ten(tmp_path: Path, ways: str) -> None:
+    asked: list[str] = []
+
+    def turning(url: str, _: float) -> Answer:
+        if url.endswith("/robots.txt"):
+            return Answer("", 404)
+        asked.append(url)
+        if ways == "endless":
+            return moved(f"/;jsessionid={len(asked)}")
+        return moved("/index.html" if url == HOME else "/")
+
+    found = crawled(tmp_path, turning, HOME)
+    known = found.known[HOME]
+    assert len(asked) == 11 and known is not None and known.reason is Reason.TOO_MANY_REDIRECTS
+    assert found.counts.known == 1
+
+
+def test_the_rules_hold_for_the_other_spelling_too(tmp_path: Path) -> None:
+    pages = {
+        f"{HOST}/robots.txt": Answer("User-agent: *\nDisallow: /*jsessionid\n", kind="text/plain"),
+        HOME: article("home", "/a"),
+        f"{HOST}/a": moved("/a;jsessionid=9"),
+        f"{HOST}/a;jsessionid=9": article("a"),
+    }
+    found = crawled(tmp_path, in_dict(pages), f"{HOST}/a")
+    known = found.known[f"{HOST}/a"]
+    assert f"{HOST}/a;jsessionid=9" not in found.pages()
+    assert known is not None and known.reason is Reason.ROBOTS
+
+
+def test_M_E5_a_mirror_is_found_out_and_retired_and_the_original_is_fetched_whole(tmp_path: Path) -> None:
+    paths = [f"/page-{number}" for number in range(40)]
+
+    def twins(url: str, _: float) -> Answer:
+        path = "/" + url.split("/", 3)[3]
+        if path == "/robots.txt":
+            return Answer("", 404)
+        return Answer(article("home", *paths) if path == "/" else article(path.strip("/")))
+
+    found = asyncio.run(crawl(tmp_path, twins, [HOME, "http://m.test/"], look_up=("http://m.test/page-39",)))
+    visits = {name: sum(1 for one in found.asked if name in one.url) for name in ("a.test", "m.test")}
+    assert max(visits.values()) == 42 and min(visits.values()) < 25
+    assert found.counts.retired == 1
+    known = found.known["http://m.test/page-39"]
+    assert known is not None and known.reason is None, "it waits; nothing is dropped"
+
+
+def test_F_U8_a_page_that_says_there_is_none_is_not_found_by_search_nor_its_facts_also_after_a_rebuild(
+    tmp_path: Path,
+) -> None:
+    root, web = tmp_path / "c", LocalWeb()
+    lost = f"<html><head><title>Page not found</title>{person('Nobody')}</head><body>Sorry, no such page.</body></html>"
+    asking = 'SELECT ?g WHERE { GRAPH ?g { ?s ?p "Nobody" } }'
+    web.answers = {"/": article("home", "/lost", "/there"), "/lost": lost, "/there": article("there")}
+    with web.serving():
+        assert gossamer("crawl", web.root, "--dir", root, *QUICK).returncode == 0
+        told = gossamer("why", web.root + "lost", "--dir", root).stdout
+        assert "ended as soft-404" in told and "kept, not searchable" in told
+        for _ in range(2):
+            assert searchable(root) == {web.root, web.root + "there"}
+            assert "lost" not in gossamer("sparql", asking, "--dir", root).stdout
+            assert gossamer("rebuild", "--dir", root).returncode == 0
+        assert gossamer("politeness", "--dir", root).returncode == 0
+
+
+def test_M_E5_a_retired_mirror_is_shown_and_taken_up_again_when_asked(tmp_path: Path) -> None:
+    root, paths = tmp_path / "c", [f"/page-{number}" for number in range(22)]
+    pages = {"/": article("home", *paths)} | {path: article(path.strip("/")) for path in paths}
+    one, other = LocalWeb(pages), LocalWeb(pages)
+    with one.serving(), other.serving():
+        assert gossamer("crawl", one.root, other.root, "--dir", root, *QUICK).returncode == 0
+        mirror, original = sorted((one, other), key=lambda web: len(web.hits))
+        assert len(original.hits) == 24 > len(mirror.hits)
+        listed = gossamer("hosts", "--dir", root, "--state", "retired").stdout
+        assert mirror.name in listed and f"a mirror of {original.name}" in listed
+        assert gossamer("politeness", "--dir", root).returncode == 0
+        assert gossamer("hosts", "reinstate", mirror.name, "--dir", root).returncode == 0
+        assert gossamer("crawl", "--dir", root, *QUICK).returncode == 0
+        assert len(mirror.hits) == 24, "what was known of it had waited"

@@ -1,0 +1,186 @@
+"""A whole crawl on a clock that leaps to the next thing there is to do: real frontier, archive, spool, readers and
+rules, with the settings that a user would have; only the web is a function."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from multidict import CIMultiDict, CIMultiDictProxy
+from tests.journey.crawling import Told
+
+from gossamer.app.assemble import budget, measures, open_ruling, pace, politeness
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Outside
+from gossamer.app.settings import Settings
+from gossamer.archive.catalogue import acknowledged, adopt
+from gossamer.archive.volumes import Volumes
+from gossamer.chance import seeded
+from gossamer.clock import SECOND, Instant, SystemClock
+from gossamer.fetch.answer import Head, outcome_of
+from gossamer.files import DiskFiles
+from gossamer.frontier.known import Known
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.journey import Crawl, Rooms
+from gossamer.processes import SystemProcesses
+from gossamer.reading import job
+from gossamer.rules.canonical import identity_of
+from gossamer.rules.templates import template_of
+from gossamer.spool.spool import SpoolWriter
+from gossamer.store.database import Database
+from gossamer.testing import FakeClock
+from gossamer.values.capture import Capture
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Failed, Gone, Outcome, Reason
+from gossamer.values.url import Url
+from gossamer.values.visit import Counts, VisitKind
+from gossamer.workers.limits import Limits
+from gossamer.workers.pool import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    body: str | bytes = ""
+    status: int = 200
+    kind: str = "text/html; charset=utf-8"
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+Web = Callable[[str, float], Answer | None]
+"""An address, and the seconds since the crawl began -> what it answers; None: there is no connection."""
+
+
+def in_dict(pages: Mapping[str, Answer | str]) -> Web:
+    def answers(url: str, _: float) -> Answer:
+        found = pages.get(url, Answer("no such page", 404))
+        return Answer(found) if isinstance(found, str) else found
+
+    return answers
+
+
+def moved(to: str) -> Answer:
+    return Answer("", 301, fields=(("Location", to),))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    at_s: float
+    url: str
+
+
+@dataclass(slots=True)
+class Whole:
+    """What a whole crawl left behind."""
+
+    asked: list[Asked] = field(default_factory=list)
+    known: dict[str, Known | None] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
+    told: Told = field(default_factory=Told)
+    ended_s: float = 0.0
+
+    def times(self, url: str) -> int:
+        return sum(1 for one in self.asked if one.url == url)
+
+    def pages(self) -> set[str]:
+        return {one.url for one in self.asked if not one.url.endswith("/robots.txt")}
+
+
+class Leaping(SqliteFrontier):
+    """Nobody waits: with nothing under way, the clock is set to the next instant at which there is something to do."""
+
+    async def next_at(self) -> Instant | None:
+        at = await super().next_at()
+        clock = self._clock
+        if at is not None and not self._leases and at > clock.now():
+            assert isinstance(clock, FakeClock)
+            clock.advance((at - clock.now()) / SECOND)
+        return at
+
+
+async def crawl(
+    root: Path,
+    web: Web,
+    seeds: list[str],
+    settings: Settings | None = None,
+    until_s: float = 7 * 86_400.0,
+    look_up: tuple[str, ...] = (),
+) -> Whole:
+    """Until it ends, or the clock has passed `until_s`."""
+    clock, settings, found, directory = FakeClock(), settings or Settings(), Whole(), Directory(root)
+    begun, stop, files = clock.now(), asyncio.Event(), DiskFiles()
+    outside = Outside(clock, seeded(1), files, SystemProcesses())
+    starts = [Url(seed) for seed in seeds]
+
+    async def fetch(url: Url, kind: VisitKind = VisitKind.PAGE) -> Outcome:
+        since_s = (clock.now() - begun) / SECOND
+        found.asked.append(Asked(since_s, url.text))
+        if since_s > until_s:
+            stop.set()
+        answer = web(url.text, since_s)
+        return outcome(url, answer, clock.now())
+
+    async with AsyncExitStack() as opened:
+        database = await opened.enter_async_context(Database(directory.state, clock, found.told))
+        volumes = Volumes(files, directory.archive, clock, found.told)
+        recovered = volumes.open(await acknowledged(database))
+        await adopt(database, files, directory.archive)
+        spool = SpoolWriter(files, directory.spool, found.told)
+        spool.open(recovered.last_volume)
+        ruling = await open_ruling(directory, settings, starts, database, outside, found.told)
+        frontier = Leaping(
+            database,
+            politeness(settings),
+            clock,
+            found.told,
+            ruling.may_enter,
+            identity=identity_of,
+            nudge=ruling.nudge,
+            chance=outside.chance,
+            budget=budget(settings),
+            template_of=lambda text: template_of(Url(text)),
+            judge_template=ruling.is_trap,
+        )
+        await opened.enter_async_context(frontier)
+        readers = await opened.enter_async_context(Pool(job, 1, Limits(), SystemProcesses(), SystemClock(), found.told))
+        await frontier.offer([Offer(start, How.SEED) for start in starts])
+        rooms = Rooms(
+            frontier=frontier,
+            fetch=fetch,
+            read=readers.call,
+            volumes=volumes,
+            spool=spool,
+            clock=clock,
+            measures=measures(settings, outside),
+            tell=found.told,
+            lag_s=lambda: 0.0,
+            has_room=lambda: True,
+            agent="Gossamer",
+            pace=pace(settings),
+            judge=ruling.judge,
+            learn=ruling.learn,
+        )
+        await asyncio.wait_for(Crawl(rooms).run(stop), 60)
+        volumes.close()
+        spool.close()
+        for url in look_up:
+            found.known[url] = await frontier.known(Url(url))
+        found.counts = await frontier.counts()
+        found.ended_s = (clock.now() - begun) / SECOND
+    return found
+
+
+def outcome(url: Url, answer: Answer | None, now: Instant) -> Outcome:
+    if answer is None:
+        return Failed(Reason.CONNECT, "nobody listens")
+    body = answer.body.encode() if isinstance(answer.body, str) else answer.body
+    fields = (("Content-Type", answer.kind), ("Content-Length", str(len(body))), *answer.fields)
+    capture = Capture(url, now, answer.status, "", fields, body, "20.0.0.1")
+    if answer.status in (404, 410):
+        return Gone(capture)
+    return outcome_of(capture, Head(CIMultiDictProxy(CIMultiDict(fields))), (), now)
+
+
+def page(title: str, *links: str, words: str = "", head: str = "") -> str:
+    ways = " ".join(f'<a href="{link}">to {link}</a>' for link in links)
+    return f"<html><head><title>{title}</title>{head}</head><body><h1>{title}</h1><p>{words}</p>{ways}</body></html>"
