@@ -49,7 +49,7 @@ def main() -> None:
     settings = Settings(
         contact="https://bench.test/",
         crawl=CrawlSettings(scope="host"),
-        politeness=PolitenessSettings(delay_s=0.0),
+        politeness=PolitenessSettings(delay_s=0.0, times_took=0.0),
         fetch=FetchSettings(tls_authorities=given.authority),
     )
     outside = real_outside()
