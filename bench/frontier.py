@@ -2,7 +2,7 @@
 
 A crawl is played on a clock that is told when to move: visits are taken, and settled with forty links each, until so
 many addresses are known. To get there quickly thirty links of a page are new; while the cost of a page is measured,
-early and at the end, ten are (ten addresses known for each page fetched is what crawls of the web come to).
+early and at the end, ten are. That mix is a choice of ours: the more links are new, the dearer a page is.
 
 Everything is made from a fixed seed. Printed are bytes on disk and bytes written for each address, memory, the
 processor's time a page costs early and late, and how long a restart takes; a figure that misses its mark makes the

@@ -27,7 +27,7 @@ def way(root: Path, address: str) -> list[tuple[str, str]]:
     return [(step["how"], step["url"]) for step in told["way"]]
 
 
-def test_M_A5_orphans_are_fetched_from_every_kind_of_sitemap_that_robots_txt_names(tmp_path: Path) -> None:
+def test_M_C5_orphans_are_fetched_from_every_kind_of_sitemap_that_robots_txt_names(tmp_path: Path) -> None:
     web = Web()
     with web.serving():
         root = web.root

@@ -48,7 +48,7 @@ def asked(root: Path, verb: str) -> None:
         wait_until(lambda: control.is_done(number), f"nobody heard {verb}")
 
 
-def test_M_B7_a_rule_added_while_the_crawl_runs_keeps_further_pages_out(tmp_path: Path) -> None:
+def test_M_B5_a_rule_added_while_the_crawl_runs_keeps_further_pages_out(tmp_path: Path) -> None:
     root, web = tmp_path / "c", Web(many(("keep", "drop"), 15))
     with web.serving(), crawling(web, root) as crawl:
         preview = json.loads(
@@ -122,7 +122,7 @@ def test_a_rules_file_that_is_spoilt_while_the_crawl_runs_changes_nothing(tmp_pa
         assert len(web.hits) == 1 + 1 + 12 and not any("drop" in path for path in web.hits)
 
 
-def test_M_C1_a_crawl_is_paused_and_goes_on_and_is_stopped(tmp_path: Path) -> None:
+def test_a_crawl_is_paused_and_goes_on_and_is_stopped(tmp_path: Path) -> None:
     root, web = tmp_path / "c", Web(many(("page",), 60))
     with web.serving(), crawling(web, root) as crawl:
         asked(root, "pause")
@@ -141,7 +141,7 @@ def test_M_C1_a_crawl_is_paused_and_goes_on_and_is_stopped(tmp_path: Path) -> No
         assert len(web.hits) == 62 == len(set(web.hits)), "and the same command goes on, without a pause"
 
 
-def test_M_E6_a_host_is_retired_and_reinstated_in_a_running_crawl(tmp_path: Path) -> None:
+def test_M_B9_a_host_is_retired_and_reinstated_in_a_running_crawl(tmp_path: Path) -> None:
     root, one, other = tmp_path / "c", Web(many(tuple("abcdefghijklmnopqrst"), 5), 0.3), Web(many(("page",), 30))
     with one.serving(), other.serving():
         gossamer("crawl", other.root, "--dir", root, *QUICK, "--max-pages", 1)
@@ -164,7 +164,7 @@ def test_M_E6_a_host_is_retired_and_reinstated_in_a_running_crawl(tmp_path: Path
         assert gossamer("politeness", "--dir", root).returncode == 0
 
 
-def test_M_E6_a_host_is_retired_and_reinstated_without_a_crawl(tmp_path: Path) -> None:
+def test_M_B9_a_host_is_retired_and_reinstated_without_a_crawl(tmp_path: Path) -> None:
     root, web = tmp_path / "c", Web(many(("page",), 5))
     with web.serving():
         gossamer("crawl", web.root, "--dir", root, *QUICK, "--max-pages", 1)

@@ -96,7 +96,7 @@ def test_no_band_starves(opened: Opener) -> None:
     run(story())
 
 
-def test_M_E3_a_host_over_its_budget_waits_behind_the_others_and_is_not_dropped(opened: Opener) -> None:
+def test_M_B6_a_host_over_its_budget_waits_behind_the_others_and_is_not_dropped(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(clock, budget=Budget(visits=3, visits_per_link=0)) as frontier:

@@ -120,7 +120,7 @@ def test_a_take_that_fails_at_its_end_loses_no_host(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_M_C5_the_ledger_keeps_what_was_promised_and_what_was_kept(tmp_path: Path) -> None:
+def test_M_Z4_the_ledger_keeps_what_was_promised_and_what_was_kept(tmp_path: Path) -> None:
     async def story() -> None:
         clock = FakeClock()
         async with opened(tmp_path, clock) as (frontier, _):

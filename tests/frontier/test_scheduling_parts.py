@@ -36,7 +36,7 @@ def test_every_word_on_disk_has_one_number_for_ever() -> None:
     assert (HOW_CODES[How.SEED], HOW_CODES[How.LINK], HOW_CODES[How.MAP]) == (0, 1, 6)
 
 
-def test_M_E2_depth_source_hints_rules_and_links_make_the_priority() -> None:
+def test_M_E7_depth_source_hints_rules_and_links_make_the_priority() -> None:
     plain = priority_of(How.LINK, 2)
     assert priority_of(How.SEED, 0) < priority_of(How.LINK, 1) < plain < priority_of(How.LINK, 3)
     assert priority_of(How.SITEMAP, 2, hint=-4) == plain - 4 == priority_of(How.SITEMAP, 2, hint=-100)
@@ -191,7 +191,7 @@ def test_troubles_are_forgiven_by_halves() -> None:
     assert [troubles_after(n, Reason.FETCHED) for n in (5, 2, 1, 0)] == [2, 1, 0, 0]
 
 
-def test_M_E7_a_host_is_retired_for_failures_in_a_row_over_a_span_of_time() -> None:
+def test_M_B9_a_host_is_retired_for_failures_in_a_row_over_a_span_of_time() -> None:
     politeness = Politeness(retire_failures=3, retire_span_s=10.0)
     assert is_to_retire(politeness, 3, NOW, NOW + 10 * SECOND)
     assert not is_to_retire(politeness, 2, NOW, NOW + 10 * SECOND)

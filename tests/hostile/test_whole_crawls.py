@@ -128,7 +128,7 @@ def test_the_rules_hold_for_the_other_spelling_too(tmp_path: Path) -> None:
     assert known is not None and known.reason is Reason.ROBOTS
 
 
-def test_M_E5_a_mirror_is_found_out_and_retired_and_the_original_is_fetched_whole(tmp_path: Path) -> None:
+def test_M_E9_a_mirror_is_found_out_and_retired_and_the_original_is_fetched_whole(tmp_path: Path) -> None:
     paths = [f"/page-{number}" for number in range(40)]
 
     def twins(url: str, _: float) -> Answer:
@@ -163,7 +163,7 @@ def test_F_U8_a_page_that_says_there_is_none_is_not_found_by_search_nor_its_fact
         assert gossamer("politeness", "--dir", root).returncode == 0
 
 
-def test_M_E5_a_retired_mirror_is_shown_and_taken_up_again_when_asked(tmp_path: Path) -> None:
+def test_M_E9_a_retired_mirror_is_shown_and_taken_up_again_when_asked(tmp_path: Path) -> None:
     root, paths = tmp_path / "c", [f"/page-{number}" for number in range(22)]
     pages = {"/": article("home", *paths)} | {path: article(path.strip("/")) for path in paths}
     one, other = LocalWeb(pages), LocalWeb(pages)
