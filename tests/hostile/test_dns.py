@@ -8,8 +8,8 @@ import pytest
 from tests.hostile.harness import Doors, answering
 from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 
-from gossamer.fetch.client import NAMES_AT_ONCE, Client
-from gossamer.fetch.resolve import DnsResolver
+from gossamer.fetch.client import Client
+from gossamer.fetch.resolve import AT_ONCE, DnsResolver
 from gossamer.fetch.settings import Fetch
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
@@ -143,7 +143,8 @@ def test_F_D12_many_names_at_once_share_the_memory_with_the_visits_and_are_asked
 
     async def visit(web: Web) -> tuple[dict[str, str | None], int, int, int]:
         web.names.delay_s = 0.002
-        found = await web.client.addresses_of([*names, *names, "none.test"])
+        asked = [*names, *names, "none.test"]
+        found = dict(zip(asked, await asyncio.gather(*map(web.client.address_of, asked)), strict=True))
         before = len(web.names.asked)
         outcome = await web.fetch("http://h7.test/")
         assert isinstance(outcome, Fetched) and outcome.capture.address == "20.0.0.7"
@@ -153,4 +154,4 @@ def test_F_D12_many_names_at_once_share_the_memory_with_the_visits_and_are_asked
     found, before, after, most = on_the_web(table, visit)
     assert found == {**{name: table[name].addresses[0] for name in names}, "none.test": None}
     assert (before, after) == (2 * 301, 2 * 301), "each name once"
-    assert most <= 2 * NAMES_AT_ONCE
+    assert most <= 2 * AT_ONCE

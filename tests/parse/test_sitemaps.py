@@ -151,6 +151,8 @@ def test_other_xml_is_no_sitemap() -> None:
 
 @given(st.binary(max_size=300))
 def test_no_bytes_make_it_raise(noise: bytes) -> None:
-    parse_sitemap(noise, AT)
-    parse_sitemap(b"<urlset><url><loc>https://example.org/a</loc>" + noise + b"</url></urlset>", AT)
-    parse_sitemap(b"\x1f\x8b" + noise, AT)
+    for found in (parse_sitemap(noise, AT), parse_sitemap(b"\x1f\x8b" + noise, AT)):
+        assert all(one.url.scheme in ("http", "https") for one in found.entries)
+    begun = b"<urlset><url><loc>https://example.org/a</loc></url><url>"
+    found = parse_sitemap(begun + noise + b"</url></urlset>", AT)
+    assert found.entries[0].url.text == "https://example.org/a", "what stands before the noise is read"

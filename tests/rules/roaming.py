@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gossamer.reading import read
+from gossamer.rules.canonical import identity_of
 from gossamer.rules.learning import Learned, Learning
 from gossamer.rules.marks import marks_of
 from gossamer.rules.soft404 import what_it_says
@@ -35,7 +36,7 @@ def roam(ask: Ask, seeds: list[str], most: int, learning: Learning | None = None
     learning = learning or Learning(8 << 20)
     done, totals = Roamed(), Counter[tuple[str, str, bool]]()
     queue = deque(Url(seed) for seed in seeds)
-    met = {learning.identity(seed) for seed in seeds}
+    met = {identity_of(seed) for seed in seeds}
     while queue and len(done.fetched) < most:
         url = queue.popleft()
         kind = (url.host.name, template_of(url))
@@ -63,8 +64,8 @@ def roam(ask: Ask, seeds: list[str], most: int, learning: Learning | None = None
             done.quarantined[kind] += 0
         for link in links:
             to = Url(link)
-            if learning.identity(link) not in met and not isinstance(learning.judge_offer(to), Denied):
-                met.add(learning.identity(link))
+            if identity_of(link) not in met and not isinstance(learning.judge_offer(to), Denied):
+                met.add(identity_of(link))
                 queue.append(to)
     return done
 

@@ -35,7 +35,6 @@ def test_a_parameter_that_changes_nothing_is_void_and_later_addresses_are_copies
     assert "'zed' changes nothing" in (voids.copy_of(copies[0]) or "")
     assert voids.copy_of(Url(f"http://h.org/other?zed={code(7)}")) is None
     assert voids.copy_of(Url(f"http://elsewhere.org/about?zed={code(7)}")) is None
-    assert voids.without(fresh[0].text) == voids.without(fresh[1].text) == "http://h.org/notes"
 
 
 def test_a_parameter_that_chooses_pages_is_never_void() -> None:
@@ -61,10 +60,6 @@ def test_codes_in_paths_and_two_parameters_at_once_are_seen_through() -> None:
             voids.learn(Url(shape.format(code(number), code(-number - 1))), marks(text(1)))
         known = [voids.copy_of(Url(shape.format(code(n), code(-n)))) for n in range(500, 520)]
         assert sum(found is not None for found in known) > 15
-
-
-def test_an_identity_without_void_parts_leaves_other_addresses_alone() -> None:
-    assert Voids().without("http://h.org/a?b=1") == "http://h.org/a?b=1"
 
 
 def test_F_U6_hosts_without_an_end_under_one_domain_are_refused_and_good_ones_are_not() -> None:

@@ -22,9 +22,9 @@ from gossamer.app.settings import Settings
 from gossamer.clock import SECOND, Clock, Instant
 from gossamer.errors import ConfigError, WorkerLost
 from gossamer.fetch.client import Client
-from gossamer.fetch.robots import entry_of
+from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s
-from gossamer.rules.robots import ParsedRobots, explain
+from gossamer.rules.robots import explain
 from gossamer.rules.robots_groups import Naming
 from gossamer.rules.robots_oddities import Survey
 from gossamer.rules.robots_text import MOST_BYTES
@@ -144,26 +144,9 @@ async def looked_at(name: str, body: bytes, reader: Reader, clock: Clock) -> Loo
         survey = await reader.read(body)
     except WorkerLost as trouble:
         raise ConfigError(f"{name} cannot be read: {trouble}") from None
-    entry = _entry(survey.parsed, Url(NOWHERE).origin, clock.now())
+    now = clock.now()
+    entry = entry_read(Url(NOWHERE).origin, survey.parsed, now, now)
     return Looked(name, reader.agent, entry, survey.oddities, size=len(body))
-
-
-def _entry(parsed: ParsedRobots, origin: str, now: Instant) -> Robots:
-    return Robots(
-        origin,
-        RobotsState.READ,
-        now,
-        now,
-        rules=parsed.rules,
-        crawl_delay_s=parsed.crawl_delay_s,
-        sitemaps=parsed.sitemaps,
-        flags=parsed.flags,
-        read_at=now,
-        signals=parsed.signals,
-        extensions=parsed.extensions,
-        group=parsed.group,
-        group_lines=parsed.group_lines,
-    )
 
 
 async def looked_up(url: Url, reader: Reader, settings: Settings, network: Network, clock: Clock) -> Looked:

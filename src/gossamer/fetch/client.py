@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
@@ -21,7 +20,6 @@ from gossamer.values.visit import VisitKind
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 CODINGS = "gzip, deflate, br, zstd"
-NAMES_AT_ONCE = 64
 _SENDABLE = re.compile(r"[!-~]+")
 
 
@@ -69,20 +67,6 @@ class Client:
         None: it does not resolve, or must not be dialled. Never raises for what a name server does.
         """
         return await self._connections.address_of(hostname)
-
-    async def addresses_of(self, hostnames: Iterable[str]) -> dict[str, str | None]:
-        """The same for many names, a bounded number of them asked for at one time."""
-        found: dict[str, str | None] = dict.fromkeys(hostnames)
-        names = iter(list(found))
-
-        async def ask_in_turn() -> None:
-            for name in names:  # shared: each takes the next one
-                found[name] = await self._connections.address_of(name)
-
-        async with asyncio.TaskGroup() as crew:
-            for _ in range(min(len(found), NAMES_AT_ONCE)):
-                crew.create_task(ask_in_turn())
-        return found
 
 
 def user_agent(settings: Fetch) -> str:

@@ -51,11 +51,16 @@ def entry_of(
 
 
 def _read(visit: Visit, capture: Capture, parsed: ParsedRobots, now: Instant, settings: RobotsKeeping) -> Robots:
+    return entry_read(visit.origin, parsed, now, _later(now, _keep_s(capture, settings)))
+
+
+def entry_read(origin: str, parsed: ParsedRobots, now: Instant, expires_at: Instant) -> Robots:
+    """The entry of a robots.txt that was read just now."""
     return Robots(
-        origin=visit.origin,
+        origin=origin,
         state=RobotsState.READ,
         fetched_at=now,
-        expires_at=_later(now, _keep_s(capture, settings)),
+        expires_at=expires_at,
         rules=parsed.rules,
         crawl_delay_s=parsed.crawl_delay_s,
         sitemaps=parsed.sitemaps,

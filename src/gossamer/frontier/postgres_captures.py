@@ -5,8 +5,11 @@ The columns are those of `store.captures`; a volume's name is its own among all 
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from gossamer.frontier.postgres_database import Connection
 from gossamer.store import tallies
+from gossamer.store.captures import row_of
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept, Place
 from gossamer.values.url import Url
@@ -79,23 +82,9 @@ def _volume_id(connection: Connection, name: str) -> int:
 
 
 def _row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
-    url, place = kept.url, kept.place
-    return (
-        url.host.id,
-        url.id,
-        kept.fetched_at,
-        kept.capture_id,
-        url.text,
-        volume_id,
-        place.number,
-        place.offset,
-        place.length,
-        kept.status,
-        kept.media_type.replace("\0", "\ufffd"),
-        kept.digest,
-        kept.size,
-        kept.is_page,
-    )
+    """PostgreSQL has no text with a NUL in it."""
+    plain = msgspec.structs.replace(kept, media_type=kept.media_type.replace("\0", "\ufffd"))
+    return row_of(plain, volume_id)
 
 
 def _kept_of(row: tuple[object, ...]) -> Kept:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from lxml import etree
 
 from gossamer.parse.charset import as_utf8, charset_of
-from gossamer.parse.xml import without_entities
+from gossamer.parse.xml import SAFELY, without_entities
 
 MOST_TAGS = 1_500_000
 """Start and end tags together: what comes after them is left out."""
@@ -76,15 +76,7 @@ class Reader:
             tag=self._names,
             encoding="utf-8",
             recover=True,
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            dtd_validation=False,
-            attribute_defaults=False,
-            huge_tree=False,
-            collect_ids=False,
-            remove_comments=True,
-            remove_pis=True,
+            **SAFELY,
         )
         try:
             for at in range(0, len(self._markup), _STEP):

@@ -70,10 +70,6 @@ class Learning:
         copy = self._voids.copy_of(url)
         return Denied(copy) if copy else self._farms.judge(url)
 
-    def identity(self, text: str) -> str:
-        """The address without what was found to choose nothing on its host."""
-        return self._voids.without(text)
-
     def is_trap(self, host: str, template: str, fetched: int, fruitful: int) -> bool:
         """Whether a template's waiting addresses belong in quarantine, by its totals on disk and its latest pages."""
         return self._novelty.is_trap(host, template, fetched, fruitful)

@@ -120,8 +120,3 @@ def is_trap(run: Run) -> bool:
 def is_barren(fetched: int, fruitful: int) -> bool:
     """The same from totals alone, which is what survives a restart; slower to see the end of a good series."""
     return fetched >= TRAP and fruitful * LEAST_SHARE < fetched
-
-
-def why_trap(template: str, fetched: int, fruitful: int) -> str:
-    """The verdict in words."""
-    return f"addresses like {template} bring nothing new: of {fetched:,} pages {fruitful:,} did, and hardly any lately"

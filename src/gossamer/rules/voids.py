@@ -82,16 +82,6 @@ class Voids:
                     return f"a copy: {part.name} changes nothing on this host, and {part.rest} was fetched with another"
         return None
 
-    def without(self, text: str) -> str:
-        """The address without its void parts: two that are equal in this are one page."""
-        if not self._void:
-            return text
-        url = Url(text)
-        void = self._void.get(url.host.id)
-        if not void:
-            return text
-        return next((url.origin + part.rest for part in parts_of(url) if part.name in void), text)
-
 
 def parts_of(url: Url) -> Iterator[Part]:
     """Every parameter, every segment of the path that looks like a code, and all that look like codes together."""

@@ -21,7 +21,7 @@ def insert(connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
     new_pages = {one.url.text for one in kept if one.is_page and not _is_held(connection, one.url)}
     added = {}
     for are_pages in (False, True):
-        rows = [_row_of(one, volume_ids[one.place.volume]) for one in kept if one.is_page is are_pages]
+        rows = [row_of(one, volume_ids[one.place.volume]) for one in kept if one.is_page is are_pages]
         added[are_pages] = connection.executemany(_SQL["insert"], rows).rowcount if rows else 0
     fresh = added[False] + added[True]
     tallies.add(connection, {tallies.CAPTURES: fresh, tallies.PAGES: len(new_pages)})
@@ -87,7 +87,8 @@ def _volume_id(connection: sqlite3.Connection, name: str) -> int:
     return int(number)
 
 
-def _row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
+def row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
+    """In the order of the columns of `captures`, in every database that has that table."""
     url, place = kept.url, kept.place
     return (
         url.host.id,
