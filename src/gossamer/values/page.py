@@ -10,6 +10,8 @@ from gossamer.values.url import Url
 
 MOST_LINKS = 5_000
 MOST_TRIPLES = 50_000
+MOST_THINGS = 50
+MOST_PROPERTIES = 200
 
 
 class Triple(NamedTuple):
@@ -29,6 +31,16 @@ class Directives(msgspec.Struct, frozen=True, array_like=True):
     may_index: bool = True
     may_follow: bool = True
     may_cache: bool = True
+
+
+class Thing(msgspec.Struct, frozen=True, array_like=True):
+    """Something with a name that a page states facts about."""
+
+    id: str
+    """Its IRI, or `_:label` when it has none: the label is then the capture's own."""
+    name: str
+    types: tuple[str, ...] = ()
+    """IRIs of its classes, as stated."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -53,6 +65,8 @@ class Page(msgspec.Struct, frozen=True):
     """SHA-256 of the text, white space folded: equal for copies whatever their markup."""
     near: tuple[int, ...] = ()
     """MinHash of the text; similar pages share many of its numbers."""
+    bold: tuple[str, ...] = ()
+    """Words set in bold inside the content block; distinct, in document order."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -72,6 +86,10 @@ class Reading(msgspec.Struct, frozen=True):
     """What was odd: "truncated", "too-deep", "charset-conflict", "jsonld-broken", ..."""
     sources: bytes = b""
     """Which syntaxes state each fact, and where in the page (`extract.places`); empty when there are no facts."""
+    properties: tuple[str, ...] = ()
+    """IRIs of the properties stated, rdf:type apart; distinct, in document order, at most MOST_PROPERTIES."""
+    things: tuple[Thing, ...] = ()
+    """What the page speaks of that has a name; in document order, at most MOST_THINGS."""
 
 
 def ntriples(triples: list[Triple]) -> bytes:
