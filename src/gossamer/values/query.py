@@ -1,29 +1,64 @@
 """What a person asks of the index; `gossamer.search.query` reads it from their words."""
 
+from typing import Literal
+
 import msgspec
+
+from gossamer.clock import Instant
 
 MOST_HITS = 100
 DEEPEST_HIT = 10_000
 
+Field = Literal["title", "headings", "content", "anchors", "address"]
+Sort = Literal["best", "newest", "oldest"]
+
+
+class Word(msgspec.Struct, frozen=True):
+    """One word, or several side by side, and how it is to be looked for."""
+
+    text: tuple[str, ...]
+    field: Field | None = None
+    """Only there; None: anywhere on the page."""
+    is_prefix: bool = False
+    """`harb*`: whatever begins like this."""
+    is_fuzzy: bool = False
+    """`harbor~`: one or two letters may differ."""
+
 
 class Query(msgspec.Struct, frozen=True):
-    """All words and phrases are wanted, in any order and any part of the page; filters narrow what may be found."""
+    """All that is wanted must be there, in any order and any part of the page; filters narrow what may be found.
 
-    words: tuple[str, ...] = ()
-    phrases: tuple[tuple[str, ...], ...] = ()
-    without: tuple[tuple[str, ...], ...] = ()
-    """Words, or phrases of several words, that must not be on the page."""
-    site: str = ""
-    """A host name; hosts below it count too (`example.org` finds `www.example.org`)."""
-    type: str = ""
-    """A class: its whole IRI, or its last part (`Person`)."""
-    language: str = ""
+    Of several values of one filter any will do; values of different filters must all hold.
+    """
+
+    wanted: tuple[Word, ...] = ()
+    without: tuple[Word, ...] = ()
+    """Must not be on the page."""
+    sites: tuple[str, ...] = ()
+    """Host names; hosts below count too (`example.org` finds `www.example.org`)."""
+    types: tuple[str, ...] = ()
+    """Classes: a whole IRI, `schema:Person`, or the last part (`Person`). Pages that state one below count too."""
+    ontologies: tuple[str, ...] = ()
+    """Vocabularies: a whole namespace IRI, or a well-known prefix (`schema`)."""
+    properties: tuple[str, ...] = ()
+    """Properties: a whole IRI, `schema:author`, or the last part."""
+    languages: tuple[str, ...] = ()
+    syntaxes: tuple[str, ...] = ()
+    since: Instant | None = None
+    until: Instant | None = None
+    """Fetched at or after `since` and before `until`."""
     without_sites: tuple[str, ...] = ()
     without_types: tuple[str, ...] = ()
+    without_ontologies: tuple[str, ...] = ()
+    without_properties: tuple[str, ...] = ()
+    without_languages: tuple[str, ...] = ()
+    without_syntaxes: tuple[str, ...] = ()
+    sort: Sort = "best"
     offset: int = 0
     limit: int = 10
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is asked for: words that must be absent do not make a question of their own."""
-        return not (self.words or self.phrases or self.site or self.type or self.language)
+        """Nothing is asked for: what must be absent does not make a question of its own."""
+        narrowing = (self.sites, self.types, self.ontologies, self.properties, self.languages, self.syntaxes)
+        return not (self.wanted or any(narrowing)) and self.since is None and self.until is None
