@@ -24,7 +24,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.measure import Measured, run
+from bench.measure import Measured, compile_once, run
 from bench.nginx import Serving, serving
 from bench.web import DOMAIN, PORT, BenchManifest, Size, read_manifest, write_web
 from gossamer.app.directory import Directory
@@ -145,6 +145,7 @@ def main() -> None:
     )
     cpu = None if given.all_cpus else the_cpu()
     print(f"each crawler on {'all CPUs' if cpu is None else f'CPU {cpu}'} of {os.cpu_count()}")
+    compile_once("bench.gossamer_side", "bench.scrapy_side", "gossamer.reading", "gossamer.app.indexer")
     turns = Turns(given.rounds, not given.without_scrapy, cpu)
     ratio = compare(Addresses(manifest, "http"), root, work, (), turns)
     if not given.without_tls:

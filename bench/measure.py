@@ -6,8 +6,11 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
+
+BYTECODE = Path(__file__).parent / "out" / "bytecode"
 
 
 @dataclass(slots=True)
@@ -28,11 +31,14 @@ def run(module: str, arguments: list[str], cpu: int | None = None, every_s: floa
 
     CPU seconds are what the kernel accounted to it and its waited-for children; memory is the greatest sum of
     proportional set sizes (PSS) over the tree, so shared pages count once.
+
+    Bytecode is kept beside this file's own results, as an installed program has it: otherwise every process of either
+    side would compile its sources at each start, where the environment says that none is to be written.
     """
     started = time.monotonic()
     on_cpu = None if cpu is None else lambda: os.sched_setaffinity(0, {cpu})
     command = [sys.executable, "-m", module, *arguments]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=on_cpu)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=on_cpu, env=environment())
     watch = _Watch(child.pid, every_s)
     watch.start()
     assert child.stdout is not None
@@ -49,6 +55,16 @@ def run(module: str, arguments: list[str], cpu: int | None = None, every_s: floa
         child.returncode,
         watch.cpu,
     )
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": str(BYTECODE)}
+
+
+def compile_once(*modules: str) -> None:
+    """Neither side pays, in its first turn, for bytecode that the others find."""
+    subprocess.run([sys.executable, "-c", f"import {', '.join(modules)}"], env=environment(), check=True)
 
 
 class _Watch(threading.Thread):

@@ -12,13 +12,31 @@ from gossamer import extract
 del extract
 
 __version__ = "0.1.0"
-__all__ = ["PROCESSOR_GRAPH", "Extracted", "Quad", "Remark", "__version__", "extract"]
+_WHERE = {
+    "PROCESSOR_GRAPH": "gossamer.extracting",
+    "Extracted": "gossamer.extracting",
+    "Quad": "gossamer.extracting",
+    "Remark": "gossamer.extracting",
+    "extract": "gossamer.extracting",
+    "Collection": "gossamer.opening",
+    "open": "gossamer.opening",
+}
+__all__ = [
+    "PROCESSOR_GRAPH",
+    "Collection",
+    "Extracted",
+    "Quad",
+    "Remark",
+    "__version__",
+    "extract",
+    "open",
+]
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module("gossamer.extracting"), name)
+    found: object = getattr(import_module(_WHERE[name]), name)
     globals()[name] = found
     return found
 

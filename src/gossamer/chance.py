@@ -1,6 +1,7 @@
 """The only place that draws lots. Everything that needs chance is handed a `Chance`."""
 
 import random
+import secrets
 from typing import Protocol
 
 
@@ -19,3 +20,8 @@ def system_chance() -> Chance:
 
 def seeded(seed: int) -> Chance:
     return random.Random(seed)
+
+
+def unguessable(octets: int = 32) -> str:
+    """A secret of that many random bytes, fit for an address. Not a Chance: it must never be seeded."""
+    return secrets.token_urlsafe(octets)

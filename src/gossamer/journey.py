@@ -18,8 +18,7 @@ from gossamer.clock import SECOND, Clock
 from gossamer.errors import DiskFull, WorkerLost
 from gossamer.frontier.protocol import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
-from gossamer.reading import Keep, ReadDone, ReadJob, Task
-from gossamer.reading import done as stored
+from gossamer.read_job import Keep, ReadDone, ReadJob, Task, stored
 from gossamer.rules.learning import Learned
 from gossamer.rules.mirrors import in_words
 from gossamer.rules.robots import judge
@@ -64,7 +63,8 @@ class Rooms:
     """What the journey is given. `read` sends a job to a reader process, `lag_s` says how far the views are behind."""
 
     frontier: Frontier
-    fetch: Callable[[Url, VisitKind], Awaitable[Outcome]]
+    fetch: Callable[[Url, VisitKind, int], Awaitable[Outcome]]
+    """The last is its depth."""
     read: Callable[[bytes], Awaitable[bytes]]
     volumes: Volumes
     spool: SpoolWriter
@@ -87,7 +87,7 @@ async def follow(visit: Visit, rooms: Rooms, hold: Callable[[int], None] = lambd
     `hold` is told the size of the body as soon as it is there. What is named as a sitemap is asked for past the rules
     for pages; when it is a page after all, they decide whether the collection has it.
     """
-    outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(visit.url, asking(visit))
+    outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(visit.url, asking(visit), visit.depth)
     outcome = within_chain(visit, outcome)
     done_at = rooms.clock.now()
     capture = capture_of(outcome)
@@ -154,7 +154,7 @@ async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None
         except WorkerLost as trouble:
             lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
             rooms.tell("reader.lost", url=job.capture.url.text, why=trouble.why, detail=str(trouble))
-    return await asyncio.to_thread(stored, msgspec.structs.replace(job, task="store")), lost
+    return await asyncio.to_thread(stored, job.capture), lost
 
 
 def tasks_for(task: Task) -> tuple[Task, ...]:
@@ -279,7 +279,9 @@ class Crawl:
         if self._outages.is_down(visit, followed.outcome, followed.done_at, retry):
             followed = msgspec.structs.replace(followed, is_host_down=True)
         self._landed.append(followed)
-        self._landing.set()
+        waiting = len(self._landed)
+        if waiting == 1 or waiting >= self._full():
+            self._landing.set()  # who lands between changes nothing: the group's age is seen to by its timer
 
     def _hold(self, size: int) -> None:
         self._held += size
@@ -298,7 +300,7 @@ class Crawl:
             await self._landing.wait()
             self._landing.clear()
             opened = self.rooms.clock.elapsed_s()
-            while self._landed and len(self._landed) < min(pace.group, self._flying) and not self._ended:
+            while self._landed and len(self._landed) < self._full() and not self._ended:
                 left = pace.group_wait_s - (self.rooms.clock.elapsed_s() - opened)
                 if left <= 0 or not await self._more_landed(left):
                     break
@@ -307,6 +309,10 @@ class Crawl:
                 await self._settle(group)
             if self._landed:
                 self._landing.set()
+
+    def _full(self) -> int:
+        """How many make a group: its size, or all that is on its way."""
+        return min(self.rooms.pace.group, self._flying)
 
     async def _more_landed(self, seconds: float) -> bool:
         try:

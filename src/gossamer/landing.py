@@ -9,8 +9,8 @@ from gossamer.chance import Chance
 from gossamer.clock import SECOND, Instant
 from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import RobotsKeeping
-from gossamer.parse.listings import Listing
-from gossamer.reading import ReadDone, kept_at
+from gossamer.parse.listed import Listing
+from gossamer.read_job import ReadDone, kept_at
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learning import Learned
@@ -19,11 +19,15 @@ from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Failed, Moved, Outcome, Reason, Refused, capture_of, reason_of
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url, url_of
-from gossamer.values.visit import Settled, Visit, VisitKind
+from gossamer.values.visit import FOLLOWED, Settled, Visit, VisitKind
 
 MAPS = (How.ROBOTS, How.MAP)
 NEVER_THE_PAGE = frozenset((Reason.DNS, Reason.CONNECT))
 """No address can be the cause of these."""
+AGAIN_S = 3600.0
+"""How long a feed is left alone that did not say."""
+MOST_FOREIGN_MAPS = 20
+"""Sitemaps on other hosts that a robots.txt may send us to: they are read whether or not the crawl reaches there."""
 ENOUGH_FAILED = 4
 """Addresses of a host that fail at their first visit, with no answer between them: then the host is down."""
 _MOST_HOSTS = 50_000
@@ -102,13 +106,15 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
     capture = capture_of(outcome)
     reason = followed.lost or (Reason.SOFT_404 if followed.is_no_page else reason_of(outcome))
     respelt = respelt_by(followed)
+    detail = followed.learned.no_page if followed.learned and followed.is_no_page else detail_of(outcome)
+    again = again_at(followed, measures.lists)
     return Settled(
         visit,
         reason,
         done_at,
-        detail=followed.learned.no_page if followed.learned and followed.is_no_page else detail_of(outcome),
+        detail=detail if again is None else f"{FOLLOWED}: {detail}" if detail else FOLLOWED,
         took_s=capture.took_s if capture else 0.0,
-        due_at=(done_at if respelt else again_at(followed, measures.lists)) or retried_at(followed, reason, measures),
+        due_at=done_at if respelt else retried_at(followed, reason, measures) or again,
         host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
         offers=() if respelt else offers_of(followed, measures.lists),
         kept=kept_of(followed, place),
@@ -129,11 +135,22 @@ def respelt_by(followed: Followed) -> Url | None:
 
 
 def again_at(followed: Followed, lists: Lists) -> Instant | None:
-    """When a feed is looked at again, in a crawl that follows feeds."""
-    listing = followed.read.listing if followed.read else None
-    if not lists.follows_feeds or listing is None or listing.again_s is None:
+    """When a feed is looked at again, in a crawl that follows feeds: also one that did not answer as a feed this time,
+    unless it has moved, is gone for good, or may not be asked for."""
+    if not lists.follows_feeds:
         return None
-    return followed.done_at + math.ceil(listing.again_s * SECOND)
+    listing = followed.read.listing if followed.read else None
+    again_s = listing.again_s if listing is not None else None
+    if again_s is None:
+        if not followed.visit.is_followed or is_over(followed.outcome):
+            return None
+        again_s = AGAIN_S
+    return followed.done_at + math.ceil(again_s * SECOND)
+
+
+def is_over(outcome: Outcome) -> bool:
+    capture = capture_of(outcome)
+    return isinstance(outcome, Moved | Refused) or (capture is not None and capture.status == 410)
 
 
 def retried_at(followed: Followed, reason: Reason, measures: Measures) -> Instant | None:
@@ -180,7 +197,9 @@ def maps_of(visit: Visit, read: ReadDone) -> tuple[Offer, ...]:
     """The sitemaps that a robots.txt names."""
     named = read.robots.sitemaps if read.robots else ()
     urls = dict.fromkeys([url for text in named if (url := url_of(text, visit.url)) is not None])
-    return tuple([Offer(url, How.ROBOTS, visit.url.id) for url in urls])
+    foreign = [url for url in urls if url.host != visit.url.host]
+    too_many = frozenset(foreign[MOST_FOREIGN_MAPS:])
+    return tuple([Offer(url, How.ROBOTS, visit.url.id) for url in urls if url not in too_many])
 
 
 def listed(visit: Visit, listing: Listing) -> tuple[Offer, ...]:

@@ -1,12 +1,14 @@
 """The reader's work, done in a worker process: what a capture says and means, and its record for the archive."""
 
 import hashlib
-from typing import Literal
+from collections.abc import Mapping
+from itertools import islice
 
 import msgspec
 
 from gossamer.archive.record import metadata_record, response_record
 from gossamer.extract.hosts import host_of
+from gossamer.extract.naming import said_of
 from gossamer.extract.page import Extraction, extract
 from gossamer.extract.places import packed
 from gossamer.parse.charset import as_utf8, charset_of
@@ -16,21 +18,24 @@ from gossamer.parse.fingerprints import exact, near
 from gossamer.parse.html import LARGEST, Seen, parse_html, seen_in
 from gossamer.parse.language import language_of
 from gossamer.parse.links import links_of
-from gossamer.parse.listings import Listing, listing_of
+from gossamer.parse.listed import Listing
+from gossamer.parse.listings import listing_of
 from gossamer.parse.plain import first_line, xml_text, xml_title
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.text import folded
 from gossamer.parse.xml import doctype_of, parse_xml
+from gossamer.read_job import Learnt, ReadDone, ReadJob, stored
 from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
-from gossamer.rules.marks import Marks, marks_of
-from gossamer.rules.robots import ParsedRobots, parse
-from gossamer.rules.soft404 import Says, what_it_says
+from gossamer.rules.marks import marks_of
+from gossamer.rules.robots import parse
+from gossamer.rules.soft404 import what_it_says
 from gossamer.spool.codec import encode
-from gossamer.values.capture import Capture, Kept, Place
-from gossamer.values.link import How, Link
-from gossamer.values.page import Page, Reading, Triple, ntriples
-from gossamer.values.url import Url
+from gossamer.values.capture import Capture
+from gossamer.values.link import Link
+from gossamer.values.page import MOST_LINKS, Page, Reading, Triple, ntriples
+from gossamer.values.plain import OwnReader
+from gossamer.values.url import Url, url_of
 
 MOST_TEXT = 2_000_000
 """Characters of a page that the views get; nobody reads further, and no snippet comes from there."""
@@ -42,96 +47,37 @@ UNREADABLE = frozenset(Problem) - {Problem.CUT}
 NOT_TEXT = "not-text"
 LARGEST_LIST = 50 * 1024 * 1024
 """Of a sitemap, decoded (sitemaps.org)."""
+Own = Mapping[str, OwnReader]
+NO_OWN: Own = {}
 STATING_XML = (b"property=", b"typeof=", b"rel=", b"rev=", b"itemscope", b"ld+json")
 
-Task = Literal["read", "robots", "store"]
-Keep = Literal["all", "structured"]
 
-
-class ReadJob(msgspec.Struct, frozen=True):
-    capture: Capture
-    task: Task = "read"
-    """What to do beside making the record: read a page, parse a robots.txt, or nothing."""
-    keep: Keep = "all"
-    """Which pages are kept whole: all, or only those that state facts."""
-    agent: str = ""
-    """Our product name, as pages and robots.txt would call us."""
-    how: How = How.LINK
-    """How its address was come by: plain text that was named as a sitemap is one."""
-
-
-class Learnt(msgspec.Struct, frozen=True, array_like=True):
-    """What tells a page that brings something from one of an endless series, or from one that says it is none."""
-
-    marks: Marks
-    exact: bytes
-    says: Says = Says.NOTHING
-
-
-class ReadDone(msgspec.Struct, frozen=True):
-    record: bytes
-    reading: bytes
-    """For the spool; empty when there is nothing for the views."""
-    media_type: str
-    digest: bytes
-    """SHA-256 of the body as received."""
-    is_page: bool = False
-    """Whether the views hold it."""
-    links: tuple[str, ...] = ()
-    """Addresses that may be followed."""
-    fact_count: int = 0
-    title: str = ""
-    may_follow: bool = True
-    flags: tuple[str, ...] = ()
-    robots: ParsedRobots | None = None
-    listing: Listing | None = None
-    """What it lists, when it is a sitemap or a feed."""
-    learnt: Learnt | None = None
-    """Of HTML pages."""
-
-
-def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
-    """What the catalogue holds of it, once its record lies at `place`."""
-    return Kept(
-        capture.id,
-        capture.url,
-        capture.fetched_at,
-        place,
-        capture.status,
-        done.media_type,
-        done.digest,
-        len(capture.body),
-        done.is_page,
-    )
-
-
-def job(payload: bytes) -> bytes:
-    """One `ReadJob` in, one `ReadDone` out, both as msgpack."""
-    return _done.encode(done(_job.decode(payload)))
+def job(payload: bytes, own: Own = NO_OWN) -> bytes:
+    """One `ReadJob` in, one `ReadDone` out, both as msgpack. `own`: the user's own readers, by media type."""
+    return _done.encode(done(_job.decode(payload), own))
 
 
 _job = msgspec.msgpack.Decoder(ReadJob)
 _done = msgspec.msgpack.Encoder()
 
 
-def done(asked: ReadJob) -> ReadDone:
+def done(asked: ReadJob, own: Own = NO_OWN) -> ReadDone:
     capture = asked.capture
     digest = hashlib.sha256(capture.body).digest()
     if asked.task == "read":
-        return _read(asked, digest)
-    record = response_record(capture, digest)
-    media_type = media_type_of(capture.header("content-type"), capture.body)
+        return _read(asked, digest, own)
+    done = stored(capture, digest)
     if asked.task == "store":
-        return ReadDone(record, b"", media_type, digest)
+        return done
     body = decode(capture.body, capture.joined("content-encoding"), ROBOTS_LIMIT)
     robots = parse(body.body, asked.agent)
     flags = (body.problem.value, *robots.flags) if body.problem else robots.flags
-    return ReadDone(record, b"", media_type, digest, flags=flags, robots=robots)
+    return msgspec.structs.replace(done, flags=flags, robots=robots)
 
 
-def _read(asked: ReadJob, digest: bytes) -> ReadDone:
+def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
     capture = asked.capture
-    reading, learnt = read_closely(capture, asked.agent)
+    reading, learnt = read_closely(capture, asked.agent, own)
     page = reading.page
     listing = None if learnt is not None else _listing(asked)
     links = tuple([link.url.text for link in page.links if link.may_follow])
@@ -181,7 +127,7 @@ def read(capture: Capture, agent: str = "") -> Reading:
     return read_closely(capture, agent)[0]
 
 
-def read_closely(capture: Capture, agent: str = "") -> tuple[Reading, Learnt | None]:
+def read_closely(capture: Capture, agent: str = "", own: Own = NO_OWN) -> tuple[Reading, Learnt | None]:
     """The same, and of an HTML page what can be learnt from it about its host."""
     decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
     flags = ["truncated"] if capture.truncated or decoded.truncated else []
@@ -192,6 +138,8 @@ def read_closely(capture: Capture, agent: str = "") -> tuple[Reading, Learnt | N
         flags.append(decoded.problem.value)
     body = b"" if decoded.problem in UNREADABLE else decoded.body
     media_type = media_type_of(content_type, body)
+    if own and media_type in own:
+        return _own(capture, agent, media_type, body, flags, own[media_type]), None
     if media_type in HTML:
         return _html(capture, agent, media_type, content_type, body, flags)
     if media_type == "text/plain" or is_xml(media_type):
@@ -199,6 +147,34 @@ def read_closely(capture: Capture, agent: str = "") -> tuple[Reading, Learnt | N
     directives = directives_of((), _robots_tags(capture), agent, capture.fetched_at)
     page = Page(capture.url, media_type, "", directives=directives)
     return Reading(capture.id, capture.fetched_at, page, flags=(*flags, NOT_TEXT)), None
+
+
+def _own(capture: Capture, agent: str, media_type: str, body: bytes, flags: list[str], reader: OwnReader) -> Reading:
+    """What a reader of the user's own makes of it."""
+    directives = directives_of((), _robots_tags(capture), agent, capture.fetched_at)
+    said = reader(body, capture.url.text, media_type)
+    if said is None:
+        page = Page(capture.url, media_type, "", directives=directives)
+        return Reading(capture.id, capture.fetched_at, page, flags=(*flags, "reader-failed", NOT_TEXT))
+    text = folded(said.content)
+    if len(text) > MOST_TEXT:
+        flags.append("clipped")
+    urls = dict.fromkeys([url for link in said.links if (url := url_of(link, capture.url)) is not None])
+    links = tuple([Link(url, "", directives.may_follow) for url in islice(urls, MOST_LINKS) if url != capture.url])
+    page = Page(
+        url=capture.url,
+        media_type=media_type,
+        charset="utf-8",
+        title=folded(said.title),
+        headings=tuple([folded(heading) for heading in said.headings]),
+        content=text[:MOST_TEXT],
+        language=language_of(said.language or None, text),
+        links=plain_links(links, capture.url),
+        directives=directives,
+        exact=exact(text),
+        near=near(text),
+    )
+    return _reading(capture, page, _NO_FACTS, tuple(flags), b"", b"")
 
 
 def _html(
@@ -235,6 +211,7 @@ def _html(
         directives=directives,
         exact=exact(text),
         near=near(text),
+        bold=blocks.bold,
     )
     flags += (*parsed.flags, *found.flags, *facts.flags)
     return _reading(capture, page, facts, tuple(flags), lines, sources), _learnt(page, text, facts.triples)
@@ -313,6 +290,7 @@ _NO_FACTS = Extraction([], [], [], (), ())
 def _reading(
     capture: Capture, page: Page, facts: Extraction, flags: tuple[str, ...], lines: bytes, sources: bytes
 ) -> Reading:
+    properties, things = said_of(facts.triples)
     return Reading(
         capture_id=capture.id,
         fetched_at=capture.fetched_at,
@@ -323,6 +301,8 @@ def _reading(
         syntaxes=facts.syntaxes,
         flags=tuple(dict.fromkeys(flags)),
         sources=sources,
+        properties=properties,
+        things=things,
     )
 
 

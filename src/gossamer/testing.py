@@ -192,7 +192,7 @@ class TinyWeb:
         self._clock = clock
         self.asked: list[str] = []
 
-    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE) -> Outcome:
+    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0) -> Outcome:
         self.asked.append(url.text)
         found = self._pages.get(url.text)
         if found is None:

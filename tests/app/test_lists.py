@@ -83,6 +83,47 @@ def test_F_S3_an_entry_of_another_host_needs_that_hosts_robots_txt_to_name_the_s
         assert other.asked("/orphan") == is_vouched and one.asked("/own") == 1
 
 
+def test_F_S3_a_sitemap_on_another_host_that_robots_txt_names_is_read_whatever_the_scope(tmp_path: Path) -> None:
+    site, store = Web(), Web()
+    with site.serving(), store.serving():
+        site.answers = {
+            "/robots.txt": plain(f"Sitemap: {store.root}map.xml", f"Sitemap: {store.root}index.xml"),
+            "/": article("home"),
+            "/orphan": article("orphan"),
+            "/deeper": article("deeper"),
+        }
+        store.answers = {
+            "/map.xml": Says(site_map(site.root + "orphan", store.root + "page"), kind=XML),
+            "/index.xml": Says(map_index(store.root + "part.xml"), kind=XML),
+            "/part.xml": Says(site_map(site.root + "deeper"), kind=XML),
+            "/page": article("page"),
+        }
+        crawled(tmp_path / "c", site.root, "--scope", "host")
+        assert site.asked("/orphan") == site.asked("/deeper") == 1
+        assert set(store.hits) == {"/robots.txt", "/map.xml", "/index.xml", "/part.xml"}, "no page of that host"
+
+
+def test_F_S3_what_a_sitemap_lists_of_another_host_is_taken_up_when_that_host_vouches_for_it_later(
+    tmp_path: Path,
+) -> None:
+    one, other = Web(), Web()
+    with one.serving(), other.serving():
+        one.answers = {
+            "/robots.txt": plain(f"Sitemap: {one.root}map.xml"),
+            "/": article("one"),
+            "/map.xml": Says(site_map(other.root + "orphan"), kind=XML),
+        }
+        other.answers = {
+            "/robots.txt": plain(f"Sitemap: {one.root}map.xml"),
+            "/": article("other"),
+            "/orphan": article("orphan"),
+        }
+        crawled(tmp_path / "c", one.root)
+        assert not other.hits
+        crawled(tmp_path / "c", other.root)
+        assert other.asked("/orphan") == 1 and one.asked("/map.xml") == 2
+
+
 def test_with_a_prefix_the_sitemap_at_the_root_is_read_and_only_what_is_inside_enters(tmp_path: Path) -> None:
     web = Web()
     with web.serving():

@@ -18,6 +18,7 @@ FLAGS = (
     "--disable-default-apps", "--disable-breakpad", "--hide-scrollbars", "--remote-debugging-port=0",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1200,900",
 )  # fmt: skip
+CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
@@ -58,7 +59,7 @@ class Tab:
     line: aiohttp.ClientWebSocketResponse
     session: str = ""
     asked: list[str] = field(default_factory=list)
-    """Every address the page asked for."""
+    """Every address the page asked for; a `data:` address is its own content (Chromium draws its date boxes so)."""
     dialogs: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     _number: int = 0
@@ -83,7 +84,7 @@ class Tab:
 
     async def _hear(self, event: str, facts: dict[str, Any]) -> None:
         match event:
-            case "Network.requestWillBeSent":
+            case "Network.requestWillBeSent" if not facts["request"]["url"].startswith("data:"):
                 self.asked.append(facts["request"]["url"])
             case "Page.javascriptDialogOpening":
                 self.dialogs.append(facts["message"])
@@ -111,8 +112,8 @@ class Tab:
     async def press(self, key: str, loads: bool = False) -> None:
         """One key, as from a keyboard; `loads` waits for the page that it brings."""
         self._loaded.clear()
-        text = {"Enter": "\r", "Tab": ""}.get(key, key)
-        code = {"Enter": 13, "Tab": 9, "Escape": 27}.get(key, ord(key[0].upper()))
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        code = CODES.get(key, ord(key[0].upper()))
         stroke = {"key": key, "windowsVirtualKeyCode": code}
         await self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **stroke)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **stroke)

@@ -81,7 +81,7 @@ class Guarded:
         self._client = client
         self.asked: list[str] = []
 
-    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE) -> Outcome:
+    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0) -> Outcome:
         self.asked.append(url.text)
         return await self._client.fetch(url, kind)
 

@@ -264,7 +264,7 @@ class Web:
     def passed_s(self) -> float:
         return (self._clock.now() - self._began) / SECOND
 
-    async def fetch(self, url: Url, kind: VisitKind) -> Outcome:
+    async def fetch(self, url: Url, kind: VisitKind, depth: int = 0) -> Outcome:
         self.asked.append((self.passed_s(), url.target))
         said = self._robots(self.passed_s()) if kind is VisitKind.ROBOTS else b"words"
         return said if not isinstance(said, bytes) else Fetched(Capture(url, self._clock.now(), 200, "", (), said))

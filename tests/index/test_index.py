@@ -9,11 +9,13 @@ import tantivy
 
 from gossamer.errors import DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
 from gossamer.files import DiskFiles
-from gossamer.index.schema import names_above, short_type, signs_of
+from gossamer.index.asking import MOST_PARTS
+from gossamer.index.schema import last_part, names_above, signs_of
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
+from gossamer.search.query import parse
 from gossamer.values.page import Directives, Page, Reading
-from gossamer.values.query import Query
+from gossamer.values.query import Query, Word
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
@@ -38,8 +40,8 @@ def searcher(tmp_path: Path) -> Searcher:
     return opened
 
 
-def found(tmp_path: Path, **asked: object) -> list[str]:
-    return [hit.card.url.text for hit in searcher(tmp_path).find(Query(**asked)).found]
+def found(tmp_path: Path, asked: str, **more: int) -> list[str]:
+    return [hit.card.url.text for hit in searcher(tmp_path).find(parse(asked, **more)).found]
 
 
 def test_a_committed_page_is_found_by_its_words(writer, tmp_path):
@@ -47,22 +49,22 @@ def test_a_committed_page_is_found_by_its_words(writer, tmp_path):
         [reading("http://a.test/1", "Tropical fish are colourful"), reading("http://a.test/2", "Cold water")]
     )
     writer.commit()
-    assert found(tmp_path, words=("FISH",)) == ["http://a.test/1"]
+    assert found(tmp_path, "FISH") == ["http://a.test/1"]
 
 
 def test_nothing_is_found_before_the_commit(writer, tmp_path):
     writer.replace([reading("http://a.test/1", "Tropical fish")])
     assert writer.waiting == 1
-    assert found(tmp_path, words=("fish",)) == []
+    assert found(tmp_path, "fish") == []
 
 
 def test_an_open_searcher_sees_new_commits_after_a_reload(writer, tmp_path):
     early = searcher(tmp_path)
     writer.replace([reading("http://a.test/1", "Tropical fish")])
     writer.commit()
-    assert early.find(Query(words=("fish",))).total == 0
+    assert early.find(parse("fish")).total == 0
     early.reload()
-    assert early.find(Query(words=("fish",))).total == 1
+    assert early.find(parse("fish")).total == 1
 
 
 def test_a_newer_capture_replaces_the_words_of_a_page(writer, tmp_path):
@@ -70,8 +72,8 @@ def test_a_newer_capture_replaces_the_words_of_a_page(writer, tmp_path):
     writer.commit()
     assert writer.replace([reading("http://a.test/1", "new words", at=2)]) == 1
     writer.commit()
-    assert found(tmp_path, words=("old",)) == []
-    assert found(tmp_path, words=("new",)) == ["http://a.test/1"]
+    assert found(tmp_path, "old") == []
+    assert found(tmp_path, "new") == ["http://a.test/1"]
     assert searcher(tmp_path).pages == 1
 
 
@@ -83,7 +85,7 @@ def test_an_older_or_equal_capture_never_replaces_a_newer_one(writer, tmp_path, 
     again = [reading("http://a.test/1", "old words", at=4), reading("http://a.test/1", "same words", at=5)]
     assert writer.replace(again) == 0
     writer.commit()
-    assert found(tmp_path, words=("new",)) == ["http://a.test/1"]
+    assert found(tmp_path, "new") == ["http://a.test/1"]
     assert searcher(tmp_path).pages == 1
 
 
@@ -92,7 +94,7 @@ def test_two_captures_of_a_page_before_one_commit_leave_one_entry(writer, tmp_pa
         writer.replace([reading("http://a.test/1", f"words{at}", at=at)])
     writer.commit()
     assert searcher(tmp_path).pages == 1
-    assert found(tmp_path, words=("words3",)) == ["http://a.test/1"]
+    assert found(tmp_path, "words3") == ["http://a.test/1"]
 
 
 def test_a_removed_page_is_gone(writer, tmp_path):
@@ -112,8 +114,8 @@ def test_F_R12_a_page_that_asks_not_to_be_indexed_cannot_be_found_and_older_capt
     writer.commit()
     writer.replace([reading("http://a.test/1", "fish", at=2)])
     writer.commit()
-    assert found(tmp_path, words=("fish",)) == []
-    assert found(tmp_path, site="a.test") == []
+    assert found(tmp_path, "fish") == []
+    assert found(tmp_path, "site:a.test") == []
     assert list(searcher(tmp_path).cards()) == []
 
 
@@ -192,7 +194,7 @@ def test_F_P5_a_write_that_fails_loses_nothing_once_there_is_room_again(tmp_path
     writer.commit(b"there")
     writer.close()
     assert "index.revived" in told
-    assert searcher(tmp_path).find(Query(words=("fish",))).total == 51
+    assert searcher(tmp_path).find(parse("fish")).total == 51
 
 
 def test_lone_surrogates_in_a_page_do_no_harm(writer, tmp_path):
@@ -200,7 +202,7 @@ def test_lone_surrogates_in_a_page_do_no_harm(writer, tmp_path):
         [reading("http://a.test/1", "fish \ud800 soup", title="\udfff", headings=("\ud801",), rest="\ud802")]
     )
     writer.commit()
-    assert found(tmp_path, words=("soup",)) == ["http://a.test/1"]
+    assert found(tmp_path, "soup") == ["http://a.test/1"]
 
 
 def test_a_word_in_the_title_weighs_more_than_in_the_content_and_that_more_than_in_the_rest(writer, tmp_path):
@@ -214,23 +216,24 @@ def test_a_word_in_the_title_weighs_more_than_in_the_content_and_that_more_than_
         ]
     )
     writer.commit()
-    order = [address.rpartition("/")[2] for address in found(tmp_path, words=("quagga",))]
+    order = [address.rpartition("/")[2] for address in found(tmp_path, "quagga")]
     assert order == ["title", "heading", "content", "rest"]
 
 
 def test_all_words_are_wanted_and_some_are_better_than_none(writer, tmp_path):
     writer.replace([reading("http://a.test/1", "red fish"), reading("http://a.test/2", "blue fish")])
     writer.commit()
-    both = searcher(tmp_path).find(Query(words=("red", "fish")))
-    assert (both.total, both.all_words) == (1, True)
-    some = searcher(tmp_path).find(Query(words=("red", "whale")))
+    both = searcher(tmp_path).find(parse("red fish"))
+    assert (both.total, both.with_all_words, both.all_words) == (2, 1, False)
+    assert [hit.has_all_words for hit in both.found] == [True, False]
+    some = searcher(tmp_path).find(parse("red whale"))
     assert (some.total, some.all_words) == (1, False)
 
 
 def test_words_may_stand_in_different_parts_of_the_page(writer, tmp_path):
     writer.replace([reading("http://a.test/1", "about fish", title="Red")])
     writer.commit()
-    assert searcher(tmp_path).find(Query(words=("red", "fish"))).all_words
+    assert searcher(tmp_path).find(parse("red fish")).with_all_words == 1
 
 
 def test_phrases_exclusions_and_filters(writer, tmp_path):
@@ -243,23 +246,23 @@ def test_phrases_exclusions_and_filters(writer, tmp_path):
     )
     writer.commit()
     one, two, three = "http://www.a.test/1", "http://b.test/2", "http://b.test/3"
-    assert set(found(tmp_path, phrases=(("tropical", "fish"),))) == {one, three}
-    assert set(found(tmp_path, words=("fish",), without=(("soup",),))) == {two, three}
-    assert set(found(tmp_path, words=("fish",), without=(("tropical", "fish"),))) == {two}
-    assert found(tmp_path, words=("fish",), site="a.test") == [one]
-    assert found(tmp_path, type="Recipe") == [one]
-    assert found(tmp_path, type="http://schema.org/Article") == [two]
-    assert set(found(tmp_path, words=("fish",), without_types=("recipe",))) == {two, three}
-    assert set(found(tmp_path, words=("fish",), without_sites=("b.test",))) == {one}
-    assert found(tmp_path, language="de") == [three]
-    assert found(tmp_path, without=(("soup",),)) == []
+    assert set(found(tmp_path, '"tropical fish"')) == {one, three}
+    assert set(found(tmp_path, "fish -soup")) == {two, three}
+    assert set(found(tmp_path, 'fish -"tropical fish"')) == {two}
+    assert found(tmp_path, "fish site:a.test") == [one]
+    assert found(tmp_path, "type:Recipe") == [one]
+    assert found(tmp_path, "type:http://schema.org/Article") == [two]
+    assert set(found(tmp_path, "fish -type:recipe")) == {two, three}
+    assert set(found(tmp_path, "fish -site:b.test")) == {one}
+    assert found(tmp_path, "lang:de") == [three]
+    assert found(tmp_path, "-soup") == []
 
 
 def test_accents_and_case_do_not_matter_and_words_of_the_address_count(writer, tmp_path):
     writer.replace([reading("http://museum.test/paintings/the_kiss", "Ein schöner Überblick")])
     writer.commit()
-    assert found(tmp_path, words=("UBERBLICK",)) == found(tmp_path, words=("schoner",))
-    assert found(tmp_path, words=("paintings",)) == found(tmp_path, words=("kiss",)) != []
+    assert found(tmp_path, "UBERBLICK") == found(tmp_path, "schoner")
+    assert found(tmp_path, "paintings") == found(tmp_path, "kiss") != []
 
 
 def test_words_of_a_script_without_spaces_are_found_and_shown(writer, tmp_path):
@@ -270,17 +273,17 @@ def test_words_of_a_script_without_spaces_are_found_and_shown(writer, tmp_path):
         ]
     )
     writer.commit()
-    matches = searcher(tmp_path).find(Query(words=("検索エンジン",)))
+    matches = searcher(tmp_path).find(parse("検索エンジン"))
     assert matches.total == 1
     assert [part.text for part in matches.found[0].snippet if part.is_match] == ["検索エンジン"]
-    assert found(tmp_path, words=("本日",)) == []
+    assert found(tmp_path, "本日") == []
 
 
 def test_a_snippet_is_plain_segments_round_the_match(writer, tmp_path):
     long = "Bäume stehen hier. " * 30 + "The <b>nöedle</b> & more. " + "Nothing else. " * 30
     writer.replace([reading("http://a.test/1", long)])
     writer.commit()
-    (hit,) = searcher(tmp_path).find(Query(words=("noedle", "nöedle"))).found
+    (hit,) = searcher(tmp_path).find(parse("noedle nöedle")).found
     assert [part.text for part in hit.snippet if part.is_match] == ["nöedle"]
     joined = "".join(part.text for part in hit.snippet)
     assert "<b>nöedle</b>" in joined
@@ -290,7 +293,7 @@ def test_a_snippet_is_plain_segments_round_the_match(writer, tmp_path):
 def test_a_match_outside_the_content_shows_the_description(writer, tmp_path):
     writer.replace([reading("http://a.test/1", "nothing here", title="Needle", description="All about sewing")])
     writer.commit()
-    (hit,) = searcher(tmp_path).find(Query(words=("needle",))).found
+    (hit,) = searcher(tmp_path).find(parse("needle")).found
     assert [(part.text, part.is_match) for part in hit.snippet] == [("All about sewing", False)]
 
 
@@ -299,7 +302,7 @@ def test_M_C12_copies_are_folded_into_one_result(writer, tmp_path):
     copies = [reading(f"http://a.test/{n}", "the same fish", exact=same) for n in range(30)]
     writer.replace([*copies, reading("http://a.test/other", "another fish, longer than the rest", exact=b"x" * 32)])
     writer.commit()
-    matches = searcher(tmp_path).find(Query(words=("fish",), limit=2))
+    matches = searcher(tmp_path).find(parse("fish", limit=2))
     assert matches.total == 31
     assert [hit.copies for hit in matches.found] == [30, 1]
 
@@ -307,7 +310,7 @@ def test_M_C12_copies_are_folded_into_one_result(writer, tmp_path):
 def test_pages_without_a_fingerprint_are_not_copies_of_each_other(writer, tmp_path):
     writer.replace([reading(f"http://a.test/{n}", "fish") for n in range(3)])
     writer.commit()
-    assert len(found(tmp_path, words=("fish",))) == 3
+    assert len(found(tmp_path, "fish")) == 3
 
 
 def test_results_come_in_pages_that_do_not_overlap(writer, tmp_path):
@@ -315,24 +318,30 @@ def test_results_come_in_pages_that_do_not_overlap(writer, tmp_path):
         [reading(f"http://a.test/{n}", "fish " * (n + 1), exact=n.to_bytes(32, "little")) for n in range(1, 26)]
     )
     writer.commit()
-    pages = [found(tmp_path, words=("fish",), offset=start, limit=10) for start in (0, 10, 20, 30)]
+    pages = [found(tmp_path, "fish", offset=start, limit=10) for start in (0, 10, 20, 30)]
     assert [len(page) for page in pages] == [10, 10, 5, 0]
     assert len({address for page in pages for address in page}) == 25
 
 
 def test_F_W14_results_beyond_the_limits_are_refused(writer, tmp_path):
-    for asked in (Query(words=("a",), offset=1_000_000_000), Query(words=("a",), limit=1_000)):
+    for asked in (Query((Word(("a",)),), offset=1_000_000_000), Query((Word(("a",)),), limit=1_000)):
         with pytest.raises(QueryRefused):
             searcher(tmp_path).find(asked)
 
 
-def test_too_many_words_are_refused(writer, tmp_path):
+def test_F_W13_of_very_many_words_the_rarest_are_looked_for_and_far_too_many_are_refused(writer, tmp_path):
+    writer.replace([reading(f"http://a.test/{n}", "often " + f"rare{n} " * (n == 3)) for n in range(9)])
+    writer.commit()
+    many = " ".join(["often", "rare3", *(f"w{n}" for n in range(100))])
+    matches = searcher(tmp_path).find(parse(many))
+    assert matches.found[0].card.url.text == "http://a.test/3"
+    assert len(matches.omitted) == 102 - MOST_PARTS
     with pytest.raises(QueryRefused):
-        searcher(tmp_path).find(Query(words=tuple(f"w{n}" for n in range(1000))))
+        searcher(tmp_path).find(Query(tuple(Word((f"w{n}",)) for n in range(2_000))))
 
 
 def test_a_query_of_nothing_but_signs_finds_nothing(writer, tmp_path):
-    assert searcher(tmp_path).find(Query(words=("???", "((("))).total == 0
+    assert searcher(tmp_path).find(parse("??? (((")).total == 0
 
 
 def test_facets_count_the_matching_pages(writer, tmp_path):
@@ -345,9 +354,14 @@ def test_facets_count_the_matching_pages(writer, tmp_path):
         ]
     )
     writer.commit()
-    counted = {name: searcher(tmp_path).facets(Query(words=("fish",)), name) for name in ("types", "host")}
-    assert [(facet.value, facet.count) for facet in counted["types"]] == [(person, 2), (place, 1)]
-    assert {facet.value: facet.count for facet in counted["host"]} == {"a.test": 1, "b.test": 1}
+    counted = searcher(tmp_path).find(parse("fish"), ("type", "site")).facets
+    thing = "http://schema.org/Thing"
+    assert [(facet.value, facet.count, facet.inferred) for facet in counted["type"]] == [
+        (person, 2, 0),
+        (thing, 2, 2),
+        (place, 1, 0),
+    ]
+    assert {facet.value: facet.count for facet in counted["site"]} == {"a.test": 1, "b.test": 1}
 
 
 def test_new_pages_are_written_without_deletions_and_known_ones_with(writer, tmp_path):
@@ -356,8 +370,8 @@ def test_new_pages_are_written_without_deletions_and_known_ones_with(writer, tmp
         writer.replace([reading(f"http://a.test/{n}", f"round{round_number}", at=round_number) for n in range(40)])
         writer.commit()
     assert searcher(tmp_path).pages == 40
-    assert searcher(tmp_path).find(Query(words=("round3",))).total == 40
-    assert searcher(tmp_path).find(Query(words=("round1",))).total == 0
+    assert searcher(tmp_path).find(parse("round3")).total == 40
+    assert searcher(tmp_path).find(parse("round1")).total == 0
 
 
 def test_cards_hold_what_a_result_shows(writer, tmp_path):
@@ -379,8 +393,8 @@ def test_names_above_a_host():
 
 
 def test_short_names_of_classes_and_signs():
-    assert short_type("http://schema.org/Person") == "person"
-    assert short_type("http://xmlns.com/foaf/0.1#Agent/") == "agent"
+    assert last_part("http://schema.org/Person") == "person"
+    assert last_part("http://xmlns.com/foaf/0.1#Agent/") == "agent"
     assert signs_of("plain") == signs_of("Ümläut") == ""
     assert signs_of("日本 x 語") == "日 本 語"
 

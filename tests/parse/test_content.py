@@ -69,8 +69,8 @@ def test_headings_come_once_each_in_order_and_not_without_end():
 
 
 def test_a_page_of_frames_or_nothing_has_no_content():
-    assert blocks("<frameset><frame src=x></frameset>") == ("", "", ())
-    assert blocks("") == ("", "", ())
+    assert blocks("<frameset><frame src=x></frameset>") == ("", "", (), ())
+    assert blocks("") == ("", "", (), ())
 
 
 def test_the_head_tells_title_description_and_language():

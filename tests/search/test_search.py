@@ -14,42 +14,84 @@ from gossamer.index.writer import IndexWriter
 from gossamer.links.reader import LinksReader
 from gossamer.links.store import Links
 from gossamer.search.find import Search
-from gossamer.search.query import parse
+from gossamer.search.query import parse, text_of, toggled
 from gossamer.testing import FakeClock
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
-from gossamer.values.query import Query
+from gossamer.values.query import Query, Word
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
+
+NEAR = ("harbor", "harbour")
+FIELDS = ("content", "anchors", "address")
+
+
+def word(*text: str, **more: object) -> Word:
+    return Word(text, **more)
 
 
 @pytest.mark.parametrize(
     ("text", "query"),
     [
-        ("tropical fish", Query(words=("tropical", "fish"))),
-        ('"tropical fish" tank', Query(words=("tank",), phrases=(("tropical", "fish"),))),
-        ("“tropical fish”", Query(phrases=(("tropical", "fish"),))),
-        ('fish -soup -"fish soup"', Query(words=("fish",), without=(("soup",), ("fish", "soup")))),
-        ("site:example.org fish", Query(words=("fish",), site="example.org")),
-        ("site:https://example.org/ fish", Query(words=("fish",), site="example.org")),
-        ("type:Person lang:de", Query(type="Person", language="de")),
-        ("type:http://schema.org/Person", Query(type="http://schema.org/Person")),
+        ("tropical fish", Query((word("tropical"), word("fish")))),
+        ('"tropical fish" tank', Query((word("tropical", "fish"), word("tank")))),
+        ("“tropical fish”", Query((word("tropical", "fish"),))),
+        ('"fish"', Query((word("fish", is_exact=True),))),
+        ('fish -soup -"fish soup"', Query((word("fish"),), (word("soup"), word("fish", "soup")))),
+        ("harb* harbor~ harbour~2", Query((word("harb", is_prefix=True), *(word(w, is_fuzzy=True) for w in NEAR)))),
+        ("h* * ~", Query((word("h*"),))),
+        ('title:fish heading:"a b"', Query((word("fish", field="title"), word("a", "b", field="headings")))),
+        ("text:a anchor:b url:c", Query(tuple(word(w, field=f) for w, f in zip("abc", FIELDS, strict=True)))),
+        ("-title:fish", Query((), (word("fish", field="title"),))),
+        ("site:example.org fish", Query((word("fish"),), sites=("example.org",))),
+        ("site:https://example.org/ fish", Query((word("fish"),), sites=("example.org",))),
+        ("site:a.test host:b.test", Query(sites=("a.test", "b.test"))),
+        ("type:Person lang:de", Query(types=("Person",), languages=("de",))),
+        ("type:http://schema.org/Person", Query(types=("http://schema.org/Person",))),
+        ("type:schema:Person close", Query((word("close"),), types=("schema:Person",))),
         (
             "fish -type:Recipe -site:a.test",
-            Query(words=("fish",), without_types=("Recipe",), without_sites=("a.test",)),
+            Query((word("fish"),), without_types=("Recipe",), without_sites=("a.test",)),
         ),
-        ("SITE:a.test", Query(site="a.test")),
-        ("C++ 12:30 note:this", Query(words=("C++", "12:30"), phrases=(("note", "this"),))),
-        ("e-mail", Query(words=("e-mail",))),
-        ('fish "', Query(words=("fish",))),
-        ('"fish tank', Query(words=("fish", "tank"))),
-        ("- -- ( ) : \" ' type: site:", Query(words=("type:", "site:"))),
+        ("vocab:schema -ontology:og", Query(ontologies=("schema",), without_ontologies=("og",))),
+        ("has:schema:author property:name", Query(properties=("schema:author", "name"))),
+        ("syntax:rdfa -syntax:json-ld", Query(syntaxes=("rdfa",), without_syntaxes=("json-ld",))),
+        ("since:1970-01-02 until:1971", Query(since=86_400_000_000, until=31_536_000_000_000)),
+        ("since:soon", Query((word("since", "soon"),))),
+        ("fish sort:newest", Query((word("fish"),), sort="newest")),
+        ("sort:foo", Query((word("sort", "foo"),))),
+        ("SITE:a.test", Query(sites=("a.test",))),
+        ("C++ 12:30 note:this", Query((word("C++"), word("12:30"), word("note", "this")))),
+        ("e-mail", Query((word("e-mail"),))),
+        ('fish "', Query((word("fish"),))),
+        ('"fish tank', Query((word("fish"), word("tank")))),
+        ("- -- ( ) : \" ' type: site:", Query((word("type:"), word("site:")))),
         ("", Query()),
         ("\0\n\t", Query()),
     ],
 )
 def test_how_words_are_read(text, query):
     assert parse(text) == query
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'fish "tropical fish" "tank" -soup title:"a b" harb* harbor~ type:schema:Person -type:Recipe site:a.test',
+        "vocab:schema has:name lang:de syntax:rdfa since:2026-01-01 until:2026-01-02T03:04:05Z sort:oldest url:x",
+    ],
+)
+def test_a_query_is_written_as_it_is_read(text):
+    assert parse(text_of(parse(text))) == parse(text)
+
+
+def test_every_facet_is_one_click_there_and_one_back():
+    asked = parse("fish -type:Recipe", offset=20)
+    chosen = toggled(asked, "type", "Recipe")
+    assert chosen == parse("fish type:Recipe")
+    assert toggled(chosen, "type", "Recipe") == parse("fish")
+    assert toggled(chosen, "type", "Recipe", unwanted=True) == parse("fish -type:Recipe")
+    assert toggled(chosen, "site", "a.test") == parse("fish type:Recipe site:a.test")
 
 
 @pytest.mark.parametrize("text", ["a" * 1_000_000, "(" * 10_000, '"' * 10_000, "-" * 5_000])
@@ -96,13 +138,13 @@ def test_an_answer_says_what_was_found_and_who_speaks_of_it(rooms):
         reading("http://b.test/", "A list", (("http://a.test/fish", "the fish page"),)),
         reading("http://a.test/", "Start", (("http://a.test/fish", "more"),)),
     )
-    answer = search.find(parse("tropical fish"), facets=("language",))
+    answer = search.find(parse("tropical fish"), facets=("lang",))
     (hit,) = answer.hits
     assert (hit.url, hit.title, hit.site, hit.language) == ("http://a.test/fish", "Fish", "a.test", "en")
     assert (hit.linked_from, [anchor.text for anchor in hit.anchors]) == (2, ["the fish page"])
     assert [part.text for part in hit.snippet if part.is_match] == ["tropical", "fish"]
     assert (answer.total, answer.as_of, answer.all_words) == (1, clock.now(), True)
-    assert answer.facets["language"][0].value == "en"
+    assert answer.facets["lang"][0].value == "en"
     assert msgspec.json.decode(msgspec.json.encode(answer))["hits"][0]["snippet"][1] == ["tropical", True]
 
 
@@ -140,7 +182,8 @@ AWKWARD = st.text(st.sampled_from(list("ab \"'-:()*?~^[]{}\\/+&|!.\0\ud800é日"
 @given(AWKWARD)
 def test_F_W13_nothing_a_person_types_is_an_error(text):
     query = parse(text)
-    assert all(word.strip() for word in query.words)
+    assert all(part.strip() for word in (*query.wanted, *query.without) for part in word.text)
+    assert parse(text_of(query)) == query
 
 
 def test_F_W13_awkward_texts_are_answered(rooms):

@@ -20,6 +20,7 @@ from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
 from gossamer.links.reader import LinksReader
 from gossamer.links.store import Links
+from gossamer.search.query import parse
 from gossamer.spool.codec import encode
 from gossamer.spool.follower import Follower, Position
 from gossamer.spool.spool import SpoolWriter
@@ -27,7 +28,6 @@ from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture, Place
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
-from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views import Following, GraphView, Views, lag_of, newest_of, position_in
 
@@ -131,7 +131,7 @@ class House:
     def find(self, word: str) -> list[str]:
         searcher = Searcher(self.folder / "index")
         searcher.open()
-        return [hit.card.url.text for hit in searcher.find(Query(words=(word,))).found]
+        return [hit.card.url.text for hit in searcher.find(parse(word)).found]
 
 
 def captures(count: int, at: int = 1, mark: str = "first") -> list[Capture]:

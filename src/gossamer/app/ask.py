@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,9 +17,11 @@ from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.outside import real_outside
 from gossamer.clock import in_words
 from gossamer.errors import ConfigError, QueryRefused
-from gossamer.search.find import Answer, Hit
+from gossamer.index.explaining import Explanation
+from gossamer.search.find import FACETS, Answer, Entity, Hit
 from gossamer.search.query import parse
 from gossamer.values.tell import silent
+from gossamer.values.url import Url
 
 FORMATS = {
     "": "text/tab-separated-values, text/turtle",
@@ -38,34 +41,80 @@ def search(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     limit: Annotated[int, Parameter(help="How many results.")] = 10,
     start: Annotated[int, Parameter(name="--from", help="Skip this many.")] = 0,
-    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    sort: Annotated[Literal["best", "newest", "oldest"] | None, Parameter(help="The order of the results.")] = None,
+    facets: Annotated[bool, Parameter(help="Count the results by type, site, language and the like.")] = False,
+    explain: Annotated[bool, Parameter(help="Say for each result why it stands where it stands.")] = False,
+    json: Annotated[bool, Parameter(help="As JSON, with everything.")] = False,
 ) -> int:
     if stray := next((word for word in words if word.startswith("--")), None):
         raise ConfigError(f"there is no option {stray}; `gossamer search --help` lists them")
     directory, question = existing(dir), parse(" ".join(words), max(0, start), max(1, limit))
     if question.is_empty:
         raise QueryRefused("say what to search for: gossamer search tropical fish, or type:Person, or site:example.org")
+    if sort is not None:
+        question = msgspec.structs.replace(question, sort=sort)
     with open_search(directory, real_outside()) as found_in:
-        answer = found_in.find(question)
+        answer = found_in.find(question, FACETS if facets or json else ())
+        told = {hit.url: found_in.explain(question, Url(hit.url)) for hit in answer.hits} if explain else {}
     if json:
-        print(msgspec.json.format(msgspec.json.encode(answer)).decode())
+        complete = msgspec.to_builtins(answer) | ({"explanations": msgspec.to_builtins(told)} if explain else {})
+        print(msgspec.json.format(msgspec.json.encode(complete)).decode())
     else:
-        show(answer, Console())
+        show(answer, Console(), told)
     return 0 if answer.hits else 1
 
 
-def show(answer: Answer, console: Console) -> None:
+def show(answer: Answer, console: Console, told: Mapping[str, Explanation | None] | None = None) -> None:
+    for entity in answer.entities:
+        console.print(entity_line(entity), soft_wrap=True)
+    if answer.entities:
+        console.print()
     for hit in answer.hits:
         console.print(Text(hit.title or hit.url, style="bold"))
         console.print(Text(hit.url, style="cyan"), soft_wrap=True)
         console.print(snippet_of(hit))
         if said := told_of(hit):
             console.print(Text(said, style="dim"))
+        if told and (why := told.get(hit.url)):
+            for line in reasons_of(why):
+                console.print(Text(line, style="dim"), soft_wrap=True)
         console.print()
+    for counted in facet_lines(answer):
+        console.print(counted, soft_wrap=True)
     pages = "page" if answer.total == 1 else "pages"
-    console.print(Text(f"{answer.total:,} {pages} in {answer.took_s * 1000:.0f} ms", style="dim"))
+    full = "" if answer.all_words else f", {answer.with_all_words:,} with all the words"
+    console.print(Text(f"{answer.total:,} {pages}{full} in {answer.took_s * 1000:.0f} ms", style="dim"))
+    if answer.did_you_mean:
+        console.print(Text(f"Did you mean: {answer.did_you_mean}"))
     if not answer.hits:
         console.print(Text("No page holds these words. Try fewer, or others.", style="dim"))
+
+
+def entity_line(entity: Entity) -> Text:
+    pages = "1 page" if entity.pages == 1 else f"{entity.pages:,} pages"
+    kinds = ", ".join(map(last_part, entity.types)) or "thing"
+    line = Text.assemble((entity.name, "bold"), f"  {kinds}, on {pages}  ")
+    return line.append(entity.iri or entity.page, style="cyan")
+
+
+def facet_lines(answer: Answer) -> Iterator[Text]:
+    """A line a group; what is only inferred is marked with a star."""
+    for name, facets in answer.facets.items():
+        told = [f"{one.value}{'*' if one.inferred == one.count > 0 else ''} {one.count:,}" for one in facets[:8]]
+        if told:
+            yield Text.assemble((f"{name}: ", "bold"), "  ".join(told))
+    if spans := [f"{span.label} {span.count:,}" for span in answer.dates if span.count]:
+        yield Text.assemble(("date: ", "bold"), "  ".join(spans[-8:]))
+
+
+def reasons_of(why: Explanation) -> Iterator[str]:
+    for word in why.words:
+        if not word.reasons:
+            yield f"  {word.word}: not on the page"
+        for at, reason in enumerate(word.reasons):
+            told = f"  {word.word}: {word.score:.2f}" if not at else "   "
+            how = f"{reason.times:g} times, on {reason.pages:,} pages there, " if reason.times else ""
+            yield f"{told}  {reason.form} in {reason.field}: {reason.score:.2f} ({how}weight {reason.weight:g})"
 
 
 def snippet_of(hit: Hit) -> Text:
@@ -75,8 +124,12 @@ def snippet_of(hit: Hit) -> Text:
     return text
 
 
+def last_part(iri: str) -> str:
+    return iri.rstrip("/#").replace("#", "/").rpartition("/")[2]
+
+
 def told_of(hit: Hit) -> str:
-    kinds = sorted({iri.rstrip("/#").replace("#", "/").rpartition("/")[2] for iri in hit.types})
+    kinds = sorted(set(map(last_part, hit.types)))
     parts = [f"{hit.fact_count} facts" if hit.fact_count else "", ", ".join(kinds[:5])]
     parts.append(f"{hit.copies - 1} more with the same text" if hit.copies > 1 else "")
     return "; ".join(part for part in parts if part)

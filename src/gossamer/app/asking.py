@@ -17,6 +17,8 @@ from gossamer.values.tell import Tell
 from gossamer.web.rooms import Ask
 
 FRESH_S = 30.0
+VOCABULARY = "vocabulary.ttl"
+"""Relations between classes and between properties of one's own, if there is such a file."""
 WAIT_S = 5.0
 
 
@@ -43,6 +45,7 @@ async def queries(
         size,
         limit_s,
         sources=directory.graph / SOURCES,
+        vocabulary=directory.root / VOCABULARY,
     )
     async with pool:
         with Control(directory.control, outside.clock) as control:
@@ -53,9 +56,10 @@ async def queries(
                 default_graphs: tuple[str, ...] = (),
                 named_graphs: tuple[str, ...] = (),
                 most_rows: int = MOST_ROWS,
+                has_inference: bool = False,
             ) -> SparqlResult:
                 await freshen(directory, control, outside)
-                return await pool.ask(query, accept, default_graphs, named_graphs, most_rows)
+                return await pool.ask(query, accept, default_graphs, named_graphs, most_rows, has_inference)
 
             yield ask
 

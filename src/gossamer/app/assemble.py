@@ -5,13 +5,17 @@ import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from gossamer.app.backlog import Backlog
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.outside import Network, Outside
 from gossamer.app.own_filters import own_filters
+from gossamer.app.plugins import NOTHING, Plugged, job_for, plugged_in, protocols_of
+from gossamer.app.plugins import write as write_plugged
 from gossamer.app.readers import reader_pool
+from gossamer.app.remembering import recalled, remembering
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.ruling import Ruling
 from gossamer.app.settings import Settings
@@ -59,7 +63,7 @@ class Crawling:
     readers: Pool
 
 
-def fetch_settings(settings: Settings) -> Fetch:
+def fetch_settings(settings: Settings, plugged: Plugged = NOTHING) -> Fetch:
     given = settings.fetch
     return Fetch(
         agent=settings.agent,
@@ -69,7 +73,7 @@ def fetch_settings(settings: Settings) -> Fetch:
         least_rate=given.least_rate,
         body_limit=given.body_limit,
         at_once=settings.crawl.at_once,
-        wanted=given.types,
+        wanted=(*given.types, *[media_type for media_type, _ in plugged.readers]),
         allow_addresses=given.allow_addresses,
         tls=given.tls,
         tls_authorities=given.tls_authorities,
@@ -138,16 +142,19 @@ async def open_crawl(
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
         ruling = await open_ruling(directory, settings, starts, database, outside, tell)
-        client = Client(
-            fetch_settings(settings), network.resolver, network.dialer, clock, tell, judge_type=ruling.judge_type
-        )
+        protocols = protocols_of(settings.crawl.protocols, directory.root)
+        plugged = plugged_in(settings.crawl.readers, protocols, directory.root)
+        write_plugged(plugged, directory.root, outside.files)
+        fetching = fetch_settings(settings, plugged)
+        client = Client(fetching, network.resolver, network.dialer, clock, tell, ruling.judge_type, protocols)
         await opened.enter_async_context(client)
         frontier = the_frontier(settings, database, ruling, client, outside, tell)
         await opened.enter_async_context(frontier)
-        readers = await opened.enter_async_context(reader_pool(settings, outside, tell))
+        readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))
+        await opened.enter_async_context(remembering(ruling.learning, directory.root, outside, tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
-        steering = Steering(frontier, control, ruling, stop)
+        steering = Steering(frontier, control, ruling, stop, partial(remembered, database))
         rooms = Rooms(
             frontier=frontier,
             fetch=client.fetch,
@@ -199,11 +206,11 @@ def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:
     return tell_and_note
 
 
-async def remembered(database: Database, new: Sequence[Url], settings: Settings) -> list[tuple[Url, Reach]]:
+async def remembered(database: Database, new: Sequence[Url], reach: str) -> list[tuple[Url, Reach]]:
     """Every seed of the collection with its reach, these now among them."""
 
     def work(connection: sqlite3.Connection) -> list[tuple[Url, str]]:
-        seeds.put(connection, new, settings.crawl.scope)
+        seeds.put(connection, new, reach)
         return seeds.every(connection)
 
     return [(seed, Reach(reach)) for seed, reach in await database.run(work)]
@@ -213,10 +220,11 @@ async def open_ruling(
     directory: Directory, settings: Settings, starts: Sequence[Url], database: Database, outside: Outside, tell: Tell
 ) -> Ruling:
     """What may enter: every seed's scope, rules.txt, and the user's own filters."""
-    reaches = await remembered(database, starts, settings)
+    reaches = await remembered(database, starts, settings.crawl.scope)
     rules_file = RulesFile(outside.files, directory.root, tell)
     own = own_filters(settings.crawl.filters, directory.root, tell)
-    ruling = Ruling(reaches, settings.crawl.max_depth, rules_file, own)
+    learning = await asyncio.to_thread(recalled, directory.root, outside, tell)
+    ruling = Ruling(reaches, settings.crawl.max_depth, rules_file, own, learning)
     ruling.open()
     return ruling
 

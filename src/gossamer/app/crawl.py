@@ -19,17 +19,21 @@ from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT, Directory, lock_directory
 from gossamer.app.ending import STOPPED, Ended, summary
 from gossamer.app.memory import spare_the_collector
-from gossamer.app.outside import Network, Outside, real_network, real_outside
+from gossamer.app.network import real_network
+from gossamer.app.outside import Network, Outside, real_outside
+from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import Face, JsonLines, face_for
 from gossamer.app.seeding import admitted, checked_seeds
 from gossamer.app.settings import Settings
+from gossamer.app.standing import crawler_pulse, hear_indexer, our_standing
 from gossamer.app.tally import Tally
-from gossamer.clock import SECOND
 from gossamer.errors import ConfigError
+from gossamer.monitor.pulse import Pulse
+from gossamer.monitor.vitals import BEAT_S
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
-BEAT_S = 0.25
+LOOK_S = 0.25
 
 
 def crawl(
@@ -67,6 +71,7 @@ def crawl(
     }
     directory = Directory(dir)
     settings = load(named_file(config, dir), os.environ, flags).settings
+    protocols_of(settings.crawl.protocols, dir)  # their schemes are admitted before the seeds are looked at
     addresses = checked_seeds(seeds)
     if not addresses and not directory.state.is_file():
         raise ConfigError("name at least one address to begin with: gossamer crawl https://example.org/")
@@ -132,10 +137,11 @@ async def crawl_to_end(
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
             spare_the_collector()
-            beating = asyncio.ensure_future(beat_for_ever(crawling, tally, face, outside, stop))
-            beating.add_done_callback(
-                lambda _: stop.set()
-            )  # whatever ends it: without it the crawl would wait for ever
+            beating = asyncio.ensure_future(
+                beat_for_ever(crawling, tally, face, crawler_pulse(crawling, directory, outside), stop)
+            )
+            # Whatever ends it but us: without it the crawl would wait for ever.
+            beating.add_done_callback(lambda ended: None if ended.cancelled() else stop.set())
             try:
                 await crawling.crawl.run(stop)
                 was_stopped = stop.is_set()
@@ -181,30 +187,19 @@ def catch_signals(stop: asyncio.Event, let_go: Callable[[], None] = lambda: None
         loop.add_signal_handler(number, asked)
 
 
-async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, outside: Outside, stop: asyncio.Event) -> None:
-    """Say how we are, hear how far the indexer is, and refresh what the person sees."""
-    pid = outside.processes.own_pid()
-    while not crawling.indexer.given_up:
-        await crawling.steering.heed()
-        counts = await crawling.frontier.counts()
-        for beat in await asyncio.to_thread(crawling.control.beats):
-            if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
-                crawling.words.passed(*positions["words"])
-                crawling.facts.passed(*positions["facts"])
-        next_at = None if counts.leased else await crawling.frontier.next_at()
-        rests_s = 0.0 if next_at is None else max(0.0, (next_at - outside.clock.now()) / SECOND)
-        tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
-        facts = {
-            "pages": tally.pages,
-            "rate": round(tally.rate(), 1),
-            "queued": counts.queued,
-            "errors": tally.errors,
-            "lag_s": round(crawling.words.lag_s(), 1),
-            "paused": crawling.steering.is_paused(),
-            "low_disk": crawling.crawl.waits_for_room,
-        }
-        await asyncio.to_thread(crawling.control.beat, "crawler", pid, facts)
-        with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
-            face.beat()
-        await outside.clock.sleep(BEAT_S)
+async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, pulse: Pulse, stop: asyncio.Event) -> None:
+    """Say how we are, once a second; heed what is asked, hear how far the indexer is and refresh what the person sees
+    more often."""
+    due_s = 0.0
+    with pulse.beating():
+        while not crawling.indexer.given_up:
+            await crawling.steering.heed()
+            await hear_indexer(crawling)
+            if pulse.clock.elapsed_s() >= due_s:
+                due_s = pulse.clock.elapsed_s() + BEAT_S - LOOK_S / 2
+                said = await our_standing(crawling, tally, pulse.clock)
+                await asyncio.to_thread(pulse.beat, said, crawling.readers.pids)
+            with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
+                face.beat()
+            await pulse.clock.sleep(LOOK_S)
     stop.set()

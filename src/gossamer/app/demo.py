@@ -18,7 +18,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.ending import summary
 from gossamer.app.outside import Network, real_outside
 from gossamer.app.progress import face_for
-from gossamer.app.serve import address_of, is_free, web_server
+from gossamer.app.serve import address_of, is_free, link_of, web_server
 from gossamer.app.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.app.tally import Tally
 from gossamer.demo.accesslog import Hit
@@ -76,7 +76,8 @@ async def show(web: DemoWeb, directory: Directory, settings: Settings, leaves: b
         plan = address_plan(web, server.port)
         pages = await opened.enter_async_context(web_server(directory, settings, outside, SUGGESTIONS))
         serving = asyncio.ensure_future(pages.serve())
-        console.print(f"search page: [bold]{await address_of(pages, serving)}[/bold]  (the crawl goes on meanwhile)")
+        link = link_of(await address_of(pages, serving), directory, outside)
+        console.print(f"search page: [bold]{link}[/bold]  (the crawl goes on meanwhile)", soft_wrap=True)
         face = face_for(tally, False)
         catch_signals(stop, face.close)
         seeds = [Url(text) for text in web.seeds]
@@ -86,7 +87,7 @@ async def show(web: DemoWeb, directory: Directory, settings: Settings, leaves: b
         if leaves:
             report(verdict, as_json, console)
         elif not stop.is_set():
-            console.print(f"search page: [bold]{await address_of(pages, serving)}[/bold]  (Ctrl-C ends the demo)")
+            console.print(f"search page: [bold]{link}[/bold]  (Ctrl-C ends the demo)", soft_wrap=True)
             await stop.wait()
         pages.should_exit = True
         await serving

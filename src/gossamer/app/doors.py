@@ -136,6 +136,14 @@ DOORS = (
         ("gossamer status --dir example", "gossamer status --dir example --json"),
     ),
     Door(
+        "top",
+        "gossamer.app.top:top",
+        "Watch every process of a collection live: CPU, memory, pages a second, queues, lag, and what to look at.\n\n"
+        "It may run in any terminal, while the crawl runs and after it; q or Ctrl-C ends it. Where there is no "
+        "terminal it writes plain lines.",
+        ("gossamer top --dir example", "gossamer top --once", "gossamer top --dir example --json | jq .totals"),
+    ),
+    Door(
         "why",
         "gossamer.app.why:why",
         "Say everything about one address: how it was found, which rules let it in, its visits, what it waits for.\n\n"
@@ -183,6 +191,19 @@ DOORS = (
             "gossamer plan --pages 1M --hosts 2000",
             "gossamer plan --pages 200k --hosts 50 --days 2 --delay 2 --page-kb 40",
             "gossamer plan --pages 5M --hosts 20k --dir example --json",
+        ),
+    ),
+    Door(
+        "simulate",
+        "gossamer.app.simulate:simulate",
+        "Compare revisiting policies on a virtual clock against a web that changes.\n\n"
+        "The policies are the program's own, the web is made up: its pages change as often as pages of the real web "
+        "were found to. Shown are how old the copies are on the average, how many are fresh, and what would be "
+        "possible for one who knew every page's true rate of change. Rates are unknown at the start.",
+        (
+            "gossamer simulate --pages 5000",
+            "gossamer simulate --policy age --policy uniform --pages 5000 --budget 500 --plot ages.svg",
+            "gossamer simulate --pages 5000 --web mixed --json | jq '.[].average_age_days'",
         ),
     ),
     Door(

@@ -21,7 +21,7 @@ from gossamer.clock import in_words
 from gossamer.errors import ConfigError, DirectoryUnusable, WorkerLost
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened, page_facts
-from gossamer.reading import ReadDone, ReadJob
+from gossamer.read_job import ReadDone, ReadJob
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture
 from gossamer.values.page import Reading

@@ -9,8 +9,9 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.indexing import become_the_one
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.plugins import job_for, reopened
 from gossamer.app.readers import lazy_readers
 from gossamer.archive.catalogue import seems_page
 from gossamer.archive.reader import places, read_capture
@@ -29,7 +31,9 @@ from gossamer.graph.store import Graph
 from gossamer.index.writer import IndexWriter
 from gossamer.links.store import Links
 from gossamer.monitor.control import Control
-from gossamer.reading import ReadDone, ReadJob
+from gossamer.monitor.machine import ThisMachine
+from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
+from gossamer.read_job import ReadDone, ReadJob
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower
 from gossamer.store import captures
@@ -59,7 +63,11 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             graph = opened.enter_context(Graph(directory.graph, outside.files, outside.clock, tell))
             checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
-            views = open_views(opened, directory, graph, reread, control, checkpoints, outside, tell)
+            published = Published()
+            views = open_views(opened, directory, graph, reread, control, checkpoints, outside, tell, published)
+            pulse = Pulse(NAME, outside.processes.own_pid(), control, ThisMachine(directory.root), outside.clock)
+            published.beat = pulse.beat
+            opened.enter_context(beating_by_itself(pulse, published.said))
             async with asyncio.TaskGroup() as crew:
                 listening = crew.create_task(stop_at_end_of(channel, stop))
                 spare_the_collector()
@@ -78,16 +86,13 @@ def open_views(
     checkpoints: Checkpoints,
     outside: Outside,
     tell: Tell,
+    published: "Published",
 ) -> Views:
     links = Links(directory.links, outside.files, tell)
     words = IndexWriter(directory.index, outside.files, tell)
     for view in (links, words):
         view.open()
         opened.callback(view.close)
-    pid = outside.processes.own_pid()
-
-    def publish(told: dict[str, object]) -> None:
-        control.beat(NAME, pid, told)
 
     def checkpoint() -> None:
         """When asked for, and not more often than its interval; what was asked meanwhile is answered by it too."""
@@ -102,17 +107,39 @@ def open_views(
         reread,
         outside.clock,
         tell,
-        publish,
+        published.heard,
         Following(drain_s=math.inf),
         lambda: bool(control.pending(NAME)) and checkpoints.is_due(),
         checkpoint,
     )
 
 
+@dataclass(slots=True)
+class Published:
+    """What the views said last. The pulse says it on once a second; at once when a view has come further, because the
+    crawler waits for that."""
+
+    told: dict[str, object] = field(default_factory=dict)
+    beat: Callable[[Said], object] | None = None
+
+    def heard(self, told: dict[str, object]) -> None:
+        is_news = told["positions"] != self.told.get("positions")
+        self.told = told
+        if is_news and self.beat is not None:
+            self.beat(self.said())
+
+    def said(self) -> Said:
+        told = self.told
+        numbers = {"pages": "pages", "waiting": "spooled", "lag_s": "words_lag_s"}
+        figures = {figure: float(str(told[name])) for name, figure in numbers.items() if name in told}
+        return Said(figures, "rebuilding" if told.get("rebuilding") else "", told or None)
+
+
 @asynccontextmanager
 async def rereading(directory: Directory, agent: str, outside: Outside, tell: Tell) -> AsyncIterator[Reread]:
     """Captures whose readings were lost are read again, in readers that are started only when that happens."""
-    async with lazy_readers(outside, tell) as call:
+    job = job_for(reopened(directory.root, outside.files))
+    async with lazy_readers(outside, tell, job) as call:
 
         async def reread(place: Place) -> Reading | None:
             capture = read_capture(outside.files, directory.archive, place)

@@ -8,6 +8,7 @@ from gossamer.monitor.control import Command
 RETIRE = "retire"
 REINSTATE = "reinstate"
 RELEASE = "release"
+SEED = "seed"
 
 
 class Standing(Protocol):

@@ -18,7 +18,8 @@ from cyclopts import Parameter
 from gossamer.app.assemble import fetch_settings, politeness, robots_keeping
 from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT
-from gossamer.app.outside import Network, Outside, real_network, real_outside
+from gossamer.app.network import real_network
+from gossamer.app.outside import Network, Outside, real_outside
 from gossamer.app.seeding import admitted, checked_seeds
 from gossamer.app.settings import Settings
 from gossamer.clock import SECOND, Clock, Instant
@@ -32,7 +33,8 @@ from gossamer.landing import detail_of
 from gossamer.parse.coding import decode
 from gossamer.parse.html import LARGEST
 from gossamer.parse.sniff import essence, media_type_of
-from gossamer.reading import UNREADABLE, ReadJob, done
+from gossamer.read_job import ReadJob
+from gossamer.reading import UNREADABLE, done
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import IN_WORDS, Fetched, Moved, Outcome, Refused, capture_of, reason_of
 from gossamer.values.robots import Robots, RobotsState

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from gossamer.chance import Chance, system_chance
 from gossamer.clock import Clock, SystemClock
-from gossamer.fetch.resolve import DnsResolver
-from gossamer.fetch.seams import Dialer, DirectDialer, Resolver
+from gossamer.fetch.seams import Dialer, Resolver
 from gossamer.files import DiskFiles, Files
 from gossamer.processes import Processes, SystemProcesses
 
@@ -30,7 +29,3 @@ class Network:
 
 def real_outside() -> Outside:
     return Outside(SystemClock(), system_chance(), DiskFiles(), SystemProcesses())
-
-
-def real_network(outside: Outside) -> Network:
-    return Network(DnsResolver(outside.clock), DirectDialer())

@@ -7,24 +7,31 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings
-from gossamer.reading import job
+from gossamer.read_job import JOB
 from gossamer.values.tell import Tell
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
 
+NICENESS = 5
+"""A crawl can wait, and who searches meanwhile should not. More would let a page of a second run out of its time."""
 
-def reader_pool(settings: Settings, outside: Outside, tell: Tell) -> Pool:
+
+def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = JOB) -> Pool:
+    """`job` is another than the usual one where something is plugged in (`plugins.job_for`)."""
     limits = Limits(
         wall_s=settings.readers.wall_s,
         cpu_s=settings.readers.wall_s,
         memory_bytes=settings.readers.memory_mib * MIB,
+        niceness=NICENESS,
     )
     size = settings.readers.count or len(os.sched_getaffinity(0))
     return Pool(job, size, limits, outside.processes, outside.clock, tell)
 
 
 @asynccontextmanager
-async def lazy_readers(outside: Outside, tell: Tell) -> AsyncIterator[Callable[[bytes], Awaitable[bytes]]]:
+async def lazy_readers(
+    outside: Outside, tell: Tell, job: str = JOB
+) -> AsyncIterator[Callable[[bytes], Awaitable[bytes]]]:
     """A reader pool that is not started before its first job."""
     async with AsyncExitStack() as opened:
         pool: Pool | None = None
@@ -34,7 +41,7 @@ async def lazy_readers(outside: Outside, tell: Tell) -> AsyncIterator[Callable[[
             nonlocal pool
             async with starting:
                 if pool is None:
-                    pool = await opened.enter_async_context(reader_pool(Settings(), outside, tell))
+                    pool = await opened.enter_async_context(reader_pool(Settings(), outside, tell, job))
             return await pool.call(payload)
 
         yield call

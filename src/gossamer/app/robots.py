@@ -13,8 +13,9 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app.assemble import fetch_settings, politeness, robots_keeping
+from gossamer.app.network import real_network
 from gossamer.app.one_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
-from gossamer.app.outside import Network, Outside, real_network, real_outside
+from gossamer.app.outside import Network, Outside, real_outside
 from gossamer.app.robots_job import SurveyJob, answer, job
 from gossamer.app.robots_shown import Asked, Looked, Tested, as_json, show
 from gossamer.app.seeding import admitted, checked_seeds

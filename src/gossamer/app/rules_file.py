@@ -8,6 +8,7 @@ from gossamer.rules.filters import NO_RULES, Problem, Problems, RuleBook, load_r
 from gossamer.values.tell import Tell
 
 FILE_NAME = "rules.txt"
+BEFORE_NAME = "rules.before.txt"
 LARGEST = 1 << 20
 HEAD = (
     "# The rules of this crawl, one a line. The last include or exclude that applies decides.\n"
@@ -79,7 +80,31 @@ class RulesFile:
         self._write("".join(f"{line}\n" for line in lines))
         return gone.strip()
 
+    def save(self, text: str) -> None:
+        """All of it anew. Raises ConfigError that points at every line that is no rule."""
+        found = load_rules(text)
+        if isinstance(found, Problems):
+            raise ConfigError(found.in_words)
+        if len(text.encode()) > LARGEST:
+            raise ConfigError(f"these rules are longer than {LARGEST} bytes")
+        self._write(text)
+
+    def before(self) -> str | None:
+        """The rules before the last change that was made through us; None: there was none."""
+        path = self._path.with_name(BEFORE_NAME)
+        size = self._files.size(path)
+        return None if size is None or size > LARGEST else self._files.read(path).decode("utf-8", "replace")
+
+    def undo(self) -> bool:
+        """The rules before the last change are in force again, and those now are kept in their place: undoing twice
+        changes nothing. False when there are none."""
+        text = self.before()
+        if text is not None:
+            self._write(text)
+        return text is not None
+
     def _write(self, text: str) -> None:
+        self._files.write(self._path.with_name(BEFORE_NAME), self.text().encode())
         self._files.write(self._path, text.encode())
 
 

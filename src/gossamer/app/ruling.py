@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from gossamer.app.rules_file import RulesFile
 from gossamer.landing import MAPS
-from gossamer.reading import ReadDone
+from gossamer.read_job import ReadDone
 from gossamer.rules.filters import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.rules.learning import Learned, Learning
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
@@ -34,6 +34,12 @@ class Ruling:
         self._scope = scope_of(self.reaches, self.deepest)
         self._book = self.rules_file.book().for_seeds(self.reaches)
 
+    def take_seeds(self, reaches: Sequence[tuple[Url, Reach]]) -> None:
+        """More of them, or others: from now on these are the seeds of the crawl."""
+        self.reaches = reaches
+        self._scope = scope_of(reaches, self.deepest)
+        self._book = self._book.for_seeds(reaches)
+
     def reload(self) -> bool:
         """Whether the rules have changed. What cannot be read is told, and the old rules stay."""
         found = self.rules_file.changed()
@@ -43,9 +49,10 @@ class Ruling:
         return True
 
     def may_enter(self, offer: Offer) -> bool:
-        """A sitemap is no page: whatever the prefix of a seed, the sitemaps of its host may be read."""
+        """A sitemap is no page: whatever the prefix of a seed, the sitemaps of its host may be read, and so may those
+        on other hosts that its robots.txt names (sitemaps.org), and those beside them that they name in turn."""
         if offer.how in MAPS:
-            return not isinstance(judge_host(offer.url, self._scope), Denied)
+            return offer.via is None or not isinstance(judge_host(offer.url, self._scope), Denied)
         verdict = judge(offer.url, offer.depth, offer.how, self._scope, self._book, self.own)
         if isinstance(verdict, Denied):
             return False
@@ -64,14 +71,14 @@ class Ruling:
         learned = self.learning.judge_visit(visit.url)
         return Refused(Reason.TRAP, learned.rule) if isinstance(learned, Denied) else None
 
-    def judge_type(self, url: Url, media_type: str) -> str | None:
+    def judge_type(self, url: Url, media_type: str, depth: int = 0) -> str | None:
         """Why an answer of this type is not wanted, when a rule says so; asked when its headers are in.
 
         What the rules say whatever its type was said before, to those that are asked for: a seed, say, is not.
         """
-        if not self._book.decides or not isinstance(self._book.judge(url, 0), Unknown):
+        if not self._book.decides or not isinstance(self._book.judge(url, depth), Unknown):
             return None
-        verdict = self._book.judge(url, 0, media_type)
+        verdict = self._book.judge(url, depth, media_type)
         return verdict.rule if isinstance(verdict, Denied) else None
 
     def is_trap(self, tally: TemplateTally) -> bool:

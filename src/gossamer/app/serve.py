@@ -15,8 +15,14 @@ from cyclopts import Parameter
 from gossamer.app.asking import queries
 from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.exporting import exports_of
+from gossamer.app.inquiring import page_rooms
+from gossamer.app.monitoring import monitor_rooms
 from gossamer.app.outside import Outside, real_outside
-from gossamer.app.settings import Settings
+from gossamer.app.serving_crawl import crawl_rooms
+from gossamer.app.settings import Settings, WebSettings
+from gossamer.app.token import keys_of
+from gossamer.app.vocabulary import vocabulary_rooms
 from gossamer.errors import ConfigError
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader
@@ -29,24 +35,29 @@ from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
 from gossamer.web.app import make_app
+from gossamer.web.connections import server_of
 from gossamer.web.rooms import WebRooms
+from gossamer.web.search_rooms import SearchRooms
+from gossamer.web.tokens import Door, Keys, is_near
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
-LONGEST_HEAD = 1 << 20
-"""Of a request. Addresses too long for us are far shorter than this, and get a page that says so."""
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def serve(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    host: Annotated[str | None, Parameter(help="The address to listen on; this machine only if not given.")] = None,
     port: Annotated[int | None, Parameter(help="The port; 0 for any free one.")] = None,
+    new_token: Annotated[bool, Parameter(help="Make new tokens first: the old ones open nothing any more.")] = False,
 ) -> int:
-    """Serve the search page, the page view and the SPARQL endpoint of a collection on this machine.
+    """Serve the search page, the page view and the SPARQL endpoint of a collection.
 
-    It reads only, and may run beside a crawl of the same directory.
+    It may run beside a crawl of the same directory. Reading on this machine needs no token; changes, and everything
+    from other machines, do: the link that is printed carries one.
     """
     directory, outside = existing(dir), real_outside()
-    settings = load(dir / FILE_NAME, os.environ, {"web.port": port}).settings
+    settings = load(dir / FILE_NAME, os.environ, {"web.host": host, "web.port": port}).settings
+    keys_of(directory, outside.files, are_new=new_token)
     asyncio.run(serve_until_stopped(directory, settings, outside))
     return 0
 
@@ -54,8 +65,29 @@ def serve(
 async def serve_until_stopped(directory: Directory, settings: Settings, outside: Outside) -> None:
     async with web_server(directory, settings, outside, tell=complain) as server:
         serving = asyncio.ensure_future(server.serve())
-        print(f"search page: {await address_of(server, serving)}  (Ctrl-C stops it)", flush=True)
+        address = await address_of(server, serving)
+        print(f"search page: {link_of(address, directory, outside)}  (Ctrl-C stops it)", flush=True)
+        for line in warnings(settings.web):
+            print(line, file=sys.stderr, flush=True)
         await serving
+
+
+def link_of(address: str, directory: Directory, outside: Outside) -> str:
+    """The link for the collection's owner: it lets them in, and change things."""
+    return f"{address}?token={keys_of(directory, outside.files).admin}"
+
+
+def warnings(web: WebSettings) -> list[str]:
+    """What to know before others are let in."""
+    if is_own_machine(web.host):
+        return []
+    return [
+        f"This is plain HTTP on {web.host}: who can listen on the way reads tokens and answers. "
+        "Put a server that speaks TLS in front of it on any network you do not trust.",
+        "Anybody who reaches it may read; changes need the token."
+        if web.public
+        else "Readers need the token in the file reader-token of the data directory.",
+    ]
 
 
 def complain(event: str, /, **facts: object) -> None:
@@ -68,30 +100,39 @@ async def web_server(
     directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...] = (), tell: Tell = silent
 ) -> AsyncIterator[uvicorn.Server]:
     """A server that is ready to be run, with every room it reads from."""
-    if settings.web.host not in LOOPBACK:
+    if is_any_address(settings.web.host) and not settings.web.names:
         raise ConfigError(
-            f"web.host is {settings.web.host}: this version serves this machine only (127.0.0.1); "
-            "put a server with access control in front of it to open it further"
+            f"web.host is {settings.web.host}: say in web.names by which host names or addresses it will be asked for; "
+            "to any other it does not answer"
         )
     if not is_free(settings.web.host, settings.web.port):
         raise ConfigError(f"port {settings.web.port} is in use by another program; name another one with --port, or 0")
     async with AsyncExitStack() as opened:
         rooms = await web_rooms(opened, directory, settings, outside, suggestions, tell)
-        yield uvicorn.Server(
-            uvicorn.Config(
-                make_app(rooms),
-                host=settings.web.host,
-                port=settings.web.port,
-                http="h11",  # stricter than the others, and it tells an absolute-form target from a path
-                h11_max_incomplete_event_size=LONGEST_HEAD,
-                ws="none",
-                lifespan="off",
-                log_level="error",
-                proxy_headers=False,
-                server_header=False,
-                timeout_graceful_shutdown=2,
-            )
-        )
+        server = server_of(make_app(rooms), settings.web.host, settings.web.port)
+        rooms.monitor.ending.is_near = lambda: server.should_exit
+        yield server
+
+
+def is_own_machine(host: str) -> bool:
+    return host == "localhost" or is_near(host)
+
+
+def is_any_address(host: str) -> bool:
+    """Wherever this machine can be reached."""
+    return host in ("", "0.0.0.0", "::")
+
+
+def names_of(web: WebSettings) -> tuple[str, ...]:
+    """The Host headers it answers to, in lower case; an IPv6 address stands in brackets there."""
+    given = () if is_any_address(web.host) else (web.host,)
+    bracketed = [f"[{name}]" if ":" in name and not name.startswith("[") else name for name in (*given, *web.names)]
+    return (*LOOPBACK, *(name.lower() for name in bracketed))
+
+
+def door_of(web: WebSettings, keys: Keys) -> Door:
+    is_open = is_own_machine(web.host) or web.public
+    return Door(keys, is_open, is_public=web.public)
 
 
 def is_free(host: str, port: int) -> bool:
@@ -109,7 +150,7 @@ async def address_of(server: uvicorn.Server, serving: "asyncio.Future[None]") ->
             raise ConfigError("the search page could not be served; is the port in use? Try --port 0")
         await asyncio.sleep(0.02)
     host, port = server.servers[0].sockets[0].getsockname()[:2]
-    return f"http://{host}:{port}/"
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 async def web_rooms(
@@ -138,7 +179,15 @@ async def web_rooms(
         clock=outside.clock,
         sparql_s=settings.web.sparql_s,
         suggestions=suggestions,
+        hosts=names_of(settings.web),
         tell=tell,
+        door=door_of(settings.web, keys_of(directory, outside.files)),
+        monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside)),
+        exports=exports_of(directory, outside),
+        crawl=await opened.enter_async_context(crawl_rooms(directory, settings, outside, handles.search.stored)),
+        pages=await opened.enter_async_context(page_rooms(directory, settings, outside, handles.search.words)),
+        vocabularies=await opened.enter_async_context(vocabulary_rooms(directory, outside, ask)),
+        searching=SearchRooms(handles.search.suggest, handles.search.explain, handles.search.copies),
     )
 
 

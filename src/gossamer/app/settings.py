@@ -29,6 +29,12 @@ class CrawlSettings:
     filters: tuple[str, ...] = _setting(
         (), 'filters of your own: "file.py:function" in the data directory, or the name of an installed entry point'
     )
+    readers: tuple[str, ...] = _setting(
+        (), 'readers of your own for other formats: "text/csv=file.py:function", or the name of an entry point'
+    )
+    protocols: tuple[str, ...] = _setting(
+        (), 'protocols of your own: "gemini=file.py:Class", or the name of an entry point'
+    )
     sitemaps: bool = _setting(True, "also visit what the sitemaps list that a robots.txt names")
     feeds: Literal["once", "follow"] = _setting(
         "once", "read feeds that pages name like any page, or come back as often as they ask: the crawl then has no end"
@@ -103,7 +109,15 @@ class ArchiveSettings:
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    host: str = _setting("127.0.0.1", "the address the search page binds to")
+    host: str = _setting(
+        "127.0.0.1", "the address the search page binds to; beyond this machine everything needs a token"
+    )
+    names: tuple[str, ...] = _setting(
+        (), "host names the search page answers to beside its address, where it binds beyond this machine"
+    )
+    public: bool = _setting(
+        False, "anybody who reaches the search page may read without a token; changes still need it"
+    )
     port: int = _setting(8642, "the port of the search page; 0: any free one", most=65535)
     sparql_s: float = _setting(10.0, "the longest a SPARQL query may run", least=0.1)
 

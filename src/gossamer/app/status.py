@@ -1,16 +1,21 @@
 """`gossamer status`: how a collection is, from any terminal, while the crawl runs or after it."""
 
 import json as json_format
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, existing
+from gossamer.app.monitoring import Watch
 from gossamer.app.outside import Outside, real_outside
 from gossamer.clock import SECOND
 from gossamer.monitor.control import Beat, Control
@@ -29,10 +34,13 @@ def status(
         counts = tallies.counts(state)
     with Control(directory.control, outside.clock) as control:
         beats = control.beats()
+        system = Watch(directory, load(dir / FILE_NAME, os.environ, {}).settings, outside, control).system()
     processes = at_work(beats, outside)
     numbers = {name: getattr(counts, name) for name in ("pages", "captures", "known", "queued", "leased", "hosts")}
     if json:
-        print(json_format.dumps({**numbers, "outcomes": counts.by_reason, "processes": processes}, indent=2))
+        hints = msgspec.to_builtins(system.hints)
+        told = {**numbers, "outcomes": counts.by_reason, "processes": processes, "hints": hints}
+        print(json_format.dumps(told, indent=2))
         return 0
     table = Table(show_header=False, box=None, title=str(dir), title_justify="left")
     table.add_column(justify="right", style="bold")
@@ -46,6 +54,8 @@ def status(
         table.add_row("", f"{process['name']} at work (pid {process['pid']}), heard of {process['silent_s']} s ago")
     if not processes:
         table.add_row("", "nobody is at work on it")
+    for hint in system.hints:
+        table.add_row(hint.severity, Text.assemble((hint.words, "bold"), f" {hint.mend}"))
     Console().print(table, highlight=False)
     return 0
 

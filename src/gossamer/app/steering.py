@@ -1,14 +1,24 @@
 """What people ask of a running crawl from another terminal or the web page: heard at each beat, done at once."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from gossamer.app.obeying import obey
+from gossamer.app.obeying import SEED, obey
 from gossamer.app.ruling import Ruling
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.monitor.control import Command, Control
+from gossamer.rules.scope import Reach
+from gossamer.values.link import How, Offer
+from gossamer.values.url import Url, url_of
 
 CRAWLER = "crawler"
+Remember = Callable[[Sequence[Url], str], Awaitable[list[tuple[Url, Reach]]]]
+"""Enter seeds with a reach; every seed there is then."""
+
+
+async def remember_none(_seeds: Sequence[Url], _reach: str) -> list[tuple[Url, Reach]]:
+    return []
 
 
 @dataclass(slots=True)
@@ -17,6 +27,7 @@ class Steering:
     control: Control
     ruling: Ruling
     stop: asyncio.Event | None
+    remember: Remember = remember_none
     _paused: bool = False
 
     def is_paused(self) -> bool:
@@ -28,6 +39,7 @@ class Steering:
         asked = await asyncio.to_thread(self.control.pending, CRAWLER)
         done = await obey(asked, self.frontier)
         done += [command.id for command in asked if self._done(command)]
+        done += [command.id for command in asked if await self._sown(command)]
         for number in done:
             await asyncio.to_thread(self.control.done, number)
         if self.stop is not None and any(command.verb == "stop" for command in asked):
@@ -43,4 +55,17 @@ class Steering:
                 self._paused = False
             case verb:
                 return verb == "stop" and self.stop is not None
+        return True
+
+    async def _sown(self, command: Command) -> bool:
+        """New seeds join the crawl: they are remembered first, so that a crash loses none."""
+        if command.verb != SEED:
+            return False
+        texts, reach = command.args.get("urls"), str(command.args.get("reach", Reach.HOST))
+        seeds = [url for text in texts if (url := url_of(str(text)))] if isinstance(texts, list) else []
+        if seeds and reach in tuple(Reach):
+            self.ruling.take_seeds(await self.remember(seeds, reach))
+            self.frontier.set_rules(self.ruling.may_enter, self.ruling.nudge)
+            await self.frontier.offer([Offer(seed, How.SEED) for seed in seeds])
+            await self.frontier.revive(seeds)
         return True

@@ -25,7 +25,7 @@ from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
 from gossamer.archive.volumes import Volumes
 from gossamer.errors import ConfigError, GossamerError, WorkerLost
-from gossamer.reading import ReadDone, ReadJob, kept_at
+from gossamer.read_job import ReadDone, ReadJob, kept_at
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import captures
 from gossamer.store.database import Database

@@ -12,6 +12,7 @@ REFUSALS = {Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.SCOPE, Reason.ADDRE
 ROBOTS_TOLD = GOOD | {Reason.GONE, Reason.CLIENT_ERROR}
 """Ends of a visit to a robots.txt after which its host may be visited."""
 WINDOW_S = 10.0
+MINUTE_S = 60.0
 
 
 @dataclass(slots=True)
@@ -40,6 +41,8 @@ class Tally:
     notice: str = ""
     last_url: str = ""
     _given_up_before: int | None = None
+    _past: deque[tuple[float, int, int]] = field(default_factory=deque)
+    """When, bytes and errors until then; of the last minute."""
 
     def __post_init__(self) -> None:
         self.started = self.clock.elapsed_s()
@@ -85,6 +88,23 @@ class Tally:
         while self.recent and now - self.recent[0] > WINDOW_S:
             self.recent.popleft()
         return len(self.recent) / max(0.5, min(WINDOW_S, now - self.started))
+
+    def figures(self) -> dict[str, float]:
+        """For the monitor; asked about once a second."""
+        now, errors = self.clock.elapsed_s(), self.errors
+        self._past.append((now, self.size, errors))
+        while now - self._past[0][0] > MINUTE_S:
+            self._past.popleft()
+        lately = next(one for one in self._past if now - one[0] <= WINDOW_S)
+        return {
+            "pages": self.pages,
+            "pages_s": round(self.rate(), 1),
+            "bytes": self.size,
+            "bytes_s": round((self.size - lately[1]) / max(1.0, now - lately[0])),
+            "visits": self.visits,
+            "errors": errors,
+            "errors_min": errors - self._past[0][2],
+        }
 
     def elapsed_s(self) -> float:
         return self.clock.elapsed_s() - self.started

@@ -219,6 +219,8 @@ def _visits(trail: Trail) -> list[str]:
             lines.append(f"  {ended.detail}")
         if ended.failures:
             lines.append(f"  failed {counted(ended.failures, 'time')} in a row")
+        if ended.failures > 1:
+            lines.append("  only the last end is stored: the failures before it left nothing that could be listed")
     for visit in trail.visits:
         kind = "a page, searchable" if visit.is_page else "kept, not searchable"
         lines.append(

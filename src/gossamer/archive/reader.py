@@ -2,12 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 
 import msgspec
-from warcio.exceptions import ArchiveLoadFailed
-from warcio.recordloader import ArcWarcRecordLoader
 
 from gossamer.archive.members import Member, Torn, damaged, member_of, members
 from gossamer.archive.record import DISTRUST, TOOK, Field, original_fields
@@ -98,16 +95,21 @@ def _scanned(place: Place, plain: bytes) -> Scanned:
                 return Scanned(place, record.kind, trace=_trace_of(record))
             case _:
                 return Scanned(place, record.kind)
-    except (ValueError, LookupError, ArchiveLoadFailed, EOFError) as error:
+    except (ValueError, LookupError) as error:
         raise damaged(place.volume, place.offset, f"not a record of ours ({error})") from error
 
 
 def _unframed(plain: bytes) -> _Plain:
-    record = ArcWarcRecordLoader().parse_record_stream(BytesIO(plain), known_format="warc", no_record_parse=True)
-    block = record.raw_stream.read(len(plain)) if record.length else b""
-    if len(block) != record.length:
-        raise ValueError(f"{record.length} bytes promised, {len(block)} there")
-    return _Plain(record.rec_type, {name.lower(): value for name, value in record.rec_headers.headers}, block)
+    head, separator, rest = plain.partition(b"\r\n\r\n")
+    version, *lines = head.decode("utf-8", "replace").split("\r\n")
+    if not separator or not version.startswith("WARC/1."):
+        raise ValueError("it has no WARC head")
+    fields = {name.lower(): value for name, value in map(_field, lines)}
+    length = int(fields["content-length"])
+    block = rest[: max(length, 0)]
+    if len(block) != length:
+        raise ValueError(f"{length} bytes promised, {len(block)} there")
+    return _Plain(fields["warc-type"], fields, block)
 
 
 def _capture_of(record: _Plain) -> Capture:

@@ -97,6 +97,14 @@ def _merged(found: dict[str, Found]) -> Extraction:
     notices: list[Notice] = []
     for name, one in found.items():
         bit = 1 << SYNTAXES.index(name)
+        if not stated and one.triples:
+            stated = dict.fromkeys(one.triples, bit)
+            if len(stated) == len(one.triples):  # usually there is one syntax, which says nothing twice
+                places = list(one.places)
+                flags.extend(one.flags)
+                notices.extend(one.notices)
+                continue
+            stated = {}
         for triple, place in zip(one.triples, one.places, strict=True):
             known = stated.get(triple)
             if known is None:

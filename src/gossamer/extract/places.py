@@ -10,15 +10,22 @@ from collections import Counter
 from functools import lru_cache
 from itertools import count
 from operator import attrgetter
-from struct import iter_unpack, pack
-from typing import NamedTuple
+from struct import pack
 
 import msgspec
-import xxhash
-from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Store
 
+from gossamer.extract.origins import (
+    CODES,
+    DEFLATED,
+    HASHES,
+    IRI_END,
+    PLAIN,
+    SHORT,
+    WHOLE,
+    Packed,
+    stored_form,
+)
 from gossamer.extract.page import SYNTAXES, Extraction
-from gossamer.extract.terms import XSD, quoted
 from gossamer.values.tree import Element
 
 LONGEST_TAG = 40
@@ -26,56 +33,9 @@ LONGEST_TAG = 40
 MANY = 100
 """Children of one element."""
 WORTH_DEFLATING = 512
-PLAIN, DEFLATED = b"\x00", b"\x01"
-
-_SHORT, _WHOLE = 4, 8
-"""Bytes of a hash. The short ones do unless two facts of a page share one, which is rare; unknown facts are told from
-known ones by asking the graph, not by the hash."""
-_CODES = {_SHORT: "I", _WHOLE: "Q"}
-_HASHES = {_SHORT: xxhash.xxh32_intdigest, _WHOLE: xxhash.xxh3_64_intdigest}
 _ANY = "*"
-_STRING = f"{XSD}string"
-_LONGEST_CACHED = 100
 _PLAIN_TAG = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
-_IRI_END, _TYPED, _XSD = ord(">"), b'"^^<', f"^^<{XSD}".encode()
-_AS_IT_IS = re.compile(
-    rb'"(?:(?:0|-?[1-9]\d{0,16})"\^\^<\S+#(?:integer|decimal)>'
-    rb'|-?(?:0|[1-9]\d{0,8})\.\d{0,8}[1-9]"\^\^<\S+#decimal>'
-    rb'|[1-9]\d{3}-\d\d-\d\d"\^\^<\S+#date>'
-    rb'|[1-9]\d{3}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:Z|[+-](?:0[1-9]|1[0-3]):\d\d)?"\^\^<\S+#dateTime>'
-    rb'|[1-9]\d{3}"\^\^<\S+#gYear>|(?:true|false)"\^\^<\S+#boolean>)'
-)
-"""Literals that the store certainly gives back as they are: to ask it costs more than all else a fact needs."""
-
-
-class Source(NamedTuple):
-    """Where one fact comes from."""
-
-    syntaxes: tuple[str, ...]
-    """Those that state it, in the order of SYNTAXES."""
-    path: str
-    """Of the element that states it, as XPath: `/html/body/div[2]/span`; positions count siblings of one name and are
-    left out where there is only one."""
-
-
-class _Packed(msgspec.Struct, frozen=True, array_like=True):
-    """What is on disk, as msgpack."""
-
-    syntaxes: tuple[str, ...]
-    steps: list[str]
-    """Of all paths, each once: `span`, `div[2]`; a step stands behind the one above it."""
-    above: list[int]
-    """For each step, how many before it the one above it stands; 0: it is the outermost."""
-    hashes: bytes
-    """Of the facts; the next two run in step with them."""
-    places: list[int]
-    """The last step of each fact's path."""
-    stated_in: list[int]
-    """Bit n is `syntaxes[n]`; empty when there is one syntax only."""
-
-
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Packed)
 
 
 def packed(facts: Extraction, lines: bytes) -> bytes:
@@ -83,22 +43,22 @@ def packed(facts: Extraction, lines: bytes) -> bytes:
     them, as `terms` writes them; and the tree is still whole."""
     if not facts.triples:
         return b""
-    said = [line if line[-1] != _IRI_END else stored_form(line) for line in lines[:-3].split(b" .\n")]
+    said = [line if line[-1] != IRI_END else stored_form(line) for line in lines[:-3].split(b" .\n")]
     steps, places = _steps_of(facts.places)
     syntaxes, masks = _own_masks(facts.stated_in)
     if len(said) != len(places):
         return b""
     if len(set(said)) < len(said):
         said, places, masks = _merged(said, places, masks)
-    length, hashes = _SHORT, list(map(_HASHES[_SHORT], said))
+    length, hashes = SHORT, list(map(HASHES[SHORT], said))
     if len(set(hashes)) < len(hashes):
-        length, hashes = _WHOLE, list(map(_HASHES[_WHOLE], said))
+        length, hashes = WHOLE, list(map(HASHES[WHOLE], said))
     record = _encoder.encode(
-        _Packed(
+        Packed(
             syntaxes,
             steps.names,
             steps.above,
-            pack(f"<{len(hashes)}{_CODES[length]}", *hashes),
+            pack(f"<{len(hashes)}{CODES[length]}", *hashes),
             places,
             masks,
         )
@@ -228,89 +188,3 @@ def _name(children: _Children, child: Element, child_id: int) -> str:
 @lru_cache(maxsize=256)
 def _is_plain(tag: str) -> bool:
     return len(tag) <= LONGEST_TAG and _PLAIN_TAG.fullmatch(tag) is not None
-
-
-def stored_form(fact: bytes) -> bytes:
-    """A fact as the store would give it back. REQUIRES: three terms as `terms` writes them, a space between."""
-    if fact[-1] != _IRI_END or fact.rfind(_TYPED) < 0:
-        return fact
-    start = fact.index(b" ", fact.index(b" ") + 1) + 1
-    return fact[:start] + _as_stored(fact[start:])
-
-
-def _as_stored(literal: bytes) -> bytes:
-    """A typed literal in the form in which the store gives it back: it keeps numbers and dates by their value."""
-    if _XSD not in literal or _AS_IT_IS.fullmatch(literal):
-        return literal
-    return _asked(literal) if len(literal) <= _LONGEST_CACHED else _asked.__wrapped__(literal)
-
-
-@lru_cache(maxsize=4096)
-def _asked(literal: bytes) -> bytes:
-    """By asking a store."""
-    store = Store()
-    try:
-        store.load(b"<urn:s> <urn:p> %b .\n" % literal, RdfFormat.N_TRIPLES)
-    except SyntaxError:  # then the store does not take it either
-        return literal
-    return next((text_of(quad.object).encode() for quad in store if isinstance(quad.object, Literal)), literal)
-
-
-def text_of(term: NamedNode | BlankNode | Literal) -> str:
-    """A term of the store as this house writes it: the library escapes other characters than `terms` does."""
-    if isinstance(term, NamedNode):
-        return f"<{term.value}>"
-    if isinstance(term, BlankNode):
-        return f"_:{term.value}"
-    if term.language is not None:
-        return f"{quoted(term.value)}@{term.language}"
-    kind = term.datatype.value
-    return quoted(term.value) if kind == _STRING else f"{quoted(term.value)}^^<{kind}>"
-
-
-class Record:
-    """The sources of one page's facts, unpacked."""
-
-    __slots__ = ("_at", "_hash", "_packed")
-
-    def __init__(self, packed: _Packed) -> None:
-        self._packed = packed
-        length = _SHORT if len(packed.hashes) == _SHORT * len(packed.places) else _WHOLE
-        self._hash = _HASHES[length]
-        self._at = {found: at for at, (found,) in enumerate(iter_unpack(f"<{_CODES[length]}", packed.hashes))}
-
-    def __len__(self) -> int:
-        return len(self._at)
-
-    def of(self, fact: bytes) -> Source | None:
-        """Of a fact as `stored_form` wants it; None when it is not in the record. One fact in 4,000,000,000 that is not
-        would be taken for one that is: ask only for facts that the page states."""
-        at = self._at.get(self._hash(stored_form(fact)))
-        if at is None:
-            return None
-        packed = self._packed
-        mask = packed.stated_in[at] if packed.stated_in else 1
-        names = [name for bit, name in enumerate(packed.syntaxes) if mask >> bit & 1]
-        return Source(tuple(names), self._path(packed.places[at]))
-
-    def _path(self, at: int) -> str:
-        steps, above = self._packed.steps, self._packed.above
-        parts: list[str] = []
-        while 0 <= at < len(steps):
-            parts.append(steps[at])
-            if above[at] <= 0:
-                break
-            at -= above[at]
-        return "/" + "/".join(reversed(parts))
-
-
-def unpacked(record: bytes) -> Record | None:
-    """The inverse of `packed`; None when there is no such record, or it is damaged or of another version."""
-    try:
-        plain = zlib.decompress(record[1:], -15) if record[:1] == DEFLATED else record[1:]
-        held = _decoder.decode(plain)
-    except (zlib.error, msgspec.DecodeError):
-        return None
-    lengths = _SHORT * len(held.places), _WHOLE * len(held.places)
-    is_whole = len(held.steps) == len(held.above) and len(held.hashes) in lengths
-    return Record(held) if is_whole and record[:1] in (PLAIN, DEFLATED) else None

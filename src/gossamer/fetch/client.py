@@ -11,6 +11,7 @@ from gossamer.errors import ConfigError
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.dial import Connections
 from gossamer.fetch.exchange import Exchange, JudgeType
+from gossamer.fetch.protocols import OtherExchange, Protocols
 from gossamer.fetch.seams import Dialer, Resolver
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Outcome, Reason, Refused
@@ -33,15 +34,19 @@ class Client:
         dialer: Dialer,
         clock: Clock,
         tell: Tell,
-        judge_type: JudgeType = lambda _url, _type: None,
+        judge_type: JudgeType = lambda _url, _type, _depth: None,
+        protocols: Protocols | None = None,
     ) -> None:
-        """`judge_type` is asked when the headers of a page are in, for types that are collected at all."""
+        """`judge_type` is asked when the headers of a page are in, for types that are collected at all. `protocols`:
+        those of other schemes than http and https, by scheme."""
         self._settings, self._clock = settings, clock
         self._connections = Connections(settings, resolver, dialer, clock, tell)
         self._room = asyncio.Semaphore(settings.at_once)
         self._budget = Budget(settings.bodies_limit)
         self._judge_type = judge_type
         self._fields = _fields(settings)
+        self._protocols = protocols or {}
+        self._tell = tell
 
     async def __aenter__(self) -> Self:
         self._connections.open()
@@ -53,12 +58,17 @@ class Client:
         self._connections.close()
         await asyncio.sleep(0)  # the transports close on the loop's next turn
 
-    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE) -> Outcome:
-        """GET `url`. A robots.txt may be of any media type, and only its first half mebibyte is taken."""
+    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0) -> Outcome:
+        """GET `url`, which is `depth` links from its seed: some rules for types ask that. A robots.txt may be of any
+        media type, and only its first half mebibyte is taken."""
         if not _SENDABLE.fullmatch(url.text):
             return Refused(Reason.ADDRESS, "not a canonical address")
         async with self._room:
-            room = (self._connections, self._budget, self._judge_type)
+            if url.scheme in self._protocols:
+                protocol = self._protocols[url.scheme]
+                other = OtherExchange(url, kind, protocol, self._settings, self._clock, self._connections, self._tell)
+                return await other.run(self._judge_type, depth)
+            room = (self._connections, self._budget, self._judge_type, depth)
             return await Exchange(url, kind, self._settings, self._clock, *room).run(self._fields)
 
     async def address_of(self, hostname: str) -> str | None:

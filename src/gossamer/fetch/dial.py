@@ -10,7 +10,9 @@ import contextlib
 import socket
 import ssl
 from collections import OrderedDict
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 import aiohappyeyeballs
 
@@ -37,6 +39,27 @@ class Connection(NamedTuple):
     is_new: bool
     distrust: str = ""
     """Why the server could not prove who it is, when that was let pass."""
+
+
+class Streams(NamedTuple):
+    """A connection for a protocol that is not HTTP."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    address: str
+    """The checked address that was dialled."""
+    distrust: str = ""
+
+
+P = TypeVar("P", bound=asyncio.Protocol)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialled(Generic[P]):
+    transport: asyncio.Transport
+    protocol: P
+    address: str
+    distrust: str
 
 
 class _Idle(NamedTuple):
@@ -95,6 +118,23 @@ class Connections:
 
     async def dial(self, url: Url) -> Connection | Refused | Failed:
         """A new connection. All addresses of the name are checked, and nothing but these addresses is dialled."""
+        loop = asyncio.get_running_loop()
+        found = await self._dialled(url, lambda: Protocol(loop), url.scheme == "https")
+        if not isinstance(found, _Dialled):
+            return found
+        return Connection(found.protocol, url.origin, found.address, is_new=True, distrust=found.distrust)
+
+    async def streams(self, url: Url, with_tls: bool) -> Streams | Refused | Failed:
+        """The same for a protocol that is not HTTP: a connection for one question, to the host of `url` only."""
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(loop=loop)
+        found = await self._dialled(url, lambda: asyncio.StreamReaderProtocol(reader, loop=loop), with_tls)
+        if not isinstance(found, _Dialled):
+            return found
+        writer = asyncio.StreamWriter(found.transport, found.protocol, reader, loop)
+        return Streams(reader, writer, found.address, found.distrust)
+
+    async def _dialled(self, url: Url, make: Callable[[], P], with_tls: bool) -> "_Dialled[P] | Refused | Failed":
         if url.port in BAD_PORTS:
             found: list[str] | Refused | Failed = Refused(Reason.ADDRESS, f"port {url.port} is not for web pages")
         else:
@@ -107,15 +147,15 @@ class Connections:
             endpoints: dict[Endpoint, str] = {}
             for address in found:
                 endpoints.setdefault(self._dialer.endpoint(address, url.port), address)
-            protocol, peer, distrust = await self._connect(url, list(endpoints))
+            transport, protocol, peer, distrust = await self._connect(url, list(endpoints), make, with_tls)
         except (ssl.SSLError, ssl.CertificateError) as trouble:
             return Failed(Reason.TLS, in_words(trouble))
         except (ConnectionAbortedError, ConnectionResetError, BrokenPipeError) as trouble:
-            reason = Reason.TLS if url.scheme == "https" else Reason.CONNECT
+            reason = Reason.TLS if with_tls else Reason.CONNECT
             return Failed(reason, str(trouble) or "cut off before it stood")
         except OSError as trouble:
             return Failed(Reason.CONNECT, str(trouble))
-        return Connection(protocol, url.origin, endpoints.get(peer, peer.address), is_new=True, distrust=distrust)
+        return _Dialled(transport, protocol, endpoints.get(peer, peer.address), distrust)
 
     async def address_of(self, hostname: str) -> str | None:
         """The checked address that would be dialled first; None when there is none, or none that may be dialled."""
@@ -144,27 +184,31 @@ class Connections:
             return Refused(Reason.CONTACT, f"{hostname} is public, and no contact is set")
         return [address_of(address) or address for address in found[:MOST_ADDRESSES_TRIED]]
 
-    async def _connect(self, url: Url, endpoints: list[Endpoint]) -> tuple[Protocol, Endpoint, str]:
-        """The connection, where it leads, and why the server is not trusted (empty: it is, or plain http)."""
-        if url.scheme != "https":
-            return *await _connected(url, endpoints, None), ""
+    async def _connect(
+        self, url: Url, endpoints: list[Endpoint], make: Callable[[], P], with_tls: bool
+    ) -> tuple[asyncio.Transport, P, Endpoint, str]:
+        """The connection, where it leads, and why the server is not trusted (empty: it is, or need not be)."""
+        if not with_tls:
+            return *await _connected(url, endpoints, make, None), ""
         assert self._trust is not None
         try:
-            return *await _connected(url, endpoints, self._trust.verified), ""
+            return *await _connected(url, endpoints, make, self._trust.verified), ""
         except ssl.SSLCertVerificationError as trouble:
             if self._trust.unverified is None:
                 raise
             distrust = in_words(trouble)
-        return *await _connected(url, endpoints, self._trust.unverified), distrust
+        return *await _connected(url, endpoints, make, self._trust.unverified), distrust
 
 
-async def _connected(url: Url, endpoints: list[Endpoint], tls: ssl.SSLContext | None) -> tuple[Protocol, Endpoint]:
+async def _connected(
+    url: Url, endpoints: list[Endpoint], make: Callable[[], P], tls: ssl.SSLContext | None
+) -> tuple[asyncio.Transport, P, Endpoint]:
     loop = asyncio.get_running_loop()
     name = url.hostname.rstrip(".") if tls is not None else None
     if len(endpoints) == 1:
         host, port = endpoints[0]
-        _, protocol = await loop.create_connection(lambda: Protocol(loop), host, port, ssl=tls, server_hostname=name)
-        return protocol, endpoints[0]
+        transport, protocol = await loop.create_connection(make, host, port, ssl=tls, server_hostname=name)
+        return transport, protocol, endpoints[0]
     sock = await aiohappyeyeballs.start_connection(
         [_addr_info(endpoint) for endpoint in endpoints], happy_eyeballs_delay=NEXT_ADDRESS_AFTER_S, loop=loop
     )
@@ -172,9 +216,9 @@ async def _connected(url: Url, endpoints: list[Endpoint], tls: ssl.SSLContext | 
     peer = Endpoint(address_of(there) or there, port)  # the system may spell a mapped address another way
     with contextlib.ExitStack() as unless_taken:
         unless_taken.callback(sock.close)
-        _, protocol = await loop.create_connection(lambda: Protocol(loop), sock=sock, ssl=tls, server_hostname=name)
+        transport, protocol = await loop.create_connection(make, sock=sock, ssl=tls, server_hostname=name)
         unless_taken.pop_all()
-    return protocol, peer
+    return transport, protocol, peer
 
 
 def _addr_info(

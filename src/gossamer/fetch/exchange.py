@@ -28,8 +28,8 @@ UNVERIFIED = "tls-unverified"
 BREATH = 8
 """Decoding steps after which the loop gets a turn at the latest, however little they gave."""
 
-JudgeType = Callable[[Url, str], str | None]
-"""Why an answer of this media type at this address is not wanted; None: it is."""
+JudgeType = Callable[[Url, str, int], str | None]
+"""Why an answer of this media type at this address, so many links from its seed, is not wanted; None: it is."""
 FOREIGN: tuple[tuple[type[Exception], Reason], ...] = (  # the first that fits decides
     (LineTooLong, Reason.HEADERS_TOO_LARGE),
     (HttpProcessingError, Reason.PROTOCOL),
@@ -55,8 +55,9 @@ class Exchange:
         connections: Connections,
         budget: Budget,
         judge_type: JudgeType,
+        depth: int = 0,
     ) -> None:
-        self._url, self._kind, self._settings, self._clock = url, kind, settings, clock
+        self._url, self._kind, self._settings, self._clock, self._depth = url, kind, settings, clock, depth
         self._connections, self._budget, self._judge_type = connections, budget, judge_type
         self._at, self._begun_s = clock.now(), clock.elapsed_s()
         self._connection: Connection | None = None
@@ -153,7 +154,7 @@ class Exchange:
         is_page = self._kind is VisitKind.PAGE and 200 <= status < 300
         if is_page and not is_wanted(head.media_type, settings.wanted):
             return Refused(Reason.MEDIA_TYPE, head.media_type)
-        if is_page and (why := self._judge_type(self._url, head.media_type)) is not None:
+        if is_page and (why := self._judge_type(self._url, head.media_type, self._depth)) is not None:
             return Refused(Reason.MEDIA_TYPE, why)
         limit = limit_of(self._kind, status, head.media_type, settings)
         decoder = Decoder(codings_of(head.codings), limit) if head.codings else None

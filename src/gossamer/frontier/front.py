@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gossamer.chance import Chance
 from gossamer.clock import Instant
+from gossamer.frontier.hosts import text_of
 from gossamer.frontier.priority import BANDS, pick_band
 from gossamer.store.statements import load
 from gossamer.values.url import Url
@@ -57,7 +58,7 @@ def first_at(connection: sqlite3.Connection) -> Instant | None:
 
 def hostname_of(name: str) -> str:
     """A host's name without its port."""
-    return Url(f"http://{name}/").hostname
+    return Url(text_of(0, name, "")).hostname
 
 
 class Resolving:

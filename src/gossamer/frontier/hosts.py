@@ -1,9 +1,11 @@
-"""Hosts and their lanes. A lane is one origin of a host: its http pages, or its https pages."""
+"""Hosts and their lanes. A lane is one origin of a host: its http pages, or its https pages. A host of another scheme
+has the scheme in its name, and one lane."""
 
 import sqlite3
 
 from gossamer.store import tallies
 from gossamer.store.statements import load
+from gossamer.values.url import OTHER
 
 _SQL = load("gossamer.frontier")
 
@@ -20,13 +22,21 @@ def lane_of(text: str) -> int:
 
 def text_of(lane: int, name: str, rest: str) -> str:
     """The address whose row says so; the inverse of `parts_of`."""
+    if OTHER in name:
+        scheme, _, name = name.partition(OTHER)
+        return f"{scheme}://{name}/{rest}"
     return f"{SCHEMES[lane]}://{name}/{rest}"
+
+
+def name_in(scheme: str, authority: str) -> str:
+    """The host's name, from the parts of an address (the scheme with its colon): `Url.host`, without making one."""
+    return authority if scheme in ("https:", "http:") else scheme[:-1] + OTHER + authority
 
 
 def parts_of(text: str) -> tuple[int, str, str]:
     """Lane, host name, and what follows its slash. REQUIRES: the text of a Url."""
     scheme, _, name, rest = text.split("/", 3)
-    return int(scheme == "https:"), name, rest
+    return int(scheme == "https:"), name_in(scheme, name), rest
 
 
 def next_id(number: int) -> int:

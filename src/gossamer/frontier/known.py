@@ -79,6 +79,24 @@ def known(
     return None
 
 
+def last_end(
+    connection: sqlite3.Connection, url: Url, identity: Callable[[str], str] | None = None
+) -> tuple[bool, Reason | None]:
+    """Whether the address is known, and how its last visit ended. Cheaper than all of `known`: for many at once."""
+    _, name, _ = parts_of(url.text)
+    host_id = find_host_id(connection, name)
+    wanted = url.text if identity is None else identity(url.text)
+    number = id_of(wanted)
+    while (
+        host_id is not None and (row := connection.execute(_SQL["address"], (host_id, number)).fetchone()) is not None
+    ):
+        text = text_of(row[0], name, row[1])
+        if (text if identity is None else identity(text)) == wanted:
+            return True, None if row[8] is None else REASONS[row[8]]
+        number = next_id(number)
+    return False, None
+
+
 def _known_of(connection: sqlite3.Connection, url: Url, host_id: int, number: int, row: _Row) -> Known:
     _, _, how, source_host_id, source_id, depth, hops, failures, reason, detail, settled_at, due_at = row
     place = connection.execute(_SQL["place"], (host_id, number)).fetchone()

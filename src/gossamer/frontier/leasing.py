@@ -20,7 +20,7 @@ from gossamer.store.statements import load
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
-from gossamer.values.visit import Visit, VisitKind
+from gossamer.values.visit import FOLLOWED, Visit, VisitKind
 
 _SQL = load("gossamer.frontier")
 MOST_HELD = 1000
@@ -76,6 +76,7 @@ class _Due(NamedTuple):
     hops: int
     failures: int | None
     last_reason: int | None
+    last_detail: str | None
 
 
 class Looked(NamedTuple):
@@ -198,6 +199,7 @@ class Leasing:
             HOWS[due.how],
             host.failing,
             host.failing_since,
+            due.last_detail is not None and due.last_detail.startswith(FOLLOWED),
         )
         last = None if due.last_reason is None else REASONS[due.last_reason]
         return Lease(

@@ -105,9 +105,19 @@ def held(connection: sqlite3.Connection, host: str | None = None) -> Iterator[st
 
 def ledger(connection: sqlite3.Connection) -> Iterator[Ledger]:
     """Of every host that was visited, by name."""
-    for host, visits, gap, least_gap, rested, rests, broken in connection.execute(_SQL["ledger"]):
-        least_s = None if least_gap is None else least_gap / SECOND
-        yield Ledger(host, visits, gap / SECOND, least_s, rested / rests / SECOND if rests > 0 else None, broken)
+    return map(_ledger_of, connection.execute(_SQL["ledger"]))
+
+
+def host_ledger(connection: sqlite3.Connection, name: str) -> Ledger | None:
+    """None: it was never visited."""
+    row = connection.execute(_SQL["host_ledger"], (name,)).fetchone()
+    return None if row is None else _ledger_of(row)
+
+
+def _ledger_of(row: tuple[str, int, int, int | None, int, int, int]) -> Ledger:
+    host, visits, gap, least_gap, rested, rests, broken = row
+    least_s = None if least_gap is None else least_gap / SECOND
+    return Ledger(host, visits, gap / SECOND, least_s, rested / rests / SECOND if rests > 0 else None, broken)
 
 
 def hosts(connection: sqlite3.Connection) -> Iterator[HostState]:

@@ -11,6 +11,9 @@ WHERE h.held > 0 AND (?1 IS NULL OR h.name = ?1);
 -- ledger: What hosts were promised and got.
 SELECT name, visits, gap, least_gap, rested, rests, broken FROM hosts WHERE visits > 0 ORDER BY name;
 
+-- host_ledger: The same of one host.
+SELECT name, visits, gap, least_gap, rested, rests, broken FROM hosts WHERE visits > 0 AND name = ?;
+
 -- hosts: How every host stands.
 SELECT name, queued, held, errands, leased, in_back, band, next_at, ready_at, later_at, gap, crawl_delay_s, troubles,
     failing, failing_since, retired_at, retired_why, visits, spent, linked_from

@@ -202,7 +202,7 @@ LEFT JOIN LATERAL (SELECT for_host_id, for_lane, url FROM errands e WHERE e.host
 
 -- lanes_looked: What is next in each lane of hosts, when the next page after that will be due, and which robots.txt.
 SELECT h.id, l.lane, later.later_at, r.version, q.priority, q.sequence, q.id, a.url, a.depth, a.hops, a.failures,
-    a.reason, a.how
+    a.reason, a.how, a.detail
 FROM unnest(%(hosts)s::bigint[]) AS h (id) CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS l (lane)
 LEFT JOIN LATERAL (
     SELECT priority, sequence, id FROM queue

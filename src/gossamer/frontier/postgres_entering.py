@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.frontier.hosts import HELD, lane_of, next_id
+from gossamer.frontier.hosts import HELD, lane_of, name_in, next_id
 from gossamer.frontier.postgres_database import Connection, numbers, texts
 from gossamer.frontier.postgres_rulebook import SharedRulebook
 from gossamer.frontier.priority import band_of, linked, priority_of
@@ -276,7 +276,8 @@ def letters(rows: Iterable[_Row]) -> dict[int, Letter]:
 
 def host_of(text: str) -> str:
     """The host's name in the text of a Url."""
-    return text.split("/", 3)[2]
+    scheme, _, name, _ = text.split("/", 3)
+    return name_in(scheme, name)
 
 
 def tally(connection: Connection, worker_id: int, moves: Mapping[str, int]) -> None:

@@ -24,7 +24,7 @@ from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
-from gossamer.values.visit import Visit, VisitKind
+from gossamer.values.visit import FOLLOWED, Visit, VisitKind
 
 _SQL = load("gossamer.frontier", "postgres.sql")
 MOST_MAIL = 2_000
@@ -100,6 +100,7 @@ class _Lane(NamedTuple):
     failures: int
     last_reason: str | None
     how: str
+    last_detail: str | None
 
 
 class Choosing(NamedTuple):
@@ -276,6 +277,7 @@ class Leasing:
             How(row.how),
             host.failing,
             None if host.failing_since is None else self._moment.local_at - (self._moment.at - host.failing_since),
+            row.last_detail is not None and row.last_detail.startswith(FOLLOWED),
         )
         return Lease(
             visit,

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from gossamer.frontier.codes import REASON_CODES, REASONS
 from gossamer.frontier.hosts import find_host_id, parts_of
 from gossamer.frontier.merging import next_sequence
+from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.sieve import Keys
 from gossamer.recrawl.retry import TRANSIENT
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.outcome import Reason
-from gossamer.values.url import Url
+from gossamer.values.url import Url, url_of
+from gossamer.values.visit import Settled
 
 _SQL = load("gossamer.frontier", "reviving.sql")
 MENDABLE = TRANSIENT | {Reason.ROBOTS_UNREACHABLE, Reason.CONTACT, Reason.ADDRESS, Reason.TLS}
 """Ends that a setting, a server or a network may have been mended of since."""
+MOST_READ_AGAIN = 20
+"""Sitemaps that one robots.txt can have read again."""
 
 
 def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> int:
@@ -25,24 +29,56 @@ def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> 
     """
     rows: list[tuple[int, int, int, int]] = []
     for seed in seeds:
-        _, name, _ = parts_of(seed.text)
-        key = (
-            find_host_id(connection, name),
-            keys.url_id(seed.text if keys.identity is None else keys.identity(seed.text)),
-        )
+        key = _key(connection, seed, keys)
         rows += [row[:4] for row in connection.execute(_SQL["ended"], key) if REASONS[row[4]] in MENDABLE]
     if tallies.counts(connection).by_reason.get(Reason.ROBOTS_UNREACHABLE):
         given_up = REASON_CODES[Reason.ROBOTS_UNREACHABLE]
         rows += connection.execute(_SQL["given_up"], (given_up,)).fetchall()
     revived = dict.fromkeys(rows)
-    first = next_sequence(connection, len(revived))
-    for place, (host_id, number, lane, depth) in enumerate(revived):
+    for host_id, _, lane, _ in revived:
         connection.execute(_SQL["robots_forgotten"], (host_id, lane))
+    _queue_again(connection, list(revived))
+    return len(revived)
+
+
+def _queue_again(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:
+    first = next_sequence(connection, len(rows))
+    for place, (host_id, number, lane, depth) in enumerate(rows):
         connection.execute(_SQL["queued_again"], (host_id, lane, priority_again(depth), first + place, number))
         connection.execute(_SQL["end_revived"], (host_id, number))
         connection.execute(_SQL["host_got_one"], (1 << lane, host_id))
-    tallies.add(connection, {tallies.QUEUED: len(revived), tallies.SETTLED: -len(revived)})
-    return len(revived)
+    tallies.add(connection, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
+
+
+def newly_named(settled: Settled) -> list[Url]:
+    """Sitemaps that a robots.txt names for the first time. What such a map said of this host before was nobody's word,
+    or the crawl did not reach here yet."""
+    before = settled.visit.robots.sitemaps if settled.visit.robots is not None else ()
+    named = settled.robots.sitemaps if settled.robots is not None else ()
+    urls = [url_of(text) for text in named if text not in before]
+    return [url for url in urls if url is not None][:MOST_READ_AGAIN]
+
+
+def maps_for(connection: sqlite3.Connection, rulebook: Rulebook, seed: Url) -> list[Url]:
+    """Sitemaps that the robots.txt of a new seed is known to name: they may have been read when the crawl did not reach
+    as far as it does now."""
+    lane, name, _ = parts_of(seed.text)
+    host_id = find_host_id(connection, name)
+    robots = None if host_id is None else rulebook.entry(connection, host_id, lane)
+    urls = [url_of(text) for text in robots.sitemaps] if robots is not None else []
+    return [url for url in urls if url is not None][:MOST_READ_AGAIN]
+
+
+def read_again(connection: sqlite3.Connection, maps: Sequence[Url], keys: Keys) -> None:
+    """Queue those of them again that were read before."""
+    for url in maps:
+        rows = connection.execute(_SQL["ended"], _key(connection, url, keys)).fetchall()
+        _queue_again(connection, [row[:4] for row in rows if REASONS[row[4]] is Reason.FETCHED])
+
+
+def _key(connection: sqlite3.Connection, url: Url, keys: Keys) -> tuple[int | None, int]:
+    _, name, _ = parts_of(url.text)
+    return find_host_id(connection, name), keys.url_id(url.text if keys.identity is None else keys.identity(url.text))
 
 
 def priority_again(depth: int) -> int:

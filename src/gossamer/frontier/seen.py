@@ -7,6 +7,7 @@ finds out. So forgetting is harmless, and the table simply overwrites: one slot 
 from array import array
 from collections.abc import Callable, Iterable
 
+from gossamer.frontier.hosts import text_of
 from gossamer.values.link import Offer
 
 
@@ -38,7 +39,7 @@ class Seen:
         of another host that was met before is added to `nods`, once for each host that has it: such links count.
         """
         marks, mask = self._marks, self._mask
-        home = ("\0",) if source is None else (f"https://{source}/", f"http://{source}/")
+        home = ("\0",) if source is None else (text_of(1, source, ""), text_of(0, source, ""))
         fresh: list[Offer] = []
         met = set() if met is None else met
         for offer in offers:
@@ -63,6 +64,10 @@ class Seen:
             else:
                 met.add(refusal)
         return fresh, met
+
+    def unmeet(self, offers: Iterable[Offer], met: set[int]) -> None:
+        """Take the marks of these back that `sift` has added just now."""
+        met.difference_update([hash(offer.url.text) for offer in offers])
 
     def remember(self, met: Iterable[int]) -> None:
         marks, mask = self._marks, self._mask

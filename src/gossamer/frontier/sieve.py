@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.frontier.codes import HOW_CODES
-from gossamer.frontier.hosts import HELD, host_id_of
+from gossamer.frontier.hosts import HELD, host_id_of, name_in
 from gossamer.frontier.merging import BUCKET_BITS, merge_sorted
 from gossamer.frontier.priority import linked_by, priority_of, with_links
 from gossamer.frontier.quarantine import Quarantine
@@ -97,6 +97,8 @@ class Keys:
         for offer in offers:
             text = offer.url.text
             scheme, _, name, rest = text.split("/", 3)
+            if scheme != "https:" and scheme != "http:":
+                name = name_in(scheme, name)
             host_id = host_ids.get(name)
             if host_id is None:
                 host_id = host_ids[name] = host_id_of(connection, name)

@@ -18,7 +18,7 @@ from gossamer.frontier.leasing import Lease, Leasing
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import Budget
 from gossamer.frontier.quarantine import Judge, Quarantine, Templates, quarantine, release
-from gossamer.frontier.reviving import revive
+from gossamer.frontier.reviving import maps_for, newly_named, read_again, revive
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.seen import Seen
 from gossamer.frontier.settling import Settling
@@ -29,7 +29,7 @@ from gossamer.frontier.vouching import is_vouched_for
 from gossamer.store import tallies
 from gossamer.store.database import Database
 from gossamer.store.statements import load
-from gossamer.values.link import Offer
+from gossamer.values.link import How, Offer
 from gossamer.values.robots import RobotsState
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url, id_of
@@ -167,8 +167,12 @@ class SqliteFrontier:
     async def offer(self, offers: Sequence[Offer]) -> int:
         def work(connection: sqlite3.Connection) -> tuple[int, int, set[int], Waiting]:
             fresh, met = self._seen.sift(offers, self._may_enter)
-            fresh = [offer for offer in fresh if is_vouched_for(connection, self._rulebook, offer)]
-            new = merge_offers(connection, fresh, self._keys())
+            fresh = self._vouched_for(connection, fresh, met)
+            keys = self._keys()
+            for seed in [offer.url for offer in fresh if offer.how is How.SEED]:
+                if known(connection, seed, keys.url_id, keys.identity) is None:
+                    read_again(connection, maps_for(connection, self._rulebook, seed), keys)
+            new = merge_offers(connection, fresh, keys)
             return len(fresh), new, met, self._waiting._replace(known=self._waiting.known + new)
 
         def after(result: tuple[int, int, set[int], Waiting]) -> None:
@@ -252,6 +256,9 @@ class SqliteFrontier:
                 learn,
             )
             settling.settle(pairs)
+            for settled, _ in pairs:
+                if settled.robots is not None:
+                    read_again(connection, newly_named(settled), self._keys())
             return _Written(settling, *self._journal_offers(connection, pairs), quarantined)
 
         if done:
@@ -270,7 +277,7 @@ class SqliteFrontier:
             nods: list[Offer] = []
             fresh, met = self._seen.sift(settled.offers, self._may_enter, lease.host.name, met, nods)
             if any(one.via is not None for one in fresh):
-                fresh = [one for one in fresh if is_vouched_for(connection, self._rulebook, one)]
+                fresh = self._vouched_for(connection, fresh, met)
             if fresh or nods:
                 pages.append((lease.host.id, lease.address_id or None, fresh + nods))
                 amount += len(fresh)
@@ -278,6 +285,14 @@ class SqliteFrontier:
         if pages:
             journal(connection, pages, amount)
         return amount, nodded, met
+
+    def _vouched_for(self, connection: sqlite3.Connection, offers: list[Offer], met: set[int]) -> list[Offer]:
+        """The others are not remembered as met: somebody may vouch for them later."""
+        keys = self._keys()
+        good = [offer for offer in offers if is_vouched_for(connection, self._rulebook, offer, keys)]
+        if len(good) < len(offers):
+            self._seen.unmeet(set(offers) - set(good), met)
+        return good
 
     def _settled(self, done: Sequence[Settled], written: _Written) -> None:
         """What memory learns when a settle is on disk."""

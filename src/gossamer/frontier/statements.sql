@@ -65,7 +65,7 @@ UPDATE hosts SET crawl_delay_s = ?1, gap = max(gap, ?2),
 WHERE id = ?3;
 
 -- first_due: The page of a lane that is visited next.
-SELECT q.priority, q.sequence, q.id, a.text, a.how, a.depth, a.hops, e.failures, e.reason
+SELECT q.priority, q.sequence, q.id, a.text, a.how, a.depth, a.hops, e.failures, e.reason, e.detail
 FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
 LEFT JOIN ends e ON e.host_id = q.host_id AND e.id = q.id
 WHERE q.host_id = ? AND q.lane = ? AND q.later_at = 0

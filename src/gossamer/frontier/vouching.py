@@ -3,15 +3,18 @@
 import sqlite3
 
 from gossamer.frontier.hosts import find_host_id, parts_of
+from gossamer.frontier.known import known
 from gossamer.frontier.rulebook import Rulebook
-from gossamer.values.link import Offer
+from gossamer.frontier.sieve import Keys
+from gossamer.values.link import How, Offer
 from gossamer.values.url import url_of
 
 
-def is_vouched_for(connection: sqlite3.Connection, rulebook: Rulebook, offer: Offer) -> bool:
+def is_vouched_for(connection: sqlite3.Connection, rulebook: Rulebook, offer: Offer, keys: Keys) -> bool:
     """Whether an offer needs nobody to vouch for it, or the robots.txt known for its origin names its sitemap.
 
-    (The sitemap protocol, "Sitemaps & Cross Submits".) While that robots.txt is not known, nobody vouches.
+    (The sitemap protocol, "Sitemaps & Cross Submits".) Who names an index speaks for the sitemaps that it names. While
+    that robots.txt is not known, nobody vouches; when it is read, the sitemap is read again.
     """
     via = offer.via
     if via is None or via.host == offer.url.host:
@@ -21,4 +24,7 @@ def is_vouched_for(connection: sqlite3.Connection, rulebook: Rulebook, offer: Of
     robots = None if host_id is None else rulebook.entry(connection, host_id, lane)
     if robots is None:
         return False
-    return via.text in robots.sitemaps or via in {url_of(named) for named in robots.sitemaps}
+    if via.text in robots.sitemaps or via in (named := {url_of(text) for text in robots.sitemaps}):
+        return True
+    found = known(connection, via, keys.url_id, keys.identity) if named else None
+    return found is not None and found.how is How.MAP and found.source in named

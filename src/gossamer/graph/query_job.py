@@ -6,14 +6,23 @@ from pathlib import Path
 import msgspec
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
-from gossamer.errors import QueryRefused
-from gossamer.extract.places import Source, text_of
+from gossamer.errors import ConfigError, QueryRefused
+from gossamer.extract.origins import Source, text_of
+from gossamer.extract.vocabularies import Kind, Vocabularies, with_own
 from gossamer.graph import results
+from gossamer.graph.mistakes import explained
 from gossamer.graph.names import CAPTURE, PATH, PROVENANCE, SYNTAX
 from gossamer.graph.query_text import inspect
 from gossamer.graph.sources import SourcesReader
+from gossamer.graph.widening import TYPE, Widened, widened
 
 Term = NamedNode | BlankNode | Literal | Triple
+Functions = dict[NamedNode, Callable[..., Term | None]]
+
+IS_A = NamedNode("urn:gossamer:is-a")
+"""A function in queries: whether a class is another or lies below it, `urn:gossamer:is-a(?type, schema:Place)`."""
+SPECIALISES = NamedNode("urn:gossamer:specialises")
+"""The same for properties."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -27,12 +36,20 @@ class Question(msgspec.Struct, frozen=True):
     named_graphs: tuple[str, ...] = ()
     sources: str = ""
     """The database that says where facts stand; empty where there is none."""
+    has_inference: bool = False
+    """Whether it also finds what follows from the vocabularies, as `widening` tells."""
+    vocabulary: bytes = b""
+    """Relations of one's own, as Turtle."""
 
 
 class Found(msgspec.Struct, frozen=True, tag=True):
     media_type: str
     body: bytes
     truncated: bool
+    query: str = ""
+    """As it was put to the store, where inference changed it."""
+    notes: tuple[str, ...] = ()
+    """What inference added, and where it does not reach."""
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
@@ -51,6 +68,8 @@ _at_hand: dict[str, Store] = {}
 """The one store this process has open, by its folder: opening costs more than most queries."""
 _CAPTURE, _PROVENANCE = NamedNode(CAPTURE), NamedNode(PROVENANCE)
 _told_from: dict[str, SourcesReader] = {}
+_stated: dict[tuple[Kind, str], bool] = {}
+"""Which classes and properties any fact of the store at hand has."""
 
 
 def job(payload: bytes) -> bytes:
@@ -68,15 +87,16 @@ def _reply(question: Question) -> Reply:
         finally:
             for reader in _told_from.values():
                 reader.close()
-    except QueryRefused as refused:
+    except (QueryRefused, ConfigError) as refused:
         return Refused(str(refused))
     except SyntaxError as trouble:
-        return Refused(f"The query cannot be read: {trouble}")
+        return Refused(explained(question.query, str(trouble)))
 
 
 def _store(folder: str) -> Store | None:
     if folder not in _at_hand:
         _at_hand.clear()
+        _stated.clear()
         try:
             _at_hand[folder] = Store.read_only(folder) if folder else Store()
         except (OSError, RuntimeError):  # removed, or damaged
@@ -90,12 +110,15 @@ def _answer(store: Store, question: Question, named_in_query: tuple[str, ...]) -
     for name in named_in_query:
         _page(store, name)
     has_dataset = bool(default or named or named_in_query)
+    known = with_own(question.vocabulary)
+    functions = _functions(store, question.sources) | _relations(known)
+    asked = _asked(store, question, known, functions)
     answer = store.query(
-        question.query,
+        asked.query,
         use_default_graph_as_union=not has_dataset,
         default_graph=default if default or named else None,
         named_graphs=named if default or named else None,
-        custom_functions=_functions(store, question.sources),
+        custom_functions=functions,
     )
     if isinstance(answer, QueryBoolean):
         media_type = results.media_type_for(question.accept, results.ROWS)
@@ -106,10 +129,52 @@ def _answer(store: Store, question: Question, named_in_query: tuple[str, ...]) -
     else:
         media_type = results.media_type_for(question.accept, results.TRIPLES)
         body, cut = results.write_triples(answer, media_type, question.most_rows, question.most_bytes)
-    return Found(media_type, body, cut)
+    return Found(media_type, body, cut, asked.query if asked.query != question.query else "", asked.notes)
 
 
-def _functions(store: Store, path: str) -> dict[NamedNode, Callable[..., Term | None]]:
+def _asked(store: Store, question: Question, known: Vocabularies, functions: Functions) -> Widened:
+    """What to put to the store. Raises SyntaxError and QueryRefused."""
+    if not question.has_inference:
+        return Widened(question.query, ())
+    nowhere = Store()
+    nowhere.query(question.query, custom_functions=functions)  # a mistake is the asker's, and told of their own text
+
+    def is_stated(kind: Kind, iri: str) -> bool:
+        if (kind, iri) not in _stated:
+            term = NamedNode(iri)
+            found = store.quads_for_pattern(None, NamedNode(TYPE), term) if kind == "class" else None
+            found = store.quads_for_pattern(None, term, None) if found is None else found
+            _stated[kind, iri] = next(found, None) is not None
+        return _stated[kind, iri]
+
+    asked = widened(question.query, known, is_stated)
+    try:
+        nowhere.query(asked.query, custom_functions=functions)
+    except SyntaxError:
+        raise QueryRefused("This query is too intricate to be asked with inference; ask it without.") from None
+    return asked
+
+
+def _relations(known: Vocabularies) -> Functions:
+    """Questions on the vocabularies, for FILTER. Unbound, which FILTER takes for no, where a term is no name."""
+    is_so: dict[tuple[Kind, str, str], Literal] = {}
+
+    def compared(kind: Kind, terms: tuple[Term, ...]) -> Literal | None:
+        match terms:
+            case (NamedNode() as narrow, NamedNode() as wide):
+                key = (kind, narrow.value, wide.value)
+                if key not in is_so:
+                    is_so[key] = Literal(known.is_a(narrow.value, wide.value, kind))
+                return is_so[key]
+        return None
+
+    return {
+        IS_A: lambda *terms: compared("class", terms),
+        SPECIALISES: lambda *terms: compared("property", terms),
+    }
+
+
+def _functions(store: Store, path: str) -> Functions:
     """Where a fact comes from, for queries; unbound when that is not known of the capture whose facts are asked."""
     if path not in _told_from:
         _told_from.clear()

@@ -24,6 +24,9 @@ from pyoxigraph import (
     serialize,
 )
 
+from gossamer.errors import QueryRefused
+from gossamer.extract.vocabularies import bundled
+
 Term = NamedNode | BlankNode | Literal | Triple
 Written = tuple[bytes, bool]
 """The body, and whether it was cut."""
@@ -34,9 +37,11 @@ CSV = "text/csv"
 TSV = "text/tab-separated-values"
 TURTLE = "text/turtle"
 N_TRIPLES = "application/n-triples"
+RDF_XML = "application/rdf+xml"
+JSON_LD = "application/ld+json"
 
 ROWS = (JSON, XML, CSV, TSV)
-TRIPLES = (TURTLE, N_TRIPLES)
+TRIPLES = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
 ALSO_CALLED = {
     "application/json": JSON,
     "application/xml": XML,
@@ -50,9 +55,15 @@ ALSO_CALLED = {
     "ttl": TURTLE,
     "ntriples": N_TRIPLES,
     "nt": N_TRIPLES,
+    "application/x-turtle": TURTLE,
+    "jsonld": JSON_LD,
+    "rdf": RDF_XML,
 }
+OF_GRAPHS = {JSON: JSON_LD, XML: RDF_XML}
+"""Where the answer is a graph: whoever asked for JSON or XML gets the JSON or XML there is."""
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 RDF_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+ENDS_IN_NAME = re.compile(r"[A-Za-z_][\w.-]*$")
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -62,6 +73,8 @@ def media_type_for(accept: str, offered: tuple[str, ...]) -> str:
     for part in accept.split(","):
         name, *parameters = (piece.strip() for piece in part.lower().split(";"))
         name = ALSO_CALLED.get(name, name)
+        if name not in offered:
+            name = OF_GRAPHS.get(name, name)
         weight = _weight(parameters)
         if name in offered and weight > best_weight:
             best, best_weight = name, weight
@@ -92,8 +105,39 @@ def write_triples(triples: QueryTriples, media_type: str, most_rows: int, most_b
             cut = True
             break
         kept.append(triple)
-    kind = RdfFormat.TURTLE if media_type == TURTLE else RdfFormat.N_TRIPLES
-    return serialize(kept, format=kind) or b"", cut
+    if media_type == RDF_XML:
+        kept = [_fit_for_xml(triple) for triple in kept]
+    prefixes = _prefixes_in(kept) if media_type in (TURTLE, RDF_XML) else None
+    return serialize(kept, format=_FORMATS[media_type], prefixes=prefixes) or b"", cut
+
+
+_FORMATS = {
+    TURTLE: RdfFormat.TURTLE,
+    N_TRIPLES: RdfFormat.N_TRIPLES,
+    JSON_LD: RdfFormat.JSON_LD,
+    RDF_XML: RdfFormat.RDF_XML,
+}
+
+
+def _prefixes_in(triples: list[Triple]) -> dict[str, str]:
+    """Those of well-known vocabularies that the answer uses, so that people can read it."""
+    known = bundled()
+    used = {known.namespace_of(triple.predicate.value) for triple in triples}
+    used |= {known.namespace_of(triple.object.value) for triple in triples if isinstance(triple.object, NamedNode)}
+    return {prefix: namespace for prefix, namespace in known.prefixes.items() if namespace in used}
+
+
+def _fit_for_xml(triple: Triple) -> Triple:
+    """Raises QueryRefused: a property is an element there (RDF 1.1 XML Syntax, 5.1), so its name must end in one."""
+    if not ENDS_IN_NAME.search(triple.predicate.value):
+        raise QueryRefused(f"RDF/XML cannot write the property <{triple.predicate.value}>; ask for Turtle.")
+    value = triple.object
+    if not isinstance(value, Literal) or not NOT_IN_XML.search(value.value):
+        return triple
+    text = NOT_IN_XML.sub("�", value.value)
+    if value.language:
+        return Triple(triple.subject, triple.predicate, Literal(text, language=value.language))
+    return Triple(triple.subject, triple.predicate, Literal(text, datatype=value.datatype))
 
 
 def write_rows(solutions: QuerySolutions, media_type: str, most_rows: int, most_bytes: int) -> Written:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.errors import DiskFull, GossamerError
-from gossamer.extract.places import Record, unpacked
+from gossamer.extract.origins import Record, unpacked
 from gossamer.files import Files
 from gossamer.store import statements
 from gossamer.values.url import id_of

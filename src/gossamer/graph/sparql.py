@@ -9,6 +9,7 @@ import msgspec
 
 from gossamer.clock import SECOND, Clock, Instant
 from gossamer.errors import QueryRefused, QueryTooLong, WorkerLost
+from gossamer.extract.vocabularies import LONGEST_OWN
 from gossamer.files import Files
 from gossamer.graph.checkpoints import EVERY_S, newest
 from gossamer.graph.query_job import Found, Gone, Question, Refused, Reply, job
@@ -23,6 +24,8 @@ MOST_BYTES = 10 * MIB
 MOST_WAITING = 64
 TIME_S = 10.0
 MEMORY_BYTES = 1024 * MIB
+NICENESS = 5
+"""Behind the searches: a query may take seconds, and whoever typed a word waits."""
 
 _questions = msgspec.msgpack.Encoder()
 _replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
@@ -36,6 +39,10 @@ class SparqlResult:
     """The limit on rows or bytes cut the answer."""
     as_of: Instant
     """The facts are those of this moment."""
+    query: str = ""
+    """As it was put to the store, where inference changed it."""
+    notes: tuple[str, ...] = ()
+    """What inference added, and where it does not reach."""
 
 
 def nobody() -> None:
@@ -46,7 +53,8 @@ class QueryPool:
     """`async with QueryPool(...) as pool: await pool.ask(query, accept)`.
 
     `refresh` is called when a question finds the facts older than `EVERY_S`: it asks the indexer for a checkpoint.
-    `sources` is the database of the live graph that says where facts stand.
+    `sources` is the database of the live graph that says where facts stand; `vocabulary` a file with relations of
+    one's own (rdfs:subClassOf and rdfs:subPropertyOf, in Turtle), which need not be there.
     """
 
     def __init__(
@@ -61,9 +69,11 @@ class QueryPool:
         memory_bytes: int = MEMORY_BYTES,
         refresh: Callable[[], object] = nobody,
         sources: Path | None = None,
+        vocabulary: Path | None = None,
     ) -> None:
         self._checkpoints = checkpoints
         self._sources = str(sources) if sources is not None else ""
+        self._vocabulary = vocabulary
         self._files = files
         self._clock = clock
         self._refresh = refresh
@@ -75,6 +85,7 @@ class QueryPool:
             open_files=1024,
             answer_bytes=2 * MOST_BYTES,
             ahead=0,
+            niceness=NICENESS,
         )
         self._pool = Pool(job, size, limits, processes, clock, tell)
 
@@ -94,8 +105,10 @@ class QueryPool:
         default_graphs: tuple[str, ...] = (),
         named_graphs: tuple[str, ...] = (),
         most_rows: int = MOST_ROWS,
+        has_inference: bool = False,
     ) -> SparqlResult:
-        """The answer, in the media type of those we have that `accept` likes best. Raises QueryRefused, in words for
+        """The answer, in the media type of those we have that `accept` likes best; with inference, also from what the
+        vocabularies say (see `widening`). Raises QueryRefused, in words for
         the person who asked, or QueryTooLong when it was stopped."""
         if len(query) > LONGEST_QUERY:
             raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
@@ -109,17 +122,24 @@ class QueryPool:
             if checkpoint is None or self._clock.now() - as_of > EVERY_S * SECOND:
                 self._refresh()
             folder = str(checkpoint.folder) if checkpoint else ""
+            limits, graphs = (most_rows, MOST_BYTES), (default_graphs, named_graphs)
             reply = await self._put(
-                Question(folder, query, accept, most_rows, MOST_BYTES, default_graphs, named_graphs, self._sources)
+                Question(folder, query, accept, *limits, *graphs, self._sources, has_inference, self._own_vocabulary())
             )
             match reply:
-                case Found(media_type, body, truncated):
-                    return SparqlResult(media_type, body, truncated, as_of)
+                case Found(media_type, body, truncated, asked, notes):
+                    return SparqlResult(media_type, body, truncated, as_of, asked, notes)
                 case Refused(words):
                     raise QueryRefused(words)
                 case Gone():
                     continue
         raise QueryTooLong("The facts could not be opened; please ask again in a moment.")
+
+    def _own_vocabulary(self) -> bytes:
+        """Read anew for each question, so that a change counts at once; it is small."""
+        if self._vocabulary is None or self._files.size(self._vocabulary) is None:
+            return b""
+        return self._files.read(self._vocabulary, length=LONGEST_OWN + 1)
 
     async def _put(self, question: Question) -> Reply:
         try:

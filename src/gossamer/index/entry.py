@@ -1,10 +1,14 @@
 """A reading as an entry of the index."""
 
+from functools import lru_cache
+
 import msgspec
 import tantivy
 
-from gossamer.index.schema import Card, names_above, short_type, signs_of
+from gossamer.index.ontology import ontologies_of, supertypes_of
+from gossamer.index.schema import Card, Named, Pointers, key_of, last_part, names_above, signs_of
 from gossamer.values.page import Page, Reading
+from gossamer.values.url import id_of
 
 MOST_TEXT = 400_000
 """Characters of one page's text that are indexed; a page beyond that is a dump, not something people read."""
@@ -13,6 +17,10 @@ MOST_REST = 1_000
 """Menus and footers repeat from page to page; all of them would be a third of the indexer's work."""
 MOST_TYPES = 100
 LONGEST_TITLE = 500
+LONGEST_NAME = 200
+LONGEST_ANCHOR = 120
+MOST_POINTERS = 50
+"""Links of one page to other sites whose words are searched; beyond that it is a directory, and says little of each."""
 
 _SPLIT_ADDRESS = str.maketrans(dict.fromkeys("_%", " "))
 _ENCODER = msgspec.msgpack.Encoder()
@@ -41,13 +49,17 @@ def _filled(reading: Reading) -> tantivy.Document:
     entry.add_integer("fetched_at", reading.fetched_at)
     if page.directives.may_index:
         entry.add_integer("copy_id", copy_id(page.exact))
-        _add_filters(entry, reading)
+        inferred = supertypes_of(reading.types[:MOST_TYPES])
+        things = _things_of(reading)
+        _add_filters(entry, reading, inferred)
         _add_words(entry, page)
-        entry.add_bytes("card", _ENCODER.encode(_card_of(reading)))
+        _add_things(entry, things, page.url.host.name)
+        _add_pointers(entry, page)
+        entry.add_bytes("card", _ENCODER.encode(_card_of(reading, inferred, things)))
     return entry
 
 
-def _add_filters(entry: tantivy.Document, reading: Reading) -> None:
+def _add_filters(entry: tantivy.Document, reading: Reading, inferred: tuple[str, ...]) -> None:
     host = reading.page.url.host.name
     entry.add_text("host", host)
     for name in names_above(host):
@@ -55,12 +67,22 @@ def _add_filters(entry: tantivy.Document, reading: Reading) -> None:
     if reading.page.language:
         entry.add_text("language", reading.page.language)
     types = reading.types[:MOST_TYPES]
-    for kind in types:
-        entry.add_text("types", kind)
-    for kind in dict.fromkeys(map(short_type, types)):
-        entry.add_text("kinds", kind)
-    for syntax in reading.syntaxes:
-        entry.add_text("syntaxes", syntax)
+    for field, values in (
+        ("types", types),
+        ("supertypes", inferred),
+        ("kinds", _last_parts(types + inferred)),
+        ("properties", reading.properties),
+        ("relations", _last_parts(reading.properties)),
+        ("ontologies", ontologies_of(types + reading.properties)),
+        ("syntaxes", reading.syntaxes),
+    ):
+        for value in values:
+            entry.add_text(field, value)
+
+
+@lru_cache(maxsize=20_000)
+def _last_parts(iris: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(last_part, iris)))
 
 
 def _add_words(entry: tantivy.Document, page: Page) -> None:
@@ -68,6 +90,8 @@ def _add_words(entry: tantivy.Document, page: Page) -> None:
         entry.add_text("title", page.title[:LONGEST_TITLE])
     if page.headings:
         entry.add_text("headings", "\n".join(page.headings)[:MOST_HEADINGS])
+    if page.bold:
+        entry.add_text("headings", "\n".join(page.bold)[:MOST_HEADINGS])
     content = page.content[:MOST_TEXT]
     entry.add_text("content", content)
     if page.rest:
@@ -77,7 +101,40 @@ def _add_words(entry: tantivy.Document, page: Page) -> None:
         entry.add_text("signs", signs)
 
 
-def _card_of(reading: Reading) -> Card:
+def _add_things(entry: tantivy.Document, things: tuple[Named, ...], host: str) -> None:
+    if things:
+        entry.add_text("names", "\n".join([thing.name for thing in things]))
+        for thing in things:
+            entry.add_integer("things", key_of(thing, host))
+
+
+def _add_pointers(entry: tantivy.Document, page: Page) -> None:
+    """Links to other sites say what those pages are called there; nofollow links vouch for nothing."""
+    if not page.directives.may_follow:
+        return
+    host = page.url.host.name
+    ours = f"http://{host}/", f"https://{host}/"
+    found = [
+        (link.url.text, link.text[:LONGEST_ANCHOR])
+        for link in page.links
+        if link.text and link.may_follow and not link.url.text.startswith(ours)
+    ][:MOST_POINTERS]
+    if found:
+        entry.add_text("pointing", "\n".join([words for _, words in found]))
+        pointers = Pointers(host, tuple([(id_of(target), words) for target, words in found]))
+        entry.add_bytes("pointers", _ENCODER.encode(pointers))
+
+
+def _things_of(reading: Reading) -> tuple[Named, ...]:
+    return tuple(
+        [
+            Named("" if thing.id.startswith("_:") else thing.id, thing.name[:LONGEST_NAME], thing.types)
+            for thing in reading.things
+        ]
+    )
+
+
+def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[Named, ...]) -> Card:
     page = reading.page
     return Card(
         page.url,
@@ -89,6 +146,8 @@ def _card_of(reading: Reading) -> Card:
         reading.fact_count,
         reading.fetched_at,
         reading.capture_id,
+        inferred,
+        things,
     )
 
 
@@ -102,6 +161,13 @@ def _without_surrogates(reading: Reading) -> Reading:
     return msgspec.structs.replace(
         reading,
         types=tuple(map(plain, reading.types)),
+        properties=tuple(map(plain, reading.properties)),
+        things=tuple(
+            msgspec.structs.replace(
+                thing, id=plain(thing.id), name=plain(thing.name), types=tuple(map(plain, thing.types))
+            )
+            for thing in reading.things
+        ),
         page=msgspec.structs.replace(
             page,
             title=plain(page.title),
@@ -110,5 +176,7 @@ def _without_surrogates(reading: Reading) -> Reading:
             content=plain(page.content),
             rest=plain(page.rest),
             language=plain(page.language),
+            bold=tuple(map(plain, page.bold)),
+            links=tuple(msgspec.structs.replace(link, text=plain(link.text)) for link in page.links),
         ),
     )

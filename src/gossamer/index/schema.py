@@ -5,34 +5,67 @@
 | url_id | `Url.id`; the key: one page, one entry |
 | fetched_at | the instant of the capture the entry was made from |
 | copy_id | the first 64 bits of the exact fingerprint; copies share it. 0 when there is none |
-| host, language, types, syntaxes | as in the reading; fast, for counting |
+| host, language, syntaxes | as in the reading; fast, for counting |
+| types, properties | IRIs as stated; fast |
+| supertypes | IRIs of classes that follow from those stated, and are not stated themselves; fast |
+| ontologies | namespaces of the types and properties stated; fast |
 | sites | the host and every name above it, so that a site can be asked for as a whole |
-| kinds | the classes by the lower-case last part of their IRI |
-| title, headings, content, address | words with positions |
+| kinds | the classes, inferred ones too, by the lower-case last part of their IRI |
+| relations | the properties, likewise |
+| title, content, address | words with positions |
+| headings | words with positions: the headings, then what is set in bold |
 | rest | the first words outside the content block: whether, not how often |
-| anchors | reserved for the words of links from other sites |
+| names | the names of the things the page speaks of |
+| things | their keys (`key_of`), to count the pages that speak of one |
+| pointing | the words of its links to other sites |
+| pointers | stored only: those links, as msgpack (`Pointers`) |
 | signs | the characters of scripts written without spaces, one by one; see `signs_of` |
-| content | stored too, for snippets |
+| content, headings | stored too, for snippets and the forward index |
 | card | stored only: what a result shows, as msgpack |
+
+There is no field of stems: other forms of a word are found in the dictionary when somebody asks (`forms`), which
+costs the indexer nothing and leaves every exact word where it is.
 """
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 import tantivy
 
 from gossamer.clock import Instant
-from gossamer.values.url import Url
+from gossamer.values.url import Url, id_of
 
-VERSION = 1
+VERSION = 2
+FORMAT = "format"
+"""The file that names the version; an index of an older one is made anew from the archive."""
 LONGEST_WORD = 64
 ANALYZER = "words"
+
+_ENDS = re.compile("[/#:]")
 
 # Chinese, Japanese, Thai, Lao, Burmese and Khmer are written without spaces between words.
 _SIGNS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff]"
 )
+
+
+class Named(msgspec.Struct, frozen=True, array_like=True):
+    """A thing the page speaks of."""
+
+    iri: str
+    """Empty when it has none."""
+    name: str
+    types: tuple[str, ...] = ()
+
+
+class Pointers(msgspec.Struct, frozen=True, array_like=True):
+    """A page's links to other sites."""
+
+    host: str
+    links: tuple[tuple[int, str], ...]
+    """`Url.id` of the target, and the words."""
 
 
 class Card(msgspec.Struct, frozen=True, array_like=True):
@@ -47,6 +80,8 @@ class Card(msgspec.Struct, frozen=True, array_like=True):
     fact_count: int
     fetched_at: Instant
     capture_id: int
+    inferred: tuple[str, ...] = ()
+    things: tuple[Named, ...] = ()
 
 
 def schema() -> tantivy.Schema:
@@ -54,20 +89,24 @@ def schema() -> tantivy.Schema:
     builder.add_integer_field("url_id", indexed=True, fast=True)
     builder.add_integer_field("fetched_at", fast=True)
     builder.add_integer_field("copy_id", indexed=True, fast=True)
-    for name in ("host", "language", "types", "syntaxes"):
+    for name in ("host", "language", "types", "supertypes", "ontologies", "properties", "syntaxes"):
         builder.add_text_field(name, fast=True, tokenizer_name="raw", index_option="basic")
-    for name in ("sites", "kinds"):
+    for name in ("sites", "kinds", "relations"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    for name in ("title", "headings", "address", "anchors", "signs"):
+    for name in ("title", "address", "signs"):
         builder.add_text_field(name, tokenizer_name=ANALYZER, index_option="position")
-    builder.add_text_field("content", stored=True, tokenizer_name=ANALYZER, index_option="position")
-    builder.add_text_field("rest", tokenizer_name=ANALYZER, index_option="basic")
+    for name in ("headings", "content"):
+        builder.add_text_field(name, stored=True, tokenizer_name=ANALYZER, index_option="position")
+    for name in ("rest", "names", "pointing"):
+        builder.add_text_field(name, tokenizer_name=ANALYZER, index_option="basic")
+    builder.add_integer_field("things", indexed=True)
+    builder.add_bytes_field("pointers", stored=True, indexed=False)
     builder.add_bytes_field("card", stored=True, indexed=False)
     return builder.build()
 
 
 def analyzer() -> tantivy.TextAnalyzer:
-    """Letters and digits, lower case, without accents. No stemming: one analyzer serves every language."""
+    """Letters and digits, lower case, without accents. One analyzer serves every language."""
     return (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
         .filter(tantivy.Filter.remove_long(LONGEST_WORD))
@@ -82,9 +121,22 @@ def signs_of(text: str) -> str:
     return "" if text.isascii() else " ".join(_SIGNS.findall(text))
 
 
-def short_type(iri: str) -> str:
-    """`http://schema.org/Person` -> `person`: how people ask for a class."""
-    return re.split(r"[/#:]", iri.rstrip("/#"))[-1].lower()
+def may_have(text: str, words: Sequence[Sequence[str]]) -> bool:
+    """Whether it could have every word, in one of its forms: a cheap look before the text is cut into words."""
+    if not text.isascii():
+        return True
+    plain = text.lower()
+    return all(any(form in plain for form in forms) for forms in words)
+
+
+def last_part(iri: str) -> str:
+    """`http://schema.org/Person` -> `person`: how people ask for a class or a property."""
+    return _ENDS.split(iri.rstrip("/#"))[-1].lower()
+
+
+def key_of(thing: Named, host: str) -> int:
+    """By which a thing is known from page to page; one without an IRI is known within a site, by name and types."""
+    return id_of(thing.iri or "\n".join((host, thing.name.lower(), *sorted(thing.types))))
 
 
 def names_above(host: str) -> list[str]:

@@ -1,6 +1,7 @@
-"""The read side of the index: any process, any number of them, beside the one writer."""
+"""The read side of the index: any process, any number of threads, beside the one writer."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,14 +9,20 @@ import tantivy
 
 from gossamer.clock import Instant
 from gossamer.errors import DirectoryUnusable, QueryRefused
-from gossamer.index.asking import Asking
-from gossamer.index.schema import ANALYZER, Card, analyzer, signs_of
-from gossamer.index.snapshot import count, integers
+from gossamer.index import entities, facets
+from gossamer.index.asking import FULL, Asking
+from gossamer.index.copies import Copy, copies_of
+from gossamer.index.entities import Entity
+from gossamer.index.explaining import Explanation, explained
+from gossamer.index.facets import Facet, Span
+from gossamer.index.schema import ANALYZER, FORMAT, VERSION, Card, analyzer, signs_of
+from gossamer.index.snapshot import Snapshot, count, integers
 from gossamer.index.snippets import LONGEST, Segment, around, segments_of
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
 from gossamer.values.url import Url
 
-FACETS = ("host", "language", "types", "syntaxes")
+FEW = 10
+"""With fewer pages than this that have all the words, those that have some of them follow."""
 
 _CARD = msgspec.msgpack.Decoder(Card)
 
@@ -27,6 +34,7 @@ class Found(msgspec.Struct, frozen=True):
     score: float
     snippet: tuple[Segment, ...]
     copies: int = 1
+    has_all_words: bool = True
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -41,9 +49,13 @@ class Stored(msgspec.Struct, frozen=True):
     fact_count: int = 0
 
 
-class Facet(msgspec.Struct, frozen=True, array_like=True):
-    value: str
+class Counted(msgspec.Struct, frozen=True):
+    """A word of a page, how often it stands there, and where: the forward index."""
+
+    word: str
     count: int
+    fields: tuple[str, ...]
+    """Among "title", "headings", "content", "address"."""
 
 
 class Matches(msgspec.Struct, frozen=True):
@@ -51,129 +63,196 @@ class Matches(msgspec.Struct, frozen=True):
     total: int
     """Pages that match, each copy counted."""
     all_words: bool = True
-    """False when no page has all that was asked for and these have some of it."""
+    """False when too few pages have all that was asked for, and those that have some of it follow."""
+    with_all_words: int = 0
+    facets: dict[str, tuple[Facet, ...]] = {}
+    dates: tuple[Span, ...] = ()
+    omitted: tuple[str, ...] = ()
+
+
+_Ranked = tuple[float, tantivy.DocAddress, int]
+"""Score, place, copy id."""
 
 
 class Searcher:
-    """A snapshot of the index as of `open` or the last `reload`."""
+    """A snapshot of the index as of `open` or the last `reload`. A question is answered from one snapshot, whatever
+    other threads do meanwhile."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._analyzer = analyzer()
         self._index: tantivy.Index | None = None
-        self._snapshot: tantivy.Searcher | None = None
-        self._asking: Asking | None = None
+        self._snapshot: Snapshot | None = None
+        self._mark: tuple[int, int, int] | None = None
 
     def open(self) -> None:
         if not self._folder.is_dir() or not tantivy.Index.exists(str(self._folder)):
             raise DirectoryUnusable(f"there is no index in {self._folder} yet; crawl something first")
-        self._index = tantivy.Index.open(str(self._folder))
-        self._index.config_reader("manual")
-        self._index.register_tokenizer(ANALYZER, self._analyzer)
-        self._asking = Asking(self._index.schema, self._analyzer)
+        self._look_at_format()
+        index = tantivy.Index.open(str(self._folder))
+        index.config_reader("manual")
+        index.register_tokenizer(ANALYZER, self._analyzer)
+        self._index = index
         self.reload()
 
     def reload(self) -> None:
-        """See what was committed since."""
+        """See what was committed since; when nothing was, the snapshot stays, and with it what it remembers."""
         assert self._index is not None, "the index is not open"
         try:
+            written = (self._folder / "meta.json").stat()  # tantivy replaces it with every commit
+            mark = written.st_mtime_ns, written.st_ino, written.st_size
+            if mark == self._mark and self._snapshot is not None:
+                return
             self._index.reload()
-        except ValueError as trouble:
+        except (ValueError, OSError) as trouble:
             raise DirectoryUnusable(f"the index in {self._folder} is gone: {trouble}") from trouble
-        self._snapshot = self._index.searcher()
+        self._mark = mark
+        self._snapshot = Snapshot(self._index.searcher(), self._index.schema, self._analyzer)
 
     def close(self) -> None:
-        self._index = self._snapshot = self._asking = None
+        self._index = self._snapshot = None
 
     @property
     def pages(self) -> int:
         """Entries in the index; pages that asked not to be indexed have one too, without words."""
-        return int(self._opened()[0].num_docs)
+        return self.snapshot.pages
 
-    def find(self, query: Query) -> Matches:
-        """REQUIRES: offset and limit are not negative. Copies of one text are folded into the best of them.
+    @property
+    def snapshot(self) -> Snapshot:
+        assert self._snapshot is not None, "the index is not open"
+        return self._snapshot
 
-        When no page has everything that was asked for, those that have some of it are the answer.
+    def find(self, query: Query, count_by: Sequence[str] = ()) -> Matches:
+        """REQUIRES: offset and limit are not negative, and `count_by` names facets. Copies of one text are folded into
+        the best of them.
+
+        When few pages have everything that was asked for, those that have some of it follow them.
         """
         if query.limit > MOST_HITS or query.offset + query.limit > DEEPEST_HIT:
             raise QueryRefused(f"at most {MOST_HITS} results at a time, and none beyond the {DEEPEST_HIT:,}th")
         if query.is_empty:
             return Matches((), 0)
-        snapshot, asking = self._opened()
-        wanted, all_words = asking.wanted(query, all_words=True), True
-        total = count(snapshot, wanted)
-        if not total and len(query.words) + len(query.phrases) > 1:
-            wanted, all_words = asking.wanted(query, all_words=False), False
-            total = count(snapshot, wanted)
-        best = self._folded(wanted, query.offset + query.limit)[query.offset :] if total else []
-        return Matches(tuple(self._shown(query, best)), total, all_words)
+        snapshot = self.snapshot
+        asking = Asking(snapshot, query)
+        wanted = asking.all_words()
+        best, total = _folded(snapshot, query, wanted)
+        with_all, all_words = total, True
+        if len(asking.parts) > 1 and total < FEW and (query.sort == "best" or not total):
+            wanted = asking.some_words()
+            best, total = _folded(snapshot, query, wanted)
+            all_words = total == with_all
+        found = tuple(_shown(snapshot, query, asking, best[query.offset :], all_words))
+        without = asking.all_words if all_words else asking.some_words
+        counted, dates = facets.counted(snapshot, query, count_by, wanted, without) if count_by else ({}, ())
+        return Matches(found, total, all_words, with_all, counted, dates, asking.omitted)
 
-    def facets(self, query: Query, field: str, at_most: int = 20) -> tuple[Facet, ...]:
-        """REQUIRES: field in FACETS. How the pages that match spread over its values; most frequent first."""
-        if query.is_empty:
-            return ()
-        snapshot, asking = self._opened()
-        asked = {"facet": {"terms": {"field": field, "size": at_most}}}
-        buckets = snapshot.aggregate(asking.wanted(query, all_words=True), asked)["facet"]["buckets"]
-        return tuple(Facet(bucket["key"], bucket["doc_count"]) for bucket in buckets)
+    def matching(self, query: Query) -> int:
+        """How many pages have all that is asked for."""
+        return 0 if query.is_empty else count(self.snapshot.searcher, Asking(self.snapshot, query).all_words())
+
+    def entities(self, query: Query) -> list[Entity]:
+        """Things by that name."""
+        snapshot = self.snapshot
+        return [] if query.is_empty else entities.named(snapshot, query, query.languages or snapshot.languages)
+
+    def explain(self, query: Query, url: Url) -> Explanation | None:
+        """Why the page stands where it stands; None when it is not here."""
+        snapshot = self.snapshot
+        hits = snapshot.best(snapshot.term("url_id", url.id), 1)
+        if not hits or query.is_empty:
+            return None
+        return explained(snapshot, Asking(snapshot, query), url.text, url.id, hits[0][1])
+
+    def copies(self, url: Url) -> list[Copy]:
+        """Pages with the same text, this one included."""
+        return copies_of(self.snapshot, url)
 
     def stored(self, url: Url) -> Stored | None:
         """None when the page is not here, or asked not to be indexed."""
-        snapshot, asking = self._opened()
-        hits = snapshot.search(asking.page(url), limit=1, count=False).hits
-        entry = snapshot.doc(hits[0][1]) if hits else None
-        if entry is None or (packed := entry.get_first("card")) is None:
+        entry, card = self._entry(url)
+        if entry is None or card is None:
             return None
-        card = _CARD.decode(bytes(packed))
         text = entry.get_first("content") or ""
         return Stored(card.title, text, card.language, card.types, card.fetched_at, card.description, card.fact_count)
 
+    def words(self, url: Url) -> list[Counted]:
+        """The forward index of a page: its words, most frequent first; empty when it is not here."""
+        entry, card = self._entry(url)
+        if entry is None or card is None:
+            return []
+        texts = {
+            "title": card.title,
+            "headings": "\n".join(entry.get_all("headings")),
+            "content": entry.get_first("content") or "",
+            "address": card.url.text.partition("://")[2].replace("_", " ").replace("%", " "),
+        }
+        tallies = {field: Counter(self.snapshot.tokens(text)) for field, text in texts.items()}
+        total: Counter[str] = Counter()
+        for tally in tallies.values():
+            total.update(tally)
+        return [
+            Counted(word, times, tuple(field for field, tally in tallies.items() if word in tally))
+            for word, times in sorted(total.items(), key=lambda one: (-one[1], one[0]))
+        ]
+
     def cards(self) -> Iterator[Card]:
         """Every page one can find, in no order; for digests and exports."""
-        snapshot, _ = self._opened()
+        searcher = self.snapshot.searcher
         everything = tantivy.Query.all_query()
-        for start in range(0, snapshot.num_docs, 1000):
-            for _, place in snapshot.search(everything, limit=1000, offset=start, count=False).hits:
-                if (packed := snapshot.doc(place).get_first("card")) is not None:
+        for start in range(0, searcher.num_docs, 1000):
+            for _, place in searcher.search(everything, limit=1000, offset=start, count=False).hits:
+                if (packed := searcher.doc(place).get_first("card")) is not None:
                     yield _CARD.decode(bytes(packed))
 
-    def _opened(self) -> tuple[tantivy.Searcher, Asking]:
-        assert self._snapshot is not None and self._asking is not None, "the index is not open"
-        return self._snapshot, self._asking
+    def _entry(self, url: Url) -> tuple[tantivy.Document | None, Card | None]:
+        snapshot = self.snapshot
+        hits = snapshot.best(snapshot.term("url_id", url.id), 1)
+        entry = snapshot.searcher.doc(hits[0][1]) if hits else None
+        packed = entry.get_first("card") if entry is not None else None
+        return entry, _CARD.decode(bytes(packed)) if packed is not None else None
 
-    def _folded(self, wanted: tantivy.Query, enough: int) -> list[tuple[float, tantivy.DocAddress, int]]:
-        """The best `enough` pages with different texts: score, place, copy id."""
-        snapshot, _ = self._opened()
-        deep = enough + 20
-        while True:
-            hits = snapshot.search(wanted, limit=deep, count=False).hits
-            copies = integers(snapshot, "copy_id", [place for _, place in hits])
-            best: dict[int, tuple[float, tantivy.DocAddress, int]] = {}
-            for number, ((score, place), copy) in enumerate(zip(hits, copies, strict=True)):
-                best.setdefault(copy or number + 1, (score, place, copy))
-            if len(best) >= enough or len(hits) < deep or deep >= DEEPEST_HIT:
-                return list(best.values())[:enough]
-            deep *= 4
-
-    def _shown(self, query: Query, best: list[tuple[float, tantivy.DocAddress, int]]) -> Iterator[Found]:
-        snapshot, asking = self._opened()
-        maker = tantivy.SnippetGenerator.create(snapshot, asking.shown(query), asking.schema, "content")
-        maker.set_max_num_chars(LONGEST)
-        signs = next((part for part in _wanted_texts(query) if signs_of(part)), "")
-        for score, place, copy in best:
-            entry = snapshot.doc(place)
-            card = _CARD.decode(bytes(entry["card"][0]))
-            snippet = () if signs else segments_of(maker.snippet_from_doc(entry))
-            if not any(part.is_match for part in snippet):
-                snippet = around(entry.get_first("content") or "", signs, card.description)
-            yield Found(card, score, snippet, self._copies(copy))
-
-    def _copies(self, copy: int) -> int:
-        if not copy:
-            return 1
-        snapshot, asking = self._opened()
-        return count(snapshot, asking.copies(copy))
+    def _look_at_format(self) -> None:
+        mark = self._folder / FORMAT
+        version = mark.read_bytes().decode("ascii", "replace") if mark.is_file() else ""
+        if version != str(VERSION):
+            raise DirectoryUnusable(
+                f"the index in {self._folder} was made by another version of Gossamer (format {version or 'unknown'}, "
+                f"this one reads {VERSION}); the next crawl makes it anew, and so does `gossamer rebuild`"
+            )
 
 
-def _wanted_texts(query: Query) -> list[str]:
-    return [*query.words, *(" ".join(words) for words in query.phrases)]
+def _folded(snapshot: Snapshot, query: Query, wanted: tantivy.Query) -> tuple[list[_Ranked], int]:
+    """The best pages with different texts, as many as are asked for; and how many pages match, each copy counted."""
+    enough = query.offset + query.limit
+    deep = enough + 20
+    while True:
+        if query.sort == "best":
+            hits, total = snapshot.best_of(wanted, deep)
+        else:
+            total = count(snapshot.searcher, wanted)
+            hits = [(0.0, place) for _, place in snapshot.newest(wanted, deep, query.sort == "oldest")]
+        copies = integers(snapshot.searcher, "copy_id", [place for _, place in hits])
+        best: dict[int, _Ranked] = {}
+        for number, ((score, place), copy) in enumerate(zip(hits, copies, strict=True)):
+            best.setdefault(copy or number + 1, (score, place, copy))
+        if len(best) >= enough or len(hits) < deep or deep >= DEEPEST_HIT:
+            return list(best.values())[:enough], total
+        deep *= 4
+
+
+def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked], all_words: bool) -> Iterator[Found]:
+    if not best:
+        return
+    maker = tantivy.SnippetGenerator.create(snapshot.searcher, asking.shown(), snapshot.schema, "content")
+    maker.set_max_num_chars(LONGEST)
+    texts = (" ".join(word.text) for word in query.wanted)
+    signs = next((text for text in texts if signs_of(text)), "")
+    for score, place, copy in best:
+        entry = snapshot.searcher.doc(place)
+        card = _CARD.decode(bytes(entry["card"][0]))
+        snippet = () if signs else segments_of(maker.snippet_from_doc(entry))
+        if not any(part.is_match for part in snippet):
+            snippet = around(entry.get_first("content") or "", signs, card.description)
+        has_all = all_words or score >= FULL
+        copies = snapshot.with_number("copy_id", copy) if copy else 1
+        yield Found(card, score if all_words or not has_all else score - FULL, snippet, copies, has_all)

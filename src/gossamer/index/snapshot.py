@@ -1,15 +1,108 @@
-"""Small questions to a tantivy snapshot, with the types its stubs leave open."""
+"""The index as of one moment: immutable, for any number of threads, with the types tantivy's stubs leave open."""
 
 from collections.abc import Sequence
+from functools import cached_property
+from math import log
 from typing import Any, cast
 
 import tantivy
 
+from gossamer.clock import Instant
 
-def integers(snapshot: tantivy.Searcher, field: str, places: Sequence[tantivy.DocAddress]) -> list[int]:
+MOST_LANGUAGES = 3
+LEAST_SHARE = 0.1
+MOST_FREQUENCIES = 50_000
+
+
+class Snapshot:
+    """What was committed when it was taken, and what was found out about it since."""
+
+    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, analyzer: tantivy.TextAnalyzer) -> None:
+        self.searcher, self.schema, self.analyzer = searcher, schema, analyzer
+        self.remembered: dict[object, Any] = {}
+        """Answers that stay true as long as the snapshot; see `recall`."""
+        self._frequencies: dict[tuple[str, str], int] = {}
+
+    @cached_property
+    def pages(self) -> int:
+        """Entries; pages that asked not to be indexed have one too, without words."""
+        return int(self.searcher.num_docs)
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """Those that a good part of the pages is written in, most frequent first; English when nobody knows."""
+        asked = {"all": {"terms": {"field": "language", "size": MOST_LANGUAGES}}}
+        buckets = self.aggregate(tantivy.Query.all_query(), asked)["all"]["buckets"]
+        least = LEAST_SHARE * sum(bucket["doc_count"] for bucket in buckets)
+        return tuple(bucket["key"] for bucket in buckets if bucket["doc_count"] >= least) or ("en",)
+
+    def recall(self, key: object, find: Any, most: int = 5_000) -> Any:
+        """`find()`, or what it gave before. Two threads may find the same at once; either answer is right."""
+        try:
+            return self.remembered[key]
+        except KeyError:
+            if len(self.remembered) > most:
+                self.remembered.clear()
+            found = self.remembered[key] = find()
+            return found
+
+    def tokens(self, text: str) -> list[str]:
+        """The words of a text as the index knows them."""
+        return list(self.analyzer.analyze(text))
+
+    def with_word(self, field: str, word: str) -> int:
+        """How many pages have the word there."""
+        key = field, word
+        pages = self._frequencies.get(key)
+        if pages is None:
+            if len(self._frequencies) > MOST_FREQUENCIES:
+                self._frequencies = {}
+            pages = self._frequencies[key] = int(self.searcher.doc_freq(field, word))
+        return pages
+
+    def with_number(self, field: str, value: int) -> int:
+        """How many pages have the number there. Far cheaper than a search, unless there are several."""
+        entries = self.entries(field, value)
+        return entries if entries < 2 else count(self.searcher, self.term(field, value))
+
+    def entries(self, field: str, value: int) -> int:
+        """The same, but pages that were replaced or removed count too until their entries are merged away."""
+        return int(self.searcher.doc_freq(field, value))
+
+    def rarity(self, pages: int) -> float:
+        """What BM25 multiplies by: the natural logarithm of how rare a word is."""
+        return log(1 + (max(0, self.pages - pages) + 0.5) / (pages + 0.5))
+
+    def term(self, field: str, value: str | int) -> tantivy.Query:
+        return tantivy.Query.term_query(self.schema, field, value, "freq" if isinstance(value, str) else "basic")
+
+    def aggregate(self, query: tantivy.Query, asked: dict[str, Any]) -> dict[str, Any]:
+        return cast(dict[str, Any], self.searcher.aggregate(query, asked))
+
+    def best(self, query: tantivy.Query, limit: int) -> list[tuple[float, tantivy.DocAddress]]:
+        return self.searcher.search(query, limit=limit, count=False).hits
+
+    def best_of(self, query: tantivy.Query, limit: int) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
+        """The best, and how many there are, for the price of one."""
+        found = cast(Any, self.searcher.search(query, limit=limit, count=True))
+        return found.hits, int(found.count)
+
+    def newest(self, query: tantivy.Query, limit: int, is_oldest: bool) -> list[tuple[Instant, tantivy.DocAddress]]:
+        order = tantivy.Order.Asc if is_oldest else tantivy.Order.Desc
+        return self.searcher.search(query, limit=limit, count=False, order_by_field="fetched_at", order=order).hits
+
+
+def integers(searcher: tantivy.Searcher, field: str, places: Sequence[tantivy.DocAddress]) -> list[int]:
     """The values of a fast integer field; 0 where an entry has none."""
-    return [int(value or 0) for value in snapshot.fast_field_values(field, list(places))]
+    return [int(value or 0) for value in searcher.fast_field_values(field, list(places))]
 
 
-def count(snapshot: tantivy.Searcher, query: tantivy.Query) -> int:
-    return int(cast(Any, snapshot.search(query, limit=1, count=True)).count)
+def count(searcher: tantivy.Searcher, query: tantivy.Query) -> int:
+    return int(cast(Any, searcher.search(query, limit=1, count=True)).count)
+
+
+def any_of(queries: Sequence[tantivy.Query]) -> tantivy.Query:
+    """At least one. REQUIRES: there is one."""
+    if len(queries) == 1:
+        return queries[0]
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, one) for one in queries])

@@ -9,7 +9,7 @@ from gossamer.clock import Instant
 from gossamer.errors import DirectoryBusy, DirectoryUnusable, DiskFull, GossamerError
 from gossamer.files import Files
 from gossamer.index.entry import entry_of
-from gossamer.index.schema import ANALYZER, VERSION, analyzer, schema
+from gossamer.index.schema import ANALYZER, FORMAT, VERSION, analyzer, schema
 from gossamer.index.snapshot import count, integers
 from gossamer.values.page import Reading
 from gossamer.values.tell import Tell
@@ -17,7 +17,6 @@ from gossamer.values.url import Url
 
 HEAP_BYTES = 64_000_000
 
-_FORMAT = "format"  # names the schema's version; an index of an older one is made anew from the archive
 _POSITION = "position"
 
 
@@ -47,8 +46,8 @@ class IndexWriter:
         self._index = tantivy.Index(self._schema, path=str(self._folder), reuse=True)
         self._index.register_tokenizer(ANALYZER, analyzer())
         self._start_writer()
-        if self._files.size(self._folder / _FORMAT) is None:
-            self._files.write(self._folder / _FORMAT, str(VERSION).encode())
+        if self._files.size(self._folder / FORMAT) is None:
+            self._files.write(self._folder / FORMAT, str(VERSION).encode())
         if self._files.size(self._folder / _POSITION) is not None:
             self._position = self._files.read(self._folder / _POSITION)
 
@@ -111,7 +110,7 @@ class IndexWriter:
             raise ValueError("a commit succeeded but wrote nothing")
 
     def _is_ours(self) -> bool:
-        mark = self._folder / _FORMAT
+        mark = self._folder / FORMAT
         if self._files.size(mark) is None or not tantivy.Index.exists(str(self._folder)):
             return False
         version = self._files.read(mark).decode("ascii", "replace")

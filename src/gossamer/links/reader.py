@@ -2,15 +2,17 @@
 
 import json
 import sqlite3
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
 from gossamer.errors import DirectoryUnusable
-from gossamer.links.changes import Change, Standing, Target, applied, rows_between, unpack
+from gossamer.links.changes import Change, Read, Standing, Target, applied, rows_between, unpack
 from gossamer.spool.deflate import inflated
 from gossamer.store.statements import load
 from gossamer.values.link import Link
@@ -19,6 +21,8 @@ from gossamer.values.url import Url
 SQL = load("gossamer.links")
 LOWEST, BEYOND = -(1 << 63), 1 << 63
 """Ids are signed 64-bit integers; BEYOND is past the last."""
+MOST_BYTES = 64_000_000
+"""Of runs that are kept in memory."""
 
 _LINKS = msgspec.msgpack.Decoder(tuple[Link, ...])
 _STANDING = msgspec.msgpack.Decoder(tuple[Standing, ...])
@@ -45,14 +49,64 @@ class MergeState(msgspec.Struct, frozen=True):
 
     last: int = 0
     low: int = LOWEST
+    merged: int = 0
+    """Changes merged since the links were begun."""
+
+
+RunKey = tuple[int, int, int, int]
+"""File, changes merged so far, number, changes. A run never changes, but its number may be given again once all were
+merged."""
+
+
+class KeptRun(msgspec.Struct, frozen=True):
+    """A run in memory."""
+
+    targets: "array[int]"
+    columns: bytes
+    texts: bytes
+
+    def of(self, target: int) -> list[Change]:
+        start = bisect_left(self.targets, target)
+        end = bisect_right(self.targets, target, start)
+        if start == end:
+            return []
+        return unpack(len(self.targets), start, end, _pieces(self.columns), _pieces(self.texts))
+
+
+class Runs:
+    """The runs that wait to be merged, as far as there is room: SQLite walks a large value from its beginning for every
+    piece of it, and most targets are in no run at all. One for all readers of a file, in several threads."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._kept: dict[RunKey, KeptRun] = {}
+
+    def kept(self, key: RunKey, standing: Collection[RunKey], connection: sqlite3.Connection) -> KeptRun | None:
+        """None when there is no room; `standing` are those that are still there."""
+        run = self._kept.get(key)
+        if run is None:
+            kept = {one: run for one, run in list(self._kept.items()) if one in standing}
+            used = sum(len(one.columns) + len(one.texts) for one in kept.values())
+            if used + connection.execute(SQL["run_bytes"], (key[2],)).fetchone()[0] > self._most_bytes:
+                return None
+            columns, texts = connection.execute(SQL["run"], (key[2],)).fetchone()
+            run = KeptRun(array("q", columns[: 8 * key[3]]), columns, texts)
+            self._kept = {**kept, key: run}
+        return run
 
 
 class LinksReader:
     """REQUIRES: `open` before anything is asked, and one thread at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, runs: Runs | None = None) -> None:
         self._path = path
+        self._runs = runs or Runs()
         self._connection: sqlite3.Connection | None = None
+        self._file = 0
+
+    def another(self) -> "LinksReader":
+        """One of the same links for another thread; not open yet."""
+        return LinksReader(self._path, self._runs)
 
     def open(self) -> None:
         try:
@@ -61,7 +115,8 @@ class LinksReader:
                 address, uri=True, isolation_level=None, timeout=5.0, check_same_thread=False
             )
             self._connection.execute(SQL["notes"]).fetchall()
-        except sqlite3.DatabaseError as trouble:
+            self._file = self._path.stat().st_ino
+        except (sqlite3.DatabaseError, OSError) as trouble:
             self.close()
             raise DirectoryUnusable(f"there are no links in {self._path} yet: {trouble}") from trouble
 
@@ -72,21 +127,28 @@ class LinksReader:
 
     def about(self, url: Url) -> tuple[Incoming, list[Anchor]]:
         """`incoming` and `anchors` at once, for the price of one."""
-        connection = self._opened()
-        target = target_state(connection, url.id)
-        addresses = _addresses(connection, [anchor.source for anchor in target.anchors])
-        known = [anchor for anchor in target.anchors if anchor.source in addresses]
-        tally = Counter(
-            (anchor.is_inner, addresses[anchor.source].host.name, words)
-            for anchor in known
-            if (words := " ".join(anchor.text.split()))
-        )
-        ranked = sorted(tally.items(), key=lambda one: (one[0][0], -one[1], one[0]))
-        sources = tuple(addresses[anchor.source] for anchor in known)
-        return (
-            Incoming(target.count, sources),
-            [Anchor(text, site, count, is_own) for (is_own, site, text), count in ranked],
-        )
+        return self.about_all([url])[0]
+
+    def about_all(self, urls: Sequence[Url]) -> list[tuple[Incoming, list[Anchor]]]:
+        """`about` of several pages, which is cheaper than one by one."""
+        connection, states = self._opened(), self._states(urls)
+        addresses = _addresses(connection, [one.source for state in states.values() for one in state.anchors])
+        return [_told(states[url.id], addresses) for url in urls]
+
+    def called(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
+        """How many pages link to each of these, and the anchors of other sites alone: what a result shows. Cheaper
+        than `about_all`, since most links are a site's own."""
+        connection, states = self._opened(), self._states(urls)
+        outer = {
+            target: Target(state.count, tuple(anchor for anchor in state.anchors if not anchor.is_inner))
+            for target, state in states.items()
+        }
+        sources = [anchor.source for state in outer.values() for anchor in state.anchors]
+        addresses = _addresses(connection, sources) if sources else {}
+        return [(states[url.id].count, _told(outer[url.id], addresses)[1]) for url in urls]
+
+    def _states(self, urls: Sequence[Url]) -> dict[int, Target]:
+        return target_states(self._opened(), [url.id for url in urls], self._runs, self._file)
 
     def incoming(self, url: Url) -> Incoming:
         return self.about(url)[0]
@@ -115,13 +177,28 @@ class LinksReader:
         return self._connection
 
 
+def _told(target: Target, addresses: dict[int, Url]) -> tuple[Incoming, list[Anchor]]:
+    known = [anchor for anchor in target.anchors if anchor.source in addresses]
+    tally = Counter(
+        (anchor.is_inner, addresses[anchor.source].host.name, words)
+        for anchor in known
+        if (words := " ".join(anchor.text.split()))
+    )
+    ranked = sorted(tally.items(), key=lambda one: (one[0][0], -one[1], one[0]))
+    sources = tuple(addresses[anchor.source] for anchor in known)
+    return (
+        Incoming(target.count, sources),
+        [Anchor(text, site, count, is_own) for (is_own, site, text), count in ranked],
+    )
+
+
 def links_in(packed: bytes) -> tuple[Link, ...]:
     return _LINKS.decode(inflated(packed))
 
 
 def merge_state(connection: sqlite3.Connection) -> MergeState:
     notes = dict(connection.execute(SQL["notes"]).fetchall())
-    return MergeState(notes.get("merge_last", 0), notes.get("merge_low", LOWEST))
+    return MergeState(notes.get("merge_last", 0), notes.get("merge_low", LOWEST), notes.get("merged", 0))
 
 
 def targets_state(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Target]:
@@ -131,21 +208,45 @@ def targets_state(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[in
 
 
 def target_state(connection: sqlite3.Connection, target: int) -> Target:
-    """Merged and waiting changes together, of one moment."""
+    return target_states(connection, [target])[target]
+
+
+def target_states(
+    connection: sqlite3.Connection, targets: Sequence[int], kept: Runs | None = None, file: int = 0
+) -> dict[int, Target]:
+    """Merged and waiting changes together, of one moment. `file` tells its runs from those of another file."""
     connection.execute("BEGIN")
     try:
         merge = merge_state(connection)
-        state = targets_state(connection, [target]).get(target, Target())
-        for run, changes in connection.execute(SQL["all_runs"]).fetchall():
-            if run > merge.last or target >= merge.low:
-                state = applied(state, changes_in(connection, run, changes, target, target + 1))
-        return state
+        merged = targets_state(connection, targets)
+        states = {target: merged.get(target, Target()) for target in targets}
+        runs = [(file, merge.merged, *row) for row in connection.execute(SQL["all_runs"]).fetchall()]
+        for key in runs:
+            asked = [target for target in states if key[2] > merge.last or target >= merge.low]
+            run = kept.kept(key, runs, connection) if kept is not None else None
+            if run is not None:
+                changes = [run.of(target) for target in asked]
+            else:
+                changes = ranges_in(connection, *key[2:], [(target, target + 1) for target in asked])
+            for target, found in zip(asked, changes, strict=True):
+                if found:
+                    states[target] = applied(states[target], found)
+        return states
     finally:
         connection.execute("COMMIT")
 
 
 def changes_in(connection: sqlite3.Connection, run: int, changes: int, low: int, below: int) -> list[Change]:
-    """The changes of targets from `low` to before `below`, read piecewise: runs are large and mostly not wanted."""
+    """The changes of targets from `low` to before `below`."""
+    return ranges_in(connection, run, changes, [(low, below)])[0]
+
+
+def ranges_in(
+    connection: sqlite3.Connection, run: int, changes: int, ranges: Sequence[tuple[int, int]]
+) -> list[list[Change]]:
+    """The same for several ranges, read piecewise: runs are large and mostly not wanted."""
+    if not ranges:
+        return []
     with (
         connection.blobopen("runs", "columns", run, readonly=True) as columns,
         connection.blobopen("runs", "texts", run, readonly=True) as texts,
@@ -157,8 +258,15 @@ def changes_in(connection: sqlite3.Connection, run: int, changes: int, low: int,
         def read_text(offset: int, length: int) -> bytes:
             return _piece(texts, offset, length)
 
-        start, end = rows_between(changes, read, low, None if below >= BEYOND else below)
-        return unpack(changes, start, end, read, read_text)
+        found = []
+        for low, below in ranges:
+            start, end = rows_between(changes, read, low, None if below >= BEYOND else below)
+            found.append(unpack(changes, start, end, read, read_text))
+        return found
+
+
+def _pieces(text: bytes) -> Read:
+    return lambda offset, length: text[offset : offset + length]
 
 
 def _piece(blob: sqlite3.Blob, offset: int, length: int) -> bytes:

@@ -55,6 +55,12 @@ INSERT INTO runs (changes, columns, texts) VALUES (?, ?, ?);
 -- all_runs: The runs in the order in which they were made.
 SELECT id, changes FROM runs ORDER BY id;
 
+-- run: One run whole.
+SELECT columns, texts FROM runs WHERE id = ?;
+
+-- run_bytes: How long a run is; its values are not read for that.
+SELECT length(columns) + length(texts) FROM runs WHERE id = ?;
+
 -- drop_runs: Forget runs that have been merged to their end.
 DELETE FROM runs WHERE id <= ?;
 

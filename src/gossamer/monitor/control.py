@@ -7,22 +7,28 @@ import contextlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gossamer.clock import Clock, Instant
+import msgspec
+
+from gossamer.clock import SECOND, Clock, Instant
+from gossamer.monitor.vitals import HOUR_S, Figures, Sample, Vitals, slot_of
 from gossamer.store import statements
 
 ADDRESSEE = {
     "checkpoint": "indexer",
-    **dict.fromkeys(("pause", "resume", "stop", "retire", "reinstate", "release"), "crawler"),
+    **dict.fromkeys(("pause", "resume", "stop", "retire", "reinstate", "release", "seed"), "crawler"),
 }
 """The verbs, and the process each is meant for."""
 BUSY_S = 5.0
 OPEN_TRIES = 50
+TABLES = ("create_beats", "create_commands", "index_pending", "create_vitals", "create_samples")
+PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+"""What a full disk, or one that may not be written, comes out as; it may pass."""
 SQL = statements.load("gossamer.monitor")
 
 
@@ -76,17 +82,36 @@ class Control:
                 self._opened.close()
                 self._opened = None
 
-    def beat(self, name: str, pid: int, facts: Mapping[str, object]) -> bool:
+    def beat(self, name: str, pid: int, facts: Mapping[str, object], vitals: Sequence[Vitals] = ()) -> bool:
         """Say how we are. A full disk or a busy database costs this beat and nothing else: False, then."""
         row = {"name": name, "pid": pid, "at": self._clock.now(), "facts": json.dumps(facts)}
-        try:
-            with self._writing() as connection:
-                connection.execute(SQL["put_beat"], row)
-        except sqlite3.OperationalError as trouble:
-            if _is_busy(trouble) or trouble.sqlite_errorcode == sqlite3.SQLITE_FULL:
-                return False
-            raise
-        return True
+        return self._note(row, vitals)
+
+    def note(self, vitals: Sequence[Vitals]) -> bool:
+        """The figures alone, as `beat` notes them: of each the last, and a place in the ring of the past hour."""
+        return self._note(None, vitals)
+
+    def end_workers(self, of: str) -> None:
+        """For a process that starts or ends: workers of this kind ended with whoever had them. Also clears out what
+        nobody has renewed for an hour."""
+        with contextlib.suppress(sqlite3.OperationalError), self._writing() as connection:
+            connection.execute(SQL["end_workers"], {"kind": of + " "})
+            old = {"before": self._clock.now() - HOUR_S * SECOND}
+            connection.execute(SQL["forget_samples"], old)
+            connection.execute(SQL["forget_beaters"], old)
+
+    def vitals(self) -> list[Vitals]:
+        """The last sign of life of every process and machine, by name."""
+        return [
+            Vitals(node, process, pid, at, since_at, _figures.decode(figures), state, version)
+            for node, process, pid, at, since_at, state, version, figures in self._read("every_vitals", {})
+        ]
+
+    def history(self, since_at: Instant) -> list[Sample]:
+        """Second by second, oldest first; at most an hour."""
+        since_at = max(since_at, self._clock.now() - HOUR_S * SECOND)
+        rows = self._read("samples_since", {"since_at": since_at})
+        return [Sample(node, process, at, _figures.decode(figures)) for node, process, at, figures in rows]
 
     def beats(self) -> list[Beat]:
         rows = self._read("every_beat", {})
@@ -127,6 +152,22 @@ class Control:
         with self._writing() as connection:
             connection.execute(SQL["mark_all_done"], {"addressee": addressee, "at": self._clock.now()})
 
+    def _note(self, row: Mapping[str, object] | None, vitals: Sequence[Vitals]) -> bool:
+        try:
+            with self._writing() as connection:
+                if row is not None:
+                    connection.execute(SQL["put_beat"], row)
+                for one in vitals:
+                    said = _row_of(one)
+                    (said["beater"],) = connection.execute(SQL["put_vitals"], said).fetchone()
+                    if one.state != "ended":  # which is no figure of its last second
+                        connection.execute(SQL["put_sample"], said)
+        except sqlite3.OperationalError as trouble:
+            if _costs_a_beat(trouble):
+                return False
+            raise
+        return True
+
     @property
     def _connection(self) -> sqlite3.Connection:
         assert self._opened is not None, "the control database is not open"
@@ -154,12 +195,20 @@ def _table(text: str) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
+_figures: msgspec.json.Decoder[Figures] = msgspec.json.Decoder(Figures)
+
+
+def _row_of(one: Vitals) -> dict[str, object]:
+    row = {field: getattr(one, field) for field in ("node", "process", "pid", "at", "since_at", "state", "version")}
+    return {**row, "slot": slot_of(one.at), "figures": msgspec.json.encode(one.figures).decode()}
+
+
 def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        for name in ("create_beats", "create_commands", "index_pending"):
+        for name in TABLES:
             connection.execute(SQL[name])
     except sqlite3.Error:
         connection.close()
@@ -169,3 +218,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 def _is_busy(trouble: sqlite3.OperationalError) -> bool:
     return trouble.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _costs_a_beat(trouble: sqlite3.OperationalError) -> bool:
+    return _is_busy(trouble) or trouble.sqlite_errorcode & 0xFF in PASSING

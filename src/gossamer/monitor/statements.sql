@@ -46,3 +46,53 @@ SELECT done_at IS NOT NULL FROM commands WHERE id = :id;
 
 -- forget_done: Only the latest commands are of interest.
 DELETE FROM commands WHERE done_at IS NOT NULL AND id <= :id - 100;
+
+-- create_vitals: The last figures of each process of each machine; a machine itself has the empty name.
+CREATE TABLE IF NOT EXISTS vitals (
+    id INTEGER NOT NULL PRIMARY KEY,
+    node TEXT NOT NULL,
+    process TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    since_at INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    version TEXT NOT NULL,
+    figures TEXT NOT NULL,
+    UNIQUE (node, process)
+) STRICT;
+
+-- create_samples: The past hour of each of them: a ring of 3600 places, the second within the hour.
+CREATE TABLE IF NOT EXISTS samples (
+    beater INTEGER NOT NULL,
+    slot INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    figures TEXT NOT NULL,
+    PRIMARY KEY (beater, slot)
+) STRICT, WITHOUT ROWID;
+
+-- put_vitals: The newest figures replace those before; the row's id.
+INSERT INTO vitals (node, process, pid, at, since_at, state, version, figures)
+VALUES (:node, :process, :pid, :at, :since_at, :state, :version, :figures)
+ON CONFLICT (node, process) DO UPDATE SET pid = excluded.pid, at = excluded.at, since_at = excluded.since_at,
+    state = excluded.state, version = excluded.version, figures = excluded.figures
+RETURNING id;
+
+-- put_sample: This second takes the place of the one an hour ago.
+INSERT INTO samples (beater, slot, at, figures) VALUES (:beater, :slot, :at, :figures)
+ON CONFLICT (beater, slot) DO UPDATE SET at = excluded.at, figures = excluded.figures;
+
+-- every_vitals: The last figures of every process and machine.
+SELECT node, process, pid, at, since_at, state, version, figures FROM vitals ORDER BY node, process;
+
+-- samples_since: The past, second by second.
+SELECT node, process, s.at, s.figures FROM samples s JOIN vitals v ON v.id = s.beater
+WHERE s.at >= :since_at ORDER BY s.at, node, process;
+
+-- end_workers: Workers of a kind, named "kind number", that ended with whoever started them; their past stays.
+UPDATE vitals SET state = 'ended' WHERE substr(process, 1, length(:kind)) = :kind;
+
+-- forget_samples: What is older than the ring is long, and what nobody owns.
+DELETE FROM samples WHERE at < :before OR beater NOT IN (SELECT id FROM vitals);
+
+-- forget_beaters: Processes and machines not heard of for longer than the ring is long.
+DELETE FROM vitals WHERE at < :before;

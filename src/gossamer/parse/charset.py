@@ -5,6 +5,7 @@ UTF-8, and at last a guess. UTF-7 is never believed.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from gossamer.parse.guess import guessed
@@ -76,6 +77,7 @@ def is_utf8(body: bytes) -> bool:
     return True
 
 
+@lru_cache(maxsize=256)
 def _from_header(content_type: str | None) -> str | None:
     if content_type is None or not (found := _IN_HEADER.search(content_type)):
         return None

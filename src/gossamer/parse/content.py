@@ -5,6 +5,8 @@ cutting and reading are then single steps of the parser's own, many times faster
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import compress, count
+from operator import attrgetter
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -16,6 +18,9 @@ LONGEST_TITLE = 512
 LONGEST_DESCRIPTION = 1024
 MOST_HEADINGS = 64
 LONGEST_HEADING = 256
+MOST_BOLD = 64
+LONGEST_BOLD = 256
+"""Characters; whoever sets a whole paragraph in bold stresses nothing."""
 
 _UNREAD = (
     "audio",
@@ -35,11 +40,13 @@ _UNREAD = (
 )
 _AROUND = ("nav", "header", "footer", "aside")
 _HEADINGS = ("h1", "h2", "h3")
+_BOLD = ("b", "strong")
 _KIND = {
     **dict.fromkeys(INLINE, "inline"),
     **dict.fromkeys(_UNREAD, "unread"),
     **dict.fromkeys(_AROUND, "around"),
     **dict.fromkeys(_HEADINGS, "heading"),
+    **dict.fromkeys(_BOLD, "bold"),
     "main": "main",
     "article": "article",
 }
@@ -60,6 +67,7 @@ def _number(tag: str) -> int:
 _KIND_OF = _numbered(_KIND)
 _RAW = frozenset((_number("script"), _number("style")))  # most of what is unread, and nothing is below it
 _OWNING = frozenset((_number("main"), _number("article")))
+_tag_id = attrgetter("tag_id")
 
 
 class Head(NamedTuple):
@@ -75,6 +83,8 @@ class Content(NamedTuple):
     content: str
     rest: str
     headings: tuple[str, ...]
+    bold: tuple[str, ...] = ()
+    """What is set in bold outside of menus, headers and footers; distinct, in document order."""
 
 
 def head_of(seen: Seen) -> Head:
@@ -106,6 +116,7 @@ def blocks_of(seen: Seen) -> Content:
     found = _sorted(body)
     for element in found["unread"]:
         element.decompose()
+    bold = _bold(found["bold"]) if found["bold"] else ()
     for element in found["inline"]:
         element.unwrap(delete_empty=True)
     body.merge_text_nodes()
@@ -120,7 +131,7 @@ def blocks_of(seen: Seen) -> Content:
             content = f"{content} {beside}".strip(" ")
         else:
             rest.append(beside)
-    return Content(content, folded(" ".join(rest)), headings)
+    return Content(content, folded(" ".join(rest)), headings, bold)
 
 
 def _sorted(body: LexborNode) -> dict[str, list[LexborNode]]:
@@ -128,12 +139,18 @@ def _sorted(body: LexborNode) -> dict[str, list[LexborNode]]:
     to read it first: a node must not be touched once the one around it is gone."""
     found: dict[str, list[LexborNode]] = {kind: [] for kind in _KINDS}
     unread_to = cut_to = 0
-    for at, element in enumerate(body.css("*")):
-        kind = _KIND_OF.get(element.tag_id)
-        if kind is None or at < unread_to:
+    elements = body.css("*")
+    kinds = list(map(_KIND_OF.get, map(_tag_id, elements)))
+    for at, element, kind in compress(zip(count(), elements, kinds, strict=False), kinds):  # most have none
+        assert kind is not None
+        if at < unread_to:
             continue
         if kind == "unread":
             unread_to = at + _size(element)
+        elif kind == "bold":
+            if at >= cut_to and len(found["bold"]) < MOST_BOLD:
+                found["bold"].append(element)
+            kind = "inline"
         elif kind != "inline":
             if at < cut_to or (kind == "around" and _is_own(element)):
                 continue
@@ -174,6 +191,12 @@ def _main(mains: list[LexborNode], articles: list[LexborNode]) -> LexborNode | N
         if len(candidates) == 1:
             return candidates[0]
     return None
+
+
+def _bold(elements: Iterable[LexborNode]) -> tuple[str, ...]:
+    """REQUIRES: the elements are still there. `<b>J</b>ohn` stresses a letter, not a word."""
+    said = [folded(element.text()[: LONGEST_BOLD * 2]) for element in elements]
+    return tuple(dict.fromkeys([one for one in said if 1 < len(one) <= LONGEST_BOLD]))
 
 
 def _headings(elements: Iterable[LexborNode]) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Fingerprints of a text: equal for copies, alike for near copies."""
 
 import hashlib
-from operator import add
 
 from rensa import RMinHash
 
@@ -29,7 +28,7 @@ def near(text: str) -> tuple[int, ...]:
         words[_WORDS:] = words[_WORDS].rsplit(None, _WORDS)[-_WORDS:]
     elif len(text) > _LONGEST_WORD * len(words):
         words = list(text[: _WORDS * 2])
-    shingles = list(map(add, map(add, words, words[1:]), words[2:])) if len(words) > 2 else words
+    shingles = list(map("".join, zip(words, words[1:], words[2:], strict=False))) if len(words) > 2 else words
     sketch = RMinHash(PERMUTATIONS, _SEED)  # its class methods would start a pool of threads
     sketch.update(shingles)
     return tuple(sketch.digest())

@@ -44,20 +44,20 @@ def links_of(seen: Seen, page: Url, may_follow: bool = True) -> Links:
     elements = [one for one in seen.elements if "href" in one[2] or one[1] in _FRAMES][:_MOST_ELEMENTS]
     base = _base(elements, page)
     join = _Joiner(base)
-    left = _TEXT_SHARE * seen.size + _LEAST_SHARE
+    own, left = page.text, _TEXT_SHARE * seen.size + _LEAST_SHARE
     found: dict[str, tuple[str, bool]] = {}
     canonical: Url | None = None
     flags: tuple[str, ...] = ("too-many-links",) if len(elements) == _MOST_ELEMENTS else ()
     for element, tag, attributes in elements:
-        rels = (attributes.get("rel") or "").lower().split() if "rel" in attributes else ()
-        if not _is_link(tag, rels):
+        rels = (attributes["rel"] or "").lower().split() if "rel" in attributes else ()
+        if tag != "a" and not _is_link(tag, rels):
             continue
         address = attributes.get("src" if tag in _FRAMES else "href")
-        if not address or address.startswith("#") or (text := join(address)) is None:
+        if not address or address[0] == "#" or (text := join(address)) is None:
             continue
         if tag == "link" and "canonical" in rels and canonical is None:
             canonical = Url(text)
-        if text == page.text:
+        if text == own:
             continue
         known = found.get(text)
         if known is None and len(found) == MOST_LINKS:
@@ -67,7 +67,8 @@ def links_of(seen: Seen, page: Url, may_follow: bool = True) -> Links:
         if not words and left > 0:
             seamed = element.text(separator=SEAM)
             left -= len(seamed) + 16
-            words = _words(element, tag, attributes, seamed)
+            if SEAM in seamed or not (words := folded(seamed)[:LONGEST_TEXT]) or tag != "a":
+                words = _words(element, tag, attributes, seamed)
         found[text] = (words, "nofollow" not in rels or (known is not None and known[1]))
     links = tuple([Link(Url(text), words, free and may_follow) for text, (words, free) in found.items()])
     return Links(base, links, canonical, flags)
@@ -116,17 +117,18 @@ class _Joiner:
 
     def _plainly(self, address: str) -> str | None:
         """The joined address when it needs no parser; None when it may."""
-        plain, folder = address.partition("#")[0], self._folder
-        for _ in range(_MOST_UP):
+        plain = address.partition("#")[0] if "#" in address else address
+        folder, is_above = self._folder, plain.startswith("..")
+        for _ in range(_MOST_UP if is_above else 0):
             if not plain.startswith("../"):
                 break
             plain, folder = plain[3:], self._above(folder)
         if "/." in plain or len(plain) + len(folder) > LONGEST_URL:
             return None
         if plain.startswith("/"):
-            return self._origin + plain if _ROOTED.match(plain) and not address.startswith(("//", "..")) else None
+            return self._origin + plain if not is_above and plain[1:2] != "/" and _ROOTED.match(plain) else None
         if plain.startswith("http") and ":" in plain:
-            if "xn--" in plain or address.startswith("..") or not _ABSOLUTE.match(plain):
+            if is_above or "xn--" in plain or not _ABSOLUTE.match(plain):
                 return None
             return plain if plain.count("/") > 2 else plain + "/"
         return folder + plain if _RELATIVE.match(plain) else None

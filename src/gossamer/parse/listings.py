@@ -7,12 +7,11 @@ of its own map (sitemaps.org), and how often a page is visited stays for the pol
 import re
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from gossamer.clock import SECOND, Instant
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.feed_json import is_json_feed, parse_json_feed
 from gossamer.parse.feeds import Feed, parse_feed
+from gossamer.parse.listed import Listed, Listing
 from gossamer.parse.sitemaps import Entry, MapEntry, Sitemap, is_sitemap, parse_sitemap
 from gossamer.parse.sniff import essence, is_xml
 from gossamer.values.link import How
@@ -45,29 +44,6 @@ _FEED_ROOT = re.compile(
     rb"<(?:(?:[\w.-]+:)?(?:rss|feed|RDF|channel))[\s>]",
     re.DOTALL | re.IGNORECASE,
 )
-
-
-class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    url: Url
-    hint: int = 0
-    """Below zero: sooner; see `values.link.Offer`."""
-    changed_at: Instant | None = None
-    """When the list says it last changed; never in the future."""
-    id: str = ""
-    """Feeds: the name of the item."""
-    is_foreign: bool = False
-    """On another host than the list itself. A map may speak for it only if that host's robots.txt names the map."""
-    every_s: float | None = None
-    """How often a map says it changes: a wish, to be held within the policy."""
-
-
-class Listing(msgspec.Struct, frozen=True, array_like=True):
-    kind: str
-    """"sitemap", "index" (its entries are sitemaps) or "feed"."""
-    entries: tuple[Listed, ...] = ()
-    again_s: float | None = None
-    """Feeds: when to look again; None for maps, which the policy for pages serves well."""
-    flags: tuple[str, ...] = ()
 
 
 def listing_of(

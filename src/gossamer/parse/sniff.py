@@ -1,6 +1,7 @@
 """What kind of thing the bytes are, whatever the label says (WHATWG MIME Sniffing, as far as a reader needs it)."""
 
 import re
+from functools import lru_cache
 
 HTML = ("text/html", "application/xhtml+xml")
 UNKNOWN = ("", "unknown/unknown", "application/unknown", "*/*")
@@ -27,6 +28,7 @@ _MAGIC = (
     (b"wOF2", "font/woff2"),
     (b"\x00asm", "application/wasm"),
 )
+_MAGICS = tuple(magic for magic, _ in _MAGIC)
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
 _HTML_START = re.compile(
     rb"<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)(?=[\s>])|<!--",
@@ -39,6 +41,7 @@ _FEED = re.compile(
 )
 
 
+@lru_cache(maxsize=256)
 def essence(content_type: str | None) -> str:
     """The type and subtype of a Content-Type field, lower case; empty when there is none that can be read."""
     found = _ESSENCE.match(content_type) if content_type else None
@@ -92,7 +95,9 @@ def _magic(head: bytes) -> str | None:
         return "image/webp"
     if head[4:8] == b"ftyp":
         return "video/mp4"
-    found = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
+    if not head.startswith(_MAGICS):
+        return None
+    found = next(kind for magic, kind in _MAGIC if head.startswith(magic))
     # Two letters are weak evidence: a text may begin with them.
     return None if found == "image/bmp" and _is_text(head) else found
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.rules.patterns import DEEPEST, Misread, Pattern, pattern_of
-from gossamer.values.url import Url, url_of
+from gossamer.values.url import DEFAULT_PORTS, Url, url_of
 
 
 class Asked(NamedTuple):
@@ -330,8 +330,8 @@ def _named(text: str, at: int, may_have_port: bool = False) -> str:
 
 
 def _scheme(text: str, at: int) -> str:
-    if text not in ("http", "https"):
-        raise Misread("a scheme is http or https", at)
+    if text not in DEFAULT_PORTS:
+        raise Misread(f"a scheme is {' or '.join(DEFAULT_PORTS)}", at)
     return text
 
 

@@ -1,5 +1,8 @@
 """Domains that answer for any name under them, each time as another host: endless, though every host is small."""
 
+from collections.abc import Iterator
+
+from gossamer.rules.kept import DomainRow, DomainsKept, batches
 from gossamer.rules.marks import Marks
 from gossamer.rules.scope import domain_of
 from gossamer.rules.sketch import Sketch
@@ -28,6 +31,14 @@ class Farms:
         if len(self._domains) > MOST_DOMAINS:
             del self._domains[next(iter(self._domains))]
 
+    def kept(self) -> Iterator[DomainsKept]:
+        """All of it, to be written down; only looks, so that another thread may ask."""
+        for batch in batches(list(self._domains.items())):
+            yield DomainsKept(tuple([domain.kept(name) for name, domain in batch]))
+
+    def recall(self, part: DomainsKept) -> None:
+        self._domains.update((row[0], _Domain.of(row)) for row in part.rows)
+
     def judge(self, url: Url) -> Allowed | Denied:
         """May a host like this be asked? Those that brought something go on being asked."""
         if not self._domains:
@@ -44,10 +55,20 @@ class _Domain:
     __slots__ = ("_met", "_sketch", "good", "run")
 
     def __init__(self) -> None:
-        self._sketch = Sketch()
+        self._sketch = Sketch(is_folded=True)
         self._met: set[str] = set()
         self.good: set[str] = set()
         self.run = _NO_RUN
+
+    def kept(self, name: str) -> DomainRow:
+        return name, self._sketch.kept(), tuple(sorted(self._met.copy())), tuple(sorted(self.good.copy())), self.run
+
+    @classmethod
+    def of(cls, row: DomainRow) -> "_Domain":
+        domain = cls()
+        domain._sketch, domain.run = Sketch.of(row[1]), row[4]
+        domain._met, domain.good = set(row[2]), set(row[3])
+        return domain
 
     def learn(self, name: str, marks: Marks, is_asked_for: bool) -> None:
         if is_asked_for and len(self.good) < MOST_HOSTS:

@@ -4,11 +4,26 @@
 and when it is taken. Nothing here asks a host for anything.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
 from gossamer.rules.farms import Farms
+from gossamer.rules.kept import (
+    DomainsKept,
+    ErrorsKept,
+    EvidenceKept,
+    FirstsKept,
+    HostsKept,
+    LinksKept,
+    MirrorsKept,
+    Part,
+    StartsKept,
+    TextsKept,
+    VoidPagesKept,
+    YoungKept,
+)
 from gossamer.rules.marks import Marks
 from gossamer.rules.mirrors import Mirrors
 from gossamer.rules.novelty import Novelty
@@ -33,12 +48,15 @@ class Learned(msgspec.Struct, frozen=True):
 class Learning:
     """One for a crawler; `most_bytes` bounds the sketches, what else is kept is bounded by count (some 40 MB)."""
 
-    def __init__(self, most_bytes: int = 64 << 20) -> None:
-        self._novelty = Novelty(most_bytes)
+    def __init__(self, most_bytes: int = 64 << 20, key: int = 0) -> None:
+        """`key` is drawn by lot: see `Novelty`."""
+        self._novelty = Novelty(most_bytes, key=key)
         self._errors = ErrorPages()
         self._voids = Voids()
         self._farms = Farms()
         self._mirrors = Mirrors()
+        self.pages = 0
+        """Shown to it since it was made."""
 
     def learn(
         self,
@@ -50,6 +68,7 @@ class Learning:
         is_seed: bool = False,
     ) -> Learned:
         """`exact` is the page's fingerprint, `links` the addresses it leads to, `is_seed`: the user named it."""
+        self.pages += 1
         no_page = self._errors.judge(url, marks, says) or ""
         yielded = self._novelty.weigh(url, marks, links, bool(no_page))
         if not no_page and (marks.words <= SHORT or not yielded.is_fruitful):
@@ -73,3 +92,24 @@ class Learning:
     def is_trap(self, host: str, template: str, fetched: int, fruitful: int) -> bool:
         """Whether a template's waiting addresses belong in quarantine, by its totals on disk and its latest pages."""
         return self._novelty.is_trap(host, template, fetched, fruitful)
+
+    def kept(self) -> Iterator[Part]:
+        """Everything learned, in parts to be written down; only looks, so that another thread may ask for them."""
+        return chain(
+            self._novelty.kept(), self._errors.kept(), self._voids.kept(), self._farms.kept(), self._mirrors.kept()
+        )
+
+    def recall(self, part: Part) -> None:
+        """What `kept` gave, part by part and in order. REQUIRES: nothing was learned yet. Raises ValueError for what
+        cannot have been kept."""
+        match part:
+            case LinksKept() | YoungKept() | HostsKept():
+                self._novelty.recall(part)
+            case ErrorsKept() | StartsKept() | TextsKept():
+                self._errors.recall(part)
+            case VoidPagesKept() | EvidenceKept():
+                self._voids.recall(part)
+            case DomainsKept():
+                self._farms.recall(part)
+            case FirstsKept() | MirrorsKept():
+                self._mirrors.recall(part)

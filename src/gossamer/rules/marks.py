@@ -5,11 +5,11 @@ share of a page's numbers that a site has not shown before estimates the share o
 """
 
 from collections.abc import Iterable
-from itertools import islice, repeat
+from itertools import islice
 from operator import add
-from zlib import crc32
 
 import msgspec
+from xxhash import xxh32_intdigest
 
 from gossamer.values.page import Triple
 
@@ -77,13 +77,12 @@ def names_of(text: str) -> set[int]:
     The whole way is one chain of C functions: it is walked for every word of every page.
     """
     if len(text) > _SPACELESS * (text.count(" ") + 1):
-        return {crc32(pair.encode("utf-8", "replace")) for pair in words_of(text)}
+        return {xxh32_intdigest(pair.encode("utf-8", "replace")) for pair in words_of(text)}
     coded = text.encode("utf-8", "replace")
     if len(coded) > len(text):
         for mark in _QUOTES:
             coded = coded.replace(mark, b'"')
-    rough = coded.translate(_FOLDING).split()
-    return set(map(crc32, filter(bytes.isalpha, map(bytes.strip, rough, repeat(_PUNCTUATION)))))
+    return set(map(xxh32_intdigest, filter(bytes.isalpha, coded.translate(_FOLDING, _PUNCTUATION).split())))
 
 
 def words_of(text: str) -> set[str]:
@@ -96,14 +95,15 @@ def fact_marks(triples: Iterable[Triple]) -> tuple[tuple[int, ...], tuple[int, .
     """The values stated, whatever they are stated of: every page of a trap can name itself. Addresses do not count."""
     facts: set[int] = set()
     values: set[int] = set()
-    for _, _, value in islice(triples, _LOOKED_AT):
+    looked_at = {value for _, _, value in islice(triples, _LOOKED_AT)}
+    for value in looked_at:
         if value[0] == '"' and not value.startswith('"http'):
             coded = value.encode("utf-8", "replace")
-            whole = crc32(coded) >> 2
+            whole = xxh32_intdigest(coded) >> 2
             values.add(whole)
             numberless = coded.translate(_NUMBERLESS)
             if numberless == coded:
                 facts.add(whole)
-            elif not numberless.isascii() or numberless.lower() != numberless.upper():
-                facts.add(crc32(numberless) >> 2)
+            elif numberless.swapcase() != numberless or not numberless.isascii():  # it holds letters
+                facts.add(xxh32_intdigest(numberless) >> 2)
     return tuple(sorted(facts)[:MOST_FACTS]), tuple(sorted(values)[:MOST_FACTS])

@@ -1,7 +1,9 @@
 """Hosts that are another host under a second name: the same texts at the same paths. They are crawled once."""
 
 from collections import Counter
+from collections.abc import Iterator
 
+from gossamer.rules.kept import FirstsKept, MirrorsKept, batches
 from gossamer.values.url import Url, id_of
 
 FIRST = 64
@@ -17,8 +19,8 @@ _MOST_HOSTS = 100_000
 class Mirrors:
     """Which host a page was first met on, for the first pages of every host.
 
-    The verdict belongs on disk, with the host (`Frontier.retire`): after a restart the pages of the original are not
-    fetched again, so it cannot be learned twice.
+    The verdict belongs on disk, with the host (`Frontier.retire`): the pages of the original are not fetched again, so
+    what is lost of this cannot be learned twice.
     """
 
     def __init__(self) -> None:
@@ -45,6 +47,29 @@ class Mirrors:
             return None
         self._mirrors[name] = first
         return first
+
+    def kept(self) -> Iterator[FirstsKept | MirrorsKept]:
+        """All of it, to be written down; only looks, so that another thread may ask."""
+        for firsts in batches(list(self._first.items())):
+            yield FirstsKept(firsts)
+        for batch in batches(list(self._looked_at.items())):
+            rows = [
+                (name, looked_at, tuple(self._shared.get(name, {}).items()), self._mirrors.get(name, ""))
+                for name, looked_at in batch
+            ]
+            yield MirrorsKept(tuple(rows))
+
+    def recall(self, part: FirstsKept | MirrorsKept) -> None:
+        match part:
+            case FirstsKept(rows=firsts):
+                self._first.update(firsts)
+            case MirrorsKept(rows=rows):
+                for name, looked_at, shared, mirror_of in rows:
+                    self._looked_at[name] = looked_at
+                    if shared:
+                        self._shared[name] = Counter(dict(shared))
+                    if mirror_of:
+                        self._mirrors[name] = mirror_of
 
     def _is_mirror(self, name: str, of: str) -> bool:
         common = self._shared[name][of] + self._shared.get(of, Counter())[name]

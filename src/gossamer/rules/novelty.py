@@ -1,13 +1,17 @@
 """Does a page bring anything that its host has not shown before, and what of the others like it?
 
 Lives in the crawler's memory, within `most_bytes`; when that is full, hosts not heard of for long are forgotten. A
-restart forgets everything: a series not yet in quarantine then gets the benefit of the doubt once more, about as many
-visits as the first time. Quarantines and totals are the frontier's, and on disk.
+series that is not yet in quarantine when what is known of its host is lost gets the benefit of the doubt once more,
+about as many visits as the first time. Quarantines and totals are the frontier's, and on disk.
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 
+from xxhash import xxh32_intdigest
+
+from gossamer.rules.kept import HostRow, HostsKept, LinksKept, YoungKept, batches
 from gossamer.rules.marks import Marks
 from gossamer.rules.sketch import Sketch
 from gossamer.rules.templates import template_of
@@ -19,6 +23,8 @@ WATCHED_FROM = 4
 """Pages of a host that are let pass before it is watched."""
 _YOUNG = 1 << 18
 _FULL = 0.9
+_SPREAD = 0.5
+"""The share of the memory up to which hosts may be kept in the quick way, which takes some ten times as much."""
 _TURNS = 8
 _MOST_RUNS = 128
 _RUN_BYTES = 300
@@ -29,13 +35,15 @@ _NO_RUN = Run()
 class Novelty:
     """One for a crawler. Pages are shown to it once, in the order in which they were fetched."""
 
-    def __init__(self, most_bytes: int = 64 << 20, link_slots: int = 1 << 20) -> None:
-        """`link_slots`: links met lately that are remembered, eight bytes each; a power of two."""
+    def __init__(self, most_bytes: int = 64 << 20, link_slots: int = 1 << 20, key: int = 0) -> None:
+        """`link_slots`: links met lately that are remembered, four bytes each; a power of two. `key`: drawn by lot,
+        so that two crawls do not mistake the same addresses for each other."""
         self._most = most_bytes
         self._hosts: dict[int, _Host] = {}
         """The longest unvisited first."""
         self._bytes = 0
-        self._links = array("q", bytes(8 * link_slots))
+        self._key = key
+        self._links = array("I", bytes(4 * link_slots))
         self._link_mask = link_slots - 1
         self._weighed = 0
         self._young = bytearray(_YOUNG)
@@ -53,6 +61,8 @@ class Novelty:
         if host is None:
             return Yield(template, not is_error, False)
         before = host.size
+        if self._bytes > self._most * _SPREAD:
+            host.sketch.fold()
         new = host.sketch.met(marks)
         is_new = (new.text or new.facts) and not is_error
         leads_on = not is_new and not is_error and host.leads_on(url, template, fresh)
@@ -108,12 +118,37 @@ class Novelty:
         """Those not met lately; from now on they are."""
         slots, mask = self._links, self._link_mask
         fresh = []
-        for link, mark in zip(links, map(hash, links), strict=True):
+        coded = "\n".join(links).encode().split(b"\n") if links else []
+        for link, mark in zip(links, map(xxh32_intdigest, coded, repeat(self._key)), strict=True):
             place = mark & mask
             if slots[place] != mark:
                 slots[place] = mark
                 fresh.append(link)
         return fresh
+
+    def kept(self) -> Iterator[LinksKept | YoungKept | HostsKept]:
+        """All of it, to be written down; only looks, so that another thread may ask."""
+        yield LinksKept(self._key, self._links.tobytes())
+        yield YoungKept(self._weighed, bytes(self._young))
+        for batch in batches(list(self._hosts.items())):
+            yield HostsKept(tuple([host.kept(host_id) for host_id, host in batch]))
+
+    def recall(self, part: LinksKept | YoungKept | HostsKept) -> None:
+        """What `kept` gave, in the same order. REQUIRES: nothing was weighed yet."""
+        match part:
+            case LinksKept(key=key, slots=slots) if len(slots) == 4 * len(self._links):
+                self._key, self._links = key, array("I", slots)
+            case YoungKept(weighed=weighed, young=young) if len(young) == len(self._young):
+                self._weighed, self._young = weighed, bytearray(young)
+            case HostsKept(rows=rows):
+                for row in rows:
+                    self._recall_host(row)
+
+    def _recall_host(self, row: HostRow) -> None:
+        host = _Host.of(row)
+        if self._bytes + host.size <= self._most:
+            self._hosts[row[0]] = host
+            self._bytes += host.size
 
 
 class _Host:
@@ -128,6 +163,15 @@ class _Host:
     @property
     def size(self) -> int:
         return _HOST_BYTES + self.sketch.size + _RUN_BYTES * len(self.runs)
+
+    def kept(self, host_id: int) -> HostRow:
+        return host_id, self.seen, self.sketch.kept(), tuple(self.runs.items())
+
+    @classmethod
+    def of(cls, row: HostRow) -> "_Host":
+        host = cls()
+        host.seen, host.sketch, host.runs = row[1], Sketch.of(row[2]), dict(row[3])
+        return host
 
     def leads_on(self, url: Url, template: str, fresh: Iterable[str]) -> bool:
         """Whether one of its new links is of a template that stands well, and is not its own: a list of things."""

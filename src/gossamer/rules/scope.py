@@ -54,7 +54,7 @@ def judge(url: Url, depth: int, scope: Scope) -> Allowed | Denied:
     if scope.is_open:
         return ALLOWED
     text = url.text
-    if scope.hosts and text.split("/", 3)[2] in scope.hosts:
+    if scope.hosts and (text.split("/", 3)[2] if text.startswith("http") else url.host.name) in scope.hosts:
         return ALLOWED
     if scope.prefixes and text.startswith(scope.prefixes):
         return ALLOWED

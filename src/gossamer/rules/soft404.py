@@ -5,9 +5,15 @@ page at another address, and by being the same text at many addresses of differe
 """
 
 import re
+from array import array
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import TypeVar
+from zlib import crc32
 
+from xxhash import xxh3_64_intdigest
+
+from gossamer.rules.kept import ErrorsKept, StartsKept, TextsKept, batches
 from gossamer.rules.marks import Marks
 from gossamer.values.url import Url
 
@@ -100,24 +106,47 @@ class ErrorPages:
         """The same for a page that says little, or nothing new: was the text met at many addresses of several kinds?"""
         if len(marks.shingles) < _BANDS * 4 or url.path == "/":
             return None
-        verdict = None
+        verdict, host_id, kind = None, url.host.id, crc32(template.encode())
         for band in range(_BANDS):
-            key = hash((url.host.id, band, marks.shingles[4 * band : 4 * band + 4]))
+            key = _key(host_id, band, marks.shingles[4 * band : 4 * band + 4])
             count, kinds = self._texts.pop(key, (0, frozenset()))
-            kinds |= {hash(template)} if len(kinds) < KINDS else frozenset()
+            kinds |= {kind} if len(kinds) < KINDS else frozenset()
             _put(self._texts, key, (count + 1, kinds), _MOST_TEXTS)
             is_often = count + 1 >= OFTEN and len(kinds) >= KINDS
             if is_often or (says is Says.PERHAPS and count + 1 >= KINDS):
                 verdict = "the same text at many addresses that have nothing else in common"
         if verdict:
-            self._remember(url.host.id, marks.shingles)
+            self._remember(host_id, marks.shingles)
         return verdict
+
+    def kept(self) -> Iterator[ErrorsKept | StartsKept | TextsKept]:
+        """All of it, to be written down; only looks, so that another thread may ask."""
+        for errors in batches(list(self._errors.items())):
+            yield ErrorsKept(errors)
+        for starts in batches(list(self._starts.items())):
+            yield StartsKept(starts)
+        for texts in batches(list(self._texts.items())):
+            yield TextsKept(texts)
+
+    def recall(self, part: ErrorsKept | StartsKept | TextsKept) -> None:
+        match part:
+            case ErrorsKept(rows=errors):
+                self._errors.update(errors)
+            case StartsKept(rows=starts):
+                self._starts.update(starts)
+            case TextsKept(rows=texts):
+                self._texts.update(texts)
 
     def _remember(self, host_id: int, shingles: tuple[int, ...]) -> None:
         known = self._errors.pop(host_id, ())
         if all(_alike(shingles, each) < COPY for each in known):
             known = (*known, shingles)[-_ERRORS_KEPT:]
         _put(self._errors, host_id, known, _MOST_HOSTS)
+
+
+def _key(host_id: int, band: int, shingles: tuple[int, ...]) -> int:
+    """The same in every process, as Python's own hashes need not be."""
+    return xxh3_64_intdigest(array("q", (host_id, band, *shingles)).tobytes())
 
 
 def _alike(one: tuple[int, ...], other: tuple[int, ...]) -> float:

@@ -82,7 +82,7 @@ def _judge_query(query: str) -> Denied | None:
     return None
 
 
-class Run(msgspec.Struct, frozen=True, gc=False):
+class Run(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What the latest pages of one template on one host have brought.
 
     A debt is a cumulative sum: up by one with each barren page, down by nine with each fruitful one, never below zero.

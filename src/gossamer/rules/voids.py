@@ -8,9 +8,10 @@ in sixty-four is fetched all the same, so that a host which begins to mean somet
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gossamer.rules.kept import EvidenceKept, VoidPagesKept, batches
 from gossamer.rules.marks import Marks
 from gossamer.rules.templates import kind_of
-from gossamer.values.url import Url
+from gossamer.values.url import Url, id_of
 
 AGREED = 6
 MOST_DOUBT = 10
@@ -47,7 +48,7 @@ class Voids:
             return
         host_id = url.host.id
         for part in parts_of(url):
-            key = hash((host_id, part.name, part.rest))
+            key = _key(host_id, part)
             known = self._pages.get(key)
             if known is None:
                 self._pages[key] = (part.value, signs)
@@ -62,6 +63,9 @@ class Voids:
         self._evidence[host_id, name] = (agreed, differed)
         if len(self._evidence) > _MOST_PARTS_KNOWN:
             del self._evidence[next(iter(self._evidence))]
+        self._judge(host_id, name, agreed, differed)
+
+    def _judge(self, host_id: int, name: str, agreed: int, differed: int) -> None:
         void = self._void.get(host_id, frozenset()) - {name}
         if agreed >= AGREED and differed * MOST_DOUBT <= agreed:
             void |= {name}
@@ -70,6 +74,22 @@ class Voids:
         else:
             self._void.pop(host_id, None)
 
+    def kept(self) -> Iterator[VoidPagesKept | EvidenceKept]:
+        """All of it, to be written down; only looks, so that another thread may ask."""
+        for pages in batches(list(self._pages.items())):
+            yield VoidPagesKept(pages)
+        for evidence in batches(list(self._evidence.items())):
+            yield EvidenceKept(evidence)
+
+    def recall(self, part: VoidPagesKept | EvidenceKept) -> None:
+        match part:
+            case VoidPagesKept(rows=pages):
+                self._pages.update(pages)
+            case EvidenceKept(rows=evidence):
+                self._evidence.update(evidence)
+                for (host_id, name), (agreed, differed) in evidence:
+                    self._judge(host_id, name, agreed, differed)
+
     def copy_of(self, url: Url) -> str | None:
         """In words why this address is a copy of a page fetched before; None when it is none, or is to be tried."""
         void = self._void.get(url.host.id) if self._void else None
@@ -77,10 +97,14 @@ class Voids:
             return None
         for part in parts_of(url):
             if part.name in void:
-                known = self._pages.get(hash((url.host.id, part.name, part.rest)))
+                known = self._pages.get(_key(url.host.id, part))
                 if known is not None and known[0] != part.value:
                     return f"a copy: {part.name} changes nothing on this host, and {part.rest} was fetched with another"
         return None
+
+
+def _key(host_id: int, part: Part) -> int:
+    return id_of(f"{host_id} {part.name} {part.rest}")
 
 
 def parts_of(url: Url) -> Iterator[Part]:

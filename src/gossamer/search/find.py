@@ -1,152 +1,207 @@
 """Query -> Answer: the index finds, the links say who else speaks of it."""
 
-from collections.abc import Sequence
-from threading import RLock
-
-import msgspec
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import starmap, zip_longest
+from threading import Lock
+from typing import TypeVar
 
 from gossamer.clock import SECOND, Clock, Instant
 from gossamer.errors import DirectoryUnusable
-from gossamer.index.searcher import Facet, Found, Searcher, Stored
-from gossamer.index.snippets import Segment
+from gossamer.index.completing import better, completions
+from gossamer.index.copies import Copy
+from gossamer.index.explaining import Explanation
+from gossamer.index.facets import FACETS
+from gossamer.index.searcher import FEW, Counted, Found, Matches, Searcher, Stored
 from gossamer.links.reader import Anchor, Incoming, LinksReader
+from gossamer.search.answer import Answer, Completion, Entity, Facet, Hit, Segment, Span
+from gossamer.search.query import text_of, with_words
 from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 
+__all__ = ["FACETS", "Answer", "Completion", "Entity", "Facet", "Hit", "Search", "Segment", "Span"]
+
 REFRESH_S = 1.0
 """How old a snapshot of the index may be before a search takes a new one."""
 MOST_ANCHORS_SHOWN = 3
+MOST_READERS = 8
+MOST_MENDED = 8
+"""Words of a question that are looked at for slips; a longer one is prose, and some of it is always missing."""
 
-
-class Hit(msgspec.Struct, frozen=True):
-    """One result. Its texts come from the web: whoever shows them escapes them."""
-
-    url: str
-    title: str
-    snippet: tuple[Segment, ...]
-    site: str
-    description: str
-    language: str
-    fetched_at: Instant
-    types: tuple[str, ...]
-    syntaxes: tuple[str, ...]
-    fact_count: int
-    score: float
-    copies: int = 1
-    """Pages with this very text, this one included."""
-    linked_from: int = 0
-    """Pages that link to it."""
-    anchors: tuple[Anchor, ...] = ()
-    """What pages of other sites call it."""
-
-
-class Answer(msgspec.Struct, frozen=True):
-    hits: tuple[Hit, ...]
-    total: int
-    took_s: float
-    as_of: Instant
-    """What was committed to the index before this instant has been considered."""
-    all_words: bool = True
-    """False when no page has all that was asked for, and these have some of it."""
-    facets: dict[str, tuple[Facet, ...]] = {}
+T = TypeVar("T")
 
 
 class Search:
-    """Usable before there is anything to find, while the indexer writes, and from several threads in turn."""
+    """Usable before there is anything to find, while the indexer writes, and from several threads at once: each asks
+    a snapshot that never changes, and has the links to itself while it reads them."""
 
     def __init__(self, searcher: Searcher, links: LinksReader | None, clock: Clock) -> None:
         self._searcher, self._links, self._clock = searcher, links, clock
         self._as_of: Instant = 0
-        self._is_open = self._has_links = False
-        self._turn = RLock()
+        self._is_open = False
+        self._turn = Lock()
+        self._idle: list[LinksReader] = []
+        self._age = 0
+        """Counts snapshots: a reader of the links belongs to one, because the file may have been made again since."""
 
     def close(self) -> None:
         with self._turn:
-            self._searcher.close()
-            if self._links is not None:
-                self._links.close()
-            self._is_open = self._has_links = False
+            self._close()
 
     def find(self, query: Query, facets: Sequence[str] = ()) -> Answer:
-        """`facets`: names from `index.searcher.FACETS` to count the matching pages by."""
+        """`facets`: names from `FACETS` to count the matching pages by."""
         began = self._clock.elapsed_s()
-        with self._turn:
-            if not self._refreshed():
-                return Answer((), 0, self._clock.elapsed_s() - began, self._as_of)
-            matches = self._searcher.find(query)
-            counted = {name: self._searcher.facets(query, name) for name in facets}
-            hits = tuple(map(self._hit_of, matches.found))
-        took_s = self._clock.elapsed_s() - began
-        return Answer(hits, matches.total, took_s, self._as_of, matches.all_words, counted)
+        if not self._refreshed():
+            return Answer((), 0, self._clock.elapsed_s() - began, self._as_of)
+        as_of = self._as_of
+        matches = self._searcher.find(query, facets)
+        entities = tuple(self._searcher.entities(query)) if not query.offset else ()
+        with self._reader() as links:
+            called = links.called([found.card.url for found in matches.found]) if links is not None else []
+        hits = tuple(starmap(_hit_of, zip_longest(matches.found, called)))
+        return Answer(
+            hits,
+            matches.total,
+            self._clock.elapsed_s() - began,
+            as_of,
+            matches.all_words,
+            matches.with_all_words,
+            matches.facets,
+            matches.dates,
+            entities,
+            self._meant(query, matches),
+            matches.omitted,
+        )
+
+    def suggest(self, text: str, at_most: int = 8) -> list[Completion]:
+        """Titles, names and words that go on like what was typed so far."""
+        return completions(self._searcher.snapshot, text[:200], at_most) if self._refreshed() else []
+
+    def explain(self, query: Query, url: Url) -> Explanation | None:
+        """Why a page stands where it stands in the answer; None when it is not in the index."""
+        return self._searcher.explain(query, url) if self._refreshed() else None
+
+    def copies(self, url: Url) -> list[Copy]:
+        """Pages with the very text of this one, itself included."""
+        return self._searcher.copies(url) if self._refreshed() else []
+
+    def words(self, url: Url) -> list[Counted]:
+        """The forward index of a page: its words with their counts, most frequent first."""
+        return self._searcher.words(url) if self._refreshed() else []
 
     def stored(self, url: Url) -> Stored | None:
         """The page's text as it was indexed; None when it cannot be found."""
-        with self._turn:
-            return self._searcher.stored(url) if self._refreshed() else None
+        return self._searcher.stored(url) if self._refreshed() else None
 
     def about(self, url: Url) -> tuple[Incoming, list[Anchor]]:
         """Who links to the page, and with which words."""
-        with self._turn:
-            has_links = self._refreshed() and self._has_links
-            return self._links.about(url) if has_links and self._links is not None else (Incoming(0, ()), [])
+        nobody: tuple[Incoming, list[Anchor]] = (Incoming(0, ()), [])
+        return self._of_links(lambda links: links.about(url), nobody)
 
     def outgoing(self, url: Url) -> list[Link]:
-        with self._turn:
-            has_links = self._refreshed() and self._has_links
-            return self._links.outgoing(url) if has_links and self._links is not None else []
+        return self._of_links(lambda links: links.outgoing(url), [])
+
+    def _meant(self, query: Query, matches: Matches) -> str:
+        """A spelling that is better known, when few pages have what was asked for and more have that."""
+        if matches.with_all_words >= FEW or query.offset or not 0 < len(query.wanted) <= MOST_MENDED:
+            return ""
+        snapshot = self._searcher.snapshot
+        meant = with_words(query, better(snapshot, query.languages or snapshot.languages))
+        if meant.wanted == query.wanted or self._searcher.matching(meant) <= matches.with_all_words:
+            return ""
+        return text_of(meant)
 
     def _refreshed(self) -> bool:
-        """Whether there is an index; its snapshot is then young enough."""
+        """Whether there is an index; its snapshot is then young enough. One thread renews it for all."""
         now = self._clock.now()
         if self._is_open and 0 <= now - self._as_of < REFRESH_S * SECOND:
             return True
-        try:
-            if self._is_open:
-                self._searcher.reload()
-            else:
-                self._searcher.open()
-        except DirectoryUnusable:  # nothing was crawled yet, or it is being made anew
-            self.close()
-            return False
-        self._is_open, self._as_of = True, now
-        self._open_links()
-        return True
+        if self._is_open and self._turn.locked():  # another is at it: the last snapshot will do meanwhile
+            return True
+        with self._turn:
+            if self._is_open and 0 <= now - self._as_of < REFRESH_S * SECOND:
+                return True
+            try:
+                if self._is_open:
+                    self._searcher.reload()
+                else:
+                    self._searcher.open()
+            except DirectoryUnusable:  # nothing was crawled yet, or it is being made anew
+                self._close()
+                return False
+            self._is_open, self._as_of = True, now
+            self._forget_readers()
+            return True
 
-    def _open_links(self) -> None:
-        """Anew with each snapshot: the file may have been deleted and made again."""
+    def _close(self) -> None:
+        self._is_open = False
+        self._searcher.close()
+        self._forget_readers()
+
+    def _forget_readers(self) -> None:
+        self._age += 1
+        idle, self._idle = self._idle, []
+        for reader in idle:
+            reader.close()
+
+    def _of_links(self, ask: Callable[[LinksReader], T], otherwise: T) -> T:
+        if not self._refreshed():
+            return otherwise
+        with self._reader() as links:
+            return ask(links) if links is not None else otherwise
+
+    @contextmanager
+    def _reader(self) -> Iterator[LinksReader | None]:
+        """A reader of the links that nobody else has meanwhile; None when there are no links yet."""
+        age = self._age
+        reader = self._taken()
+        try:
+            yield reader
+        finally:
+            if reader is not None:
+                self._give_back(reader, age)
+
+    def _taken(self) -> LinksReader | None:
         if self._links is None:
-            return
-        self._links.close()
+            return None
         try:
-            self._links.open()
-            self._has_links = True
+            return self._idle.pop()
+        except IndexError:
+            pass
+        reader = self._links.another()
+        try:
+            reader.open()
         except DirectoryUnusable:
-            self._has_links = False
+            return None
+        return reader
 
-    def _hit_of(self, found: Found) -> Hit:
-        card = found.card
-        count, anchors = self._spoken_of(card.url)
-        return Hit(
-            url=card.url.text,
-            title=card.title,
-            snippet=found.snippet,
-            site=card.url.host.name,
-            description=card.description,
-            language=card.language,
-            fetched_at=card.fetched_at,
-            types=card.types,
-            syntaxes=card.syntaxes,
-            fact_count=card.fact_count,
-            score=found.score,
-            copies=found.copies,
-            linked_from=count,
-            anchors=anchors,
-        )
+    def _give_back(self, reader: LinksReader, age: int) -> None:
+        with self._turn:
+            if age == self._age and self._is_open and len(self._idle) < MOST_READERS:
+                self._idle.append(reader)
+                return
+        reader.close()
 
-    def _spoken_of(self, url: Url) -> tuple[int, tuple[Anchor, ...]]:
-        if self._links is None or not self._has_links:
-            return 0, ()
-        incoming, anchors = self._links.about(url)
-        others = [anchor for anchor in anchors if not anchor.is_own_site]
-        return incoming.count, tuple(others[:MOST_ANCHORS_SHOWN])
+
+def _hit_of(found: Found, called: tuple[int, list[Anchor]] | None) -> Hit:
+    card = found.card
+    linked_from, anchors = called or (0, [])
+    return Hit(
+        url=card.url.text,
+        title=card.title,
+        snippet=found.snippet,
+        site=card.url.host.name,
+        description=card.description,
+        language=card.language,
+        fetched_at=card.fetched_at,
+        types=card.types,
+        syntaxes=card.syntaxes,
+        fact_count=card.fact_count,
+        score=found.score,
+        copies=found.copies,
+        linked_from=linked_from,
+        anchors=tuple(anchors[:MOST_ANCHORS_SHOWN]),
+        inferred=card.inferred,
+        has_all_words=found.has_all_words,
+    )

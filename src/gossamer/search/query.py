@@ -1,32 +1,85 @@
-"""A person's words as a `Query`. Nothing they type is an error, unless it is far too long.
+"""A person's words as a `Query`, and back. Nothing they type is an error, unless it is far too long.
 
-tropical fish            pages with both words
-"tropical fish"          the words side by side
+tropical fish            pages with both words, in any of their forms (`fishes`)
+"tropical fish"          the words side by side, as they stand; "fish" is that word and no other form of it
 -recipe  -"fish soup"    not with this word, or phrase
-site:example.org         on this host or one below it       -site:...   anywhere else
-type:Person              that state something of this class  -type:...   of no such class
-lang:de                  in this language
+harb*   harbor~          what begins like this; what is spelt nearly like this
+title:fish               in the title; likewise heading:, text:, anchor: (what other sites call the page), url:
+site:example.org         on this host or one below it
+type:schema:Person       that state something of this class: an IRI, a prefixed name, or the last part (Person)
+ontology:schema          that use this vocabulary: a prefix or a namespace       (or vocab:)
+property:schema:author   that state this of something                           (or has:)
+lang:de  syntax:rdfa     in this language; with facts in this syntax
+since:2026-01-01  until:2026-02-01     fetched from that day on; fetched before that day
+sort:newest              or oldest, or best
+
+A minus before a filter turns it round: `-type:Recipe`.
 """
 
 import re
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 
+from gossamer.clock import Instant, from_words, in_words
 from gossamer.errors import QueryRefused
-from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
+from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Field, Query, Sort, Word
 
-LONGEST_QUERY = 1_000
+LONGEST_QUERY = 4_000
+"""A paragraph: one may ask with an abstract."""
+SHORTEST_PREFIX = 2
+"""Letters before the star; a shorter one would be half the dictionary, and is taken for the word itself."""
+
+Group = Literal["type", "ontology", "property", "site", "lang", "syntax"]
+GROUPS: dict[Group, str] = {
+    "type": "types",
+    "ontology": "ontologies",
+    "property": "properties",
+    "site": "sites",
+    "lang": "languages",
+    "syntax": "syntaxes",
+}
+"""The filters that take several values: as people write them, and their field in a `Query` (with `without_` before it
+for what must not be)."""
 
 _PART = re.compile(r'(-?)(?:([A-Za-z]+):)?(?:"([^"]*)"|(\S+))')
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
-_NAMES = {"site": "site", "host": "site", "type": "type", "lang": "language", "language": "language"}
+_FILTERS: dict[str, Group] = {
+    **{name: name for name in GROUPS},
+    "host": "site",
+    "language": "lang",
+    "vocab": "ontology",
+    "vocabulary": "ontology",
+    "has": "property",
+}
+_FIELDS: dict[str, Field] = {
+    "title": "title",
+    "heading": "headings",
+    "headings": "headings",
+    "text": "content",
+    "content": "content",
+    "anchor": "anchors",
+    "anchors": "anchors",
+    "url": "address",
+    "address": "address",
+}
+_WRITTEN: dict[Field, str] = {
+    "title": "title",
+    "headings": "heading",
+    "content": "text",
+    "anchors": "anchor",
+    "address": "url",
+}
+_SORTS: dict[str, Sort] = {"best": "best", "newest": "newest", "oldest": "oldest", "date": "newest"}
 
 
 class _Part(msgspec.Struct, frozen=True):
     is_unwanted: bool
     name: str
-    """One of the values of _NAMES, or empty for plain words."""
-    words: tuple[str, ...]
+    """What stood before the colon, in lower case."""
+    quoted: str | None
+    plain: str
 
 
 def parse(text: str, offset: int = 0, limit: int = 10) -> Query:
@@ -36,36 +89,113 @@ def parse(text: str, offset: int = 0, limit: int = 10) -> Query:
     if limit > MOST_HITS or offset + limit > DEEPEST_HIT:
         raise QueryRefused(f"at most {MOST_HITS} results at a time, and none beyond the {DEEPEST_HIT:,}th")
     plain = text.encode("utf-8", "replace").decode().translate(_QUOTES).replace("\0", " ")
-    parts = [part for found in _PART.finditer(plain) if (part := _part(found)) is not None]
-    wanted = [part for part in parts if not part.is_unwanted]
-    unwanted = [part for part in parts if part.is_unwanted]
-    return Query(
-        words=tuple(part.words[0] for part in wanted if not part.name and len(part.words) == 1),
-        phrases=tuple(part.words for part in wanted if not part.name and len(part.words) > 1),
-        without=tuple(part.words for part in unwanted if not part.name),
-        site=_last(wanted, "site"),
-        type=_last(wanted, "type"),
-        language=_last(wanted, "language"),
-        without_sites=tuple(part.words[0] for part in unwanted if part.name == "site"),
-        without_types=tuple(part.words[0] for part in unwanted if part.name == "type"),
-        offset=offset,
-        limit=limit,
+    found: dict[str, list[str]] = {}
+    words: dict[bool, list[Word]] = {True: [], False: []}
+    moments: dict[str, Instant] = {}
+    sort: Sort = "best"
+    for match in _PART.finditer(plain):
+        part = _Part(match[1] == "-", (match[2] or "").lower(), match[3], match[4] or "")
+        if (group := _FILTERS.get(part.name)) and (value := _value(part, group)):
+            found.setdefault(("without_" if part.is_unwanted else "") + GROUPS[group], []).append(value)
+        elif part.name in ("since", "until", "before") and (at := _moment(part.plain)) is not None:
+            moments["since" if part.name == "since" else "until"] = at
+        elif part.name == "sort" and part.plain.lower() in _SORTS:
+            sort = _SORTS[part.plain.lower()]
+        elif (word := _word(part)) is not None:
+            words[part.is_unwanted].append(word)
+    filters = {name: tuple(dict.fromkeys(values)) for name, values in found.items()}
+    return msgspec.structs.replace(
+        Query(tuple(words[False]), tuple(words[True]), sort=sort, offset=offset, limit=limit), **filters, **moments
     )
 
 
-def _part(found: re.Match[str]) -> _Part | None:
+def text_of(query: Query) -> str:
+    """The query in words that `parse` reads as the same; paging is left out."""
+    parts = [_written(word) for word in query.wanted]
+    parts += [f"-{_written(word)}" for word in query.without]
+    for group, field in GROUPS.items():
+        for minus, values in (("", getattr(query, field)), ("-", getattr(query, f"without_{field}"))):
+            parts += [f"{minus}{group}:{_quoted(value)}" for value in values]
+    for name, at in (("since", query.since), ("until", query.until)):
+        if at is not None:
+            parts.append(f"{name}:{_day(at)}")
+    return " ".join(parts if query.sort == "best" else [*parts, f"sort:{query.sort}"])
+
+
+def toggled(query: Query, group: Group, value: str, unwanted: bool = False) -> Query:
+    """With this value of a filter when the query has it not, without it when it has; the other way round of asking for
+    it (`-type:` for `type:`) is taken back. The answer begins at its beginning."""
+    field, other = (
+        f"{'without_' if unwanted else ''}{GROUPS[group]}",
+        f"{'' if unwanted else 'without_'}{GROUPS[group]}",
+    )
+    chosen: tuple[str, ...] = getattr(query, field)
+    now = tuple(one for one in chosen if one != value) if value in chosen else (*chosen, value)
+    beside = tuple(one for one in getattr(query, other) if one != value)
+    return msgspec.structs.replace(query, offset=0, **{field: now, other: beside})
+
+
+def with_words(query: Query, better: Callable[[str], str]) -> Query:
+    """The same, each plain word wanted replaced by a better one; phrases and words asked for exactly stay."""
+
+    def mended(word: Word) -> Word:
+        is_plain = len(word.text) == 1 and not (word.is_exact or word.is_prefix or word.is_fuzzy)
+        return msgspec.structs.replace(word, text=(better(word.text[0]),)) if is_plain else word
+
+    return msgspec.structs.replace(query, wanted=tuple(map(mended, query.wanted)), offset=0)
+
+
+def _value(part: _Part, group: Group) -> str:
+    """Empty when there is none: then it is a word like any other."""
+    value = " ".join((part.plain.strip('"') if part.quoted is None else part.quoted).split())
+    if group == "site":
+        value = value.removeprefix("http://").removeprefix("https://").strip("/")
+    return value if any(map(str.isalnum, value)) else ""
+
+
+def _word(part: _Part) -> Word | None:
     """None when nothing is left: a lone `-` or quote. A name we do not know is a word like any other."""
-    minus, name, phrase, word = found.groups()
-    known = _NAMES.get((name or "").lower(), "")
-    words = phrase.split() if phrase is not None else [word.strip('"')]
-    if name and not known:
-        words = [name, *words]
-    if not any(any(map(str.isalnum, one)) for one in words):
+    field = _FIELDS.get(part.name)
+    before = (part.name,) if part.name and field is None else ()
+    if part.quoted is not None:
+        text = (*before, *part.quoted.split())
+        return Word(text, field, is_exact=len(text) == 1) if _says_something(text) else None
+    plain = part.plain.strip('"')
+    bare = plain.rstrip("*")
+    if not before and bare != plain and len(bare) >= SHORTEST_PREFIX and _says_something([bare[-1]]):
+        return Word((bare,), field, is_prefix=True)
+    near = re.fullmatch(r"(.*\w)~[12]?", plain)
+    if not before and near:
+        return Word((near[1],), field, is_fuzzy=True)
+    if field and not _says_something([plain]):
+        return Word((f"{part.name}:{plain}",))
+    text = (*before, plain)
+    return Word(text, field) if _says_something(text) else None
+
+
+def _says_something(words: Sequence[str]) -> bool:
+    return any(any(map(str.isalnum, word)) for word in words)
+
+
+def _moment(text: str) -> Instant | None:
+    """The first instant of the day, month or year named, or the instant itself."""
+    whole = {4: text + "-01-01", 7: text + "-01"}.get(len(text), text)
+    try:
+        return from_words(whole)
+    except (ValueError, OverflowError):
         return None
-    if known == "site":
-        words = [words[0].removeprefix("http://").removeprefix("https://").strip("/")]
-    return _Part(minus == "-", known, tuple(words))
 
 
-def _last(parts: list[_Part], name: str) -> str:
-    return next((part.words[0] for part in reversed(parts) if part.name == name), "")
+def _day(at: Instant) -> str:
+    return in_words(at).removesuffix("T00:00:00.000000Z")
+
+
+def _written(word: Word) -> str:
+    name = f"{_WRITTEN[word.field]}:" if word.field else ""
+    if len(word.text) > 1 or word.is_exact:
+        return f'{name}"{" ".join(word.text)}"'
+    return f"{name}{word.text[0]}{'*' if word.is_prefix else '~' if word.is_fuzzy else ''}"
+
+
+def _quoted(value: str) -> str:
+    return f'"{value}"' if " " in value else value

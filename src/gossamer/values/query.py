@@ -23,6 +23,8 @@ class Word(msgspec.Struct, frozen=True):
     """`harb*`: whatever begins like this."""
     is_fuzzy: bool = False
     """`harbor~`: one or two letters may differ."""
+    is_exact: bool = False
+    """`"harbor"`: as it stands, not `harbors`. Several words side by side are always exact."""
 
 
 class Query(msgspec.Struct, frozen=True):

@@ -1,4 +1,7 @@
-"""Addresses. One WHATWG parser (ada-url) makes them; a `Url` that exists is absolute, http(s) and canonical."""
+"""Addresses. One WHATWG parser (ada-url) makes them; a `Url` that exists is absolute, canonical, and http(s) unless
+another scheme was admitted."""
+
+import re
 
 import ada_url
 import msgspec
@@ -6,6 +9,18 @@ import xxhash
 
 LONGEST_URL = 8192
 DEFAULT_PORTS = {"http": 80, "https": 443}
+OTHER = "|"
+"""Stands in the name of a host between a scheme that is not of the web and the rest; no host name can hold it."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)")
+_PLAIN_PORT = re.compile(r"[^/?#]*//[^/?#]*:0*80(?![0-9])")
+
+
+def admit(scheme: str, port: int) -> None:
+    """From now on addresses of this scheme are addresses too. For start-up: the crawl, its readers and its doors each
+    call it for the protocols that the user has plugged in. REQUIRES: such addresses are built like those of http."""
+    if _SCHEME.match(scheme + ":") is None or ":" in scheme or scheme != scheme.lower():
+        raise ValueError(f"{scheme!r} is no scheme")
+    DEFAULT_PORTS.setdefault(scheme, port)
 
 
 def id_of(text: str) -> int:
@@ -42,12 +57,14 @@ class Url(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def host(self) -> Host:
-        return Host(self.text.split("/", 3)[2])
+        """A server of another scheme is owed politeness of its own."""
+        scheme, _, name, _ = self.text.split("/", 3)
+        return Host(name if scheme in _OF_THE_WEB else scheme[:-1] + OTHER + name)
 
     @property
     def hostname(self) -> str:
         """Without the port; an IPv6 address without its brackets."""
-        name = self.host.name
+        name = self.text.split("/", 3)[2]
         if name.startswith("["):
             return name[1 : name.index("]")]
         return name.partition(":")[0]
@@ -84,11 +101,43 @@ def url_of(text: str, base: Url | None = None) -> Url | None:
     """The address that `text` means (relative to `base` when given); None when it is no http(s) address we follow."""
     if len(text) > LONGEST_URL:
         return None
+    if len(DEFAULT_PORTS) > 2 and (other := _other_scheme(text, base)) is not None:
+        return _of_other_scheme(text, base, other)
     try:
         absolute = ada_url.join_url(base.text, text) if base is not None else ada_url.normalize_url(text)
     except (ValueError, UnicodeEncodeError):
         return None
     return _canonical(absolute)
+
+
+def _other_scheme(text: str, base: Url | None) -> str | None:
+    """The admitted scheme that the address is of; None: it is of the web, or of none."""
+    named = _SCHEME.match(text.lstrip())
+    scheme = named[0].lower() if named else base.scheme if base is not None else ""
+    return scheme if scheme in DEFAULT_PORTS and f"{scheme}:" not in _OF_THE_WEB else None
+
+
+def _of_other_scheme(text: str, base: Url | None, scheme: str) -> Url | None:
+    """The parser knows the parts of such an address only under a scheme of the web; one is lent to it, whose usual port
+    the address does not name."""
+    text, given = text.strip(), base.text if base is not None and base.scheme == scheme else ""
+    if _SCHEME.match(text):
+        text = text[len(scheme) :]
+        lent = "https" if _PLAIN_PORT.match(text) else "http"
+        if not text.startswith("://"):
+            return None
+        found = url_of(lent + text)
+    else:
+        lent = "https" if _PLAIN_PORT.match(given) else "http"
+        found = url_of(text, Url(lent + given[len(scheme) :]))
+    if found is None:
+        return None
+    port = f":{DEFAULT_PORTS[scheme]}"
+    _, _, authority, rest = found.text.split("/", 3)
+    return Url(f"{scheme}://{authority.removesuffix(port)}/{rest}")
+
+
+_OF_THE_WEB = ("http:", "https:")
 
 
 def _canonical(absolute: str) -> Url | None:

@@ -11,6 +11,9 @@ from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 
+FOLLOWED = "a feed that is followed"
+"""How the detail of an end begins when its address is come back to, whatever it answered this time."""
+
 
 class VisitKind(StrEnum):
     PAGE = "page"
@@ -35,6 +38,8 @@ class Visit(msgspec.Struct, frozen=True):
     host_failing: int = 0
     """How many visits to its host in a row have failed before this one."""
     host_failing_since: Instant | None = None
+    is_followed: bool = False
+    """It is come back to, as its last end says (`FOLLOWED`)."""
 
     @property
     def origin(self) -> str:

@@ -1,4 +1,4 @@
-"""The web site of one collection: pages for people, the same as JSON, and a SPARQL endpoint. It changes nothing."""
+"""The web site of one collection: pages for people, the same as JSON, and a SPARQL endpoint."""
 
 import sqlite3
 from importlib.resources import files as packaged
@@ -13,19 +13,56 @@ from starlette.types import ASGIApp
 
 from gossamer import __version__
 from gossamer.errors import GossamerError
-from gossamer.web import facts, page_view, searching, status
+from gossamer.web import (
+    api,
+    crawl,
+    door,
+    entity,
+    exports,
+    facts,
+    metrics,
+    nodes,
+    page_view,
+    searching,
+    status,
+    vocabularies,
+)
+from gossamer.web.door import Entrance
 from gossamer.web.faults import BROKEN, BUSY, fault, in_words, wrong_parameters
 from gossamer.web.guard import Gate
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show, make_show
 
+SUBJECTS = (
+    entity,
+    vocabularies,
+    searching,
+    page_view,
+    facts,
+    nodes,
+    metrics,
+    status,
+    exports,
+    crawl,
+)
+
 
 def make_app(rooms: WebRooms) -> ASGIApp:
-    app = FastAPI(title="Gossamer", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     show = make_show()
+    entrance = Entrance(rooms.door, rooms.clock, show)
+    return Gate(make_site(rooms, show, entrance), rooms.hosts, show, entrance)
+
+
+def make_site(rooms: WebRooms, show: Show, entrance: Entrance) -> FastAPI:
+    """The pages themselves, for whoever the Gate lets pass."""
+    app = FastAPI(
+        title="Gossamer", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
+    )
     app.mount("/static", StaticFiles(directory=str(packaged("gossamer.web") / "static")), name="static")
-    for room in (searching, page_view, facts, status):
-        app.include_router(room.router(rooms, show))
+    for subject in SUBJECTS:
+        app.include_router(subject.router(rooms, show))
+    app.include_router(door.router(entrance, show))
+    app.include_router(api.router(app, show))
 
     @app.get("/robots.txt", response_class=PlainTextResponse, include_in_schema=False)
     def robots() -> str:
@@ -33,7 +70,7 @@ def make_app(rooms: WebRooms) -> ASGIApp:
         return "User-agent: *\nDisallow: /\n"
 
     show_faults(app, rooms, show)
-    return Gate(app, rooms.hosts, show)
+    return app
 
 
 def show_faults(app: FastAPI, rooms: WebRooms, show: Show) -> None:

@@ -6,29 +6,56 @@ from typing import NamedTuple
 class Example(NamedTuple):
     words: str
     query: str
+    has_inference: bool = False
 
 
 EXAMPLES = (
     Example(
-        "The kinds of things found, most frequent first",
+        "The kinds of things found",
         "SELECT ?type (COUNT(?thing) AS ?times)\n"
         "WHERE { ?thing a ?type }\n"
         "GROUP BY ?type\nORDER BY DESC(?times)\nLIMIT 20",
     ),
     Example(
-        "Names of things, and the page that says so",
+        "Names, and the page that says so",
         "PREFIX schema: <http://schema.org/>\n"
         "SELECT ?name ?type ?page\n"
         "WHERE { GRAPH ?page { ?thing a ?type ; schema:name ?name } }\n"
         "LIMIT 50",
     ),
     Example(
-        "Facts, and where in the page they stand",
+        "Facts, and where they stand",
         "SELECT ?page ?property ?value\n"
         "  (<urn:gossamer:syntax>(?page, ?thing, ?property, ?value) AS ?syntax)\n"
         "  (<urn:gossamer:path>(?page, ?thing, ?property, ?value) AS ?element)\n"
         "WHERE { GRAPH ?page { ?thing ?property ?value } FILTER(?page != <urn:gossamer:provenance>) }\n"
         "LIMIT 50",
+    ),
+    Example(
+        "Creative works, inferred kinds too",
+        "PREFIX schema: <http://schema.org/>\n"
+        "SELECT ?thing ?kind ?name\n"
+        "WHERE {\n"
+        "  ?thing a schema:CreativeWork ; a ?kind .\n"
+        "  OPTIONAL { ?thing schema:name ?name }\n"
+        "}\nLIMIT 50",
+        has_inference=True,
+    ),
+    Example(
+        "Types below another one",
+        "PREFIX schema: <http://schema.org/>\n"
+        "SELECT ?type (COUNT(?thing) AS ?times)\n"
+        "WHERE { ?thing a ?type FILTER(<urn:gossamer:is-a>(?type, schema:CreativeWork)) }\n"
+        "GROUP BY ?type\nORDER BY DESC(?times)",
+    ),
+    Example(
+        "A graph of things that are linked",
+        "CONSTRUCT { ?one ?property ?other }\n"
+        "WHERE {\n"
+        "  SELECT DISTINCT ?one ?property ?other\n"
+        "  WHERE { ?one ?property ?other ; a ?kind . ?other a ?another FILTER(isIRI(?other) && ?one != ?other) }\n"
+        "  LIMIT 40\n"
+        "}",
     ),
     Example(
         "The properties in use",

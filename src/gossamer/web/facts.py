@@ -1,43 +1,64 @@
-"""The SPARQL endpoint, and the page where people ask it."""
+"""The SPARQL endpoint: queries by every way of the protocol, answers in every form, limits said and kept."""
 
-import asyncio
-import json
-from collections.abc import Awaitable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.concurrency import run_in_threadpool
 
 from gossamer.clock import in_words
-from gossamer.errors import QueryRefused, QueryTooLong
-from gossamer.graph.results import JSON, ROWS, TRIPLES, media_type_for
-from gossamer.graph.sparql import MOST_ROWS, SparqlResult
-from gossamer.values.url import Url, url_of
-from gossamer.web.examples import EXAMPLES
+from gossamer.errors import QueryRefused
+from gossamer.graph.results import ROWS, TRIPLES, media_type_for
+from gossamer.web import sparql_description, sparql_terms
+from gossamer.web.answers import FAULTS, JSON, Described, Refusal, Responses, answers_with
 from gossamer.web.faults import fault
 from gossamer.web.protocol import LONGEST_BODY, Asked, Declined, from_address, from_body
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
-from gossamer.web.terms import term_of
+from gossamer.web.sparql_asking import status_of, unless_left
+from gossamer.web.sparql_console import console
+from gossamer.web.sparql_description import describes
+from gossamer.web.sparql_terms import UsedTerms
 
 HTML = "text/html"
-KINDS = ("json", "xml", "csv", "tsv", "ttl", "nt")
-MOST_SHOWN = 1000
-"""Rows on a page; the whole answer is there as a file."""
+KINDS = ("json", "xml", "csv", "tsv", "ttl", "nt", "jsonld", "rdf")
 NO_QUERY = "Send a SPARQL query in the parameter “query”, or open /sparql in a browser and type one."
 
-T = TypeVar("T")
+
+def _parameter(name: str, words: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "description": words, "schema": {"type": "string"}}
+
+
+PARAMETERS = {
+    "parameters": [
+        _parameter("query", "A SPARQL 1.1 query, read only."),
+        _parameter("default-graph-uri", "A page whose facts to ask; may be given more than once."),
+        _parameter("named-graph-uri", "A page to ask by GRAPH; may be given more than once."),
+        _parameter("inference", "“rdfs”: find also what follows from the vocabularies."),
+    ]
+}
+ANSWERS: Responses = {
+    **answers_with(Any, media_type="*/*", words="The answer, in the form that Accept likes best."),
+    413: Described(Refusal, JSON, "The query is too long."),
+    415: Described(Refusal, JSON, "The body is no query."),
+    414: Described(Refusal, JSON, "The address is too long; use POST."),
+    400: Described(Refusal, JSON, FAULTS[400]),
+}
 
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
+    used = UsedTerms(rooms.ask, rooms.clock)
+    routes.include_router(sparql_terms.router(used))
+    routes.include_router(sparql_description.router(rooms, used))
 
-    @routes.get("/sparql")
+    @routes.get("/sparql", responses=ANSWERS, openapi_extra=PARAMETERS)
     async def ask(request: Request) -> Response:
         asked = from_address(request.query_params.multi_items())
-        return await answer(rooms, show, request, asked, request.headers.get("accept", "*/*"))
+        accept = request.headers.get("accept", "*/*")
+        if isinstance(asked, Asked) and "query" not in request.query_params and describes(accept):
+            return await sparql_description.described(request, rooms, used)
+        return await answer(rooms, show, request, asked, accept)
 
-    @routes.post("/sparql")
+    @routes.post("/sparql", responses=ANSWERS)
     async def post(request: Request) -> Response:
         body = await bounded_body(request)
         if body is None:
@@ -46,7 +67,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         asked = from_body(given, body, request.query_params.multi_items())
         return await answer(rooms, show, request, asked, request.headers.get("accept", "*/*"))
 
-    @routes.get("/sparql.{kind}")
+    @routes.get("/sparql.{kind}", responses=ANSWERS, openapi_extra=PARAMETERS)
     async def as_file(request: Request, kind: str) -> Response:
         if kind not in KINDS:
             return fault(request, show, 404, f"Answers come as {', '.join(KINDS)}.")
@@ -73,82 +94,15 @@ async def answer(rooms: WebRooms, show: Show, request: Request, asked: Asked | D
         return await console(rooms, show, request, asked)
     if not asked.query.strip():
         return fault(request, show, 400, NO_QUERY)
+    graphs = (asked.default_graphs, asked.named_graphs)
     try:
-        asking = rooms.ask(asked.query, accept, asked.default_graphs, asked.named_graphs)
+        asking = rooms.ask(asked.query, accept, *graphs, has_inference=asked.has_inference)
         result = await unless_left(request, asking)
     except QueryRefused as trouble:
         return fault(request, show, status_of(trouble), str(trouble))
     headers = {"X-Gossamer-As-Of": in_words(result.as_of), "Vary": "Accept"}
     if result.truncated:
         headers["X-Gossamer-Truncated"] = "yes"
+    if asked.has_inference:
+        headers["X-Gossamer-Inference"] = "rdfs"
     return Response(result.body, media_type=result.media_type, headers=headers)
-
-
-def status_of(trouble: QueryRefused) -> int:
-    return 503 if isinstance(trouble, QueryTooLong) else 400
-
-
-async def unless_left(request: Request, work: Awaitable[T]) -> T:
-    """The work's result. A query whose asker has gone is dropped, and its worker freed (FAULTS W12)."""
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(left(request))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise QueryTooLong("The asker has gone.")
-        return working.result()
-    finally:
-        working.cancel()
-        leaving.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
-
-
-async def left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def console(rooms: WebRooms, show: Show, request: Request, asked: Asked) -> Response:
-    values: dict[str, object] = {
-        "query": asked.query,
-        "address": request.url.query,
-        "examples": EXAMPLES,
-        "most_rows": MOST_ROWS,
-        "limit_s": rooms.sparql_s,
-        "error": "",
-        "table": None,
-        "text": "",
-        "is_cut": False,
-        "as_of": None,
-        "kinds": (),
-    }
-    if not asked.query.strip():
-        return await run_in_threadpool(show, "sparql.html", **values | {"query": EXAMPLES[0].query})
-    try:
-        asking = rooms.ask(asked.query, JSON, asked.default_graphs, asked.named_graphs, MOST_SHOWN)
-        result = await unless_left(request, asking)
-    except QueryRefused as trouble:
-        return await run_in_threadpool(show, "sparql.html", status_of(trouble), **values | {"error": str(trouble)})
-    values |= {"as_of": result.as_of, "is_cut": result.truncated}
-    return await run_in_threadpool(lambda: show("sparql.html", **values | laid_out(rooms, result)))
-
-
-def laid_out(rooms: WebRooms, result: SparqlResult) -> dict[str, object]:
-    if result.media_type != JSON:
-        return {"text": result.body.decode("utf-8", "replace"), "kinds": ("ttl", "nt")}
-    found: dict[str, Any] = json.loads(result.body)
-    if "boolean" in found:
-        return {"text": "Yes." if found["boolean"] else "No.", "kinds": ("json", "xml")}
-    names, bindings = found["head"]["vars"], found["results"]["bindings"]
-    pages = pages_in(rooms, bindings)
-    rows = [[term_of(row.get(name, {}), pages) for name in names] for row in bindings]
-    return {"table": {"names": names, "rows": rows}, "kinds": ("json", "xml", "csv", "tsv")}
-
-
-def pages_in(rooms: WebRooms, bindings: Sequence[Any]) -> set[str]:
-    """The IRIs in an answer that are addresses of pages we hold."""
-    iris = {cell["value"] for row in bindings for cell in row.values() if cell["type"] == "uri"}
-    urls: dict[Url, str] = {}
-    for iri in iris:
-        if "#" not in iri and (url := url_of(iri)) is not None:
-            urls[url] = iri
-    return {urls[url] for url in rooms.pages_among(urls)}

@@ -10,13 +10,15 @@ from gossamer.web.showing import Show
 
 HEADINGS = {
     400: "That cannot be answered",
-    403: "Nothing can be changed here",
+    401: "Who is asking?",
+    403: "That is not allowed",
     404: "There is nothing here",
     405: "That is not done here",
     413: "That is too long",
     414: "That address is too long",
     415: "That is not a query",
     421: "This is another place",
+    429: "Too many tries",
     500: "Something went wrong on our side",
     503: "Not just now",
 }
@@ -29,7 +31,7 @@ def fault(request: Request, show: Show, status: int, words: str) -> Response:
     """In the manner the asker can read: whoever asked for a `.json` gets one."""
     headers = {"Retry-After": "5"} if status == 503 else {"Allow": "GET, HEAD"} if status == 405 else {}
     accept = request.headers.get("accept", "")
-    if request.url.path.endswith(".json"):
+    if request.url.path.endswith(".json") or request.url.path.startswith("/export/"):
         answer: Response = JSONResponse({"error": words}, status)
     elif "text/html" in accept:
         answer = show("fault.html", status, heading=HEADINGS.get(status, HEADINGS[500]), words=words, status=status)

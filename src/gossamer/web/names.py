@@ -42,3 +42,20 @@ def short(iri: str) -> str:
     local = named(iri).name
     prefix = PREFIXES.get(iri[: -len(local)]) if iri.endswith(local) else None
     return f"{prefix}:{local}" if prefix and _LOCAL.fullmatch(local) else iri
+
+
+LANGUAGES = {
+    "ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
+    "en": "English", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish",
+    "fr": "French", "ga": "Irish", "gl": "Galician", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian",
+    "hy": "Armenian", "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ja": "Japanese", "ko": "Korean",
+    "lt": "Lithuanian", "lv": "Latvian", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese",
+    "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish",
+    "ta": "Tamil", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
+}  # fmt: skip
+
+
+def language(tag: str) -> str:
+    """`German (de-AT)`; the tag alone when we have no name for it."""
+    name = LANGUAGES.get(tag.partition("-")[0].lower())
+    return tag if name is None else name if "-" not in tag else f"{name} ({tag})"

@@ -1,32 +1,45 @@
-"""What is known of one page: its facts, its text, the links from and to it, when it was seen."""
+"""What is known of one address: its facts, copy, text, links, words and versions, and why it is as it is."""
 
-import asyncio
-import json
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import quote
 
-from fastapi import APIRouter, Request, Response
+import msgspec
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse
 
-from gossamer.clock import Instant, in_words
-from gossamer.errors import QueryRefused
-from gossamer.graph.names import PATH, SYNTAX, graph_name
-from gossamer.index.searcher import Stored
-from gossamer.values.url import Url, url_of
-from gossamer.web.facts import pages_in
+from gossamer.index.searcher import Counted
+from gossamer.values.url import Url
+from gossamer.web import cached, page_host
+from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.faults import fault
-from gossamer.web.names import named
+from gossamer.web.page_known import MOST_LINKS, PageJson, chosen, gathered, instant_of, version_of, with_facts
+from gossamer.web.page_rooms import Why, place_of
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
-from gossamer.web.things import Row, things_of
+from gossamer.web.sparql_console import pages_in
+from gossamer.web.things import things_of
 
-MOST_FACTS = 200
-MOST_LINKS = 500
-PATIENCE_S = 3.0
-"""The rest of the page does not wait longer for its facts: every worker may be busy with long queries."""
-ALL_FACTS = f"""SELECT ?thing ?property ?value
-  (<{SYNTAX}>(<page>, ?thing, ?property, ?value) AS ?syntax) (<{PATH}>(<page>, ?thing, ?property, ?value) AS ?path)
-WHERE {{ ?thing ?property ?value }}"""
+TABS = {
+    "facts": "Facts",
+    "copy": "Copy",
+    "text": "Text",
+    "links": "Links",
+    "words": "Words",
+    "versions": "Versions",
+    "why": "Why",
+}
+STATES = {
+    "captured": ("good", "captured"),
+    "waiting": ("calm", "waiting"),
+    "refused": ("warn", "refused"),
+    "moved": ("calm", "moved"),
+    "gone": ("bad", "gone"),
+    "failed": ("bad", "failed"),
+    "unknown": ("idle", "not known"),
+}
+"""How the state of an address is shown: the look of its badge, and the word."""
+MOST_WORDS = 300
 NO_ADDRESS = "Which page? Put its address after /page?url= or come from the results of a search."
 UNKNOWN = (
     "No page with that address is in the collection. It may still be waiting, lie outside the scope of the crawl, "
@@ -34,22 +47,69 @@ UNKNOWN = (
 )
 
 
+class PageWords(msgspec.Struct, frozen=True):
+    """The forward index of a page."""
+
+    url: str
+    words: list[Counted]
+
+
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
+    routes.include_router(cached.router(rooms, show))
+    routes.include_router(page_host.router(rooms, show))
+    routes.include_router(as_json(rooms, show))
 
-    @routes.get("/page", response_class=HTMLResponse)
-    async def page(request: Request, url: str = "") -> Response:
-        known = await about(rooms, url)
-        if known is None:
-            return missing(request, show, url)
-        return await run_in_threadpool(lambda: show("page.html", page=known, things=things(rooms, known)))
+    @routes.get("/page", response_class=HTMLResponse, summary="What is known of one page")
+    async def page(
+        request: Request,
+        url: str = "",
+        tab: Annotated[str, Query(alias="show")] = "",
+        at: str = "",
+        fact: str = "",
+    ) -> Response:
+        return await shown(rooms, show, request, url, tab, at, fact)
 
-    @routes.get("/page.json")
-    async def page_json(request: Request, url: str = "") -> Response:
-        known = await about(rooms, url)
-        return missing(request, show, url) if known is None else JSONResponse(known)
+    @routes.get("/page/words", response_class=HTMLResponse, summary="The words of a page and their counts")
+    async def words(request: Request, url: str = "") -> Response:
+        return await shown(rooms, show, request, url, "words")
+
+    @routes.get("/page/why", response_class=HTMLResponse, summary="Why a page is, or is not, in the collection")
+    async def why(request: Request, url: str = "") -> Response:
+        return await shown(rooms, show, request, url, "why")
 
     return routes
+
+
+def as_json(rooms: WebRooms, show: Show) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/page.json", responses=answers_with(PageJson), summary="What is known of one page")
+    async def page_json(request: Request, url: str = "") -> Response:
+        known = await run_in_threadpool(gathered, rooms, url)
+        if known is None or not is_known(known):
+            return missing(request, show, url)
+        return json_answer(await with_facts(rooms, known))
+
+    @routes.get("/page/words.json", responses=answers_with(PageWords), summary="The words of a page and their counts")
+    async def words_json(request: Request, url: str = "") -> Response:
+        known = await run_in_threadpool(gathered, rooms, url, wants_words=True)
+        if known is None or not is_known(known):
+            return missing(request, show, url)
+        return json_answer(PageWords(known.url, known.words or []))
+
+    @routes.get("/page/why.json", responses=answers_with(Why), summary="Why a page is, or is not, in the collection")
+    async def why_json(request: Request, url: str = "") -> Response:
+        known = await run_in_threadpool(gathered, rooms, url)
+        if known is None or known.why is None:
+            return missing(request, show, url)
+        return json_answer(known.why)
+
+    return routes
+
+
+def is_known(known: PageJson) -> bool:
+    return bool(known.versions) or (known.why is not None and known.why.is_known)
 
 
 def missing(request: Request, show: Show, text: str) -> Response:
@@ -58,71 +118,38 @@ def missing(request: Request, show: Show, text: str) -> Response:
     return fault(request, show, 404, UNKNOWN)
 
 
-def things(rooms: WebRooms, known: dict[str, Any]) -> list[Any]:
-    rows = known["facts"] or []
-    return things_of(rows, known["graph"], pages_in(rooms, rows))
-
-
-async def about(rooms: WebRooms, text: str) -> dict[str, Any] | None:
-    url = url_of(text.strip())
-    if url is None:
-        return None
-    known, stored = await run_in_threadpool(gathered, rooms, url)
-    if known is None:
-        return None
-    facts, as_of = await facts_of(rooms, url, stored)
-    return known | {
-        "facts": facts[:MOST_FACTS] if facts is not None else None,
-        "facts_cut": facts is not None and len(facts) > MOST_FACTS,
-        "facts_as_of": in_words(as_of) if as_of is not None else None,
-    }
-
-
-def gathered(rooms: WebRooms, url: Url) -> tuple[dict[str, Any] | None, Stored | None]:
-    """All that can be had without asking the graph."""
-    versions = rooms.versions(url)
-    if not versions:
-        return None, None
-    stored = rooms.stored(url)
-    incoming, anchors = rooms.about(url)
-    known = {
-        "url": url.text,
-        "title": stored.title if stored else "",
-        "description": stored.description if stored else "",
-        "text": stored.text if stored else "",
-        "language": stored.language if stored else "",
-        "types": [named(iri)._asdict() for iri in stored.types] if stored else [],
-        "graph": graph_name(url),
-        "facts_query": f"SELECT ?thing ?property ?value\nWHERE {{ GRAPH <{graph_name(url)}> "
-        "{ ?thing ?property ?value } }",
-        "anchors": [{"text": a.text, "site": a.site, "count": a.count} for a in anchors],
-        "incoming": incoming.count,
-        "outgoing": [{"url": link.url.text, "text": link.text} for link in rooms.outgoing(url)[:MOST_LINKS]],
-        "versions": [
-            {
-                "fetched_at": in_words(kept.fetched_at),
-                "status": kept.status,
-                "media_type": kept.media_type,
-                "size": kept.size,
-                "volume": kept.place.volume,
-                "offset": kept.place.offset,
-            }
-            for kept in versions
-        ],
-    }
-    return known, stored
-
-
-async def facts_of(rooms: WebRooms, url: Url, stored: Stored | None) -> tuple[list[Row] | None, Instant | None]:
-    """None when they cannot be had just now: no checkpoint holds them yet, or no worker is free in time."""
-    if stored is None or not stored.fact_count:
-        return [], None
+async def shown(
+    rooms: WebRooms, show: Show, request: Request, text: str, wanted: str, at: str = "", fact: str = ""
+) -> Response:
+    known = await run_in_threadpool(gathered, rooms, text, wanted == "words")
+    if known is None or (known.why is None and not known.versions):
+        return missing(request, show, text)
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            graph = graph_name(url)
-            query = ALL_FACTS.replace("<page>", f"<{graph}>")
-            result = await rooms.ask(query, "json", default_graphs=(graph,), most_rows=MOST_FACTS + 1)
-    except (QueryRefused, TimeoutError):
-        return None, None
-    rows: list[Row] = json.loads(result.body)["results"]["bindings"]
-    return rows, result.as_of
+        moment = instant_of(at)
+    except ValueError:
+        return fault(request, show, 400, cached.NO_MOMENT)
+    tab = wanted if wanted in TABS else "facts" if known.versions else "why"
+    if tab in ("facts", "copy"):
+        known = await with_facts(rooms, known)
+
+    def drawn() -> Response:
+        kept = chosen(rooms.versions(Url(known.url)), moment) if tab == "copy" else None
+        values: dict[str, Any] = {
+            "page": known,
+            "known": is_known(known),
+            "unknown": UNKNOWN,
+            "tab": tab,
+            "tabs": TABS,
+            "here_href": f"/page?url={quote(known.url, safe='')}",
+            "states": STATES,
+            "things": things_of(known.facts or [], known.graph, pages_in(rooms, known.facts or [])),
+            "place_of": place_of,
+            "version": version_of(kept) if kept is not None else None,
+            "fact": fact if len(fact) == 16 and fact.isalnum() else "",
+            "host": Url(known.url).host.name,
+            "most_links": MOST_LINKS,
+            "most_words": MOST_WORDS,
+        }
+        return show("page.html", 200 if is_known(known) else 404, **values)
+
+    return await run_in_threadpool(drawn)

@@ -16,6 +16,8 @@ class Asked:
     query: str
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
+    has_inference: bool = False
+    """Not of the protocol: whether what follows from the vocabularies counts too (`inference=rdfs`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,12 @@ def _asked(parameters: Pairs, queries: list[str]) -> Asked | Declined:
         return Declined(403, NO_UPDATE)
     if len(queries) > 1:
         return Declined(400, "There are two queries in one question. Send them one after the other.")
+    inference = {value for name, value in parameters if name == "inference"} - {"", "none"}
+    if inference - {"rdfs"}:
+        return Declined(400, "The inference that can be had is “rdfs”; leave “inference” out for none.")
     return Asked(
         queries[0] if queries else "",
         tuple(value for name, value in parameters if name == "default-graph-uri"),
         tuple(value for name, value in parameters if name == "named-graph-uri"),
+        bool(inference),
     )

@@ -1,7 +1,7 @@
 """What the web pages are given: a handful of functions, picked in `app.assemble`."""
 
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from gossamer.clock import SECOND, Clock
@@ -9,13 +9,20 @@ from gossamer.graph.sparql import MOST_ROWS, SparqlResult
 from gossamer.index.searcher import Stored
 from gossamer.links.reader import Anchor, Incoming
 from gossamer.monitor.control import Beat
-from gossamer.search.find import Answer
+from gossamer.search.answer import Answer
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
+from gossamer.web.crawl_rooms import CrawlRooms
+from gossamer.web.export_rooms import Exports
+from gossamer.web.monitor_rooms import MonitorRooms
+from gossamer.web.page_rooms import PageRooms
+from gossamer.web.search_rooms import SearchRooms
+from gossamer.web.tokens import Door
+from gossamer.web.vocabulary_rooms import VocabularyRooms
 
 
 class Ask(Protocol):
@@ -28,12 +35,19 @@ class Ask(Protocol):
         default_graphs: tuple[str, ...] = (),
         named_graphs: tuple[str, ...] = (),
         most_rows: int = MOST_ROWS,
+        has_inference: bool = False,
     ) -> Awaitable[SparqlResult]: ...
+
+
+class Find(Protocol):
+    """`facets`: names of filters to count the matching pages by. Raises QueryRefused."""
+
+    def __call__(self, query: Query, facets: Sequence[str] = ()) -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True)
 class WebRooms:
-    find: Callable[[Query], Answer]
+    find: Find
     stored: Callable[[Url], Stored | None]
     versions: Callable[[Url], list[Kept]]
     pages_among: Callable[[Iterable[Url]], set[Url]]
@@ -50,6 +64,13 @@ class WebRooms:
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
     """Names this page answers to; anything else is refused (DNS rebinding)."""
     tell: Tell = silent
+    searching: SearchRooms = field(default_factory=SearchRooms)
+    vocabularies: VocabularyRooms = field(default_factory=VocabularyRooms)
+    door: Door = field(default_factory=Door)
+    monitor: MonitorRooms = field(default_factory=MonitorRooms)
+    exports: Exports | None = None
+    crawl: CrawlRooms = field(default_factory=CrawlRooms)
+    pages: PageRooms = field(default_factory=PageRooms)
 
 
 SILENT_AFTER_S = 5.0

@@ -7,6 +7,8 @@ import jinja2
 from fastapi.responses import HTMLResponse
 
 from gossamer.clock import SECOND, Instant
+from gossamer.web.names import language
+from gossamer.web.tokens import may_change
 
 Show = Callable[..., HTMLResponse]
 """(template, status, **values) -> a page."""
@@ -20,10 +22,18 @@ def make_show() -> Show:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"moment": moment, "number": number, "ago": ago, "size": size}
+    templates.filters |= {
+        "moment": moment,
+        "day": day,
+        "number": number,
+        "ago": ago,
+        "size": size,
+        "language": language,
+    }
 
     def show(template: str, status_code: int = 200, **values: object) -> HTMLResponse:
-        return HTMLResponse(templates.get_template(template).render(**values), status_code)
+        page = templates.get_template(template).render(may_change=may_change(), **values)
+        return HTMLResponse(page, status_code)
 
     return show
 
@@ -31,6 +41,10 @@ def make_show() -> Show:
 def moment(at: Instant) -> str:
     """For people: to the second, as no clock is better than that over the web."""
     return f"{datetime.fromtimestamp(at // SECOND, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def day(at: Instant) -> str:
+    return f"{datetime.fromtimestamp(at // SECOND, UTC):%Y-%m-%d}"
 
 
 def number(value: float) -> str:

@@ -1,11 +1,15 @@
 """How the crawl is doing."""
 
+from typing import Any
+
+import msgspec
 from fastapi import APIRouter, Response
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse
 
 from gossamer.clock import SECOND
 from gossamer.monitor.control import Beat
 from gossamer.values.outcome import IN_WORDS
+from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.rooms import SILENT_AFTER_S, WebRooms, numbers_of, state_of
 from gossamer.web.showing import Show
 
@@ -28,6 +32,23 @@ SAID = {
 }
 
 
+class BeatNow(msgspec.Struct, frozen=True):
+    """A process, and how long ago it was heard of."""
+
+    name: str
+    pid: int
+    age_s: float
+    facts: dict[str, Any]
+
+
+class Status(msgspec.Struct, frozen=True):
+    state: str
+    numbers: dict[str, float]
+    outcomes: dict[str, int]
+    """How visits ended: reason codes, and how many addresses."""
+    processes: list[BeatNow]
+
+
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
 
@@ -46,20 +67,11 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             beats=[shown(beat, rooms.clock.now()) for beat in rooms.beats()],
         )
 
-    @routes.get("/status.json")
+    @routes.get("/status.json", responses=answers_with(Status), summary="How the crawl is doing")
     def as_json() -> Response:
         now = rooms.clock.now()
-        return JSONResponse(
-            {
-                "state": state_of(rooms),
-                "numbers": numbers_of(rooms),
-                "outcomes": rooms.counts().by_reason,
-                "processes": [
-                    {"name": beat.name, "pid": beat.pid, "age_s": age_s(beat, now), "facts": beat.facts}
-                    for beat in rooms.beats()
-                ],
-            }
-        )
+        beats = [BeatNow(beat.name, beat.pid, age_s(beat, now), dict(beat.facts)) for beat in rooms.beats()]
+        return json_answer(Status(state_of(rooms), numbers_of(rooms), rooms.counts().by_reason, beats))
 
     return routes
 

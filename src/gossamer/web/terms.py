@@ -9,8 +9,9 @@ from gossamer.web.names import named, short
 
 _NUMBER = re.compile(r"[+-]?\d[\d.]*([eE][+-]?\d+)?")
 _NUMERIC = re.compile(r"http://www\.w3\.org/2001/XMLSchema#(integer|decimal|double|float|int|long)")
-_WHOLE_IRI = re.compile(r"""[^<>"{}|^`\\\x00-\x20]+""")
+_WHOLE_IRI = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*:[^<>"{}|^`\\\x00-\x20\ud800-\udfff]*""")
 """What may stand between < and > (SPARQL 1.1, 19.8, IRIREF); anything else is not put into a query."""
+_WEB = re.compile(r"https?://[^/?#@]+(?:[/?#]|$)", re.IGNORECASE)
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 
@@ -45,9 +46,31 @@ def term_of(cell: Mapping[str, str], pages: Collection[str] = ()) -> Term:
 
 
 def href_of(iri: str, pages: Collection[str]) -> str:
-    if iri in pages:
-        return f"/page?url={quote(iri, safe='')}"
-    return f"/sparql?query={quote(facts_about(iri), safe='')}" if _WHOLE_IRI.fullmatch(iri) else ""
+    return page_href(iri) if iri in pages else entity_href(iri)
+
+
+def page_href(address: str) -> str:
+    return f"/page?url={quote(address, safe='')}"
+
+
+def entity_href(iri: str) -> str:
+    """Where everything known of a thing, a class or a property is shown; empty for what no query could name."""
+    return f"/entity?iri={quote(iri, safe='')}" if is_whole_iri(iri) else ""
+
+
+def outside_href(iri: str) -> str:
+    """For a link that leaves this site; empty unless it is a plain web address. REQUIRES: the link has
+    rel="noopener noreferrer nofollow external"."""
+    return iri if _WEB.match(iri) and is_whole_iri(iri) else ""
+
+
+def named_in(iri: str) -> str:
+    """The last part, in brackets, for what has a class but no name: `(Person)`."""
+    return f"({named(iri).name})" if iri else ""
+
+
+def is_whole_iri(text: str) -> bool:
+    return _WHOLE_IRI.fullmatch(text) is not None
 
 
 def facts_about(iri: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from gossamer.values.url import id_of
 from gossamer.web.names import named, short
 from gossamer.web.terms import Term, term_of
 
@@ -38,7 +39,7 @@ def things_of(rows: Sequence[Row], page: str, pages: Collection[str]) -> list[Th
     for row in sorted(rows, key=lambda one: (one["property"]["value"] != TYPE, one["property"]["value"])):
         facts.setdefault(_key(row["thing"]), []).append(row)
     order = sorted(facts, key=lambda key: (key[1] == page, key[0] == "bnode", key[1]))
-    anchors = {key: f"thing-{number}" for number, key in enumerate(order, 1)}
+    anchors = {key: anchor_of({"type": key[0], "value": key[1]}) for key in order}
     names = {key: _name(key, facts[key], page, number) for number, key in enumerate(order, 1)}
     return [
         Thing(
@@ -50,6 +51,12 @@ def things_of(rows: Sequence[Row], page: str, pages: Collection[str]) -> list[Th
         )
         for key in order
     ]
+
+
+def anchor_of(cell: Mapping[str, str]) -> str:
+    """Where a thing stands on the page view of any page: the same for the same thing, so that others can lead there."""
+    number = id_of(f"{cell['type']} {cell['value']}") & (1 << 64) - 1
+    return f"thing-{number:016x}"
 
 
 def _key(cell: Mapping[str, str]) -> tuple[str, str]:

@@ -75,12 +75,15 @@ def _answer(job: Callable[[bytes], bytes], payload: bytes) -> tuple[Kind, bytes]
 
 
 def _named(job_name: str) -> Callable[[bytes], bytes]:
+    job_name, space, argument = job_name.partition(" ")
     module, _, path = job_name.partition(":")
     found: Any = importlib.import_module(module)
     for name in path.split("."):
         found = getattr(found, name)
     if not callable(found):
         raise TypeError(f"{job_name} is not a function")
+    if space:
+        found = found(argument)  # one that makes the job
     job: Callable[[bytes], bytes] = found
     return job
 

@@ -20,3 +20,5 @@ class Limits(msgspec.Struct, frozen=True):
     answer_bytes: int = 64 * MIB
     ahead: int = 1
     """Jobs handed to a busy worker in advance, so that it never idles between two. 0 where jobs are long."""
+    niceness: int = 0
+    """How far it stands back behind others when the CPUs are busy; as of nice(2)."""

@@ -28,18 +28,21 @@ STARTS_TO_DESPAIR = 3
 
 
 class Pool:
-    """`async with Pool(...) as pool: await pool.call(payload)`. REQUIRES: `job` is importable by module and name."""
+    """`async with Pool(...) as pool: await pool.call(payload)`.
+
+    `job` is a function of a module, or its name, `module:function`: then its module is loaded by the workers alone.
+    """
 
     def __init__(
         self,
-        job: Callable[[bytes], bytes],
+        job: Callable[[bytes], bytes] | str,
         size: int,
         limits: Limits,
         processes: Processes,
         clock: Clock,
         tell: Tell,
     ) -> None:
-        self._job_name = name_of(job)
+        self._job_name = job if isinstance(job, str) else name_of(job)
         self._size = size
         self._limits = limits
         self._processes = processes

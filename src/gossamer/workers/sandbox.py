@@ -84,6 +84,7 @@ def limit_resources(limits: Limits) -> None:
     libc = ctypes.CDLL(None)
     with contextlib.suppress(AttributeError):
         libc.mallopt(M_ARENA_MAX, 1)  # each further arena would reserve 64 MiB of address space
+    os.nice(limits.niceness)
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)

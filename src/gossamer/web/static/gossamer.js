@@ -1,25 +1,59 @@
 // Small comforts; every page works without them.
 "use strict";
+const isTyping = (at) => /^(INPUT|TEXTAREA|SELECT)$/.test(at?.tagName ?? "") || Boolean(at?.isContentEditable);
+const results = () => [...document.querySelectorAll("ol.hits h2 a, [data-step]")];
+const keys = document.getElementById("keys");
+let went = -Infinity; // when `g` was pressed
+
+function toSearch() {
+  const box = document.getElementById("q") ?? document.querySelector("input[type=search]");
+  if (box) { box.focus(); box.select(); } else location.assign("/");
+}
+
+function step(by) {
+  const all = results(), at = all.indexOf(document.activeElement);
+  all[Math.min(Math.max(at + by, 0), all.length - 1)]?.focus();
+}
+
+function go(letter) {
+  const link = document.querySelector(`header.top [data-go="${letter}"]`);
+  if (link) location.assign(link.href);
+  return Boolean(link);
+}
+
+const KEYS = {
+  "/": toSearch,
+  j: () => step(1),
+  k: () => step(-1),
+  o: () => document.activeElement?.closest("li, tr")?.querySelector("a[href]")?.click(),
+  "?": () => keys?.showModal(),
+};
+
 document.addEventListener("keydown", (event) => {
   const at = document.activeElement;
   if (at?.tagName === "TEXTAREA" && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
-    at.form.requestSubmit();
+    at.form?.requestSubmit();
     return;
   }
-  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(at?.tagName ?? "");
-  if (typing && event.key === "Escape") at.blur();
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  const hits = [...document.querySelectorAll("ol.hits h2 a")];
-  if (event.key === "/") {
-    const box = document.querySelector("input[type=search]");
-    if (box) { event.preventDefault(); box.focus(); box.select(); }
-  } else if (event.key === "j" && hits.length) {
-    hits[Math.min(hits.indexOf(at) + 1, hits.length - 1)].focus();
-  } else if (event.key === "k" && hits.length) {
-    hits[Math.max(hits.indexOf(at) - 1, 0)].focus();
+  if (isTyping(at)) {
+    if (event.key === "Escape" && !event.defaultPrevented) at.blur();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  const follows = event.timeStamp - went < 1500;
+  went = event.key === "g" && !follows ? event.timeStamp : -Infinity;
+  if (follows && /^[a-z]$/.test(event.key) && go(event.key)) return event.preventDefault();
+  if (Object.hasOwn(KEYS, event.key)) {
+    event.preventDefault();
+    KEYS[event.key]();
   }
 });
+for (const button of document.querySelectorAll("[data-opens]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => document.getElementById(button.dataset.opens)?.showModal());
+}
+
 // The crawl may still be running: numbers marked live are fetched again while the page is in view.
 async function refresh(live) {
   const answer = await fetch("/status.json", { headers: { accept: "application/json" } });
@@ -31,10 +65,10 @@ async function refresh(live) {
   for (const spot of document.querySelectorAll("[data-state]")) spot.textContent = state;
   live.dataset.live = "yes";
 }
-const live = document.querySelector("[data-live]");
-if (live) {
+if (document.querySelector("[data-live]")) {
   setInterval(async () => {
-    if (document.hidden) return;
+    const live = document.querySelector("[data-live]");
+    if (document.hidden || !live) return;
     const stale = document.getElementById("stale");
     try {
       await refresh(live);

@@ -1,0 +1,283 @@
+"""The search page under load: a real server, asked over loopback at a steady rate, also while a crawl goes on.
+
+    python -m bench.search_load --pages 100000 --rate 100 --seconds 30 [--crawl 50] [--runaway] [--keep DIR]
+
+Half of the questions ask for the page, half for JSON, all facets, entities and snippets on; with every fifth
+comes the beginning of a word, for suggestions. A question is counted from the moment it was due, so that waiting for a
+server that is behind counts too. `--crawl 50` runs a real crawl of the benchmark web into the same collection, 50 hosts
+with a second between visits; it needs nginx. `--runaway` sends a SPARQL query that never ends, halfway.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import psutil
+
+from bench.collection import Writing, build
+from bench.crawl import the_web
+from bench.nginx import serving
+from bench.web import PORT, Size
+from gossamer.app.crawl import crawl_to_end
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Network, real_outside
+from gossamer.app.settings import CrawlSettings, PolitenessSettings, Settings
+from gossamer.app.tally import Tally
+from gossamer.fetch.plan import AddressPlan
+from gossamer.values.url import Url
+
+CONNECTIONS = 32
+PAGES_PER_HOST = 240
+WARM_UP_S = 5.0
+RUNAWAY = "SELECT (COUNT(*) AS ?n) WHERE { GRAPH ?a { ?s ?p ?o } GRAPH ?b { ?t ?q ?r } GRAPH ?c { ?u ?v ?w } }"
+SPARQL_S = 10.0
+"""The default of web.sparql_s."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What came back, by kind of question: milliseconds from when it was due."""
+
+    took: dict[str, list[float]] = field(default_factory=dict)
+    within: list[float] = field(default_factory=list)
+    """What the server says its searches took."""
+    failed: int = 0
+    bytes_in: int = 0
+
+
+class Asker:
+    """One connection that is kept open."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host, self._port = host, port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, target: str) -> tuple[int, bytes]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._host, self._port, limit=1 << 20)
+        reader, writer = self._streams
+        writer.write(f"GET {target} HTTP/1.1\r\nHost: {self._host}:{self._port}\r\nAccept: */*\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        lowered = head.lower()
+        length = re.search(rb"content-length: (\d+)", lowered)
+        body = await (reader.readexactly(int(length[1])) if length else chunks(reader))
+        if b"connection: close" in lowered:
+            self.close()
+        return int(head.split(b" ", 2)[1]), body
+
+    def close(self) -> None:
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+
+async def chunks(reader: asyncio.StreamReader) -> bytes:
+    """A body of unknown length (RFC 9112, 7.1)."""
+    body = b""
+    while size := int((await reader.readuntil(b"\r\n")).strip(), 16):
+        body += await reader.readexactly(size)
+        await reader.readexactly(2)
+    await reader.readexactly(2)
+    return body
+
+
+def questions(rate: int, seconds: float) -> list[tuple[float, str, str]]:
+    """When, which kind, and the address."""
+    writing, draw = Writing(), random.Random(7)
+    asked: list[tuple[float, str, str]] = []
+    for number in range(int(rate * seconds)):
+        kind, path = (("page", "/"), ("json", "/search.json"))[number % 2]
+        asked.append((number / rate, kind, f"{path}?q={quote(writing.question(draw))}"))
+        if number % 5 == 0:
+            asked.append(((number + 0.5) / rate, "suggest", f"/suggest.json?q={quote(writing.beginning(draw))}"))
+    return asked
+
+
+async def load(host: str, port: int, asked: Sequence[tuple[float, str, str]], seen: Seen) -> float:
+    """Seconds it took in all."""
+    loop = asyncio.get_running_loop()
+    idle: asyncio.Queue[Asker] = asyncio.Queue()
+    for _ in range(CONNECTIONS):
+        idle.put_nowait(Asker(host, port))
+    began = loop.time()
+
+    async def one(due: float, kind: str, target: str) -> None:
+        asker = await idle.get()
+        try:
+            status, body = await asker.ask(target)
+            seen.took.setdefault(kind, []).append(1000 * (loop.time() - due))
+            seen.failed += status != 200
+            seen.bytes_in += len(body)
+            if kind == "json" and status == 200:
+                seen.within.append(1000 * json.loads(body)["took_s"])
+        except (OSError, asyncio.IncompleteReadError):
+            seen.failed += 1
+            asker.close()
+        finally:
+            idle.put_nowait(asker)
+
+    async with asyncio.TaskGroup() as crew:
+        for at, kind, target in asked:
+            await asyncio.sleep(max(0.0, began + at - loop.time()))
+            crew.create_task(one(began + at, kind, target))
+    took = loop.time() - began
+    while not idle.empty():
+        idle.get_nowait().close()
+    return took
+
+
+async def run_away(host: str, port: int, after_s: float) -> tuple[float, int]:
+    """How long a query without end lived, and what it was answered with."""
+    await asyncio.sleep(after_s)
+    asker = Asker(host, port)
+    began = time.perf_counter()
+    status, _ = await asker.ask(f"/sparql?query={quote(RUNAWAY)}")
+    asker.close()
+    return time.perf_counter() - began, status
+
+
+@contextlib.contextmanager
+def server(root: Path) -> Iterator[tuple[psutil.Process, str, int]]:
+    command = [sys.executable, "-m", "gossamer", "serve", "--dir", str(root), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout is not None
+            found = re.search(r"http://\S+", child.stdout.readline())
+            if found is None:
+                sys.exit("the server did not start")
+            address = urlsplit(found[0])
+            yield psutil.Process(child.pid), str(address.hostname), address.port or 80
+        finally:
+            child.terminate()
+            child.wait(10)
+
+
+@contextlib.contextmanager
+def crawling(root: Path, rate: int, work: Path) -> Iterator[psutil.Process | None]:
+    if not rate:
+        yield None
+        return
+    web, manifest = the_web(Size(hosts=rate, pages=rate * PAGES_PER_HOST))
+    seeds = work / "seeds.txt"
+    seeds.write_text("\n".join(host.start for host in manifest.hosts))
+    command = [sys.executable, "-m", "bench.search_load", "--crawl-side", str(seeds), "--keep", str(root)]
+    with serving(web, work / "nginx", PORT), subprocess.Popen(command) as child:
+        try:
+            time.sleep(WARM_UP_S)
+            if child.poll() is not None:
+                sys.exit("the crawl ended at once: it was done before, or is refused; use a new --keep")
+            yield psutil.Process(child.pid)
+        finally:
+            child.terminate()
+            child.wait(60)
+
+
+class Quiet:
+    """A face that shows nothing."""
+
+    def heard(self, event: str, facts: dict[str, object]) -> None: ...
+
+    def beat(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def crawl_side(seeds_file: Path, root: Path) -> None:
+    """The crawl, in a process of its own: each host once a second."""
+    seeds = [Url(line) for line in seeds_file.read_text().split()]
+    plan = AddressPlan({seed.hostname: {PORT: PORT} for seed in seeds})
+    settings = Settings(
+        contact="https://bench.test/",
+        crawl=CrawlSettings(scope="host"),
+        politeness=PolitenessSettings(delay_s=0.95, times_took=0.0),
+    )
+    outside = real_outside()
+    tally, began = Tally(outside.clock), time.perf_counter()
+    asyncio.run(crawl_to_end(Directory(root), settings, seeds, Network(plan, plan), outside, Quiet(), tally))
+    print(f"the crawl fetched {tally.pages:,} pages, {tally.pages / (time.perf_counter() - began):.1f} a second")
+
+
+def cpu_of(process: psutil.Process | None) -> float:
+    """Seconds, of it and its children that live."""
+    if process is None or not process.is_running():
+        return 0.0
+    used = 0.0
+    for one in (process, *process.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = one.cpu_times()
+            used += times.user + times.system
+    return used
+
+
+def told(name: str, took: list[float]) -> None:
+    took.sort()
+    at = [took[min(len(took) - 1, int(share * len(took)))] for share in (0.5, 0.9, 0.99)]
+    print(f"{name:28} {len(took):6}   p50 {at[0]:6.1f} ms   p90 {at[1]:6.1f} ms   p99 {at[2]:6.1f} ms", flush=True)
+
+
+async def measured(host: str, port: int, given: argparse.Namespace, seen: Seen) -> float:
+    warm = Seen()
+    await load(host, port, questions(max(1, given.rate // 2), WARM_UP_S), warm)
+    if not given.runaway:
+        return await load(host, port, questions(given.rate, given.seconds), seen)
+    async with asyncio.TaskGroup() as crew:
+        away = crew.create_task(run_away(host, port, given.seconds / 3))
+        took = await load(host, port, questions(given.rate, given.seconds), seen)
+    lived, status = away.result()
+    print(f"the runaway query was ended after {lived:.1f} s (limit {SPARQL_S:.0f} s) with status {status}")
+    return took
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pages", type=int, default=20_000)
+    parser.add_argument("--keep", type=Path, help="build there, or use what was built there")
+    parser.add_argument("--rate", type=int, default=100, help="searches a second")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--crawl", type=int, default=0, help="pages a second that a crawl fetches meanwhile")
+    parser.add_argument("--runaway", action="store_true", help="with a SPARQL query that never ends")
+    parser.add_argument("--crawl-side", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.crawl_side:
+        crawl_side(given.crawl_side, given.keep)
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        root = given.keep or Path(scratch) / "collection"
+        if not (root / "index").is_dir():
+            build(root, given.pages)
+        seen = Seen()
+        with server(root) as (web, host, port), crawling(root, given.crawl, Path(scratch)) as crawl:
+            before = cpu_of(web), cpu_of(crawl)
+            took_s = asyncio.run(measured(host, port, given, seen))
+            used = cpu_of(web) - before[0], cpu_of(crawl) - before[1]
+        show(given, seen, took_s, used)
+
+
+def show(given: argparse.Namespace, seen: Seen, took_s: float, used: tuple[float, float]) -> None:
+    searches = len(seen.took.get("page", ())) + len(seen.took.get("json", ()))
+    told("searches, from when due", [*seen.took["page"], *seen.took["json"]])
+    told("  as pages", seen.took["page"])
+    told("  as JSON", seen.took["json"])
+    told("  at the server, by itself", seen.within)
+    told("suggestions", seen.took["suggest"])
+    print(
+        f"{searches / took_s:.1f} searches/s asked at {given.rate}/s, {seen.failed} failed, "
+        f"{seen.bytes_in / max(1, searches) / 1000:.0f} kB each; CPU: web {used[0] / took_s:.2f}, "
+        f"crawl {used[1] / took_s:.2f} of {os.cpu_count()} cores"
+    )
+
+
+if __name__ == "__main__":
+    main()

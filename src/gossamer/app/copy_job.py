@@ -1,0 +1,58 @@
+"""The copy of a kept page, made in a worker process: hostile bytes are not parsed in the program's own."""
+
+from urllib.parse import quote
+
+import msgspec
+
+from gossamer.parse.charset import as_utf8, charset_of
+from gossamer.parse.coding import decode
+from gossamer.parse.harmless import Mark, harmless, harmless_text
+from gossamer.parse.html import LARGEST, parse_html
+from gossamer.parse.sniff import HTML, is_xml, media_type_of
+from gossamer.values.capture import Capture
+from gossamer.values.url import Url
+
+LONGEST_TEXT = 2_000_000
+
+
+class CopyJob(msgspec.Struct, frozen=True):
+    capture: Capture
+    marks: dict[str, tuple[str, str, str]] = {}
+    """By the path of an element: the id it gets, where its mark leads, and what it says."""
+
+
+class Copied(msgspec.Struct, frozen=True):
+    html: bytes
+    """Empty when it is no text."""
+    media_type: str
+
+
+def job(payload: bytes) -> bytes:
+    """One `CopyJob` in, one `Copied` out, both as msgpack."""
+    return _copied.encode(copied(_job.decode(payload)))
+
+
+def copied(asked: CopyJob) -> Copied:
+    capture = asked.capture
+    body = decode(capture.body, capture.joined("content-encoding"), LARGEST).body
+    declared = capture.header("content-type")
+    media_type = media_type_of(declared, body)
+    is_html = media_type in HTML
+    if not is_html and not media_type.startswith("text/") and not is_xml(media_type) and "json" not in media_type:
+        return Copied(b"", media_type)
+    markup = as_utf8(body, charset_of(declared, body).encoding)
+    if is_html:
+        marks = {path: Mark(*said) for path, said in asked.marks.items()}
+        html = harmless(parse_html(markup).tree, capture.url, our_page, marks)
+    else:
+        html = harmless_text(markup.decode("utf-8", "replace")[:LONGEST_TEXT], capture.url.text)
+    return Copied(html.encode("utf-8", "replace"), media_type)
+
+
+def our_page(url: Url) -> str:
+    return f"/page?url={quote(url.text, safe='')}"
+
+
+_job = msgspec.msgpack.Decoder(CopyJob)
+_copied = msgspec.msgpack.Encoder()
+answer = msgspec.msgpack.Decoder(Copied)

@@ -1,0 +1,119 @@
+"""What users add of their own: readers of formats, and protocols.
+
+    crawl.readers = ["text/csv=tables.py:read"]     a function in a file, relative to the data directory
+    crawl.readers = ["text/csv"]                    an entry point of that name in the group `gossamer.readers`
+    crawl.protocols = ["gemini=gemini.py:Gemini"]   a class in a file; or "gemini", in `gossamer.protocols`
+
+Readers run in the reader processes and nowhere else, inside their walls and limits. What a collection was crawled with
+stands in `plugged.json` in its directory, so that whoever reads its archive again reads it in the same way.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from gossamer.app.foreign import is_there, loaded
+from gossamer.errors import ConfigError
+from gossamer.fetch.protocols import OtherProtocol
+from gossamer.files import Files
+from gossamer.read_job import JOB
+from gossamer.values.url import admit
+
+READERS = "gossamer.readers"
+PROTOCOLS = "gossamer.protocols"
+NAME = "plugged.json"
+_FACTORY = "gossamer.app.plugged_reader:reader"
+
+
+class Plugged(msgspec.Struct, frozen=True):
+    """What is plugged into a collection, in words that another process can make the same of."""
+
+    readers: tuple[tuple[str, str], ...] = ()
+    """Media type and name: a file and a function in it, or an entry point."""
+    schemes: tuple[tuple[str, int], ...] = ()
+    """Scheme and usual port."""
+
+
+NOTHING = Plugged()
+DECODER = msgspec.json.Decoder(Plugged)
+
+
+def plugged_in(readers: Sequence[str], protocols: Mapping[str, OtherProtocol], folder: Path) -> Plugged:
+    """Raises ConfigError, saying what to do, for a reader that is not there; its code is not run here."""
+    found = []
+    for given in readers:
+        media_type, name = split(given)
+        media_type = media_type.lower()
+        if media_type.count("/") != 1:
+            raise ConfigError(f"the reader {given}: write a media type first, such as text/csv=tables.py:read")
+        is_there("reader", READERS, name, folder)
+        file, colon, function = name.rpartition(":")
+        found.append((media_type, f"{(folder / file).resolve()}:{function}" if colon else name))
+    return Plugged(tuple(found), tuple([(scheme, one.port) for scheme, one in protocols.items()]))
+
+
+def protocols_of(names: Sequence[str], folder: Path) -> dict[str, OtherProtocol]:
+    """Load them, and admit their schemes. Raises ConfigError, saying what to do, when one cannot be had."""
+    found: dict[str, OtherProtocol] = {}
+    for given in names:
+        scheme, name = split(given)
+        made = loaded("protocol", PROTOCOLS, name, folder)
+        protocol = made() if isinstance(made, type) else made
+        port = getattr(protocol, "port", None)
+        if not isinstance(port, int) or not all(
+            hasattr(protocol, each) for each in ("fetch", "with_tls", "has_robots")
+        ):
+            raise ConfigError(f"the protocol {given} lacks one of: port, with_tls, has_robots, fetch")
+        if scheme in ("http", "https"):
+            raise ConfigError(f"the protocol {given}: {scheme} is the program's own")
+        _admit(scheme, port)
+        found[scheme] = cast(OtherProtocol, protocol)
+    return found
+
+
+def split(given: str) -> tuple[str, str]:
+    """What a plug-in is for, and its name; an entry point is named after what it is for."""
+    what, equals, name = given.partition("=")
+    return what.strip(), name.strip() if equals else what.strip()
+
+
+def _admit(scheme: str, port: int) -> None:
+    try:
+        admit(scheme, port)
+    except ValueError as trouble:
+        raise ConfigError(f"a protocol: {trouble}") from trouble
+
+
+def write(plugged: Plugged, folder: Path, files: Files) -> None:
+    """Only when something changed: most collections have nothing plugged in, and no such file."""
+    if plugged == recalled(folder, files):
+        return
+    if plugged == NOTHING:
+        files.remove(folder / NAME)
+    else:
+        files.write(folder / NAME, msgspec.json.format(msgspec.json.encode(plugged)) + b"\n")
+
+
+def recalled(folder: Path, files: Files) -> Plugged:
+    """What this collection was last crawled with."""
+    if files.size(folder / NAME) is None:
+        return NOTHING
+    try:
+        return DECODER.decode(files.read(folder / NAME))
+    except msgspec.MsgspecError as trouble:
+        raise ConfigError(f"{folder / NAME} cannot be read ({trouble}); the next crawl writes it anew") from trouble
+
+
+def reopened(folder: Path, files: Files) -> Plugged:
+    """The same for a process that reads the collection: the schemes are addresses to it too."""
+    plugged = recalled(folder, files)
+    for scheme, port in plugged.schemes:
+        admit(scheme, port)
+    return plugged
+
+
+def job_for(plugged: Plugged) -> str:
+    """What a reader process is to run."""
+    return JOB if plugged == NOTHING else f"{_FACTORY} {msgspec.json.encode(plugged).decode()}"

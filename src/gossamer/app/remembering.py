@@ -1,0 +1,143 @@
+"""What was learned of hosts outlives the crawl: a snapshot in the data directory, written now and then.
+
+    learned     a line that names the format, 16 bytes of xxh3 over the rest, and the rest: a zlib stream of parts, each
+                four bytes of length and a `rules.kept.Part` as msgpack
+
+Nothing in it is truth. One that is missing, torn, older or somebody else's is as good as none: what it would have told
+is learned again, at the price of some visits.
+"""
+
+import asyncio
+import struct
+import sys
+import threading
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+from xxhash import xxh3_128_digest
+
+from gossamer.app.outside import Outside
+from gossamer.clock import Clock
+from gossamer.files import Files
+from gossamer.rules.kept import Part
+from gossamer.rules.learning import Learning
+from gossamer.values.tell import Tell
+
+NAME = "learned"
+EVERY_S = 60.0
+SHARE = 50
+"""Of the time, one part in so many at most is spent on writing it: a very large one is written less often."""
+LARGEST = 512 << 20
+_LENGTH = struct.Struct("<I")
+_SUM = 16
+_STEP = 1 << 20
+_FORMAT = b"gossamer learned 2 %s\n" % sys.byteorder.encode()
+"""Tables are written as they lie in memory, so the order of bytes belongs to the format."""
+_PART = msgspec.msgpack.Decoder(Part)
+_ENCODER = msgspec.msgpack.Encoder()
+_KEY_BITS = 32
+
+
+def packed(learning: Learning) -> bytes:
+    """The whole file. Only looks at `learning`, a little at a time: another thread may go on learning."""
+    press = zlib.compressobj(1)
+    pieces = []
+    for part in learning.kept():
+        coded = _ENCODER.encode(part)
+        pieces.append(press.compress(_LENGTH.pack(len(coded)) + coded))
+    pieces.append(press.flush())
+    body = b"".join(pieces)
+    return b"".join((_FORMAT, xxh3_128_digest(body), body))
+
+
+def unpacked(content: bytes, key: int) -> Learning:
+    """Raises ValueError, saying why, for anything that `packed` has not made. `key` is for what was never kept."""
+    if not content.startswith(_FORMAT):
+        raise ValueError("it is of another kind or version")
+    body = content[len(_FORMAT) + _SUM :]
+    if xxh3_128_digest(body) != content[len(_FORMAT) : len(_FORMAT) + _SUM]:
+        raise ValueError("it is damaged")
+    learning = Learning(key=key)
+    try:
+        for coded in _frames(body):
+            learning.recall(_PART.decode(coded))
+    except (zlib.error, msgspec.MsgspecError) as trouble:
+        raise ValueError(f"it cannot be read: {trouble}") from trouble
+    return learning
+
+
+def _frames(body: bytes) -> Iterator[bytes]:
+    opened, waiting = zlib.decompressobj(), b""
+    for at in range(0, len(body), _STEP):
+        waiting += opened.decompress(body[at : at + _STEP])
+        place = 0
+        while len(waiting) >= place + _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(waiting, place)
+            end = place + _LENGTH.size + length
+            if end > len(waiting):
+                break
+            yield waiting[place + _LENGTH.size : end]
+            place = end
+        waiting = waiting[place:]
+    if waiting or not opened.eof:
+        raise ValueError("it ends too early")
+
+
+def recalled(folder: Path, outside: Outside, tell: Tell) -> Learning:
+    """What was learned when the collection was last crawled, as far as it can be had."""
+    path, key = folder / NAME, int(outside.chance.random() * (1 << _KEY_BITS))
+    try:
+        size = outside.files.size(path)
+        if size is None:
+            return Learning(key=key)
+        if size > LARGEST:
+            raise ValueError("it is too large")
+        learning = unpacked(outside.files.read(path), key)
+    except (OSError, ValueError) as trouble:
+        tell("learned.unreadable", why=str(trouble))
+        return Learning(key=key)
+    tell("learned.recalled", bytes=size)
+    return learning
+
+
+def keep(learning: Learning, folder: Path, files: Files, tell: Tell) -> None:
+    """A disk without room costs what was learned lately, and nothing else."""
+    content = packed(learning)
+    try:
+        files.write(folder / NAME, content)
+    except OSError as trouble:
+        tell("learned.unkept", why=str(trouble))
+        return
+    tell("learned.kept", bytes=len(content))
+
+
+@asynccontextmanager
+async def remembering(learning: Learning, folder: Path, outside: Outside, tell: Tell) -> AsyncIterator[None]:
+    """While it is open, `learning` is kept now and then, and once more at the end."""
+    turn = threading.Lock()
+
+    def keep_now() -> None:
+        with turn:  # a thread whose task was cancelled still writes
+            keep(learning, folder, outside.files, tell)
+
+    keeping = asyncio.ensure_future(_now_and_then(keep_now, learning, outside.clock))
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        await asyncio.wait([keeping])
+        await asyncio.to_thread(keep_now)
+
+
+async def _now_and_then(keep_now: Callable[[], None], learning: Learning, clock: Clock) -> None:
+    rest_s, kept = EVERY_S, 0
+    while True:
+        await clock.sleep(rest_s)
+        if learning.pages == kept:
+            continue
+        begun_s, kept = clock.elapsed_s(), learning.pages
+        await asyncio.to_thread(keep_now)
+        rest_s = max(EVERY_S, SHARE * (clock.elapsed_s() - begun_s))

@@ -1,0 +1,119 @@
+"""`gossamer simulate`: what a revisiting policy would be worth, before a single page is fetched."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.progress import Progress as Bars
+from rich.table import Table
+
+from gossamer.app.freshness_plot import as_svg, in_terminal
+from gossamer.app.outside import real_outside
+from gossamer.app.simulating import BEST, Plan, Result, simulated
+from gossamer.errors import ConfigError
+
+Named = Literal["uniform", "paper", "tree", "age", "optimum"]
+SIDE_BY_SIDE: tuple[Named, ...] = ("uniform", "paper", "age", "optimum")
+EVERY_DAYS = 3.0
+
+
+def simulate(
+    *,
+    policy: Annotated[
+        tuple[Named, ...],
+        Parameter(
+            consume_multiple=True,
+            help="The policies to compare; several may be named. optimum knows the true rates: nobody can.",
+        ),
+    ] = SIDE_BY_SIDE,
+    days: Annotated[float, Parameter(help="How long the virtual clock runs.")] = 180.0,
+    count: Annotated[float | None, Parameter(help="The last so many days count; a third if not given.")] = None,
+    pages: Annotated[int, Parameter(help="Pages of the synthetic web.")] = 100_000,
+    budget: Annotated[
+        float | None, Parameter(help="Visits a day in all; one for each page every 3 days if not given.")
+    ] = None,
+    seed: Annotated[int, Parameter(help="The same seed gives the same web.")] = 1,
+    web: Annotated[
+        Literal["measured", "mixed"],
+        Parameter(help="measured: rates of change as found on the real web. mixed: bursty, daily and dead pages too."),
+    ] = "measured",
+    links: Annotated[bool, Parameter(help="paper also visits pages whose links changed (its 40 % rule).")] = False,
+    plot: Annotated[Path | None, Parameter(help="Write the ages over time to this SVG file.")] = None,
+    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+) -> int:
+    asked = budget if budget is not None else pages / EVERY_DAYS
+    plan = checked(Plan(pages, days, count if count is not None else days / 3.0, asked, seed, web, links))
+    results = all_simulated(tuple(dict.fromkeys(policy)), plan, Console(stderr=True))
+    curves = {one.policy: one.ages_by_day for one in results}
+    if plot is not None:
+        title = f"Average age in days, {plan.pages:,} pages, {plan.budget:,.0f} visits a day"
+        real_outside().files.write(plot, as_svg(curves, title).encode())
+    if json:
+        print(msgspec.json.format(msgspec.json.encode(results)).decode())
+        return 0
+    show(results, plan, Console())
+    print(in_terminal(curves))
+    if plot is not None:
+        print(f"\nThe plot is in {plot}.")
+    return 0
+
+
+def checked(plan: Plan) -> Plan:
+    """Raises ConfigError for what cannot be simulated."""
+    if plan.pages < 1:
+        raise ConfigError(f"--pages {plan.pages}: at least 1 is needed")
+    if not 1.0 <= plan.days <= 36_500.0:
+        raise ConfigError(f"--days {plan.days:g}: from 1 to 36500")
+    if not 0.0 < plan.counted_days <= plan.days:
+        raise ConfigError(f"--count {plan.counted_days:g}: more than 0, and not more than --days")
+    if not plan.pages / 10_000.0 <= plan.budget <= plan.pages * 100.0:
+        raise ConfigError(f"--budget {plan.budget:g}: between a visit in 10,000 days and 100 a day for each page")
+    return plan
+
+
+def all_simulated(names: tuple[Named, ...], plan: Plan, console: Console) -> list[Result]:
+    found = []
+    with Bars(console=console, transient=True, disable=not console.is_terminal) as bars:
+        for name in names:
+            task = bars.add_task(name, total=1.0)
+            found.append(simulated(name, plan, lambda share, task=task: bars.update(task, completed=share)))  # type: ignore[misc]
+    return found
+
+
+def show(results: list[Result], plan: Plan, console: Console) -> None:
+    table = Table(
+        title=f"{plan.pages:,} pages, {plan.budget:,.0f} visits a day, {plan.days:g} days of which the last "
+        f"{plan.counted_days:g} count",
+        title_justify="left",
+        box=None,
+    )
+    by_name = {one.policy: one for one in results}
+    natures = [share.nature for share in results[0].natures] if len(results[0].natures) > 1 else []
+    for name in ("policy", "age, days", "fresh", "to uniform", "of possible", "visits/day", "longest gap, days"):
+        table.add_column(name, justify="left" if name == "policy" else "right")
+    for nature in natures:
+        table.add_column(f"age, {nature}", justify="right")
+    for one in results:
+        table.add_row(
+            one.policy,
+            f"{one.average_age_days:.3f}",
+            f"{one.freshness:.1%}",
+            *_against(one, by_name),
+            f"{one.visits_per_day:,.0f}",
+            f"{one.longest_gap_days:.1f}",
+            *(f"{share.average_age_days:.3f}" for share in one.natures if natures),
+        )
+    console.print(table)
+
+
+def _against(one: Result, by_name: dict[str, Result]) -> tuple[str, str]:
+    even, best = by_name.get("uniform"), by_name.get(BEST)
+    if even is None or one is even:
+        return "", ""
+    won = even.average_age_days - one.average_age_days
+    part = f"{-won / even.average_age_days:+.1%}"
+    if best is None or one is best or even.average_age_days <= best.average_age_days:
+        return part, ""
+    return part, f"{won / (even.average_age_days - best.average_age_days):.0%}"

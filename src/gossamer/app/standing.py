@@ -1,0 +1,53 @@
+"""How the crawler stands: what it tells the monitor, and what it hears from the indexer."""
+
+import asyncio
+
+from gossamer.app.assemble import Crawling
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Outside
+from gossamer.app.tally import Tally
+from gossamer.clock import SECOND, Clock
+from gossamer.monitor.machine import ThisMachine
+from gossamer.monitor.pulse import Pulse, Said
+
+READER = "reader"
+
+
+def crawler_pulse(crawling: Crawling, directory: Directory, outside: Outside) -> Pulse:
+    pid, machine = outside.processes.own_pid(), ThisMachine(directory.root)
+    return Pulse("crawler", pid, crawling.control, machine, outside.clock, READER)
+
+
+async def hear_indexer(crawling: Crawling) -> None:
+    """How far the views are: the crawl waits for the words."""
+    for beat in await asyncio.to_thread(crawling.control.beats):
+        if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
+            crawling.words.passed(*positions["words"])
+            crawling.facts.passed(*positions["facts"])
+
+
+async def our_standing(crawling: Crawling, tally: Tally, clock: Clock) -> Said:
+    """Counted once a second; `tally` learns of it too."""
+    counts = await crawling.frontier.counts()
+    next_at = None if counts.leased else await crawling.frontier.next_at()
+    rests_s = 0.0 if next_at is None else max(0.0, (next_at - clock.now()) / SECOND)
+    tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
+    figures = tally.figures() | {
+        "queued": counts.queued,
+        "in_flight": counts.leased,
+        "words_lag_s": round(crawling.words.lag_s(), 1),
+        "facts_lag_s": round(crawling.facts.lag_s(), 1),
+        "jobs_waiting": crawling.readers.waiting,
+        "rests_s": round(rests_s, 1),
+    }
+    is_paused, low_disk = crawling.steering.is_paused(), crawling.crawl.waits_for_room
+    facts = {
+        "pages": tally.pages,
+        "rate": figures["pages_s"],
+        "queued": counts.queued,
+        "errors": tally.errors,
+        "lag_s": figures["words_lag_s"],
+        "paused": is_paused,
+        "low_disk": low_disk,
+    }
+    return Said(figures, "paused" if is_paused else "waits for disk" if low_disk else "", facts)

@@ -1,0 +1,33 @@
+"""The tokens of a collection's web site: made when it is first served, kept beside it, readable by their owner only."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gossamer.app.directory import Directory
+from gossamer.chance import unguessable
+from gossamer.files import Files
+from gossamer.web.tokens import Keys
+
+ADMIN, READER = "token", "reader-token"
+SHORTEST = 16
+"""A shorter one was not made by us, and could be guessed."""
+
+
+def keys_of(
+    directory: Directory, files: Files, *, are_new: bool = False, draw: Callable[[], str] = unguessable
+) -> Keys:
+    """Those in the data directory; made now where there are none, and with `are_new` in any case."""
+    return Keys(
+        admin=_token(directory.root / ADMIN, files, are_new, draw),
+        reader=_token(directory.root / READER, files, are_new, draw),
+    )
+
+
+def _token(path: Path, files: Files, is_new: bool, draw: Callable[[], str]) -> str:
+    if not is_new and files.size(path) is not None:
+        kept = files.read(path, length=200).decode("utf-8", "replace").strip()
+        if len(kept) >= SHORTEST and kept.isprintable():
+            return kept
+    token = draw()
+    files.write(path, f"{token}\n".encode())
+    return token

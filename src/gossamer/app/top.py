@@ -1,0 +1,134 @@
+"""`gossamer top`: the system manager in a terminal."""
+
+import contextlib
+import os
+import select
+import sys
+import termios
+import tty
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.app.config import FILE_NAME, load
+from gossamer.app.directory import DEFAULT, existing
+from gossamer.app.monitoring import Watch
+from gossamer.app.outside import Outside, real_outside
+from gossamer.clock import Clock
+from gossamer.monitor.control import Control
+from gossamer.monitor.system import System
+from gossamer.monitor.words import CARDS, Row, cells_of, rows_of
+
+EVERY_S = 1.0
+KEY_S = 0.1
+STYLES = {"good": "green", "warn": "yellow", "bad": "bold red", "idle": "dim"}
+SIGNS = {"good": "✓", "warn": "▲", "bad": "✕", "idle": "○"}
+SEVERITIES = {"trouble": "bold red", "warning": "yellow", "advice": "cyan"}
+
+
+def top(
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    once: Annotated[bool, Parameter(help="Show it once, and end.")] = False,
+    json: Annotated[bool, Parameter(help="As JSON, one object a line.")] = False,
+) -> int:
+    directory, outside = existing(dir), real_outside()
+    settings = load(dir / FILE_NAME, os.environ, {}).settings
+    with Control(directory.control, outside.clock) as control:
+        watch = Watch(directory, settings, outside, control)
+        with contextlib.suppress(KeyboardInterrupt):
+            if json:
+                in_turn(watch.system, as_line, outside, once)
+            elif sys.stdout.isatty() and not once:
+                live(watch.system, outside.clock)
+            else:
+                in_turn(watch.system, as_words, outside, once)
+    return 0
+
+
+def in_turn(look: Callable[[], System], words_of: Callable[[System], str], outside: Outside, once: bool) -> None:
+    """Lines, for logs, pipes and programs."""
+    while True:
+        print(words_of(look()), flush=True)
+        if once:
+            return
+        outside.clock.pause(EVERY_S)
+
+
+def as_line(system: System) -> str:
+    return msgspec.json.encode(system).decode()
+
+
+def as_words(system: System) -> str:
+    console = Console(width=120, no_color=True)
+    with console.capture() as taken:
+        console.print(drawn(system))
+    return taken.get()
+
+
+def live(look: Callable[[], System], clock: Clock) -> None:
+    """Until q or Ctrl-C."""
+    screen = Live(console=Console(), screen=True, auto_refresh=False)
+    with keys() as pressed, contextlib.ExitStack() as undo:
+        undo.callback(screen.stop)  # also when Ctrl-C comes while it starts
+        screen.start()
+        while True:
+            screen.update(drawn(look()), refresh=True)
+            for _ in range(round(EVERY_S / KEY_S)):
+                clock.pause(KEY_S)
+                if pressed() in ("q", "Q", "\x1b", "\x03"):
+                    return
+
+
+@contextlib.contextmanager
+def keys() -> Iterator[Callable[[], str]]:
+    """Keys as they are pressed, without waiting for a line; none when nobody is at a keyboard."""
+    if not sys.stdin.isatty():
+        yield lambda: ""
+        return
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
+    tty.setcbreak(keyboard)
+
+    def pressed() -> str:
+        ready, _, _ = select.select([keyboard], [], [], 0)
+        return os.read(keyboard, 1).decode("ascii", "replace") if ready else ""
+
+    try:
+        yield pressed
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+
+
+def drawn(system: System) -> RenderableType:
+    cells = cells_of(system)
+    nodes, processes = rows_of(system)
+    totals = Text("   ".join(f"{cells[f'total/{key}']} {label}" for key, label in CARDS))
+    head = Text.assemble("The crawl is ", (system.state, "bold"), f"   {cells['moment']}")
+    known = Text(
+        f"{cells.get('counter/known', '0')} addresses seen, {cells.get('counter/settled', '0')} crawled, "
+        f"{cells.get('counter/queued', '0')} queued, {cells.get('counter/captures', '0')} captures, "
+        f"archive {cells.get('counter/archive_bytes', '0 B')}",
+        style="dim",
+    )
+    hints = [Text.assemble((f"{hint.severity}: ", SEVERITIES[hint.severity]), hint.words) for hint in system.hints]
+    machines = table(nodes, {"cpu": "CPU", "speed": "speed", "memory": "memory used", "disk": "disk free"}, "machine")
+    shown = {"pid": "id", "cpu": "CPU", "memory": "memory", "work": "at work", "uptime": "up for"}
+    return Group(head, totals, known, Text(), machines, Text(), table(processes, shown, "process"), Text(), *hints)
+
+
+def table(rows: list[Row], columns: dict[str, str], name: str) -> Table:
+    drawn_table = Table(name, "state", *columns.values(), box=None, pad_edge=False, header_style="dim")
+    for row in rows:
+        state = Text(f"{SIGNS[row.badge]} {row.cells['state']}", style=STYLES[row.badge])
+        drawn_table.add_row(Text(row.name, style="bold"), state, *(Text(row.cells[key]) for key in columns))
+    if not rows:
+        drawn_table.add_row(Text("none", style="dim"))
+    return drawn_table

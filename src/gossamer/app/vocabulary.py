@@ -1,0 +1,60 @@
+"""The terms in use in a collection, for the pages on vocabularies."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from threading import Lock
+
+import tantivy
+
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Outside
+from gossamer.clock import SECOND, Clock
+from gossamer.errors import DirectoryUnusable
+from gossamer.index.searcher import Searcher
+from gossamer.web.rooms import Ask
+from gossamer.web.vocabulary_counts import FactCounter
+from gossamer.web.vocabulary_rooms import TermsInUse, VocabularyRooms
+
+FRESH_S = 5.0
+MOST_TERMS = 5_000
+"""Of each kind. Vocabularies people share have far fewer; beyond are names that a site makes up for each page."""
+FIELDS = ("types", "properties", "ontologies")
+
+
+class TermCounter:
+    """Usable before there is an index, and from several threads."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self._folder, self._clock = folder, clock
+        self._turn = Lock()
+        self._last = TermsInUse()
+
+    def count(self) -> TermsInUse:
+        with self._turn:
+            now = self._clock.now()
+            if not 0 <= now - self._last.as_of < FRESH_S * SECOND:
+                self._last = self._counted(now)
+            return self._last
+
+    def _counted(self, now: int) -> TermsInUse:
+        searcher = Searcher(self._folder)
+        try:
+            searcher.open()
+        except DirectoryUnusable:
+            return TermsInUse(as_of=now)
+        snapshot = searcher.snapshot
+        asked = {field: {"terms": {"field": field, "size": MOST_TERMS}} for field in FIELDS}
+        found = snapshot.aggregate(tantivy.Query.all_query(), asked)
+        classes, properties, vocabularies = (
+            {str(one["key"]): int(one["doc_count"]) for one in found[field]["buckets"]} for field in FIELDS
+        )
+        is_cut = max(len(classes), len(properties), len(vocabularies)) >= MOST_TERMS
+        searcher.close()
+        return TermsInUse(classes, properties, vocabularies, snapshot.pages, now, is_cut)
+
+
+@asynccontextmanager
+async def vocabulary_rooms(directory: Directory, outside: Outside, ask: Ask) -> AsyncIterator[VocabularyRooms]:
+    async with FactCounter(ask, outside.clock) as counter:
+        yield VocabularyRooms(TermCounter(directory.index, outside.clock).count, counter.latest)

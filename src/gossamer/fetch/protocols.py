@@ -1,0 +1,152 @@
+"""Protocols that are not HTTP: the user's own, one for a scheme. See docs/extending.md.
+
+A protocol only asks and listens. Which host is dialled, past which guard, how long it may take and how much it may
+bring are decided here, as for any visit; robots, gaps and the archive are the same for all.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+import msgspec
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from gossamer.clock import Clock
+from gossamer.fetch.answer import Head, is_wanted, limit_of, outcome_of
+from gossamer.fetch.dial import Connections, Streams
+from gossamer.fetch.exchange import UNVERIFIED, JudgeType
+from gossamer.fetch.settings import Fetch
+from gossamer.values.capture import Capture, Truncated
+from gossamer.values.outcome import Failed, Outcome, Reason, Refused
+from gossamer.values.tell import Tell
+from gossamer.values.url import Url
+from gossamer.values.visit import VisitKind
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came back, in the terms of HTTP: the rest of the house knows no others."""
+
+    body: bytes = b""
+    media_type: str = ""
+    status: int = 200
+    """404: no such page; 301 with `location`: it has moved; 503: come back later."""
+    location: str = ""
+
+
+Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+"""A new connection to the host of the address, and to nothing else; with TLS if the protocol says so."""
+
+
+class OtherProtocol(Protocol):
+    """Real ones are the users'; tests/fetch/test_protocols.py has one."""
+
+    port: int
+    """The usual one."""
+    with_tls: bool
+    has_robots: bool
+    """Whether hosts may have a /robots.txt, which is then asked for in this protocol. Without, all may be fetched."""
+
+    async def fetch(self, url: str, dial: Dial, most_bytes: int) -> Answer:
+        """Ask for one address. What is beyond `most_bytes` is cut. OSError, EOFError or ValueError: it went wrong."""
+        ...
+
+
+Protocols = Mapping[str, OtherProtocol]
+
+
+class _NotDialled(OSError):
+    """Why there is no connection, on its way out of the protocol's own code."""
+
+    def __init__(self, why: Refused | Failed) -> None:
+        super().__init__(why.detail)
+        self.why = why
+
+
+class OtherExchange:
+    """One question in such a protocol. Used once."""
+
+    def __init__(
+        self,
+        url: Url,
+        kind: VisitKind,
+        protocol: OtherProtocol,
+        settings: Fetch,
+        clock: Clock,
+        connections: Connections,
+        tell: Tell,
+    ) -> None:
+        self._url, self._kind, self._protocol, self._settings = url, kind, protocol, settings
+        self._clock, self._connections, self._tell = clock, connections, tell
+        self._opened: list[Streams] = []
+        self._at, self._begun_s = clock.now(), clock.elapsed_s()
+
+    async def run(self, judge_type: JudgeType, depth: int = 0) -> Outcome:
+        if self._kind is VisitKind.ROBOTS and not self._protocol.has_robots:
+            return Failed(Reason.CLIENT_ERROR, f"{self._url.scheme} knows no robots.txt")
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):
+                answer = await self._asked()
+        except TimeoutError:
+            return Failed(Reason.TIMEOUT)
+        except _NotDialled as trouble:
+            return trouble.why
+        except OSError as trouble:
+            return Failed(Reason.DISCONNECTED, str(trouble)[:200])
+        finally:
+            for streams in self._opened:
+                streams.writer.transport.abort()
+        return (
+            self._outcome(answer, lambda kind: judge_type(self._url, kind, depth))
+            if isinstance(answer, Answer)
+            else answer
+        )
+
+    async def _asked(self) -> Answer | Failed:
+        limit = limit_of(self._kind, 200, "", self._settings)
+        try:
+            answer = await self._protocol.fetch(self._url.text, self._dial, limit)
+        except OSError:
+            raise
+        except Exception as trouble:  # noqa: BLE001 - a stranger's code runs here
+            words = f"{type(trouble).__name__}: {trouble}"[:200]
+            self._tell("protocol.failed", scheme=self._url.scheme, url=self._url.text, trouble=words)
+            return Failed(Reason.PROTOCOL, words)
+        return answer if isinstance(answer, Answer) else Failed(Reason.PROTOCOL, f"no Answer: {answer!r:.100}")
+
+    async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        try:
+            async with asyncio.timeout(self._settings.connect_s):
+                found = await self._connections.streams(self._url, self._protocol.with_tls)
+        except TimeoutError:
+            found = Failed(Reason.CONNECT, f"no connection within {self._settings.connect_s:g} s")
+        if not isinstance(found, Streams):
+            raise _NotDialled(found)
+        self._opened.append(found)
+        return found.reader, found.writer
+
+    def _outcome(self, answer: Answer, judge_type: Callable[[str], str | None]) -> Outcome:
+        if not 200 <= answer.status <= 599:
+            return Failed(Reason.PROTOCOL, f"status {answer.status}")
+        fields = [("Content-Type", answer.media_type)] if answer.media_type else []
+        fields += [("Location", answer.location)] if answer.location else []
+        head = Head(CIMultiDictProxy(CIMultiDict(fields)))
+        if self._kind is VisitKind.PAGE and 200 <= answer.status < 300:
+            if not is_wanted(head.media_type, self._settings.wanted):
+                return Refused(Reason.MEDIA_TYPE, head.media_type)
+            if (why := judge_type(head.media_type)) is not None:
+                return Refused(Reason.MEDIA_TYPE, why)
+        limit = limit_of(self._kind, answer.status, head.media_type, self._settings)
+        last = self._opened[-1] if self._opened else None
+        capture = Capture(
+            url=self._url,
+            fetched_at=self._at,
+            status=answer.status,
+            reason=self._url.scheme,
+            headers=tuple(fields),
+            body=answer.body[:limit],
+            address=last.address if last else "",
+            truncated=Truncated.LENGTH if len(answer.body) > limit else None,
+            took_s=max(0.0, self._clock.elapsed_s() - self._begun_s),
+            distrust=last.distrust if last else "",
+        )
+        return outcome_of(capture, head, (UNVERIFIED,) if capture.distrust else (), self._clock.now())

@@ -1,0 +1,30 @@
+"""Pages with the very same text: folded into one result, and listed here."""
+
+import msgspec
+
+from gossamer.clock import Instant
+from gossamer.index.schema import Card
+from gossamer.index.snapshot import Snapshot, integers
+from gossamer.values.url import Url
+
+MOST_COPIES = 100
+
+_CARD = msgspec.msgpack.Decoder(Card)
+
+
+class Copy(msgspec.Struct, frozen=True):
+    url: str
+    title: str
+    site: str
+    fetched_at: Instant
+
+
+def copies_of(snapshot: Snapshot, url: Url, at_most: int = MOST_COPIES) -> list[Copy]:
+    """The page itself included, in the order of their addresses; empty when it is not in the index."""
+    hits = snapshot.best(snapshot.term("url_id", url.id), 1)
+    copy = integers(snapshot.searcher, "copy_id", [hits[0][1]])[0] if hits else 0
+    alike = snapshot.best(snapshot.term("copy_id", copy), at_most) if copy else hits
+    entries = (snapshot.searcher.doc(place).get_first("card") for _, place in alike)
+    cards = [_CARD.decode(bytes(packed)) for packed in entries if packed is not None]
+    found = [Copy(card.url.text, card.title, card.url.host.name, card.fetched_at) for card in cards]
+    return sorted(found, key=lambda one: one.url)

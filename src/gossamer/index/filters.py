@@ -1,0 +1,87 @@
+"""The filters of a `Query`, as tantivy's: of one filter any value will do, and all filters must hold."""
+
+from collections.abc import Callable
+
+import tantivy
+
+from gossamer.extract.vocabularies import subproperties
+from gossamer.index.ontology import iris_of, namespaces_of
+from gossamer.index.snapshot import Snapshot, any_of
+from gossamer.values.query import Query
+
+GROUPS = {
+    "type": "types",
+    "ontology": "ontologies",
+    "property": "properties",
+    "site": "sites",
+    "lang": "languages",
+    "syntax": "syntaxes",
+}
+"""Their names, and their fields in a `Query`."""
+EARLIEST, LATEST = -(1 << 63), (1 << 63) - 1
+
+
+def of(snapshot: Snapshot, query: Query, without_group: str = "") -> tuple[list[tantivy.Query], list[tantivy.Query]]:
+    """What must hold and what must not. They do not count towards the score."""
+    wanted: list[tantivy.Query] = []
+    unwanted: list[tantivy.Query] = []
+    for group, field in GROUPS.items():
+        unwanted += [_TERMS[group](snapshot, _plain(value)) for value in getattr(query, f"without_{field}")]
+        if group != without_group and (values := getattr(query, field)):
+            wanted.append(any_of([_TERMS[group](snapshot, _plain(value)) for value in values]))
+    if without_group != "date" and (query.since is not None or query.until is not None):
+        wanted.append(_between(snapshot, query))
+    return [tantivy.Query.const_score_query(one, 0.0) for one in wanted], unwanted
+
+
+def _between(snapshot: Snapshot, query: Query) -> tantivy.Query:
+    since = EARLIEST if query.since is None else max(EARLIEST, query.since)
+    until = LATEST if query.until is None else min(LATEST, query.until)
+    return tantivy.Query.range_query(
+        snapshot.schema, "fetched_at", tantivy.FieldType.Integer, since, until, include_upper=False
+    )
+
+
+def _type(snapshot: Snapshot, name: str) -> tantivy.Query:
+    if iris := iris_of(name):
+        return any_of([snapshot.term(field, iri) for iri in iris for field in ("types", "supertypes")])
+    return snapshot.term("kinds", name.lower())
+
+
+def _property(snapshot: Snapshot, name: str) -> tantivy.Query:
+    """Who states a narrower property states this one too."""
+    if iris := iris_of(name):
+        below = dict.fromkeys([*iris, *(narrower for iri in iris for narrower in subproperties(iri))])
+        return any_of([snapshot.term("properties", iri) for iri in below])
+    return snapshot.term("relations", name.lower())
+
+
+def _ontology(snapshot: Snapshot, name: str) -> tantivy.Query:
+    return any_of([snapshot.term("ontologies", iri) for iri in namespaces_of(name)] or [snapshot.term("kinds", "")])
+
+
+def _site(snapshot: Snapshot, name: str) -> tantivy.Query:
+    return snapshot.term("sites", name.lower())
+
+
+def _language(snapshot: Snapshot, name: str) -> tantivy.Query:
+    return snapshot.term("language", name.lower())
+
+
+def _syntax(snapshot: Snapshot, name: str) -> tantivy.Query:
+    return snapshot.term("syntaxes", _SYNTAXES.get(name.lower(), name.lower()))
+
+
+def _plain(value: str) -> str:
+    return value.encode("utf-8", "replace").decode()
+
+
+_SYNTAXES = {"jsonld": "json-ld", "og": "opengraph", "dc": "dublin-core", "mf2": "microformats"}
+_TERMS: dict[str, Callable[[Snapshot, str], tantivy.Query]] = {
+    "type": _type,
+    "ontology": _ontology,
+    "property": _property,
+    "site": _site,
+    "lang": _language,
+    "syntax": _syntax,
+}

@@ -1,0 +1,79 @@
+"""What other sites call a page: the words of their links to it.
+
+A page's links to other sites lie in its own entry, so that they come and go with it, and nothing has to be kept in
+step. Asked for a word, the pages whose links use it are looked through, a bounded number, and their targets join the
+question by their ids: a page is then found by words that stand only elsewhere.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import tantivy
+from tantivy import Occur
+
+from gossamer.index.dictionary import Form
+from gossamer.index.schema import Pointers, may_have
+from gossamer.index.snapshot import Snapshot, any_of
+
+AT_ONCE = 40
+ROUNDS = 3
+MOST_TARGETS = 100
+CROWD = 5
+"""Pages of one site in a round, beyond which the next round leaves that site out: it has had its say."""
+SATURATION = 1.2
+"""As k1 of BM25: the second site to use a word says less than the first."""
+
+_POINTERS = msgspec.msgpack.Decoder(Pointers)
+
+
+def targets_of(snapshot: Snapshot, words: Sequence[Sequence[Form]]) -> dict[int, float]:
+    """Pages that other sites link to in these words, side by side: `Url.id` and a score as of BM25. Of each word any
+    form will do."""
+    key = ("pointing", *(form.word for forms in words for form in forms))
+    found: dict[int, float] = snapshot.recall(key, lambda: _found(snapshot, words))
+    return found
+
+
+def _found(snapshot: Snapshot, words: Sequence[Sequence[Form]]) -> dict[int, float]:
+    known = [[form.word for form in forms if snapshot.with_word("pointing", form.word)] for forms in words]
+    if not all(known):
+        return {}
+    sites: dict[int, set[str]] = defaultdict(set)
+    for pointers in _sources(snapshot, known):
+        for target, text in pointers.links:
+            if _has(snapshot, text, known):
+                sites[target].add(pointers.host)
+    pages = max(sum(snapshot.with_word("pointing", word) for word in forms) for forms in known)
+    rarity = snapshot.rarity(min(pages, snapshot.pages))
+    best = sorted(sites, key=lambda target: (-len(sites[target]), target))[:MOST_TARGETS]
+    return {one: rarity * (1 + SATURATION) * len(sites[one]) / (len(sites[one]) + SATURATION) for one in best}
+
+
+def _sources(snapshot: Snapshot, words: Sequence[Sequence[str]]) -> Iterator[Pointers]:
+    asked = [(Occur.Must, any_of([snapshot.term("pointing", form) for form in forms])) for forms in words]
+    heard: list[tuple[Occur, tantivy.Query]] = []
+    for _ in range(ROUNDS):
+        hits = snapshot.best(tantivy.Query.boolean_query([*asked, *heard]), AT_ONCE)
+        per_site: dict[str, int] = defaultdict(int)
+        for _, place in hits:
+            packed = snapshot.searcher.doc(place).get_first("pointers")
+            if packed is not None:
+                pointers = _POINTERS.decode(bytes(packed))
+                per_site[pointers.host] += 1
+                yield pointers
+        crowds = [host for host, pages in per_site.items() if pages >= CROWD]
+        heard += [(Occur.MustNot, snapshot.term("host", host)) for host in crowds]
+        if len(hits) < AT_ONCE or not crowds:
+            return
+
+
+def _has(snapshot: Snapshot, text: str, words: Sequence[Sequence[str]]) -> bool:
+    """The words side by side, in this order."""
+    if not may_have(text, words):
+        return False
+    tokens = snapshot.tokens(text)
+    return any(
+        all(token in forms for token, forms in zip(tokens[at:], words, strict=False))
+        for at in range(len(tokens) - len(words) + 1)
+    )

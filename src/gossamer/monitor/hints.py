@@ -1,0 +1,263 @@
+"""What is wrong with a crawl and how to mend it: a table of questions put to its figures, each with an answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import msgspec
+
+from gossamer.monitor.vitals import Figures
+from gossamer.values.outcome import Reason
+
+Severity = Literal["trouble", "warning", "advice"]
+MIB = 1 << 20
+
+
+class Hint(msgspec.Struct, frozen=True):
+    code: str
+    """Stable: "disk-low", "indexer-silent", ..."""
+    severity: Severity
+    """trouble: work stands still or is being lost; warning: it soon may be; advice: it could go better."""
+    words: str
+    mend: str
+    """What to do about it."""
+    link: str = ""
+    """A page of ours with the list it speaks of; or nothing."""
+
+
+class Living(Protocol):
+    """A process as the hints see it; the real one is `system.Beaten`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def life(self) -> str: ...
+    @property
+    def says(self) -> str: ...
+    @property
+    def age_s(self) -> float: ...
+    @property
+    def figures(self) -> Figures: ...
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """The hosts of a crawl, looked over."""
+
+    waiting_hosts: int = 0
+    """With addresses that wait, and not retired."""
+    ready_hosts: int = 0
+    """Of them, those that may be visited now."""
+    failing_hosts: int = 0
+    """Down at the last visit."""
+    backing_off: int = 0
+    """Left alone for longer because they failed or asked for it."""
+    fullest: str = ""
+    """The host with the most addresses that wait."""
+    fullest_queued: int = 0
+    queued: int = 0
+    mean_gap_s: float = 0.0
+    """Promised to those that wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the hints are drawn from."""
+
+    processes: Sequence[Living]
+    nodes: Sequence[Living] = ()
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    counters: Mapping[str, int] = field(default_factory=dict)
+    survey: Survey = field(default_factory=Survey)
+    lag_before_s: float | None = None
+    """How far the words were behind some minutes ago."""
+    has_contact: bool = True
+    low_water: int = 256 * MIB
+    delay_s: float = 1.0
+
+    def process(self, name: str) -> Living | None:
+        return next((one for one in self.processes if one.name == name), None)
+
+    def figure(self, process: str, name: str) -> float:
+        found = self.process(process)
+        return found.figures.get(name, 0.0) if found is not None and found.life in ("fresh", "late") else 0.0
+
+    def ended(self, *reasons: Reason) -> int:
+        return sum(self.outcomes.get(reason, 0) for reason in reasons)
+
+    @property
+    def visited(self) -> int:
+        return sum(self.outcomes.values())
+
+    @property
+    def is_crawling(self) -> bool:
+        crawler = self.process("crawler")
+        return crawler is not None and crawler.life in ("fresh", "late")
+
+
+Question = Callable[[Standing], Hint | None]
+ORDER: Mapping[Severity, int] = {"trouble": 0, "warning": 1, "advice": 2}
+
+
+def hints(standing: Standing) -> tuple[Hint, ...]:
+    """The gravest first."""
+    found = [hint for question in QUESTIONS if (hint := question(standing)) is not None]
+    return tuple(sorted(found, key=lambda hint: ORDER[hint.severity]))
+
+
+def disk(at: Standing) -> Hint | None:
+    free = min((one.figures["disk_free"] for one in at.nodes if one.figures.get("disk_total")), default=None)
+    mend = "Free some space on that disk, or move the directory to a larger one; nothing that was kept is lost."
+    if free is None or free > 4 * at.low_water:
+        return None
+    left = f"{free / 1e9:.1f} GB are free on the disk of the data directory"
+    if free <= at.low_water:
+        words = f"The disk is full: {left}. The crawl waits for room and goes on by itself; search stays up."
+        return Hint("disk-low", "trouble", words, mend, "/nodes#nodes")
+    return Hint("disk-low", "warning", f"The disk is nearly full: {left}.", mend, "/nodes#nodes")
+
+
+def silence(at: Standing) -> Hint | None:
+    silent = [one.name for one in at.processes if one.life == "silent" and one.name in ("crawler", "indexer")]
+    if not silent:
+        return None
+    who = " and the ".join(silent)
+    are, their = ("have", "Their") if len(silent) > 1 else ("has", "Its")
+    words = f"The {who} {are} fallen silent: killed, or the machine is overloaded."
+    mend = f"{their} work is safe. `gossamer crawl` with the same --dir goes on where it was; see its terminal for why."
+    return Hint(f"{silent[0]}-silent", "trouble", words, mend, "/nodes#processes")
+
+
+def lag(at: Standing) -> Hint | None:
+    behind, before = at.figure("crawler", "words_lag_s"), at.lag_before_s
+    if behind < 15 or (before is not None and behind < before):
+        return None
+    words = f"Searching is {behind:.0f} s behind the crawl, and falling further behind."
+    mend = "The crawl slows down for it. A faster disk helps the indexer most; a lower crawl.at_once, too."
+    return Hint("lag-grows", "warning", words, mend, "/nodes#history")
+
+
+def contact(at: Standing) -> Hint | None:
+    if refused := at.ended(Reason.CONTACT):
+        words = f"{refused:,} public addresses were not visited, because no contact is set."
+        mend = "Set contact in gossamer.toml to a page or mail address where site owners reach you, and crawl again."
+        return Hint("contact-missing", "trouble", words, mend, "/crawl?reason=contact")
+    if not at.has_contact:
+        words = "No contact is set: public sites will not be visited."
+        mend = "Set contact in gossamer.toml to a page or mail address where site owners reach you."
+        return Hint("contact-missing", "advice", words, mend)
+    return None
+
+
+def refusals(at: Standing) -> Hint | None:
+    refused = at.ended(Reason.CLIENT_ERROR, Reason.SLOW_DOWN)
+    if refused < 20 or refused < 0.05 * at.visited:
+        return None
+    slow = at.ended(Reason.SLOW_DOWN)
+    words = f"{refused:,} addresses were refused by their servers (4xx); {slow:,} of them asked us to slow down."
+    mend = "Raise politeness.delay_s, and see that the contact says who you are: owners let in whom they know."
+    return Hint("hosts-refuse", "warning", words, mend, "/crawl?reason=client-error")
+
+
+def robots(at: Standing) -> Hint | None:
+    if not (given_up := at.ended(Reason.ROBOTS_UNREACHABLE)):
+        return None
+    words = f"{given_up:,} addresses are not visited, because the robots.txt of their hosts cannot be read."
+    mend = "Most come back by themselves. `gossamer why --host NAME` says what a host answers; retire what is gone."
+    return Hint("robots-unread", "warning", words, mend, "/crawl?reason=robots-unreachable")
+
+
+def names(at: Standing) -> Hint | None:
+    failed = at.ended(Reason.DNS)
+    if failed < 10 or failed < 0.05 * at.visited:
+        return None
+    words = f"The host names of {failed:,} addresses do not resolve."
+    if failed > 0.5 * at.visited:
+        return Hint(
+            "names-fail", "trouble", words, "No resolver seems to work here: look at the network of this machine."
+        )
+    return Hint("names-fail", "warning", words, "Links to dead sites; or look at the resolver.", "/crawl?reason=dns")
+
+
+def patience(at: Standing) -> Hint | None:
+    hosts, queued, gap_s = at.survey.waiting_hosts, at.survey.queued, at.survey.mean_gap_s or at.delay_s
+    if not at.is_crawling or not hosts or hosts > 50 or queued < 200 or gap_s <= 0:
+        return None
+    rate = hosts / gap_s
+    rest_s = queued / rate
+    if rest_s < 120:
+        return None
+    words = (
+        f"Everything waits for politeness: {queued:,} addresses on {hosts:,} host{'s' * (hosts > 1)}, each visited "
+        f"once in {gap_s:.1f} s. That is at most {rate:.1f} pages a second, and {in_time(rest_s)} for what waits."
+    )
+    mend = "Crawl more hosts beside these; or, if the sites are your own, lower politeness.delay_s."
+    return Hint("politeness-waits", "advice", words, mend, "/crawl/hosts")
+
+
+def in_time(seconds: float) -> str:
+    for unit_s, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * unit_s:
+            return f"{seconds / unit_s:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def readers(at: Standing) -> Hint | None:
+    lost = at.ended(Reason.READ_CRASH, Reason.READ_MEMORY, Reason.READ_TIMEOUT)
+    if lost < 5 or lost < 0.01 * at.visited:
+        return None
+    words = f"{lost:,} pages could not be read: their readers were stopped at a limit, or crashed."
+    mend = "They are kept in the archive. If memory was the limit raise readers.memory_mib, if time, readers.wall_s."
+    return Hint("readers-lost", "warning", words, mend, "/crawl?reason=read-timeout")
+
+
+def one_host(at: Standing) -> Hint | None:
+    survey = at.survey
+    if survey.waiting_hosts < 2 or survey.queued < 500 or survey.fullest_queued < 0.9 * survey.queued:
+        return None
+    share = 100 * survey.fullest_queued // survey.queued
+    words = f"{survey.fullest} holds {share} % of the addresses that wait."
+    mend = "If it matters less than the rest, give it a rule (later 2, or exclude), or lower crawl.site_visits."
+    return Hint("one-host", "advice", words, mend, "/crawl/hosts")
+
+
+def traps(at: Standing) -> Hint | None:
+    held = at.counters.get("quarantined", 0)
+    if not held:
+        return None
+    words = f"{held:,} addresses are held back: they belong to series that brought nothing new."
+    mend = "If a series is worth having, `gossamer hosts release HOST --pattern PATTERN` lets it go on."
+    return Hint("traps-held", "advice", words, mend, "/crawl/hosts")
+
+
+def hosts_down(at: Standing) -> Hint | None:
+    failing, waiting = at.survey.failing_hosts, at.survey.waiting_hosts
+    if failing < 5 or failing < 0.2 * max(1, waiting):
+        return None
+    words = f"{failing:,} of the hosts with addresses that wait are down, or cannot be reached from here."
+    mend = "They are tried again, ever less often, and retired in the end. If they are many, look at your own network."
+    return Hint("hosts-down", "warning", words, mend, "/crawl/hosts")
+
+
+def paused(at: Standing) -> Hint | None:
+    crawler = at.process("crawler")
+    if crawler is None or crawler.says != "paused":
+        return None
+    return Hint(
+        "paused", "advice", "The crawl is paused: nothing new is visited.", "Resume it on the crawl page.", "/crawl"
+    )
+
+
+def memory(at: Standing) -> Hint | None:
+    for node in at.nodes:
+        total, free = node.figures.get("memory_total", 0), node.figures.get("memory_free", 0)
+        if node.life in ("fresh", "late") and total and free < 0.05 * total:
+            words = f"{node.name} has {free / 1e9:.1f} GB of memory left, of {total / 1e9:.1f} GB."
+            mend = "Fewer readers (readers.count) need less; a machine that swaps crawls many times slower."
+            return Hint("memory-low", "warning", words, mend, "/nodes#nodes")
+    return None
+
+
+QUESTIONS: tuple[Question, ...] = (
+    disk, silence, contact, names, memory, lag, refusals, robots, hosts_down, readers, paused, patience, one_host,
+    traps,
+)  # fmt: skip

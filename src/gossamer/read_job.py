@@ -1,0 +1,85 @@
+"""What is asked of a reader, and what it answers. Apart from `reading`: who asks need not load what parses pages."""
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+from gossamer.archive.record import response_record
+from gossamer.parse.listed import Listing
+from gossamer.parse.sniff import media_type_of
+from gossamer.rules.marks import Marks
+from gossamer.rules.robots import ParsedRobots
+from gossamer.rules.soft404 import Says
+from gossamer.values.capture import Capture, Kept, Place
+from gossamer.values.link import How
+
+JOB = "gossamer.reading:job"
+"""The function that a reader runs: one `ReadJob` in, one `ReadDone` out, both as msgpack."""
+
+Task = Literal["read", "robots", "store"]
+Keep = Literal["all", "structured"]
+
+
+class ReadJob(msgspec.Struct, frozen=True):
+    capture: Capture
+    task: Task = "read"
+    """What to do beside making the record: read a page, parse a robots.txt, or nothing."""
+    keep: Keep = "all"
+    """Which pages are kept whole: all, or only those that state facts."""
+    agent: str = ""
+    """Our product name, as pages and robots.txt would call us."""
+    how: How = How.LINK
+    """How its address was come by: plain text that was named as a sitemap is one."""
+
+
+class Learnt(msgspec.Struct, frozen=True, array_like=True):
+    """What tells a page that brings something from one of an endless series, or from one that says it is none."""
+
+    marks: Marks
+    exact: bytes
+    says: Says = Says.NOTHING
+
+
+class ReadDone(msgspec.Struct, frozen=True):
+    record: bytes
+    reading: bytes
+    """For the spool; empty when there is nothing for the views."""
+    media_type: str
+    digest: bytes
+    """SHA-256 of the body as received."""
+    is_page: bool = False
+    """Whether the views hold it."""
+    links: tuple[str, ...] = ()
+    """Addresses that may be followed."""
+    fact_count: int = 0
+    title: str = ""
+    may_follow: bool = True
+    flags: tuple[str, ...] = ()
+    robots: ParsedRobots | None = None
+    listing: Listing | None = None
+    """What it lists, when it is a sitemap or a feed."""
+    learnt: Learnt | None = None
+    """Of HTML pages."""
+
+
+def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
+    """What the catalogue holds of it, once its record lies at `place`."""
+    return Kept(
+        capture.id,
+        capture.url,
+        capture.fetched_at,
+        place,
+        capture.status,
+        done.media_type,
+        done.digest,
+        len(capture.body),
+        done.is_page,
+    )
+
+
+def stored(capture: Capture, digest: bytes | None = None) -> ReadDone:
+    """The record without any reading. `digest`: the body's SHA-256, if it is known already."""
+    digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
+    media_type = media_type_of(capture.header("content-type"), capture.body)
+    return ReadDone(response_record(capture, digest), b"", media_type, digest)

@@ -1,0 +1,121 @@
+"""How often does a page change? A posterior over a grid of rates, from irregular and censored observations.
+
+A visit tells only whether there was at least one change since the last. With changes at random (Poisson) of r a day,
+an interval of t days with none has likelihood `e^(-rt)`, one with some `1 - e^(-rt)`, and a change known to have been
+the last, t days before the visit, `r e^(-rt)`. With the weights of a prior each rate's posterior follows.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
+from math import exp
+from operator import mul
+
+import msgspec
+
+from gossamer.values.history import DAY_S, History, Seen
+
+SLOWEST, FASTEST, STEPS = 1.0 / 2048.0, 8.0, 20
+_RATIO = math.log(FASTEST / SLOWEST) / (STEPS - 1)
+LOG_RATES = tuple(math.log(SLOWEST) + _RATIO * step for step in range(STEPS))
+RATES = tuple(math.exp(log_rate) for log_rate in LOG_RATES)
+"""Changes a day: half octaves from one in five and a half years to one in three hours."""
+
+MOST_CHANGES = 20.0
+"""Beyond so many the older ones fade: a page may change its ways. The interval follows the cube root of the rate, so
+that what precision this costs is worth little."""
+_PER_UNIT = 16.0
+"""Rows of the table of changed intervals for each factor e of their length."""
+_STAMPED = 0.02
+"""A page said to have changed within this share of the interval before the visit was stamped as it was sent."""
+
+
+class Prior(msgspec.Struct, frozen=True):
+    """How much of a group of pages changes at each rate of the grid."""
+
+    weights: tuple[float, ...]
+    logs: tuple[float, ...]
+
+
+def prior_of(weights: Sequence[float]) -> Prior:
+    """REQUIRES: a weight for each rate, none negative, not all zero."""
+    total = math.fsum(weights)
+    shares = tuple(weight / total for weight in weights)
+    return Prior(shares, tuple(math.log(max(share, 1e-12)) for share in shares))
+
+
+IGNORANT = prior_of([1.0] * STEPS)
+"""Before anything was seen every order of magnitude is as likely as any other."""
+
+
+def observed(history: History, seen: Seen) -> History:
+    """The history with one more visit in it."""
+    days = max(seen.elapsed_s, 1.0) / DAY_S
+    visits, recent = history.visits + 1, history.recent << 1 & 0xFFFFFFFF | seen.has_changed
+    quiet, changes, log_days, dated = history.quiet_days, history.changes, history.log_days, history.dated
+    if not seen.has_changed:
+        quiet += days
+    else:
+        if changes + dated >= MOST_CHANGES:
+            fade = (MOST_CHANGES - 1.0) / (changes + dated)
+            quiet, changes, dated = quiet * fade, changes * fade, dated * fade
+        since = _days_since(seen)
+        if since is None:
+            changes += 1.0
+            log_days += (math.log(days) - log_days) / changes
+        else:
+            dated += 1.0
+            quiet += since
+    return History(quiet, changes, log_days, dated, visits, recent, history.every, history.threshold)
+
+
+def _days_since(seen: Seen) -> float | None:
+    """Days between the change and the visit, when somebody says so and it can be true."""
+    if seen.changed_at is None:
+        return None
+    since_s = (seen.at - seen.changed_at) / 1e6
+    return since_s / DAY_S if _STAMPED * seen.elapsed_s <= since_s < seen.elapsed_s else None
+
+
+def posterior(history: History, prior: Prior) -> list[float]:
+    """The share of each rate of the grid; they sum to 1."""
+    found = likelihoods(history, prior)
+    scale = 1.0 / sum(found)
+    return [one * scale for one in found]
+
+
+def likelihoods(history: History, prior: Prior) -> list[float]:
+    """The posterior but for its scale: the greatest is 1. Asked at every visit: it spares itself what it can."""
+    changes, dated, quiet = history.changes, history.dated, history.quiet_days
+    if changes:
+        row = _changed_row(round(history.log_days * _PER_UNIT))
+        logs = [p + changes * c - quiet * r for p, c, r in zip(prior.logs, row, RATES)]  # noqa: B905
+    else:
+        logs = [p - quiet * r for p, r in zip(prior.logs, RATES)]  # noqa: B905
+    if dated:
+        logs = [one + dated * log_rate for one, log_rate in zip(logs, LOG_RATES, strict=True)]
+    top = max(logs)
+    return [exp(one - top) for one in logs]
+
+
+@lru_cache(maxsize=1024)
+def _changed_row(number: int) -> tuple[float, ...]:
+    """The log likelihood, at each rate, of a change within an interval of this length."""
+    days = math.exp(number / _PER_UNIT)
+    return tuple(math.log(-math.expm1(-rate * days)) for rate in RATES)
+
+
+def likely_rate(shares: Sequence[float]) -> float:
+    """The posterior's median, in changes a day: as often too high as too low."""
+    sums = list(accumulate(shares))
+    half = sums[-1] / 2.0
+    place = bisect_left(sums, half)
+    before = sums[place - 1] if place else 0.0
+    within = (half - before) / (sums[place] - before)
+    return math.exp(LOG_RATES[place] + (within - 0.5) * _RATIO)
+
+
+def mean_rate(shares: Sequence[float]) -> float:
+    return math.fsum(map(mul, shares, RATES))

@@ -1,0 +1,64 @@
+"""When a page is to be visited again, and why then."""
+
+from enum import StrEnum
+
+import msgspec
+
+from gossamer.clock import Instant
+from gossamer.values.history import History
+
+
+class Why(StrEnum):
+    """Stable codes, shown by `why`. Add, never rename."""
+
+    FIRST = "first"
+    """Nothing is known of it yet: the interval of the average page."""
+    RATE = "rate"
+    """What its rate of change and its importance are worth under the budget."""
+    SHORTEST = "shortest"
+    """It would pay to come sooner; the least interval is kept."""
+    LONGEST = "longest"
+    """It would pay to come later, or never; no page waits longer than this."""
+    EVEN = "even"
+    """Every page alike."""
+    TURN = "turn"
+    """Its turn comes each so many crawls."""
+    LINKS = "links"
+    """Enough of the pages it links to have changed, or the page that links to it has."""
+
+
+IN_WORDS: dict[Why, str] = {
+    Why.FIRST: "nothing is known of its changes yet: it is visited like the average page",
+    Why.RATE: "its estimated rate of change is worth a visit by then",
+    Why.SHORTEST: "it changes faster than the shortest interval allows to follow",
+    Why.LONGEST: "it hardly changes; no page waits longer than this",
+    Why.EVEN: "every page is visited at the same interval",
+    Why.TURN: "its turn comes by then",
+    Why.LINKS: "pages next to it have changed",
+}
+
+
+class Due(msgspec.Struct, frozen=True):
+    at: Instant
+    why: Why
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A page as a policy sees it."""
+
+    id: int
+    """Its address's id; evenly spread, so that a sample of pages can be taken by it."""
+    group: tuple[str, ...] = ()
+    """Whose pages it resembles: its site, then its URL template."""
+    history: History = History()
+    importance: float = 1.0
+    """Relative to the average page."""
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A policy's answer to a visit."""
+
+    history: History
+    due: Due
+    looks_below: bool = False
+    """The pages it links to, one step further from the start of the site, are due at once (`tree`)."""

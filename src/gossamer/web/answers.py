@@ -1,0 +1,57 @@
+"""What a program gets: JSON, described so that the OpenAPI document can say what is in it."""
+
+from collections.abc import Sequence
+from types import UnionType
+from typing import Any, get_args
+
+import msgspec
+from fastapi import Response
+
+JSON = "application/json"
+REF = "#/components/schemas/{name}"
+Responses = dict[int | str, dict[str, Any]]
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Every fault as JSON: what is wrong, in words for a person."""
+
+    error: str
+
+
+class Described(dict[str, Any]):
+    """One possible answer of a route, as FastAPI wants it, and the type its body has: `web.api` gathers the types
+    into the document's components."""
+
+    def __init__(self, kind: Any, media_type: str, words: str) -> None:
+        self.kinds: tuple[Any, ...] = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+        """Several when any of them may come; msgspec itself wants such a union tagged."""
+        schemas, _ = msgspec.json.schema_components(self.kinds, ref_template=REF)
+        super().__init__(description=words, content={media_type: {"schema": any_of(schemas)}})
+
+
+FAULTS = {
+    400: "The question cannot be answered as it is: a value is missing, unknown or beyond its bounds.",
+    401: "This server answers only those who send a token.",
+    403: "It is not allowed: a change needs the administrator's token and must come from these pages.",
+    404: "There is nothing by that name.",
+    414: "The address is too long.",
+    421: "The Host header names another place.",
+    429: "Too many wrong tokens have come from there.",
+    503: "Not just now: the collection is busy or the question took too long. Ask again.",
+}
+
+
+def any_of(schemas: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+
+
+def answers_with(kind: Any, status: int = 200, media_type: str = JSON, words: str = "The answer.") -> Responses:
+    """`responses=` of a route that answers with this type (a msgspec.Struct, or anything msgspec can describe), and
+    with the faults any route may answer with."""
+    told: Responses = {code: Described(Refusal, JSON, says) for code, says in FAULTS.items()}
+    return told | {status: Described(kind, media_type, words)}
+
+
+def json_answer(value: Any, status: int = 200) -> Response:
+    """`</script>` in it is harmless: it is never part of a page, and nosniff keeps it JSON (FAULTS W17)."""
+    return Response(msgspec.json.encode(value), status, media_type=JSON)

@@ -1,0 +1,78 @@
+"""What the crawl's pages are sent, and what they say about it: a change is posted, then a page is shown that tells."""
+
+from collections.abc import Awaitable
+from typing import Literal
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from gossamer.errors import GossamerError
+from gossamer.web.answers import json_answer
+
+LONGEST = 1_500_000
+"""Bytes of a form; the rules are the longest text that is sent, and each letter may take three."""
+MOST_KEPT = 100
+TOO_LONG = "That is longer than anything one can send here."
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """What became of a change."""
+
+    words: str
+    kind: Literal["good", "bad"] = "good"
+    lines: tuple[str, ...] = ()
+
+
+class Notices:
+    """The last of them, by number: the page after a change names one in its address."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Notice] = {}
+        self._number = 0
+
+    def keep(self, notice: Notice) -> str:
+        self._number += 1
+        self._kept[str(self._number)] = notice
+        while len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        return str(self._number)
+
+    def named(self, number: str) -> Notice | None:
+        return self._kept.get(number)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """As browsers send it. Raises GossamerError when it is too long."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LONGEST:
+            raise GossamerError(TOO_LONG)
+    try:
+        return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))
+    except ValueError:
+        raise GossamerError("That is no form of ours.") from None
+
+
+async def told(doing: Awaitable[str]) -> Notice:
+    """Our own faults have words for the person who asked."""
+    try:
+        return Notice(await doing)
+    except GossamerError as trouble:
+        return refusal(trouble)
+
+
+def refusal(trouble: GossamerError) -> Notice:
+    first, *lines = str(trouble).splitlines() or ["It could not be done."]
+    return Notice(first[:1].upper() + first[1:], "bad", tuple(lines))
+
+
+def then(request: Request, notices: Notices, notice: Notice, path: str, **state: str) -> Response:
+    """On to a page that says it; a program gets it at once."""
+    accept = request.headers.get("accept", "")
+    if "application/json" in accept and "text/html" not in accept:
+        return json_answer(notice, 200 if notice.kind == "good" else 409)
+    parameters = {name: value for name, value in state.items() if value}
+    return RedirectResponse(f"{path}?{urlencode(parameters | {'said': notices.keep(notice)})}", 303)

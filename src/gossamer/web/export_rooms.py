@@ -1,0 +1,38 @@
+"""What the exports are given."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from gossamer.clock import Instant
+from gossamer.frontier.visits import LastVisit
+from gossamer.values.link import Link
+from gossamer.values.query import Query
+
+
+class ExportedPage(msgspec.Struct, frozen=True):
+    """One line of pages.jsonl."""
+
+    url: str
+    site: str
+    title: str
+    description: str
+    language: str
+    fetched_at: Instant
+    """Microseconds since 1970."""
+    fact_count: int
+    types: tuple[str, ...]
+    syntaxes: tuple[str, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """Each call begins anew; what it opened is closed when the iterator is."""
+
+    pages: Callable[[Query, bool], Iterator[ExportedPage]]
+    """Those that a query finds, or all for an empty one; with their texts or without."""
+    facts: Callable[[], Iterator[bytes]]
+    links: Callable[[], Iterator[tuple[str, tuple[Link, ...]]]]
+    visits: Callable[[], Iterator[LastVisit]]

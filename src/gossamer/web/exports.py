@@ -1,0 +1,142 @@
+"""Everything there is, streamed: pages, facts, links and visits, in formats other programs read."""
+
+from collections.abc import Callable, Generator, Iterator
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Depends, Request, Response
+
+from gossamer.clock import in_words
+from gossamer.errors import QueryRefused
+from gossamer.frontier.visits import LastVisit
+from gossamer.values.link import Link
+from gossamer.values.query import Query
+from gossamer.web.answers import answers_with
+from gossamer.web.cells import csv_line
+from gossamer.web.export_rooms import ExportedPage, Exports
+from gossamer.web.faults import fault
+from gossamer.web.rooms import WebRooms
+from gossamer.web.search_address import Asked, asked, query_of
+from gossamer.web.showing import Show
+from gossamer.web.streams import Stream
+
+PIECE = 1 << 16
+JSON_LINES, CSV, N_QUADS = "application/jsonl", "text/csv", "application/n-quads"
+PAGE_COLUMNS = ("url", "site", "title", "description", "language", "fetched_at", "fact_count", "types", "syntaxes")
+LINK_COLUMNS = ("from", "to", "text")
+VISIT_COLUMNS = ("url", "outcome", "detail", "ended_at", "due_at", "how", "depth", "redirects", "failures")
+Bytes = Generator[bytes, None, None]
+NOT_HERE = "There is nothing to export yet."
+
+
+def router(rooms: WebRooms, show: Show) -> APIRouter:
+    routes = APIRouter(prefix="/export", tags=["exports"])
+
+    def all_of(request: Request, pieces: Callable[[Exports], Bytes], kind: str, name: str) -> Response:
+        exports = rooms.exports
+        if exports is None:
+            return fault(request, show, 404, NOT_HERE)
+        return Stream(lambda: pieces(exports), kind, name)
+
+    def pages_found(request: Request, wanted: Asked, pieces: Callable[[Exports, Query], Bytes], *of: str) -> Response:
+        try:
+            query = query_of(wanted)
+        except QueryRefused as trouble:
+            return fault(request, show, 400, f"{trouble}".capitalize() + ".")
+        return all_of(request, lambda exports: pieces(exports, query), *of)
+
+    @routes.get("/pages.jsonl", responses=answers_with(str, media_type=JSON_LINES), summary="Pages, as JSON lines")
+    def jsonl(request: Request, wanted: Annotated[Asked, Depends(asked)]) -> Response:
+        """One JSON object a line, with the page's text. Without parameters all pages; with those of a search what it
+        finds, at most the first 10,000."""
+        return pages_found(
+            request, wanted, lambda exports, query: pages_jsonl(exports.pages(query, True)), JSON_LINES, "pages.jsonl"
+        )
+
+    @routes.get("/pages.csv", responses=answers_with(str, media_type=CSV), summary="Pages, as a table")
+    def pages(request: Request, wanted: Annotated[Asked, Depends(asked)]) -> Response:
+        """Like pages.jsonl, without the texts. Several types or syntaxes stand in one cell, a space between them."""
+        return pages_found(
+            request, wanted, lambda exports, query: pages_csv(exports.pages(query, False)), CSV, "pages.csv"
+        )
+
+    @routes.get("/facts.nq", responses=answers_with(str, media_type=N_QUADS), summary="Facts, as N-Quads")
+    def facts(request: Request) -> Response:
+        """Every fact of every page; the graph of each line is the page that states it."""
+        return all_of(request, lambda exports: drawn(exports.facts()), N_QUADS, "facts.nq")
+
+    @routes.get("/links.csv", responses=answers_with(str, media_type=CSV), summary="Links, as a table")
+    def links(request: Request) -> Response:
+        """Every link that was read, with its words."""
+        return all_of(request, lambda exports: links_csv(exports.links()), CSV, "links.csv")
+
+    @routes.get("/visits.csv", responses=answers_with(str, media_type=CSV), summary="Visits, as a table")
+    def visits(request: Request) -> Response:
+        """Every address that was visited, and how its last visit ended."""
+        return all_of(request, lambda exports: visits_csv(exports.visits()), CSV, "visits.csv")
+
+    return routes
+
+
+def drawn(pieces: Iterator[bytes]) -> Bytes:
+    """As pieces of a size worth sending; closing it closes where they come from."""
+    gathered: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            gathered.append(piece)
+            size += len(piece)
+            if size >= PIECE:
+                yield b"".join(gathered)
+                gathered, size = [], 0
+        if gathered:
+            yield b"".join(gathered)
+    finally:
+        if isinstance(pieces, Generator):
+            pieces.close()
+
+
+def pages_jsonl(pages: Iterator[ExportedPage]) -> Bytes:
+    return drawn(msgspec.json.encode(page) + b"\n" for page in pages)
+
+
+def pages_csv(pages: Iterator[ExportedPage]) -> Bytes:
+    def lines() -> Bytes:
+        yield csv_line(PAGE_COLUMNS)
+        for page in pages:
+            yield csv_line(
+                (
+                    page.url,
+                    page.site,
+                    page.title,
+                    page.description,
+                    page.language,
+                    in_words(page.fetched_at),
+                    page.fact_count,
+                    " ".join(page.types),
+                    " ".join(page.syntaxes),
+                )
+            )
+
+    return drawn(lines())
+
+
+def links_csv(links: Iterator[tuple[str, tuple[Link, ...]]]) -> Bytes:
+    def lines() -> Bytes:
+        yield csv_line(LINK_COLUMNS)
+        for source, targets in links:
+            yield b"".join(csv_line((source, link.url.text, link.text)) for link in targets)
+
+    return drawn(lines())
+
+
+def visits_csv(visits: Iterator[LastVisit]) -> Bytes:
+    def lines() -> Bytes:
+        yield csv_line(VISIT_COLUMNS)
+        for one in visits:
+            ended, due = in_words(one.settled_at), in_words(one.due_at) if one.due_at is not None else ""
+            yield csv_line(
+                (one.url, one.reason.value, one.detail, ended, due, one.how.value, one.depth, one.hops, one.failures)
+            )
+
+    return drawn(lines())

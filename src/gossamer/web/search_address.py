@@ -1,0 +1,208 @@
+"""What a search asks for, as an address: every state of the search page is a URL, and every click is a link to one.
+
+The words in `q` may hold filters too (`type:Person`); those chosen by a click stand beside it as parameters of their
+own (`type=IRI`, `not_type=IRI`), so that each can be taken away by itself.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, NamedTuple
+from urllib.parse import quote_plus, urlencode
+
+import msgspec
+from fastapi import Query as Parameter
+
+from gossamer.clock import Instant, from_words
+from gossamer.errors import QueryRefused
+from gossamer.search.query import GROUPS as FIELDS
+from gossamer.search.query import LONGEST_QUERY, SHORTEST_PREFIX, parse, text_of
+from gossamer.search.query import Group as GroupName
+from gossamer.values.query import Query, Sort
+
+PER_PAGE = 10
+DEEPEST = 1000
+MOST_VALUES = 20
+LONGEST_VALUE = 2_048
+
+
+class Group(NamedTuple):
+    """One kind of filter: its parameter, what people call it, and its field in a Query."""
+
+    name: GroupName
+    heading: str
+    field: str
+
+
+GROUPS = (
+    Group("type", "Type", FIELDS["type"]),
+    Group("ontology", "Vocabulary", FIELDS["ontology"]),
+    Group("property", "Property", FIELDS["property"]),
+    Group("site", "Site", FIELDS["site"]),
+    Group("lang", "Language", FIELDS["lang"]),
+    Group("syntax", "Syntax", FIELDS["syntax"]),
+)
+_FILTERS = (name for group in GROUPS for name in (group.name, f"not_{group.name}"))
+RANK = {name: rank for rank, name in enumerate(("q", *_FILTERS, "since", "until", "sort", "from"))}
+"""The order of the parameters in an address."""
+ORDERS: dict[Sort, str] = {"best": "Best first", "newest": "Newest first", "oldest": "Oldest first"}
+
+Value = Annotated[str, Parameter(max_length=LONGEST_VALUE)]
+Values = Annotated[list[Value], Parameter(max_length=MOST_VALUES, default_factory=list)]
+Day = Annotated[str, Parameter(max_length=40, description="A day, 2026-11-15, or an instant of RFC 3339.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """REQUIRES: the names in `only` and `never` are those of GROUPS."""
+
+    words: str = ""
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    never: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    since: str = ""
+    until: str = ""
+    sort: Sort = "best"
+    start: int = 0
+
+    @property
+    def is_narrowed(self) -> bool:
+        return bool(any(self.only.values()) or any(self.never.values()) or self.since or self.until)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.words.strip() and not self.is_narrowed
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """As parameters, in one order, without what is as always: the same question has one address."""
+        told = [("q", self.words)] if self.words else []
+        for group in GROUPS:
+            told += [(group.name, value) for value in self.only.get(group.name, ())]
+            told += [(f"not_{group.name}", value) for value in self.never.get(group.name, ())]
+        told += [(name, value) for name, value in (("since", self.since), ("until", self.until)) if value]
+        if self.sort != "best":
+            told.append(("sort", self.sort))
+        return [*told, ("from", str(self.start))] if self.start else told
+
+    @property
+    def parameters(self) -> str:
+        return urlencode(self.pairs(), errors="replace")
+
+    @property
+    def href(self) -> str:
+        return f"/?{self.parameters}"
+
+    def adding(self) -> Callable[[str, str], str]:
+        """(parameter, value) -> the address of this question with one filter more, as `with_only` and `with_never`
+        write it. There are a hundred on a page: what they share is written once.
+
+        REQUIRES: the value is neither chosen nor excluded yet.
+        """
+        pieces = [(RANK[name], urlencode([(name, value)], errors="replace")) for name, value in self.at(0).pairs()]
+        ends: dict[str, tuple[str, str]] = {}
+
+        def href(name: str, value: str) -> str:
+            if name not in ends:
+                head = "".join(f"{text}&" for rank, text in pieces if rank <= RANK[name])
+                ends[name] = (head, "".join(f"&{text}" for rank, text in pieces if rank > RANK[name]))
+            head, tail = ends[name]
+            return f"/?{head}{name}={quote_plus(value, errors='replace')}{tail}"
+
+        return href
+
+    def at(self, start: int) -> "Asked":
+        return replace(self, start=start)
+
+    def sorted_by(self, sort: Sort) -> "Asked":
+        return replace(self, sort=sort, start=0)
+
+    def between(self, since: str, until: str) -> "Asked":
+        return replace(self, since=since, until=until, start=0)
+
+    def saying(self, words: str) -> "Asked":
+        return replace(self, words=words, start=0)
+
+    def with_only(self, name: str, value: str) -> "Asked":
+        """Of this kind too; it is then no longer unwanted."""
+        free = self.without(name, value)
+        return replace(free, only={**free.only, name: (*free.only[name], value)})
+
+    def with_never(self, name: str, value: str) -> "Asked":
+        free = self.without(name, value)
+        return replace(free, never={**free.never, name: (*free.never[name], value)})
+
+    def without(self, name: str, value: str) -> "Asked":
+        """Neither wanted nor unwanted."""
+        only = {**self.only, name: tuple(one for one in self.only.get(name, ()) if one != value)}
+        never = {**self.never, name: tuple(one for one in self.never.get(name, ()) if one != value)}
+        return replace(self, only=only, never=never, start=0)
+
+
+def asked(
+    *,
+    q: str = "",
+    type: Values,
+    not_type: Values,
+    ontology: Values,
+    not_ontology: Values,
+    property: Values,
+    not_property: Values,
+    site: Values,
+    not_site: Values,
+    lang: Values,
+    not_lang: Values,
+    syntax: Values,
+    not_syntax: Values,
+    since: Day = "",
+    until: Day = "",
+    sort: Sort = "best",
+    start: Annotated[int, Parameter(alias="from", ge=0, le=DEEPEST)] = 0,
+) -> Asked:
+    """A dependency for FastAPI: the parameters of a search, the same for its page, its JSON and its CSV."""
+    chosen = {"type": type, "ontology": ontology, "property": property, "site": site, "lang": lang, "syntax": syntax}
+    unwanted = {
+        "type": not_type,
+        "ontology": not_ontology,
+        "property": not_property,
+        "site": not_site,
+        "lang": not_lang,
+        "syntax": not_syntax,
+    }
+    only = {name: tuple(dict.fromkeys(filter(None, values))) for name, values in chosen.items()}
+    never = {name: tuple(dict.fromkeys(filter(None, values))) for name, values in unwanted.items()}
+    return Asked(q, only, never, since.strip(), until.strip(), sort, start)
+
+
+def query_of(asked: Asked, limit: int = PER_PAGE) -> Query:
+    """Raises QueryRefused, in words. Of one filter any value will do, typed or clicked."""
+    typed = parse(asked.words, offset=asked.start, limit=limit)
+    more: dict[str, object] = {}
+    for group in GROUPS:
+        for values, name in ((asked.only, group.field), (asked.never, f"without_{group.field}")):
+            if chosen := values.get(group.name, ()):
+                more[name] = tuple(dict.fromkeys((*getattr(typed, name), *chosen)))
+    if asked.since:
+        more["since"] = day(asked.since)
+    if asked.until:
+        more["until"] = day(asked.until)
+    if asked.sort != "best":
+        more["sort"] = asked.sort
+    return msgspec.structs.replace(typed, **more)
+
+
+def with_open_end(asked: Asked) -> Asked | None:
+    """The same, the last word only a beginning; None when it cannot be one."""
+    typed = parse(asked.words)
+    last = typed.wanted[-1] if typed.wanted else None
+    if last is None or len(last.text) != 1 or len(last.text[0]) < SHORTEST_PREFIX or last.is_exact or last.is_fuzzy:
+        return None
+    begun = msgspec.structs.replace(last, is_prefix=True)
+    words = text_of(msgspec.structs.replace(typed, wanted=(*typed.wanted[:-1], begun)))
+    return None if last.is_prefix or len(words) > LONGEST_QUERY else asked.saying(words)
+
+
+def day(text: str) -> Instant:
+    """The first instant of the day, month or year named, or the instant itself."""
+    whole = {4: text + "-01-01", 7: text + "-01"}.get(len(text), text)
+    try:
+        return from_words(whole)
+    except (ValueError, OverflowError):
+        raise QueryRefused(f"“{text[:40]}” is no date; write one as 2026-11-15") from None

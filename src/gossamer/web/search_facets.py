@@ -1,0 +1,212 @@
+"""The filters beside the results: what each value is called, where it stands in its tree, and where a click leads."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+from gossamer.clock import Instant, in_words
+from gossamer.extract.vocabularies import bundled
+from gossamer.search.answer import Answer, Facet, Span
+from gossamer.search.query import parse, text_of, toggled
+from gossamer.values.query import Query
+from gossamer.web.names import PREFIXES, language, named, short
+from gossamer.web.search_address import GROUPS, Asked, Group
+
+SHOWN = 8
+"""Values of a group that are always in sight; the rest unfolds."""
+DEEPEST = 4
+MOST_SPANS = 12
+
+
+class ShownFacet(NamedTuple):
+    id: str
+    """Stays the same while the answer changes, so that the focus does too."""
+    label: str
+    title: str
+    pages: int
+    href: str
+    """Chooses it, or lets go of it."""
+    not_href: str
+    is_chosen: bool
+    is_unwanted: bool
+    is_inferred: bool
+    depth: int
+
+
+class ShownGroup(NamedTuple):
+    name: str
+    heading: str
+    first: list[ShownFacet]
+    rest: list[ShownFacet]
+
+
+class ShownSpan(NamedTuple):
+    id: str
+    label: str
+    pages: int
+    href: str
+    is_chosen: bool
+
+
+class Chip(NamedTuple):
+    heading: str
+    label: str
+    title: str
+    is_not: bool
+    href: str
+
+
+def groups_of(asked: Asked, answer: Answer) -> list[ShownGroup]:
+    """Those with something to choose."""
+    typed = parse(asked.words)
+    found = [(group, _in_order(group, answer.facets.get(group.name, ()))) for group in GROUPS]
+    return [_group(asked, typed, group, values) for group, values in found if values]
+
+
+def _group(asked: Asked, typed: Query, group: Group, values: Sequence[tuple[Facet, int]]) -> ShownGroup:
+    labels = labels_of(group, [facet.value for facet, _ in values])
+    adding = asked.adding()
+    shown = [
+        _shown(*_turns(asked, typed, group, facet, adding), group, facet, depth, labels[facet.value])
+        for facet, depth in values
+    ]
+    in_sight = len(shown) if len(shown) <= SHOWN + 2 else SHOWN
+    chosen_below = [one for one in shown[in_sight:] if one.is_chosen or one.is_unwanted]
+    rest = [one for one in shown[in_sight:] if one not in chosen_below]
+    return ShownGroup(group.name, group.heading, [*chosen_below, *shown[:in_sight]], rest)
+
+
+def _turns(
+    asked: Asked, typed: Query, group: Group, facet: Facet, adding: Callable[[str, str], str]
+) -> tuple[str, str]:
+    """Where a click on the value leads, and one on its `not`."""
+    value, name = facet.value, group.name
+    if not (facet.is_chosen or facet.is_excluded):
+        return adding(name, value), adding(f"not_{name}", value)
+    let_go = released(asked, typed, group, value)
+    return (
+        (let_go if facet.is_chosen else let_go.with_only(name, value)).href,
+        (let_go if facet.is_excluded else let_go.with_never(name, value)).href,
+    )
+
+
+def _shown(href: str, not_href: str, group: Group, facet: Facet, depth: int, label: str) -> ShownFacet:
+    return ShownFacet(
+        id=f"f-{group.name}-{crc32(facet.value.encode('utf-8', 'replace')):08x}",
+        label=label,
+        title=facet.value if facet.value != label else "",
+        pages=facet.count,
+        href=href,
+        not_href=not_href,
+        is_chosen=facet.is_chosen,
+        is_unwanted=facet.is_excluded,
+        is_inferred=facet.inferred == facet.count > 0,
+        depth=min(depth, DEEPEST),
+    )
+
+
+def released(asked: Asked, typed: Query, group: Group, value: str) -> Asked:
+    """The same question without this value, clicked or typed, by whichever of its names."""
+    names = {value, named(value).name, short(value)} if group.name in ("type", "property") else {value}
+    if group.name == "ontology":
+        names.add(bundled().prefix_of(value) or value)
+    freed = asked
+    for name in names:
+        freed = freed.without(group.name, name)
+    mended = typed
+    for is_unwanted, field in ((False, group.field), (True, f"without_{group.field}")):
+        for name in names.intersection(getattr(typed, field)):
+            mended = toggled(mended, group.name, name, is_unwanted)
+    return freed if mended == typed else freed.saying(text_of(mended))
+
+
+def labels_of(group: Group, values: Sequence[str]) -> dict[str, str]:
+    """One name may stand for terms of two vocabularies; then each is told with its prefix."""
+    match group.name:
+        case "type":
+            names = [named(value).name for value in values]
+            return {
+                value: short(value) if names.count(name) > 1 else name
+                for value, name in zip(values, names, strict=True)
+            }
+        case "property":
+            return {value: short(value) for value in values}
+        case "ontology":
+            return {value: bundled().prefix_of(value) or PREFIXES.get(value, value) for value in values}
+        case "lang":
+            return {value: language(value) for value in values}
+        case _:
+            return {value: value for value in values}
+
+
+def _in_order(group: Group, facets: Sequence[Facet]) -> list[tuple[Facet, int]]:
+    if group.name == "type":
+        return as_tree(facets, bundled().superclasses)
+    return [(facet, 0) for facet in facets]
+
+
+def as_tree(facets: Sequence[Facet], above: Callable[[str], Sequence[str]]) -> list[tuple[Facet, int]]:
+    """Each value with its depth, below the nearest wider one that is there; the order of siblings is kept.
+
+    A vocabulary may go in circles: what no root leads to is told at the end.
+    """
+    present = {facet.value for facet in facets}
+    below: dict[str, list[Facet]] = {}
+    for facet in facets:
+        parent = next((iri for iri in above(facet.value) if iri in present and iri != facet.value), "")
+        below.setdefault(parent, []).append(facet)
+    told: dict[str, tuple[Facet, int]] = {}
+    _descend(below, "", 0, told)
+    return [*told.values(), *((facet, 0) for facet in facets if facet.value not in told)]
+
+
+def _descend(below: Mapping[str, list[Facet]], parent: str, depth: int, told: dict[str, tuple[Facet, int]]) -> None:
+    for facet in below.get(parent, ()):
+        if facet.value not in told:
+            told[facet.value] = (facet, depth)
+            _descend(below, facet.value, depth + 1, told)
+
+
+def spans_of(asked: Asked, spans: Sequence[Span]) -> list[ShownSpan]:
+    """Newest first; those without a page are left out."""
+    return [_span(asked, span) for span in reversed(spans) if span.count][:MOST_SPANS]
+
+
+def _span(asked: Asked, span: Span) -> ShownSpan:
+    since, until = in_short(span.since), in_short(span.until)
+    is_chosen = (asked.since, asked.until) == (since, until)
+    other = asked.between("", "") if is_chosen else asked.between(since, until)
+    return ShownSpan(f"f-date-{span.label}", span.label, span.count, other.href, is_chosen)
+
+
+def in_short(at: Instant) -> str:
+    """As a day where it is the beginning of one."""
+    return in_words(at).removesuffix("T00:00:00.000000Z")
+
+
+def chips_of(asked: Asked) -> list[Chip]:
+    """Every filter in use, typed or clicked, each with the address of the same question without it."""
+    typed = parse(asked.words)
+    chips = []
+    for group in GROUPS:
+        for is_not, clicked, field in (
+            (False, asked.only, group.field),
+            (True, asked.never, f"without_{group.field}"),
+        ):
+            values = dict.fromkeys((*getattr(typed, field), *clicked.get(group.name, ())))
+            labels = labels_of(group, list(values))
+            for value in values:
+                free = asked.without(group.name, value)
+                if value in getattr(typed, field):
+                    free = free.saying(text_of(toggled(typed, group.name, value, is_not)))
+                chips.append(Chip(group.heading, labels[value], value, is_not, free.href))
+    return chips + _date_chips(asked)
+
+
+def _date_chips(asked: Asked) -> list[Chip]:
+    chips = []
+    if asked.since:
+        chips.append(Chip("Fetched from", asked.since, asked.since, False, asked.between("", asked.until).href))
+    if asked.until:
+        chips.append(Chip("Fetched before", asked.until, asked.until, False, asked.between(asked.since, "").href))
+    return chips

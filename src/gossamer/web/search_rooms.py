@@ -1,0 +1,32 @@
+"""What the search page asks for beside the answer itself."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gossamer.index.completing import Completion
+from gossamer.index.copies import Copy
+from gossamer.index.explaining import Explanation
+from gossamer.values.query import Query
+from gossamer.values.url import Url
+
+
+def no_suggestions(_text: str, _at_most: int) -> Sequence[Completion]:
+    return ()
+
+
+def no_reasons(_query: Query, _url: Url) -> Explanation | None:
+    return None
+
+
+def no_copies(_url: Url) -> Sequence[Copy]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRooms:
+    suggest: Callable[[str, int], Sequence[Completion]] = no_suggestions
+    """What a text may be the beginning of; best first."""
+    explain: Callable[[Query, Url], Explanation | None] = no_reasons
+    """Why a page stands where it stands in an answer; None when it is not in the index."""
+    copies: Callable[[Url], Sequence[Copy]] = no_copies
+    """Pages with the very text of this one, itself included."""

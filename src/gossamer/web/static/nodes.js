@@ -1,0 +1,202 @@
+// The system manager, live: texts arrive once a second, and the plots grow with them. The page reads well without.
+"use strict";
+{
+  const stale = document.getElementById("stale");
+  const since = document.getElementById("stale-since");
+  const liveness = document.getElementById("liveness");
+  const PATIENCE_MS = 5000;
+  let heardAt = Date.now();
+  let source = null;
+  let again = 0;
+  let isFetching = false;
+
+  const setText = (spot, text) => { if (spot.textContent !== text) spot.textContent = text; };
+
+  function show(event) {
+    const told = JSON.parse(event.data);
+    heardAt = Date.now();
+    again = 0;
+    setStale(false);
+    const live = document.getElementById("live");
+    if (live.dataset.shape !== told.shape) return replaceRows();
+    for (const spot of document.querySelectorAll("[data-cell]")) {
+      const text = told.cells[spot.dataset.cell];
+      if (text !== undefined) setText(spot, text);
+    }
+    for (const spot of live.querySelectorAll("[data-badge]")) {
+      const badge = told.badges[spot.dataset.badge];
+      if (badge) spot.className = `badge ${badge}`;
+    }
+    plots.grow(told.at / 1e6, told.points);
+  }
+
+  // A process came or went: the same page again, of which only the rows are taken.
+  async function replaceRows() {
+    if (isFetching) return;
+    isFetching = true;
+    try {
+      const answer = await fetch("/nodes", { headers: { accept: "text/html" } });
+      if (!answer.ok) return;
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
+      const live = document.getElementById("live");
+      if (fresh && live.contains(document.activeElement) === false) live.replaceWith(document.adoptNode(fresh));
+    } catch {
+      // the stream will say when it is back
+    } finally {
+      isFetching = false;
+    }
+  }
+
+  function setStale(is) {
+    if (is && stale.hidden) since.textContent = new Date(heardAt).toISOString().slice(11, 19) + " UTC";
+    if (stale.hidden === is) stale.hidden = !is;
+    document.body.classList.toggle("is-stale", is);
+    setText(liveness, is ? "As of" : "Live,");
+  }
+
+  // A browser gives a stream up for good when the server answers with a fault; we do not.
+  function listen() {
+    source?.close();
+    source = new EventSource("/nodes/live");
+    source.onmessage = show;
+    source.onerror = () => {
+      setStale(true);
+      if (source?.readyState !== EventSource.CLOSED) return;
+      source = null;
+      again = Math.min(again + 1, 5);
+      setTimeout(() => { if (!source && !document.hidden) listen(); }, 1000 * 2 ** (again - 1));
+    };
+  }
+
+  // Browsers open few connections to one server: a page that nobody looks at gives its own back.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      source?.close();
+      source = null;
+    } else if (!source) {
+      listen();
+    }
+  });
+  window.addEventListener("pagehide", () => { source?.close(); source = null; });
+  window.addEventListener("pageshow", () => { if (!source && !document.hidden) listen(); });
+  setInterval(() => { if (!document.hidden && Date.now() - heardAt > PATIENCE_MS) setStale(true); }, 1000);
+
+  const SHORT = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  const inShort = (value) => {
+    if (value == null) return "";
+    const [unit, letter] = SHORT.find(([size]) => Math.abs(value) >= size) ?? [1, ""];
+    const number = value / unit;
+    return number.toLocaleString("en", { maximumFractionDigits: Math.abs(number) < 10 ? 1 : 0 }) + letter;
+  };
+
+  const plots = {
+    drawn: [],
+    at: [],
+    series: {},
+    stepS: 1,
+    minutes: 60,
+
+    async open() {
+      const spots = [...document.querySelectorAll(".plot")];
+      if (!spots.length || typeof uPlot === "undefined") return;
+      this.minutes = Number(document.querySelector(".plots").dataset.minutes);
+      const answer = await fetch(`/nodes/history.json?minutes=${this.minutes}`);
+      if (!answer.ok) return;
+      const told = await answer.json();
+      this.stepS = told.step_s;
+      this.at = told.at.map((at) => at / 1e6);
+      this.series = told.series;
+      document.querySelector(".plots").hidden = false;
+      this.draw();
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+      new ResizeObserver(() => {
+        for (const { plot, spot } of this.drawn) plot.setSize({ width: spot.clientWidth, height: spot.clientHeight });
+      }).observe(document.querySelector(".plots"));
+    },
+
+    // The colours of the page, as the browser resolves them for the theme in force.
+    colours() {
+      const probe = document.body.appendChild(document.createElement("span"));
+      probe.hidden = true;
+      const found = {};
+      for (const name of ["accent", "calm", "soft", "line"]) {
+        probe.style.color = `var(--${name})`;
+        found[name] = getComputedStyle(probe).color;
+      }
+      probe.remove();
+      return found;
+    },
+
+    draw() {
+      for (const { plot } of this.drawn) plot.destroy();
+      const { accent, calm, soft, line } = this.colours();
+      this.drawn = [...document.querySelectorAll(".plot")].map((spot) => {
+        const names = spot.dataset.series.split(" ");
+        const axis = { stroke: soft, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui, sans-serif" };
+        const plot = new uPlot({
+          width: spot.clientWidth,
+          height: spot.clientHeight,
+          legend: { show: false },
+          cursor: { sync: { key: "nodes" }, y: false, points: { size: 6 } },
+          scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+          axes: [
+            { ...axis, space: 70, values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toISOString().slice(11, 16)) },
+            { ...axis, size: 44, values: (_, ticks) => ticks.map(inShort) },
+          ],
+          series: [{}, ...names.map((name, place) => ({
+            stroke: place ? calm : accent, width: 1.5, dash: place ? [4, 3] : undefined, spanGaps: false, points: { show: false },
+            fill: place || names.length > 1 ? undefined : accent.replace("rgb(", "rgba(").replace(")", ", .12)"),
+          }))],
+          hooks: { setCursor: [(self) => this.tell(spot, names, self.cursor.idx)] },
+        }, this.columns(names), spot);
+        this.tell(spot, names, null);
+        return { plot, spot, names };
+      });
+    },
+
+    columns(names) {
+      return [this.at, ...names.map((name) => this.series[name])];
+    },
+
+    tell(spot, names, place) {
+      const at = place ?? this.at.length - 1;
+      const texts = names.map((name) => inShort(this.series[name]?.[at] ?? null)).filter(Boolean);
+      const when = place == null ? "now" : new Date(this.at[at] * 1000).toISOString().slice(11, 19);
+      setText(spot.closest("figure").querySelector("[data-now]"), texts.length ? `${when}: ${texts.join(", ")}` : "");
+    },
+
+    grow(at, points) {
+      if (!this.drawn.length) return;
+      const last = this.at[this.at.length - 1] ?? 0;
+      const isNew = at - last >= this.stepS;
+      if (isNew) this.at.push(Math.floor(at / this.stepS) * this.stepS);
+      for (const [name, column] of Object.entries(this.series)) {
+        const value = points[name] ?? null;
+        if (isNew) column.push(value);
+        else if (value !== null) column[column.length - 1] = value;
+      }
+      if (isNew && this.at.length > this.minutes * 60 / this.stepS + 1) {
+        this.at.shift();
+        for (const column of Object.values(this.series)) column.shift();
+      }
+      for (const { plot, spot, names } of this.drawn) {
+        plot.setData(this.columns(names));
+        if (plot.cursor.idx == null) this.tell(spot, names, null);
+      }
+    },
+  };
+
+  // The plots are fetched when they come near the view.
+  function openPlots() {
+    const script = document.createElement("script");
+    script.src = "/static/vendor/uPlot.iife.min.js";
+    script.onload = () => plots.open().catch(() => {});
+    document.head.append(script);
+  }
+  const history = document.getElementById("history");
+  const watching = new IntersectionObserver((seen) => {
+    if (seen.some((one) => one.isIntersecting)) { watching.disconnect(); openPlots(); }
+  }, { rootMargin: "300px" });
+  if (history) watching.observe(history);
+  if (!document.hidden) listen();
+}

@@ -1,0 +1,236 @@
+// The SPARQL console: asking without leaving the page, cancelling, sorting, paging, drawing, and the last queries.
+// Without this script the form asks and the server shows; the editor comes in sparql_editor.js.
+import { edit } from "/static/sparql_editor.js";
+
+const form = document.getElementById("ask");
+const area = document.getElementById("query");
+const stop = document.getElementById("stop"), clock = document.getElementById("clock"), go = document.getElementById("go");
+const inference = form.elements.inference;
+const PAGE = 100, PAST = "gossamer.sparql.past", MOST_PAST = 20, LONGEST_SHARED = 6000;
+let editor = null, running = null;
+
+const query = () => (editor ? editor.text() : area.value);
+function put(text) {
+  area.value = text;
+  editor?.put(text);
+}
+
+// Asking. Leaving the connection is what frees the worker on the other side.
+async function ask(isNew) {
+  running?.abort();
+  const asked = query(), here = new AbortController();
+  running = here;
+  area.value = asked;
+  const began = performance.now();
+  const ticking = setInterval(() => { clock.textContent = `${((performance.now() - began) / 1000).toFixed(1)} s`; }, 100);
+  clock.textContent = "0.0 s";
+  busy(true);
+  try {
+    const answer = await fetch(...order(asked, here.signal));
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const part = page.getElementById("answer");
+    if (!part) throw new Error(page.querySelector("main p")?.textContent ?? "The answer cannot be shown.");
+    show(part);
+    remember(asked);
+    if (isNew) history.pushState({ asked }, "", part.dataset.address ? `/sparql?${part.dataset.address}` : "/sparql");
+  } catch (trouble) {
+    if (running === here) say(here.signal.aborted ? `Cancelled after ${clock.textContent}.` : `The question did not get through: ${trouble.message}`);
+  } finally {
+    clearInterval(ticking);
+    if (running === here) { running = null; busy(false); }
+  }
+}
+function order(asked, signal) {
+  const fields = new URLSearchParams({ query: asked });
+  if (inference.checked) fields.set("inference", "rdfs");
+  for (const name of ["default-graph-uri", "named-graph-uri"]) {
+    for (const graph of new URLSearchParams(location.search).getAll(name)) fields.append(name, graph);
+  }
+  const headers = { accept: "text/html" };
+  if (fields.toString().length <= LONGEST_SHARED) return [`/sparql?${fields}`, { headers, signal }];
+  return ["/sparql", { method: "POST", body: fields, headers, signal }];
+}
+function busy(isBusy) {
+  stop.hidden = clock.hidden = !isBusy;
+  go.disabled = isBusy;
+  document.getElementById("answer").setAttribute("aria-busy", String(isBusy));
+}
+function say(words) {
+  const part = document.createElement("section"), note = document.createElement("div"), line = document.createElement("p");
+  part.id = "answer";
+  note.className = "note";
+  note.setAttribute("role", "status");
+  line.textContent = words;
+  note.append(line);
+  part.append(note);
+  show(part);
+}
+function show(part) {
+  const old = document.getElementById("answer"), fresh = document.adoptNode(part);
+  fresh.hidden = false;
+  old.replaceWith(fresh);
+  enhance();
+}
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  ask(true);
+});
+stop.addEventListener("click", () => { running?.abort(); go.disabled = false; editor ? editor.focus() : area.focus(); });
+addEventListener("keydown", (event) => { if (event.key === "Escape" && running && !event.defaultPrevented) running.abort(); });
+addEventListener("popstate", () => location.reload());
+
+// The answer: sorting by a click on a column, a hundred rows at a time, a drawing of a graph.
+function enhance() {
+  const mistake = document.querySelector("#answer [data-line]");
+  editor?.mark(mistake ? { line: Number(mistake.dataset.line), column: Number(mistake.dataset.column), words: mistake.textContent.trim() } : null);
+  const wrong = document.querySelector("#answer .error");
+  area.toggleAttribute("aria-invalid", Boolean(wrong));
+  const table = document.getElementById("rows");
+  if (!table) return;
+  for (const [number, head] of [...table.tHead.rows[0].cells].entries()) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => sort(table, number));
+    head.append(button);
+  }
+  page(table, PAGE);
+  const draw = document.getElementById("draw");
+  if (draw) {
+    draw.hidden = false;
+    draw.addEventListener("click", () => load("/static/vendor/cytoscape.min.js", () => drawGraph(table, draw)));
+  }
+}
+const words = new Intl.Collator("en", { numeric: true });
+function sort(table, number) {
+  const head = table.tHead.rows[0].cells[number], body = table.tBodies[0];
+  const isDown = head.getAttribute("aria-sort") === "ascending";
+  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
+  const key = (row) => row.cells[number].textContent.trim();
+  const value = (text) => (text === "" || isNaN(text) ? null : Number(text));
+  const rows = [...body.rows].map((row) => [row, key(row), value(key(row))]);
+  rows.sort(([, a, x], [, b, y]) => (x !== null && y !== null ? x - y : words.compare(a, b)) * (isDown ? -1 : 1));
+  body.append(...rows.map(([row]) => row));
+  page(table, Number(table.dataset.shown));
+}
+function page(table, most) {
+  const rows = [...table.tBodies[0].rows], shown = Math.min(most, rows.length);
+  table.dataset.shown = String(shown);
+  rows.forEach((row, number) => { row.hidden = number >= shown; });
+  let more = document.getElementById("more");
+  if (!more && rows.length > shown) {
+    more = document.createElement("p");
+    more.id = "more";
+    more.className = "row";
+    const button = document.createElement("button"), text = document.createElement("span");
+    button.type = "button";
+    button.className = "quiet";
+    button.textContent = `Show ${PAGE} more`;
+    button.addEventListener("click", () => {
+      const first = Number(table.dataset.shown);
+      page(table, first + PAGE);
+      table.tBodies[0].rows[first]?.querySelector("a")?.focus();
+    });
+    text.className = "soft small";
+    more.append(button, text);
+    table.parentElement.after(more);
+  }
+  if (!more) return;
+  more.lastChild.textContent = `${shown} of ${rows.length} rows`;
+  more.firstChild.hidden = shown >= rows.length;
+}
+function load(source, then) {
+  if (window.cytoscape) { then(); return; }
+  const script = document.createElement("script");
+  script.src = source;
+  script.addEventListener("load", then);
+  document.head.append(script);
+}
+const MOST_DRAWN = 300;
+function drawGraph(table, draw) {
+  const box = document.getElementById("drawing"), nodes = new Map(), edges = [];
+  const short = (cell) => {
+    const text = cell.textContent.trim();
+    if (text.length <= 30) return text;
+    return /^[a-z]+:\/\//.test(text) ? "…" + text.slice(-28) : text.slice(0, 29) + "…"; // of an address the end tells more
+  };
+  for (const row of table.tBodies[0].rows) {
+    const [subject, property, value] = row.cells;
+    for (const cell of [subject, value]) {
+      const key = cell.dataset.key;
+      if (!nodes.has(key) && nodes.size < MOST_DRAWN) {
+        nodes.set(key, { data: { id: key, name: short(cell), kind: key.split(" ", 1)[0], href: cell.querySelector("a")?.getAttribute("href") ?? "" } });
+      }
+    }
+    if (nodes.has(subject.dataset.key) && nodes.has(value.dataset.key)) {
+      edges.push({ data: { source: subject.dataset.key, target: value.dataset.key, name: short(property) } });
+    }
+  }
+  box.hidden = false;
+  draw.hidden = true;
+  const cy = window.cytoscape({
+    container: box, elements: [...nodes.values(), ...edges], style: style(box), minZoom: 0.2, maxZoom: 3, userZoomingEnabled: false,
+    layout: { name: "cose", animate: false, idealEdgeLength: 110, nodeRepulsion: 60000, nodeOverlap: 30, padding: 24 },
+  });
+  if (cy.zoom() > 1.2) { cy.zoom(1.2); cy.center(); }
+  for (const button of document.querySelectorAll("button.zoom")) {
+    button.hidden = false;
+    button.addEventListener("click", () => cy.zoom({ level: cy.zoom() * Number(button.dataset.by), renderedPosition: { x: box.clientWidth / 2, y: box.clientHeight / 2 } }));
+  }
+  cy.on("tap", "node", (event) => { const href = event.target.data("href"); if (href.startsWith("/")) location.href = href; });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => cy.style(style(box)));
+  box.dataset.drawn = String(nodes.size);
+}
+function style(box) {
+  const seen = getComputedStyle(box);
+  const ink = seen.color, ground = seen.backgroundColor, line = seen.textDecorationColor, accent = seen.caretColor;
+  const label = { label: "data(name)", color: ink, "font-family": seen.fontFamily, "text-background-color": ground, "text-background-opacity": 1, "text-background-padding": 2,
+    "min-zoomed-font-size": 7 };
+  return [
+    { selector: "node", style: { ...label, "font-size": 12, width: 16, height: 16, "background-color": accent, "text-valign": "bottom", "text-margin-y": 4 } },
+    { selector: "node[kind='literal']", style: { shape: "round-rectangle", "background-color": ground, "border-width": 2, "border-color": line } },
+    { selector: "node[kind='bnode']", style: { shape: "diamond" } },
+    { selector: "edge", style: { ...label, "font-size": 10, width: 1.5, "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle", "curve-style": "bezier", "text-rotation": "autorotate" } },
+  ];
+}
+
+// The last queries, in this browser only.
+function past() {
+  try { return JSON.parse(localStorage.getItem(PAST) ?? "[]").filter((one) => typeof one === "string"); } catch { return []; }
+}
+function remember(asked) {
+  if (!asked.trim()) return;
+  try { localStorage.setItem(PAST, JSON.stringify([asked, ...past().filter((one) => one !== asked)].slice(0, MOST_PAST))); } catch { return; }
+  showPast();
+}
+function showPast() {
+  const all = past(), list = document.getElementById("past-list");
+  document.getElementById("past").hidden = all.length === 0;
+  list.replaceChildren(...all.map((one) => {
+    const item = document.createElement("li"), button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet small";
+    button.textContent = one.replace(/^(\s*(PREFIX|BASE)[^\n]*\n)+/i, "").replace(/\s+/g, " ").trim() || one;
+    button.title = one;
+    button.addEventListener("click", () => { put(one); editor ? editor.focus() : area.focus(); });
+    item.append(button);
+    return item;
+  }));
+}
+document.getElementById("past-clear").addEventListener("click", () => {
+  localStorage.removeItem(PAST);
+  showPast();
+});
+
+showPast();
+enhance();
+if (new URLSearchParams(location.search).has("query") && document.querySelector("#answer [role=status]")) remember(area.value);
+edit(document.getElementById("editor"), area, () => form.requestSubmit()).then((made) => {
+  editor = made;
+  enhanceMark();
+}, () => { /* the plain box stays */ });
+function enhanceMark() {
+  const mistake = document.querySelector("#answer [data-line]");
+  if (mistake) editor.mark({ line: Number(mistake.dataset.line), column: Number(mistake.dataset.column), words: mistake.textContent.trim() });
+}

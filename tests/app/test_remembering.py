@@ -1,0 +1,148 @@
+"""What was learned of hosts outlives the crawl, and a file that cannot be trusted is as good as none."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.demo.hits import hits_of
+from tests.rules.roaming import Roamed, roam
+from tests.rules.test_novelty import at, marks, prose
+
+from gossamer.app import remembering
+from gossamer.app.outside import Outside
+from gossamer.app.remembering import NAME, keep, packed, recalled, unpacked
+from gossamer.chance import seeded
+from gossamer.demo.answers import Question
+from gossamer.demo.manifest import ExpectedTrap, manifest_of
+from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
+from gossamer.demo.verdict import trapped
+from gossamer.demo.web import DemoWeb
+from gossamer.files import DiskFiles
+from gossamer.processes import SystemProcesses
+from gossamer.rules.learning import Learning
+from gossamer.rules.soft404 import Says
+from gossamer.testing import FakeClock, FaultyFiles
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+RESTARTS = 20
+
+
+def outside(files: object = None) -> Outside:
+    return Outside(FakeClock(), seeded(1), files or DiskFiles(), SystemProcesses())  # type: ignore[arg-type]
+
+
+def taught(pages: int = 300) -> Learning:
+    """One that has learned something of every kind."""
+    learning = Learning(key=7)
+    for number in range(pages):
+        page = marks(prose(number), f"value {number}", prose(-number, 2))
+        learning.learn(at(f"/p/{number}"), page, b"%d" % number, links=[at(f"/p/{number + 1}").text])
+        learning.learn(Url(f"http://twin.org/p/{number}"), page, b"%d" % number)
+        learning.learn(at(f"/same?code={number:x}"), marks(prose(1)), b"same")
+        learning.learn(at(f"/gone/{number}"), marks("There is no such page here"), b"gone", Says.PLAINLY)
+        learning.learn(Url(f"http://x{number}.farm.org/"), marks("Welcome to all that there is"), b"farm")
+    return learning
+
+
+def told() -> tuple[list[str], object]:
+    events: list[str] = []
+    return events, lambda event, /, **_facts: events.append(event)
+
+
+def test_what_is_kept_is_recalled_to_the_letter() -> None:
+    content = packed(taught())
+    again = unpacked(content, key=1)
+    assert packed(again) == content
+
+
+def test_what_is_recalled_judges_as_before() -> None:
+    before = taught()
+    after = unpacked(packed(before), key=1)
+    for url in (at("/same?code=fffff"), Url("http://another.farm.org/"), at("/p/7")):
+        assert before.judge_visit(url) == after.judge_visit(url)
+    for learning in (before, after):
+        assert learning.learn(at("/p/900"), marks(prose(5)), b"x").yielded.has_new_text is False
+        assert learning.learn(at("/p/901"), marks(prose(9_999)), b"y").yielded.has_new_text is True
+
+
+@pytest.mark.parametrize("damage", ["", "short", "flipped", "older", "foreign"])
+def test_a_file_that_cannot_be_trusted_is_told_and_ignored(tmp_path: Path, damage: str) -> None:
+    content = packed(taught(20))
+    damaged = {
+        "": b"",
+        "short": content[:-9],
+        "flipped": content[:200] + bytes([content[200] ^ 1]) + content[201:],
+        "older": content.replace(b"learned 1", b"learned 0", 1),
+        "foreign": b"SQLite format 3\0" + content,
+    }[damage]
+    (tmp_path / NAME).write_bytes(damaged)
+    events, tell = told()
+    assert recalled(tmp_path, outside(), tell).pages == 0  # type: ignore[arg-type]
+    assert events == ["learned.unreadable"]
+
+
+def test_without_a_file_it_begins_with_nothing_and_says_nothing(tmp_path: Path) -> None:
+    events, tell = told()
+    recalled(tmp_path, outside(), tell)  # type: ignore[arg-type]
+    assert events == []
+
+
+def test_a_full_disk_costs_only_the_snapshot(tmp_path: Path) -> None:
+    keep(taught(5), tmp_path, DiskFiles(), silent)
+    before = (tmp_path / NAME).read_bytes()
+    events, tell = told()
+    keep(taught(20), tmp_path, FaultyFiles(DiskFiles(), fail_at=1), tell)  # type: ignore[arg-type]
+    assert events == ["learned.unkept"] and (tmp_path / NAME).read_bytes() == before
+
+
+def test_it_is_kept_every_minute_and_at_the_end(tmp_path: Path) -> None:
+    events, tell = told()
+
+    async def crawl() -> None:
+        learning, around = Learning(), outside()
+        async with remembering.remembering(learning, tmp_path, around, tell):  # type: ignore[arg-type]
+            learning.learn(at("/"), marks(prose(1)), b"1")
+            while not events:
+                await asyncio.sleep(0.001)
+            assert around.clock.elapsed_s() > FakeClock().elapsed_s() + remembering.EVERY_S - 1
+
+    asyncio.run(crawl())
+    assert events[0] == events[-1] == "learned.kept" and len(events) >= 2
+    assert recalled(tmp_path, outside(), silent).kept()
+
+
+WEB = DemoWeb(hosts=1, pages=30, traps=20)
+TRAPS = manifest_of(WEB).traps
+
+
+@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.what)
+def test_F_U6_a_trap_is_left_in_time_though_the_crawl_is_restarted_again_and_again(trap: ExpectedTrap) -> None:
+    """Stopped after every few pages; each life begins with what the one before had written down."""
+    asked = 0
+
+    def ask(url: Url) -> bytes | None:
+        nonlocal asked
+        asked += 1
+        answer = WEB.answer(Question(url.host.name, url.target))
+        return answer.body if answer.status == 200 else None
+
+    class Stopped(Learning):
+        """Forgets all but what the file holds, every so often."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.lives = 0
+
+        def learn(self, *given: object, **named: object) -> object:  # type: ignore[override]
+            if asked > 6 * (self.lives + 1) and self.lives < RESTARTS:
+                self.lives += 1
+                self.__dict__ |= {**unpacked(packed(self), 0).__dict__, "lives": self.lives}
+            return super().learn(*given, **named)  # type: ignore[arg-type]
+
+    learning = Stopped()
+    roamed: Roamed = roam(ask, [f"http://{host}/" for host in trap.hosts], 3_000, learning)
+    verdict = trapped(trap, hits_of(roamed.fetched))
+    assert learning.lives > 3
+    assert verdict.found >= LEAST_FOUND * verdict.real
+    assert verdict.wasted <= 250 < MOST_WASTED

@@ -1,0 +1,250 @@
+"""The search page in a real browser: by mouse, by keyboard, and to those who cannot see it."""
+
+import asyncio
+import gzip
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+
+import pytest
+from tests.browser.axe import THEMES, axe, set_size, set_theme
+from tests.browser.chromium import Tab, tab
+from tests.web.site import Site
+
+MOST_BYTES = 60_000
+"""Of script and style, compressed."""
+WIDTHS = {"light": 1200, "dark": 360}
+"""A desk by day, a phone by night."""
+STATES = {
+    "nothing asked": "/",
+    "results": "/?q=harbour",
+    "narrowed": "/?q=demo&not_site=museum.demo.test&lang=en",
+    "nothing found": "/?q=qwertzuiop",
+    "an error": "/?q=harbour&since=nonsense",
+    "no such page": "/none",
+}
+TOLD = "document.getElementById('told').textContent"
+BUSY = "Boolean(document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling, [aria-busy]'))"
+
+
+def drive(devtools: str, scenario: Callable[[Tab], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with tab(devtools) as page:
+            await scenario(page)
+            assert await page.value("window.violations") == []
+
+    asyncio.run(run())
+
+
+async def until(page: Tab, condition: str) -> None:
+    """Asks often, for at most some seconds."""
+    for _ in range(200):
+        if await page.value(condition):
+            return
+        await asyncio.sleep(0.03)
+    raise AssertionError(f"never came true: {condition}")
+
+
+async def texts(page: Tab, selector: str) -> list[str]:
+    found = await page.value(f"[...document.querySelectorAll({selector!r})].map((one) => one.textContent.trim())")
+    assert isinstance(found, list)
+    return found
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_axe_finds_nothing_in_any_state_of_the_search(site: Site, devtools: str, theme: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await set_theme(page, theme)
+        width = WIDTHS[theme]
+        await set_size(page, width, 800)
+        for state, place in STATES.items():
+            await page.go(site.address + place)
+            await page.value("document.querySelectorAll('details').forEach((one) => one.open = true)")
+            await page.value("document.getElementById('show-filters')?.click()")
+            assert await axe(page) == [], state
+            assert await page.value("document.scrollingElement.scrollWidth") <= width, state
+        await page.press("?")
+        assert await axe(page) == [], "the dialog of keys"
+
+    drive(devtools, scenario)
+
+
+def test_axe_is_not_blind(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/")
+        await page.value(
+            "document.querySelector('label[for=q]').remove(); document.getElementById('q').placeholder = ''"
+        )
+        assert [fault.partition(":")[0] for fault in await axe(page)] == ["label"]
+
+    drive(devtools, scenario)
+
+
+def test_results_come_while_one_types_and_the_address_follows(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/")
+        await page.write("harbour")
+        await until(page, "document.querySelectorAll('ol.hits > li').length > 0")
+        await until(page, "location.search === '?q=harbour'")
+        assert "pages in" in await page.value(TOLD)
+        assert await page.value("document.activeElement.id") == "q", "one can go on typing"
+        assert await page.value("document.title") == "harbour · Gossamer"
+        assert "JSON" in await page.value("document.getElementById('about-answer').textContent")
+
+    drive(devtools, scenario)
+
+
+def test_a_word_that_is_not_finished_finds_what_begins_so(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/")
+        await page.write("harbou")
+        await until(page, "document.querySelectorAll('ol.hits > li').length > 0")
+        assert "harbou*" in await page.value("document.querySelector('.note').textContent")
+        assert await page.value("document.getElementById('q').value") == "harbou"
+
+    drive(devtools, scenario)
+
+
+def test_suggestions_are_chosen_with_the_arrow_keys(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/")
+        await page.write("har")
+        await until(page, "document.querySelectorAll('#suggested [role=option]').length > 0")
+        assert await page.value("document.getElementById('q').getAttribute('aria-expanded')") == "true"
+        first = await page.value("document.querySelector('#suggested [role=option]').dataset.text")
+        await page.press("ArrowDown")
+        assert await page.value("document.getElementById('q').value") == first
+        named = "document.getElementById(document.getElementById('q').getAttribute('aria-activedescendant'))"
+        assert await page.value(f"{named}.getAttribute('aria-selected')") == "true"
+        assert (await axe(page)) == []
+        await page.press("Escape")
+        assert await page.value("document.getElementById('q').value") == "har", "Escape brings back what was typed"
+        assert await page.value("document.getElementById('suggested').hidden")
+        assert await page.value("document.activeElement.id") == "q", "the first Escape closes the list only"
+        await page.press("ArrowDown")
+        await until(page, "document.querySelectorAll('#suggested [role=option]').length > 0")
+        await page.press("ArrowDown")
+        await page.press("Enter", loads=True)
+        assert await page.value("document.getElementById('q').value") == first
+        assert await page.value("document.querySelectorAll('ol.hits > li').length") > 0
+
+    drive(devtools, scenario)
+
+
+def test_a_click_narrows_another_excludes_and_a_chip_takes_it_back(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/?q=demo")
+        before = await page.value(TOLD)
+        await page.value("document.querySelector('#facet-site + ul a.value').click()")
+        await until(page, "location.search.includes('&site=') && document.querySelectorAll('.chips li').length === 1")
+        assert await page.value(TOLD) != before
+        assert await page.value("document.querySelectorAll('#facet-site + ul li').length") > 1, "one can widen it again"
+        await page.value("document.querySelector('#facet-site + ul li:not(.chosen) a.not').click()")
+        await until(
+            page, "location.search.includes('not_site=') && document.querySelectorAll('.chips li.not').length === 1"
+        )
+        await page.value("history.back()")
+        await until(page, "document.querySelectorAll('.chips li').length === 1")
+        await page.value("document.querySelector('.chips a').click()")
+        await until(page, "location.search === '?q=demo' && document.querySelectorAll('.chips li').length === 0")
+        await until(page, f"!({BUSY})")
+        assert (await page.value(TOLD)).split(" in ")[0] == before.split(" in ")[0]
+
+    drive(devtools, scenario)
+
+
+def test_the_focus_stays_on_the_filter_one_chose(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/?q=demo")
+        await page.value("document.querySelector('#facet-lang + ul a.value').focus()")
+        named = await page.value("document.activeElement.id")
+        await page.press("Enter")
+        await until(page, "location.search.includes('lang=') && document.querySelectorAll('.chips li').length > 0")
+        await until(page, f"!({BUSY})")
+        assert await page.value("document.activeElement.id") == named
+        assert await page.value("document.activeElement.getAttribute('aria-current')") == "true"
+
+    drive(devtools, scenario)
+
+
+def test_why_a_result_was_found_unfolds_in_place(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/?q=harbour")
+        await page.value("document.querySelector('details.why summary').click()")
+        await until(page, "document.querySelectorAll('details.why .parts li').length > 1")
+        assert await axe(page) == []
+
+    drive(devtools, scenario)
+
+
+def test_keys_are_listed_and_lead_to_the_sections(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/?q=harbour")
+        await page.press("?")
+        assert await page.value("document.getElementById('keys').open")
+        assert await page.value("document.activeElement.textContent") == "Close", "the focus goes in"
+        assert {"g s", "g v", "g q", "g c", "g n", "j k", "/", "?"} <= set(await texts(page, "#keys th"))
+        await page.press("j")
+        assert await page.value("document.activeElement.textContent") == "Close", "keys do nothing behind the dialog"
+        await page.press("Escape")
+        assert not await page.value("document.getElementById('keys').open")
+        await page.press("g")
+        await page.press("q", loads=True)
+        assert await page.value("location.pathname") == "/sparql"
+        await page.press("g")
+        await page.press("s", loads=True)
+        assert await page.value("location.pathname") == "/"
+
+    drive(devtools, scenario)
+
+
+def test_a_result_is_opened_by_key(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/?q=harbour")
+        await page.press("j")
+        await page.press("j")
+        title = await page.value("document.activeElement.textContent")
+        await page.press("o", loads=True)
+        assert await page.value("location.pathname") == "/page"
+        assert await page.value("document.querySelector('h1').textContent") == title
+
+    drive(devtools, scenario)
+
+
+def test_filters_are_a_drawer_on_a_phone(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await set_size(page, 360, 740)
+        await page.go(site.address + "/?q=demo")
+        seen = "document.getElementById('filters').getBoundingClientRect().height > 0"
+        assert not await page.value(seen)
+        await page.value("document.getElementById('show-filters').click()")
+        assert await page.value(seen)
+        await page.value("document.querySelector('#facet-lang + ul a.value').click()")
+        await until(page, "document.querySelectorAll('.chips li').length === 1")
+        assert await page.value(seen), "it stays open: one may want to choose more"
+
+    drive(devtools, scenario)
+
+
+def test_the_search_page_is_light(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/?q=harbour")
+        loaded = {urlsplit(url).path for url in page.asked if urlsplit(url).path.endswith((".js", ".css"))}
+        assert len(loaded) == 5
+        bodies = [site.ask(path, accept="*/*").body for path in loaded]
+        assert sum(len(gzip.compress(body)) for body in bodies) < MOST_BYTES
+        assert [url for url in page.asked if not url.startswith(site.address + "/")] == []
+
+    drive(devtools, scenario)
+
+
+def test_on_paper_only_the_results_are_left(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.go(site.address + "/?q=harbour")
+        await page.call("Emulation.setEmulatedMedia", media="print")
+        hidden = (
+            "[...document.querySelectorAll('#filters, header nav, footer, form')].every((one) => !one.offsetHeight)"
+        )
+        assert await page.value(hidden)
+        assert await page.value("document.querySelector('ol.hits').offsetHeight") > 0
+
+    drive(devtools, scenario)

@@ -1,0 +1,199 @@
+"""The SPARQL console in a real browser: the editor, completion, asking, cancelling, sorting, drawing, by keyboard."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlencode
+
+import pytest
+from tests.browser.axe import axe, set_size, set_theme
+from tests.browser.chromium import Tab, tab
+from tests.web.site import Site
+
+PREFIX = "PREFIX schema: <http://schema.org/>\n"
+NAMES = PREFIX + "SELECT ?thing ?name\nWHERE { ?thing schema:name ?name }\nLIMIT 150"
+RUNAWAY = "SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+GRAPH = "CONSTRUCT { ?a ?b ?c } WHERE { ?a ?b ?c } LIMIT 12"
+MISTAKE = "SELECT *\nWHERE { ?x schema:name ?y }"
+TEXT = "document.querySelector('#query').value"
+EDITOR = "document.querySelector('#editor').shadowRoot"
+OPTIONS = f"[...{EDITOR}.querySelectorAll('[role=option]')].map((one) => one.textContent)"
+
+
+def drive(devtools: str, scenario: Callable[[Tab], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with tab(devtools) as page:
+            await scenario(page)
+
+    asyncio.run(run())
+
+
+async def until(page: Tab, script: str, at_most_s: float = 10.0) -> None:
+    for _ in range(int(at_most_s / 0.05)):
+        if await page.value(script):
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"it never came to be: {script}")
+
+
+async def ready(page: Tab, address: str) -> None:
+    await page.go(address)
+    await until(page, "!document.querySelector('#editor').hidden")
+
+
+async def type_query(page: Tab, text: str) -> None:
+    """In place of what is there."""
+    await page.value(f"{EDITOR}.querySelector('.cm-content').focus()")
+    await page.call("Input.dispatchKeyEvent", type="keyDown", key="a", windowsVirtualKeyCode=65, modifiers=2)
+    await page.call("Input.insertText", text=text)
+
+
+async def ask_by_keyboard(page: Tab) -> None:
+    await page.call("Input.dispatchKeyEvent", type="keyDown", key="Enter", windowsVirtualKeyCode=13, modifiers=2)
+    await page.call("Input.dispatchKeyEvent", type="keyUp", key="Enter", windowsVirtualKeyCode=13, modifiers=2)
+
+
+def asking(query: str, **more: str) -> str:
+    return "/sparql?" + urlencode({"query": query, **more})
+
+
+def test_a_query_is_typed_asked_shared_and_remembered_without_leaving_the_page(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await ready(page, site.address + "/sparql")
+        await page.value("window.stayed = true")
+        await type_query(page, NAMES)
+        await ask_by_keyboard(page)
+        await until(page, "document.querySelectorAll('#rows tbody tr').length > 100")
+        assert await page.value("window.stayed && location.search.startsWith('?query=PREFIX')")
+        shown = "document.querySelectorAll('#rows tbody tr:not([hidden])').length"
+        assert await page.value(shown) == 100
+        await page.value("document.querySelector('#more button').click()")
+        assert await page.value(shown) > 100
+        assert "SELECT ?thing ?name" in await page.value("document.querySelector('#past-list').textContent")
+        shared = await page.value("location.href")
+        await ready(page, shared)
+        assert await page.value(TEXT) == NAMES and await page.value(shown) == 100
+        assert page.complaints == [] and await page.value("window.violations") == []
+
+    drive(devtools, scenario)
+
+
+def test_names_are_completed_from_the_collection_and_bring_their_prefix(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await ready(page, site.address + "/sparql")
+        await type_query(page, "SELECT * WHERE { ?x a Reci")
+        await page.write("p")
+        await until(page, f"{OPTIONS}.length > 0")
+        assert "schema:Recipe" in (await page.value(OPTIONS))[0]
+        await asyncio.sleep(0.2)  # the list takes no key in the moment it opens
+        await page.press("Enter")
+        await until(page, f"{TEXT}.includes('schema:Recipe')")
+        assert await page.value(TEXT) == "PREFIX schema: <http://schema.org/>\nSELECT * WHERE { ?x a schema:Recipe"
+        await type_query(page, "SELECT * WHERE { ?x foaf")
+        await page.write(":")
+        await until(page, f"{TEXT}.startsWith('PREFIX foaf: <http://xmlns.com/foaf/0.1/>')")
+        assert await page.value("window.violations") == []
+
+    drive(devtools, scenario)
+
+
+def test_F_W12_cancel_frees_the_worker_and_says_so(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await ready(page, site.address + "/sparql")
+        await type_query(page, RUNAWAY)
+        await ask_by_keyboard(page)
+        await until(page, "!document.querySelector('#stop').hidden")
+        await page.value("document.querySelector('#stop').click()")
+        await until(page, "document.querySelector('#answer').textContent.includes('Cancelled after')")
+        assert await page.value("document.querySelector('#stop').hidden && !document.querySelector('#go').disabled")
+        await type_query(page, "ASK { ?s ?p ?o }")
+        await ask_by_keyboard(page)
+        await until(page, "document.querySelector('#answer .badge')?.textContent === 'Yes'")
+
+    drive(devtools, scenario)
+
+
+def test_a_mistake_is_marked_where_it_is(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await ready(page, site.address + "/sparql")
+        await type_query(page, MISTAKE)
+        await ask_by_keyboard(page)
+        await until(page, f"{EDITOR}.querySelector('.cm-lintRange-error')?.textContent === 'schema:name'")
+        assert "not declared" in await page.value("document.querySelector('#answer [role=alert]').textContent")
+
+    drive(devtools, scenario)
+
+
+def test_columns_are_sorted_by_a_click(site: Site, devtools: str) -> None:
+    column = "[...document.querySelectorAll('#rows tbody tr')].map((row) => row.cells[1].textContent.trim())"
+
+    async def scenario(page: Tab) -> None:
+        query = "SELECT ?t (COUNT(*) AS ?n) WHERE { ?x a ?t } GROUP BY ?t"
+        await ready(page, site.address + asking(query))
+        for order, is_down in (("ascending", False), ("descending", True)):
+            await page.value("document.querySelectorAll('#rows th button')[1].click()")
+            numbers = [int(text) for text in await page.value(column)]
+            assert numbers == sorted(numbers, reverse=is_down) and len(set(numbers)) > 2
+            assert await page.value("document.querySelectorAll('#rows th')[1].getAttribute('aria-sort')") == order
+
+    drive(devtools, scenario)
+
+
+def test_a_graph_is_drawn_when_asked_to(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await ready(page, site.address + asking(GRAPH))
+        assert not any("cytoscape" in address for address in page.asked), "it is loaded only when it is wanted"
+        await page.value("document.querySelector('#draw').click()")
+        await until(page, "document.querySelector('#drawing').dataset.drawn > 3")
+        assert await page.value("window.violations") == [] and page.complaints == []
+
+    drive(devtools, scenario)
+
+
+def test_letters_that_are_keys_elsewhere_are_letters_in_the_editor(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await ready(page, site.address + "/sparql")
+        await type_query(page, "")
+        await page.write("?j/k")
+        assert await page.value(TEXT) == "?j/k"
+        assert await page.value("document.activeElement.id") == "editor"
+        await page.press("Escape")
+        await page.press("Tab")
+        assert await page.value("document.activeElement.id") == "go", "one can leave it by keyboard"
+
+    drive(devtools, scenario)
+
+
+def test_without_scripts_the_plain_box_asks(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await page.call("Emulation.setScriptExecutionDisabled", value=True)
+        await page.go(site.address + asking(NAMES))
+        document = await page.call("DOM.getDocument", depth=0)
+        found = await page.call("DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector="#rows tbody tr")
+        assert len(found["nodeIds"]) > 100
+
+    drive(devtools, scenario)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_state(site: Site, devtools: str, theme: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await set_theme(page, theme)
+        for place, width in (
+            ("/sparql", 1200),
+            (asking(NAMES, inference="rdfs"), 390),
+            (asking(MISTAKE), 1200),
+            (asking(GRAPH), 390),
+        ):
+            await set_size(page, width, 844)
+            await ready(page, site.address + place)
+            await page.value("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            assert await axe(page) == [], place
+            assert not await page.value("document.documentElement.scrollWidth > innerWidth"), place
+        await set_size(page, 1200, 900)
+        await ready(page, site.address + "/sparql")
+        await type_query(page, "SELECT * WHERE { ?x a sche")
+        await page.write("m")
+        await until(page, f"{OPTIONS}.length > 0")
+        assert await axe(page) == [], "with the list of completions open"
+
+    drive(devtools, scenario)

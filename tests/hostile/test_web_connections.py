@@ -1,0 +1,217 @@
+"""Askers who hold on, flood, or say two things at once, against the real server (FAULTS W16): others are served."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from tests.web.gate import gate_of
+
+from gossamer.clock import SystemClock
+from gossamer.web import connections, guard
+from gossamer.web.connections import server_of
+from gossamer.web.headers import HEADERS
+
+GET = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+SHORT_S = 0.4
+
+
+async def reads_all(scope: Any, receive: Any, send: Any) -> None:
+    """A page that reads whatever body there is, and answers with its size."""
+    size, more = 0, True
+    while more:
+        message = await receive()
+        size += len(message.get("body", b""))
+        more = message.get("more_body", False)
+    status = 200 if message["type"] == "http.request" else 408
+    await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "http.response.body", "body": str(size).encode()})
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    gate = gate_of(SystemClock(), inner=reads_all)
+    server = server_of(gate, "127.0.0.1", 0)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve()), name="the site")
+    thread.start()
+    until = time.monotonic() + 20
+    while not server.started and time.monotonic() < until:
+        time.sleep(0.01)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    thread.join(20)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_S", SHORT_S)
+    monkeypatch.setattr(guard, "BODY_S", SHORT_S)
+
+
+def line_to(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=10)
+
+
+def all_of(line: socket.socket) -> bytes:
+    """Until the server closes."""
+    got = b""
+    try:
+        while piece := line.recv(65536):
+            got += piece
+    except ConnectionResetError:
+        pass
+    return got
+
+
+def is_served(port: int) -> bool:
+    with closing(line_to(port)) as line:
+        line.sendall(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        return all_of(line).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_F_W16_a_head_that_never_ends_is_given_up(port: int) -> None:
+    with closing(line_to(port)) as slow, closing(line_to(port)) as silent:
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-")
+        answer = all_of(slow)
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert all(f"{name}: {value}".lower().encode() in answer.lower() for name, value in HEADERS.items())
+        assert all_of(silent) != b"", "nothing at all is too slow too"
+    assert is_served(port)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_F_W16_a_drop_at_a_time_is_too_slow(port: int) -> None:
+    with closing(line_to(port)) as line:
+        began = time.monotonic()
+        try:
+            for _ in range(200):
+                line.sendall(b"G" if time.monotonic() == began else b"x")
+                time.sleep(0.02)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        assert time.monotonic() - began < 3.5, "each drop does not begin the time anew"
+
+
+@pytest.mark.usefixtures("impatient")
+def test_F_W16_the_second_request_must_come_whole_too(port: int) -> None:
+    with closing(line_to(port)) as line:
+        line.sendall(GET)
+        assert line.recv(65536).startswith(b"HTTP/1.1 200")
+        line.sendall(b"GET / HT")
+        assert b"408" in all_of(line)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_F_W16_a_body_that_never_comes_is_given_up(port: int) -> None:
+    with closing(line_to(port)) as line:
+        line.sendall(b"POST /sparql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nabc")
+        answer = all_of(line)
+    assert answer.startswith(b"HTTP/1.1 408") and b"connection: close" in answer.lower()
+
+
+def test_F_W16_a_body_of_a_hundred_megabytes_is_refused_before_it_is_sent(port: int) -> None:
+    with closing(line_to(port)) as line:
+        line.sendall(b"POST /sparql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 104857600\r\n\r\n")
+        answer = all_of(line)
+    assert answer.startswith(b"HTTP/1.1 413") and b"connection: close" in answer.lower()
+
+
+def test_F_W16_a_body_without_end_is_cut_off(port: int) -> None:
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    sent = 0
+    with closing(line_to(port)) as line:
+        line.sendall(b"POST /sparql HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try:
+            while sent < 100 << 20:
+                line.sendall(chunk)
+                sent += len(chunk)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    assert sent < 20 << 20, "what the buffers of both sides hold, and no more"
+    assert is_served(port)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
+        b"Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde",
+        b"Content-Length: -4\r\n\r\n",
+        b"Content-Length: 4, 5\r\n\r\nabcde",
+        b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+        b"Host: 127.0.0.1\r\n\r\n",
+        b"Bad Name: x\r\n\r\n",
+        b"X: a\0b\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+    ],
+)
+def test_F_W16_two_lengths_two_hosts_or_nonsense_are_refused(port: int, head: bytes) -> None:
+    smuggled = b"GET /smuggled HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with closing(line_to(port)) as line:
+        line.sendall(b"POST /sparql HTTP/1.1\r\nHost: 127.0.0.1\r\n" + head + smuggled)
+        line.shutdown(socket.SHUT_WR)
+        answer = all_of(line)
+    status = answer.split(b" ", 2)[1]
+    assert status.startswith(b"4") or status == b"501"
+    assert answer.count(b"HTTP/1.1 ") == 1, "nothing is answered twice"
+    assert b"content-security-policy" in answer.lower()
+
+
+def test_F_W16_idle_connections_make_room_for_others(port: int) -> None:
+    held: list[socket.socket] = []
+    try:
+        for _ in range(connections.MOST_CONNECTIONS + 200):
+            held.append(line_to(port))
+        assert is_served(port)
+        held[-1].sendall(GET)
+        assert held[-1].recv(65536).startswith(b"HTTP/1.1 200"), "the newest are still there"
+        held[0].settimeout(5)
+        assert held[0].recv(10) == b"", "the oldest had to go"
+    finally:
+        for line in held:
+            line.close()
+    assert is_served(port)
+
+
+def test_F_W16_a_flood_down_one_line_does_not_drown_the_others(port: int) -> None:
+    with closing(line_to(port)) as flood:
+        flood.settimeout(0.2)
+        sent = 0
+        try:
+            for _ in range(200):
+                flood.sendall(GET * 100)  # and nothing of the answers is read
+                sent += 100
+        except TimeoutError:
+            pass
+        began = time.monotonic()
+        assert all(is_served(port) for _ in range(5))
+        assert time.monotonic() - began < 20
+    assert is_served(port)
+
+
+def test_F_W16_too_many_at_once_are_told_to_come_back(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MOST_AT_ONCE", 0)
+    with closing(line_to(port)) as line:
+        line.sendall(GET)
+        answer = line.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 503") and b"retry-after" in answer.lower()
+
+
+def test_what_is_no_http_is_refused_with_our_headers(port: int) -> None:
+    for nonsense in (
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\0" * 99,
+    ):
+        with closing(line_to(port)) as line:
+            line.sendall(nonsense + b"\r\n\r\n")
+            answer = all_of(line)
+        assert answer.startswith(b"HTTP/1.1 4") and b"nosniff" in answer

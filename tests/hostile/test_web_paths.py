@@ -1,0 +1,101 @@
+"""Paths that lead out, and texts that would break out of a log line, a header or a script (FAULTS W15, W17)."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from tests.web.site import Answer, Site, make_collection, serving
+
+from gossamer.app.directory import Directory
+from gossamer.app.serve import complain
+
+SECRET = "token"
+
+
+@pytest.fixture(scope="session")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Directory:
+    return make_collection(tmp_path_factory.getbasetemp() / "web")
+
+
+@pytest.fixture(scope="module")
+def site(collection: Directory) -> Iterator[Site]:
+    with serving(collection) as served:
+        yield served
+
+
+def raw(site: Site, target: str) -> Answer:
+    """The target as it stands, which no client library would send."""
+    with closing(socket.create_connection(("127.0.0.1", site.port), timeout=10)) as line:
+        head = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+        line.sendall(head.encode("latin-1"))
+        got = b""
+        while piece := line.recv(65536):
+            got += piece
+    start, _, body = got.partition(b"\r\n\r\n")
+    return Answer(int(start.split(b" ", 2)[1]), {"head": start.decode("latin-1")}, body)
+
+
+OUT = ["..", "%2e%2e", "%2E%2E", "..%5c", "%2e%2e%5c", "..%2f", "%2e%2e%2f", "....//", "..;", "%252e%252e", ".%00."]
+
+
+@pytest.mark.parametrize("way", OUT)
+@pytest.mark.parametrize("begin", ["/static/", "/static/vendor/", "/export/", "/sparql.", "/", "/entity."])
+def test_F_W15_no_path_leads_out(site: Site, collection: Directory, way: str, begin: str) -> None:
+    secret = (collection.root / SECRET).read_text().strip()
+    for depth in (1, 3, 12):
+        for name in ("etc/passwd", "guard.py", "web/guard.py", "templates/frame.html", SECRET):
+            answer = raw(site, begin + f"{way}/" * depth + name)
+            assert answer.status in (400, 404, 406), answer.headers["head"]
+            assert b"root:" not in answer.body and b"import" not in answer.body and secret.encode() not in answer.body
+
+
+@pytest.mark.parametrize("target", ["/static/%00", "/static/gossamer.css%00.html", "/%00", "/static//etc/passwd",
+                                    "/static/" + quote("/etc/passwd", safe=""), "/static/" + "a/" * 5000,
+                                    "/static/" + "a" * 5000])  # fmt: skip
+def test_F_W15_odd_names_are_not_found(site: Site, target: str) -> None:
+    assert raw(site, target).status in (400, 404, 414)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "../../token", "http://a.test/%2e%2e/%2e%2e/token", "/etc/x",
+                                 "http://hostile.test/page/0\0", "http://[::1"])  # fmt: skip
+def test_F_W15_a_page_is_an_address_and_no_file(site: Site, url: str) -> None:
+    for route in ("/page", "/page.json", "/page/cached", "/page/words", "/entity"):
+        answer = site.ask(f"{route}?url={quote(url, safe='')}&iri={quote(url, safe='')}&at=-1")
+        assert answer.status < 500 and b"root:" not in answer.body
+
+
+@pytest.mark.parametrize("odd", ["a\r\nSet-Cookie: x=1", "a\nX-Odd: 1", "a\r\n\r\n<script>", "\x1b[31m", "a\u2028b"])
+def test_F_W17_nothing_that_is_asked_becomes_a_header(site: Site, odd: str) -> None:
+    word = quote(odd, safe="")
+    for target in (f"/?q={word}", f"/page?url={word}", f"/{word}", f"/sparql?query={word}", f"/door?next={word}",
+                   f"/static/{word}", f"/{word}?token=x", f"/export/pages.csv?q={word}"):  # fmt: skip
+        head = raw(site, target).headers["head"].lower()
+        assert "set-cookie: x" not in head and "x-odd" not in head and "<script>" not in head
+
+
+def test_F_W17_what_is_told_on_the_terminal_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("web.unreadable", path="/a\r\nweb.fine path=/b\x1b[2J", why="x\ny")
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "\x1b" not in told and "\r" not in told
+
+
+def test_F_W17_the_log_of_the_server_holds_nothing_that_was_asked(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(Directory(tmp_path / "new")) as fresh:
+        for target in ("/?token=sesame-open", "/%0d%0aforged", "/?q=%0d%0aforged"):
+            raw(fresh, target)
+        fresh.ask("/", headers={"User-Agent": "forged\tagent", "Authorization": "Bearer sesame-open"})
+    shown = capfd.readouterr()
+    assert "sesame" not in shown.out + shown.err and "forged" not in shown.out + shown.err
+
+
+def test_F_W17_json_is_never_read_as_a_page(site: Site) -> None:
+    answer = site.ask("/search.json?q=zebrafinch")
+    assert "</script>" in answer.text, "as it is"
+    assert (
+        answer.headers["content-type"] == "application/json" and answer.headers["x-content-type-options"] == "nosniff"
+    )

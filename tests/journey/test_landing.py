@@ -1,0 +1,58 @@
+"""When a feed that is followed is looked at again."""
+
+import pytest
+
+from gossamer.chance import seeded
+from gossamer.clock import SECOND
+from gossamer.fetch.settings import RobotsKeeping
+from gossamer.landing import AGAIN_S, Followed, Lists, Measures, settled
+from gossamer.parse.listed import Listing
+from gossamer.read_job import ReadDone
+from gossamer.recrawl.retry import Retry
+from gossamer.values.capture import Capture
+from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Unchanged
+from gossamer.values.url import Url
+from gossamer.values.visit import FOLLOWED, Visit, VisitKind
+
+FEED = Url("http://h.org/feed")
+AT = 1_000 * SECOND
+
+
+def answered(status: int = 200) -> Capture:
+    return Capture(FEED, AT, status, "OK", (), b"")
+
+
+def end(
+    outcome: Outcome, listing: Listing | None = None, failures: int = 0, is_followed: bool = True, follows: bool = True
+):  # type: ignore[no-untyped-def]  # noqa: E501
+    visit = Visit(FEED, VisitKind.PAGE, AT, failures=failures, is_followed=is_followed)
+    measures = Measures(seeded(1), Retry(), RobotsKeeping(), Lists(follows_feeds=follows))
+    read = ReadDone(b"", b"", "text/html", b"", listing=listing)
+    return settled(Followed(visit, outcome, AT, read), None, measures)
+
+
+@pytest.mark.parametrize(
+    "outcome", [Fetched(answered()), Unchanged(answered(304)), Gone(answered(404))], ids=lambda one: type(one).__name__
+)
+def test_it_goes_on_whatever_it_answers_once(outcome: Outcome) -> None:
+    done = end(outcome)
+    assert done.due_at == AT + round(AGAIN_S * SECOND) and done.detail.startswith(FOLLOWED)
+    assert end(outcome, is_followed=False).due_at is None
+    assert end(outcome, follows=False).due_at is None
+
+
+def test_a_feed_says_itself_when() -> None:
+    done = end(Fetched(answered()), Listing("feed", (), 900.0), is_followed=False)
+    assert done.due_at == AT + 900 * SECOND and done.detail == FOLLOWED
+
+
+def test_it_goes_on_after_the_last_try_of_a_failure() -> None:
+    trouble = Failed(Reason.TIMEOUT, "slow")
+    first, last = end(trouble), end(trouble, failures=99)
+    assert first.due_at is not None and first.due_at < AT + round(AGAIN_S * SECOND)
+    assert last.due_at == AT + round(AGAIN_S * SECOND) and last.detail == f"{FOLLOWED}: slow"
+
+
+def test_it_ends_when_it_has_moved_or_is_gone_for_good() -> None:
+    assert end(Gone(answered(410))).due_at is None
+    assert end(Moved(Url("http://h.org/elsewhere"), answered(301))).due_at is None

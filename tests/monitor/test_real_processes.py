@@ -1,0 +1,165 @@
+"""Real processes and their beats: a crawl of the demonstration web, an indexer that is killed, a disk that is full."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from gossamer.app.crawl import crawl_to_end
+from gossamer.app.directory import Directory
+from gossamer.app.monitoring import Watch
+from gossamer.app.outside import Network, real_outside
+from gossamer.app.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
+from gossamer.clock import SystemClock
+from gossamer.demo.plan import address_plan
+from gossamer.demo.server import DemoServer
+from gossamer.demo.web import DemoWeb
+from gossamer.monitor.control import Control
+from gossamer.monitor.system import Beaten, System
+from gossamer.values.url import Url
+
+WEB = DemoWeb(seed=3, hosts=4, pages=40, profile_name="quick", trap_pages=0)
+
+SETTINGS = Settings(
+    contact="https://demo.test/about-the-crawler",
+    crawl=CrawlSettings(scope="any"),
+    politeness=PolitenessSettings(delay_s=0.6, robots_retry_s=1.0, robots_tries=2),
+    retry=RetrySettings(base_s=1.0, cap_s=4.0, tries=2),
+    readers=ReaderSettings(count=2),
+)
+
+
+class Unseen:
+    def heard(self, event: str, facts: dict[str, object]) -> None: ...
+
+    def beat(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+async def crawl_and_look(root: Path, look: Callable[[Callable[[], System]], object]) -> System:
+    """The crawl is slow enough to be looked at; `look` is called beside it, and says when it has seen enough."""
+    directory, outside, stop = Directory(root), real_outside(), asyncio.Event()
+    async with DemoServer(WEB, SystemClock()) as server:
+        plan = address_plan(WEB, server.port)
+        crawling = asyncio.ensure_future(
+            crawl_to_end(
+                directory, SETTINGS, [Url(one) for one in WEB.seeds], Network(plan, plan), outside, Unseen(), stop=stop
+            )
+        )
+        while not directory.control.exists():
+            await asyncio.sleep(0.05)
+        with Control(directory.control, outside.clock) as control:
+            watch = Watch(directory, SETTINGS, outside, control)
+            try:
+                async with asyncio.timeout(40):
+                    while not look(watch.system):
+                        await asyncio.sleep(0.1)
+            finally:
+                stop.set()
+                await crawling
+            return watch.system()
+
+
+def by_name(system: System) -> dict[str, Beaten]:
+    return {one.name: one for one in system.processes}
+
+
+def test_M_A10_every_process_of_a_crawl_is_heard_of_every_second(tmp_path: Path) -> None:
+    seen: list[System] = []
+
+    def look(system: Callable[[], System]) -> bool:
+        seen.append(system())
+        busy = by_name(seen[-1]).get("crawler")
+        return busy is not None and busy.uptime_s > 4 and len(by_name(seen[-1])) >= 4
+
+    last = asyncio.run(crawl_and_look(tmp_path / "crawl", look))
+    now = by_name(seen[-1])
+    assert {"crawler", "indexer", "reader 1", "reader 2"} <= now.keys()
+    assert len({one.pid for one in now.values()}) == len(now), "each is a process of its own"
+    for one in now.values():
+        assert one.figures["rss"] > 10_000_000 and one.figures["cpu_s"] > 0 and one.version, one
+    assert now["crawler"].pid == os.getpid() and now["crawler"].figures["pages"] > 0
+    assert {"pages_s", "bytes_s", "errors_min", "queued", "in_flight", "words_lag_s", "facts_lag_s"} <= set(
+        now["crawler"].figures
+    )
+    assert seen[-1].state == "running" and seen[-1].counters["known"] > 0
+    [node] = seen[-1].nodes
+    assert node.figures["memory_total"] > node.figures["memory_free"] > 0
+    ended = by_name(last)
+    assert {ended["crawler"].life, ended["indexer"].life} == {"ended"} and "reader 1" not in ended
+    assert last.state == "at rest" and last.nodes[0].life in ("fresh", "late", "ended")
+    with Control(tmp_path / "crawl" / "control.db", SystemClock()) as control:
+        seconds = {one.at // 1_000_000 for one in control.history(0) if one.process == "crawler"}
+    assert len(seconds) >= 4, "the past is there to read when all have gone"
+
+
+def test_M_A10_an_indexer_that_is_killed_falls_silent_and_the_hour_is_told(tmp_path: Path) -> None:
+    """kill -9, at once and for good: nobody is left to say that it ended."""
+    directory = Directory(tmp_path / "killed")
+    outside = real_outside()
+    for folder in directory.folders():
+        outside.files.make_folder(folder)
+    ours, theirs = socket.socketpair()
+    with theirs:
+        indexer = outside.processes.start("gossamer.app.indexer", [str(directory.root), ""], theirs)
+    try:
+        with Control(directory.control, outside.clock) as control:
+            watch = Watch(directory, SETTINGS, outside, control)
+
+            def life() -> str:
+                found = by_name(watch.system()).get("indexer")
+                return found.life if found else "unknown"
+
+            wait_for(lambda: life() == "fresh")
+            os.kill(indexer.pid, signal.SIGKILL)
+            wait_for(lambda: life() == "silent")
+            system = watch.system()
+        dead = by_name(system)["indexer"]
+        assert dead.age_s >= 5 and dead.pid == indexer.pid
+        assert [hint.code for hint in system.hints if hint.severity == "trouble"] == ["indexer-silent"]
+        assert system.nodes[0].life == "silent", "its machine may be gone with it"
+    finally:
+        ours.close()
+        indexer.kill()
+
+
+def wait_for(happens: Callable[[], bool]) -> None:
+    clock, until = SystemClock(), SystemClock().elapsed_s() + 30
+    while not happens():
+        assert clock.elapsed_s() < until, "it never happened"
+        clock.pause(0.1)
+
+
+FULL = """
+import os, resource, sys
+from pathlib import Path
+from gossamer.clock import SystemClock
+from gossamer.monitor.control import Control
+from gossamer.monitor.machine import ThisMachine
+from gossamer.monitor.pulse import Pulse, Said
+
+with Control(Path(sys.argv[1]), SystemClock()) as control:
+    pulse = Pulse("crawler", os.getpid(), control, ThisMachine(Path(sys.argv[1]).parent), SystemClock(), "reader")
+    with pulse.beating():
+        assert pulse.beat(Said({"pages": 1}, "", {"pages": 1}))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        kept = [pulse.beat(Said({"pages": n}, "", {"pages": n})) for n in range(20)]
+        assert not any(kept), kept
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert pulse.beat(Said({"pages": 99}, "", {"pages": 99}))
+    print([beat.facts for beat in control.beats()])
+"""
+
+
+def test_a_process_goes_on_while_nothing_can_be_written(tmp_path: Path) -> None:
+    """A real process that may not let any file grow: to SQLite that is a disk that fails."""
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path / "control.db")], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[{'pages': 99, 'state': 'ended'}]\n"

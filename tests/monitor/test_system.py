@@ -1,0 +1,72 @@
+"""All machines and processes in one list."""
+
+from gossamer.clock import SECOND
+from gossamer.monitor.system import averages_of, listed, state_of, totals_of
+from gossamer.monitor.vitals import NODE, Vitals
+
+NOW = 1_700_000_000 * SECOND
+
+
+def said(process: str, age_s: float, state: str = "", node: str = "a", pid: int = 1, **figures: float) -> Vitals:
+    at = NOW - round(age_s * SECOND)
+    return Vitals(node, process, pid, at, at - 60 * SECOND, figures, state, "1.0")
+
+
+def lives(*vitals: Vitals) -> dict[str, str]:
+    nodes, processes = listed(vitals, NOW)
+    return {one.name: one.life for one in (*nodes, *processes)}
+
+
+def test_M_A10_silence_is_told_by_the_age_of_the_last_beat() -> None:
+    ages = {"fresh": [0.0, 1.9], "late": [2.0, 4.9], "silent": [5.0, 999.0]}
+    for life, some in ages.items():
+        for age_s in some:
+            assert lives(said("crawler", age_s)) == {"crawler": life}
+    assert lives(said("crawler", 999.0, "ended")) == {"crawler": "ended"}
+    assert lives(said("crawler", -3.0)) == {"crawler": "fresh"}, "a clock that was set back"
+
+
+def test_a_machine_is_silent_only_with_a_process_that_should_still_speak() -> None:
+    assert lives(said(NODE, 60), said("crawler", 60, "ended"), said("web", 60, "ended"))["a"] == "ended"
+    assert lives(said(NODE, 60), said("crawler", 60, "ended"), said("web", 60))["a"] == "silent"
+
+
+def test_those_of_consequence_come_first_and_ended_workers_not_at_all() -> None:
+    names = ["query worker 1", "reader 10", "reader 2", "reader 3", "web", "crawler", "odd", "indexer"]
+    vitals = [said(name, 1, "ended" if name == "reader 3" else "") for name in names]
+    _, processes = listed(vitals, NOW)
+    assert [one.name for one in processes] == [
+        "crawler", "indexer", "reader 2", "reader 10", "web", "query worker 1", "odd",
+    ]  # fmt: skip
+
+
+def test_M_A10_totals_and_averages_count_the_living_and_each_process_once() -> None:
+    nodes, processes = listed(
+        [
+            said(NODE, 0, node="a", cpu=50, cores=2, memory_total=100, memory_free=60),
+            said(NODE, 0, node="b", cpu=100, cores=4, memory_total=300, memory_free=100),
+            said(NODE, 60, node="c", cpu=10, cores=8),
+            said("lost", 60, node="c"),
+            said("crawler", 0, pid=1, pages_s=5, queued=10, cpu=30, rss=7, words_lag_s=2),
+            said("web", 0, pid=1, cpu=30, rss=7),
+            said("indexer", 0, pid=2, pages_s=4, cpu=20, rss=3, words_lag_s=3, spooled=2),
+            said("crawler", 0, node="b", pid=1, pages_s=2, queued=5, cpu=10, rss=1),
+        ],
+        NOW,
+    )
+    totals = totals_of(nodes, processes)
+    assert totals["pages_s"] == 7 and totals["queued"] == 15 and totals["spooled"] == 2
+    assert totals["cpu"] == 60 and totals["rss"] == 11 and totals["words_lag_s"] == 3
+    assert (totals["nodes"], totals["processes"], totals["cores"], totals["memory_total"]) == (2, 3, 6, 400)
+    averages = averages_of(nodes)
+    assert averages["cpu"] == 75 and averages["cores"] == 3 and averages["memory_free"] == 80
+    assert averages_of([]) == {} and totals_of([], [])["pages_s"] == 0
+
+
+def test_the_state_of_the_crawl_is_its_crawlers_word() -> None:
+    def state(*vitals: Vitals) -> str:
+        return state_of(listed(vitals, NOW)[1])
+
+    assert state() == state(said("indexer", 0)) == state(said("crawler", 90, "ended")) == "at rest"
+    assert state(said("crawler", 1)) == "running" and state(said("crawler", 3, "paused")) == "paused"
+    assert state(said("crawler", 9, "paused")) == "interrupted"

@@ -1,0 +1,38 @@
+"""What is asked of a reader, and who need not load the reader itself."""
+
+import subprocess
+import sys
+
+import pytest
+
+from gossamer.read_job import JOB, stored
+from gossamer.reading import ReadJob, done, job
+from gossamer.values.capture import Capture
+from gossamer.values.url import Url
+from gossamer.workers.pool import name_of
+
+PARSING = (
+    "gossamer.reading",
+    "gossamer.extract.page",
+    "gossamer.parse.html",
+    "selectolax",
+    "lxml",
+    "fasttext",
+    "rensa",
+)
+
+
+def test_the_name_of_the_readers_job_is_that_of_the_function() -> None:
+    assert name_of(job) == JOB
+
+
+@pytest.mark.parametrize("process", ["gossamer.app.crawl", "gossamer.app.indexer", "gossamer.graph.query_job"])
+def test_only_readers_load_what_parses_pages(process: str) -> None:
+    program = f"import sys, {process}; print(*[name for name in {PARSING} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == []
+
+
+def test_what_is_stored_unread_is_what_a_reader_would_store() -> None:
+    capture = Capture(Url("http://a.test/"), 1, 200, "OK", (("Content-Type", "text/html"),), b"<p>Words.", "192.0.2.1")
+    assert stored(capture) == done(ReadJob(capture, task="store"))

@@ -1,0 +1,351 @@
+"""What a search finds beside plain words: forms, fields, other sites' words, things, facets, slips of the pen."""
+
+import random
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+
+from gossamer.clock import SECOND, from_words
+from gossamer.files import DiskFiles
+from gossamer.index.searcher import Searcher
+from gossamer.index.writer import IndexWriter
+from gossamer.links.reader import LinksReader
+from gossamer.links.store import Links
+from gossamer.search.find import FACETS, Answer, Search
+from gossamer.search.query import parse
+from gossamer.testing import FakeClock
+from gossamer.values.link import Link
+from gossamer.values.page import Page, Reading, Thing
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+SCHEMA = "http://schema.org/"
+PERSON, PLACE, ARTICLE = f"{SCHEMA}Person", f"{SCHEMA}Place", f"{SCHEMA}Article"
+
+
+@dataclass
+class House:
+    index: IndexWriter
+    links: Links
+    search: Search
+    clock: FakeClock
+
+    def put(self, *readings: Reading) -> None:
+        for view in (self.index, self.links):
+            view.replace(readings)
+            view.commit()
+        self.clock.advance(2)
+
+    def find(self, text: str, *facets: str) -> Answer:
+        return self.search.find(parse(text), facets)
+
+    def urls(self, text: str) -> list[str]:
+        return [hit.url for hit in self.find(text).hits]
+
+
+@pytest.fixture
+def house(tmp_path):
+    index, links = IndexWriter(tmp_path / "i", DiskFiles(), silent), Links(tmp_path / "l.db", DiskFiles(), silent)
+    index.open()
+    links.open()
+    clock = FakeClock()
+    search = Search(Searcher(tmp_path / "i"), LinksReader(tmp_path / "l.db"), clock)
+    yield House(index, links, search, clock)
+    for room in (search, index, links):
+        room.close()
+
+
+def reading(address: str, content: str = "", links: tuple[tuple[str, str], ...] = (), **more: object) -> Reading:
+    names = ("types", "properties", "things", "syntaxes")
+    of_reading = {name: more.pop(name) for name in names if name in more}
+    at = more.pop("at", 1)
+    found = tuple(Link(Url(target), text) for target, text in links)
+    more = {"language": "en"} | more
+    page = Page(Url(address), "text/html", "utf-8", content=content, links=found, **more)
+    return Reading(1, at, page, **of_reading)
+
+
+def test_other_forms_of_a_word_are_found_after_the_exact_one_and_light_up(house):
+    house.put(
+        reading("http://a.test/1", "He was fishing in the harbour"),
+        reading("http://a.test/2", "Those harbours are very famous today"),
+    )
+    assert house.urls("harbours") == ["http://a.test/2", "http://a.test/1"]
+    assert house.urls("harbour") == ["http://a.test/1", "http://a.test/2"]
+    (hit,) = house.find("fished").hits
+    assert [part.text for part in hit.snippet if part.is_match] == ["fishing"]
+
+
+def test_a_quoted_word_has_no_other_forms(house):
+    house.put(reading("http://a.test/1", "one harbour"), reading("http://a.test/2", "many harbours"))
+    assert house.urls('"harbours"') == ["http://a.test/2"]
+    assert house.urls('"many harbour"') == []
+
+
+def test_words_are_stemmed_in_the_languages_of_the_collection(house):
+    house.put(
+        reading("http://a.test/1", "Alle Häuser sind rot", language="de"),
+        reading("http://a.test/2", "Zwei Fischer und ihre Boote", language="de"),
+    )
+    assert house.urls("haus") == ["http://a.test/1"]
+    assert house.urls("boot") == ["http://a.test/2"]
+
+
+def test_words_that_say_nothing_are_left_out_unless_there_are_no_others(house):
+    house.put(reading("http://a.test/1", "a wing in a slipstream"), reading("http://a.test/2", "to be or not to be"))
+    answer = house.find("what is the slipstream of a wing")
+    assert [hit.url for hit in answer.hits] == ["http://a.test/1"]
+    assert answer.all_words and set(answer.omitted) == {"what", "is", "the", "of", "a"}
+    assert house.urls("to be or not to be") == ["http://a.test/2"]
+
+
+def test_pages_with_all_words_stand_before_those_with_some(house):
+    often = " ".join(["alpha"] * 30)
+    house.put(reading("http://a.test/some", often), reading("http://a.test/all", f"alpha beta {'filler ' * 300}"))
+    answer = house.find("alpha beta")
+    assert [(hit.url, hit.has_all_words) for hit in answer.hits] == [
+        ("http://a.test/all", True),
+        ("http://a.test/some", False),
+    ]
+    assert (answer.total, answer.with_all_words, answer.all_words) == (2, 1, False)
+
+
+def test_prefixes_near_spellings_and_fields(house):
+    house.put(
+        reading("http://a.test/1", "the harbour", title="Boats", headings=("Sails",)),
+        reading("http://a.test/boats", "the harbinger of boats", bold=("stressed",)),
+    )
+    assert set(house.urls("harb*")) == {"http://a.test/1", "http://a.test/boats"}
+    assert house.urls("harbor~") == ["http://a.test/1"]
+    assert house.urls("title:boat") == ["http://a.test/1"]
+    assert house.urls("text:boats") == ["http://a.test/boats"]
+    assert house.urls("url:boats") == ["http://a.test/boats"]
+    assert house.urls("heading:sails") == ["http://a.test/1"]
+    assert house.urls("heading:stressed") == ["http://a.test/boats"]
+    assert house.urls("-title:boats harb*") == ["http://a.test/boats"]
+
+
+def test_M_C14_a_page_is_found_by_words_that_only_other_sites_use_of_it(house):
+    target = "http://a.test/p17"
+    house.put(
+        reading(target, "Nothing of the kind stands here", title="Seventeen"),
+        reading("http://a.test/", "Start", ((target, "own zebra words"),)),
+        reading("http://b.test/", "A list", ((target, "the quagga page"), ("http://c.test/", "elsewhere"))),
+        reading("http://c.test/", "Another list", ((target, "quagga"),)),
+    )
+    assert house.urls("quagga")[0] == target
+    assert house.urls('"quagga page"')[0] == target
+    assert house.urls("anchor:quagga seventeen") == [target]
+    assert target not in house.urls("zebra")
+
+
+def test_words_of_links_go_with_the_page_that_had_them(house):
+    target = "http://a.test/p17"
+    house.put(reading(target, "Seventeen"), reading("http://b.test/", "A list", ((target, "quagga"),)))
+    assert target in house.urls("quagga")
+    house.put(reading("http://b.test/", "A list", ((target, "okapi"),), at=2))
+    assert target not in house.urls("quagga")
+    assert target in house.urls("okapi")
+
+
+def test_one_site_with_many_links_does_not_silence_the_others(house):
+    crowd = [reading(f"http://b.test/{n}", "A", (("http://a.test/1", "quagga"),)) for n in range(70)]
+    other = reading("http://c.test/", "A " * 200, (("http://a.test/2", "quagga"), ("http://a.test/1", "x y z " * 20)))
+    house.put(reading("http://a.test/1", "one"), reading("http://a.test/2", "two"), *crowd, other)
+    assert {"http://a.test/1", "http://a.test/2"} <= set(house.urls("quagga"))
+
+
+def test_M_A9_a_person_called_close_or_anything_but(house):
+    glenn = Thing("http://a.test/#glenn", "Glenn Close", (PERSON,))
+    house.put(
+        reading("http://a.test/1", "Glenn Close acts", things=(glenn,), types=(PERSON,)),
+        reading("http://b.test/1", "More of Glenn Close", things=(glenn,), types=(PERSON,)),
+        reading(
+            "http://b.test/2", "A narrow close", things=(Thing("_:b1", "Advocate's Close", (PLACE,)),), types=(PLACE,)
+        ),
+        reading("http://b.test/3", "Keep close"),
+    )
+    answer = house.find("type:schema:Person close")
+    assert {hit.url for hit in answer.hits} == {"http://a.test/1", "http://b.test/1"}
+    assert [(one.iri, one.name, one.types, one.pages) for one in answer.entities] == [
+        ("http://a.test/#glenn", "Glenn Close", (PERSON,), 2)
+    ]
+    assert {one.name for one in house.find("close").entities} == {"Glenn Close", "Advocate's Close"}
+    assert [one.name for one in house.find("-type:Person close").entities] == ["Advocate's Close"]
+    assert [one.name for one in house.find("type:Place").entities] == ["Advocate's Close"]
+    assert [one.name for one in house.find("clo*").entities] == ["Glenn Close", "Advocate's Close"]
+
+
+def test_a_thing_that_every_page_names_does_not_hide_the_others(house):
+    everywhere, once = (
+        Thing("http://a.test/#org", "Acme Harbour", ()),
+        Thing("http://a.test/#x", "Old Harbour Pier", ()),
+    )
+    house.put(
+        *(reading(f"http://a.test/{n}", "words", things=(everywhere,)) for n in range(60)),
+        reading("http://a.test/x", "words", things=(Thing("http://a.test/#y", "A very long name of a thing"), once)),
+    )
+    assert [one.name for one in house.find("harbour").entities] == ["Acme Harbour", "Old Harbour Pier"]
+
+
+def test_M_A7_superclasses_are_inferred_and_marked_so(house):
+    house.put(
+        reading("http://a.test/1", "fish", types=(f"{SCHEMA}NewsArticle",)),
+        reading("http://a.test/2", "fish", types=(ARTICLE,)),
+        reading("http://a.test/3", "fish", types=(f"{SCHEMA}Recipe",)),
+    )
+    assert set(house.urls("type:schema:Article")) == {"http://a.test/1", "http://a.test/2"}
+    assert set(house.urls("type:article fish")) == {"http://a.test/1", "http://a.test/2"}
+    assert house.urls("fish -type:schema:Article") == ["http://a.test/3"]
+    facets = {one.value: one for one in house.find("fish", "type").facets["type"]}
+    assert (facets[ARTICLE].count, facets[ARTICLE].inferred) == (2, 1)
+    (hit,) = house.find("type:NewsArticle").hits
+    assert ARTICLE in hit.inferred and hit.types == (f"{SCHEMA}NewsArticle",)
+
+
+def test_https_and_http_schema_org_are_one(house):
+    house.put(reading("http://a.test/1", "fish", types=("https://schema.org/Person",)))
+    assert house.urls("type:http://schema.org/Person") == house.urls("ontology:schema") == ["http://a.test/1"]
+
+
+def test_facets_count_ontologies_properties_sites_languages_syntaxes_and_days(house):
+    day = from_words("2026-11-15T00:00:00Z")
+    names = {"types": (PERSON,), "syntaxes": ("rdfa",)}
+    house.put(
+        reading("http://a.test/1", "fish", properties=(f"{SCHEMA}name", "http://ogp.me/ns#title"), at=day, **names),
+        reading("http://b.test/2", "fish", properties=(f"{SCHEMA}name",), at=day + 2 * 86_400 * SECOND, language="de"),
+    )
+    answer = house.find("fish", *FACETS)
+    counted = {name: {one.value: one.count for one in some} for name, some in answer.facets.items()}
+    assert counted["ontology"] == {SCHEMA: 2, "http://ogp.me/ns#": 1}
+    assert counted["property"] == {f"{SCHEMA}name": 2, "http://ogp.me/ns#title": 1}
+    assert counted["site"] == {"a.test": 1, "b.test": 1}
+    assert counted["lang"] == {"en": 1, "de": 1}
+    assert counted["syntax"] == {"rdfa": 1}
+    assert [(span.label, span.count) for span in answer.dates] == [
+        ("2026-11-15", 1),
+        ("2026-11-16", 0),
+        ("2026-11-17", 1),
+    ]
+    assert house.urls("fish since:2026-11-16") == ["http://b.test/2"]
+    assert house.urls("fish until:2026-11-16") == ["http://a.test/1"]
+    assert house.urls("property:og:title") == house.urls("has:title") == ["http://a.test/1"]
+    assert house.urls("fish -ontology:og") == ["http://b.test/2"]
+    assert house.urls("fish sort:newest") == ["http://b.test/2", "http://a.test/1"]
+    assert house.urls("fish sort:oldest") == ["http://a.test/1", "http://b.test/2"]
+
+
+def test_a_facet_is_counted_without_its_own_filter_and_says_what_is_chosen(house):
+    house.put(
+        reading("http://a.test/1", "fish", types=(PERSON,)),
+        reading("http://b.test/2", "fish", types=(PLACE,)),
+        reading("http://b.test/3", "fish", types=(PLACE,)),
+    )
+    answer = house.find("fish site:a.test -type:Recipe", "site", "type")
+    assert answer.total == 1
+    sites = {one.value: one for one in answer.facets["site"]}
+    assert (sites["a.test"].is_chosen, sites["b.test"].is_chosen, sites["b.test"].count) == (True, False, 2)
+    types = {one.value: one for one in answer.facets["type"]}
+    assert PLACE not in types and types[PERSON].count == 1
+    assert (types["Recipe"].count, types["Recipe"].is_excluded) == (0, True)
+    both = house.find("type:Person type:Place", "type")
+    assert both.total == 3
+    assert {one.value: one.count for one in both.facets["type"] if one.is_chosen} == {PERSON: 1, PLACE: 2}
+
+
+@pytest.mark.parametrize(("days", "labels"), [(40, "2026-01-01"), (400, "2026-01"), (4_000, "2026")])
+def test_dates_are_shown_in_days_months_or_years_whichever_fits(house, days, labels):
+    first = from_words("2026-01-01T12:00:00Z")
+    house.put(reading("http://a.test/1", "fish", at=first), reading("http://a.test/2", "fish", at=first + days * DAY))
+    dates = house.find("fish", "date").dates
+    assert dates[0].label == labels and len(dates) <= 62
+    assert dates[0].count == dates[-1].count == 1 and sum(span.count for span in dates) == 2
+    assert all(one.until == other.since for one, other in pairwise(dates))
+
+
+DAY = 86_400 * SECOND
+
+
+def test_what_one_types_is_completed_from_titles_names_and_words(house):
+    house.put(
+        reading("http://a.test/1", "harbour harbour master", title="The harbour of Leith"),
+        reading("http://a.test/2", "a harbinger", things=(Thing("_:b1", "Harbour Trust"),)),
+        reading("http://a.test/3", "the harbour wall"),
+    )
+    found = [(one.text, one.kind) for one in house.search.suggest("harb")]
+    assert found[0] == ("Harbour Trust", "name")
+    assert ("The harbour of Leith", "title") in found
+    assert found.index(("harbour", "word")) < found.index(("harbinger", "word"))
+    assert ("old harbour", "word") in [(one.text, one.kind) for one in house.search.suggest("old harb")]
+    assert house.search.suggest("") == house.search.suggest("???") == []
+
+
+def test_a_slip_of_the_pen_is_asked_about_only_when_little_was_found(house):
+    house.put(*(reading(f"http://a.test/{n}", "the harbour of many ships") for n in range(12)))
+    assert house.find("harbuor").did_you_mean == "harbour"
+    assert house.find("harbour").did_you_mean == ""
+    assert house.find("site:a.test shps").did_you_mean == "ships site:a.test"
+    assert house.find('"harbuor"').did_you_mean == ""
+    assert house.find("xqzt").did_you_mean == ""
+
+
+def test_M_A9_the_forward_index_of_a_page(house):
+    house.put(
+        reading("http://a.test/fish", "Fish and more fish", title="Fish", headings=("About fish",), bold=("more",))
+    )
+    words = {one.word: (one.count, one.fields) for one in house.search.words(Url("http://a.test/fish"))}
+    assert words["fish"] == (5, ("title", "headings", "content", "address"))
+    assert words["more"] == (2, ("headings", "content"))
+    assert house.search.words(Url("http://a.test/none")) == []
+
+
+def test_the_score_is_explained_in_parts(house):
+    target = "http://a.test/1"
+    house.put(
+        reading(target, "tropical fish and other fishes", title="Fish"),
+        reading("http://b.test/", "A list of many things", ((target, "tropical"),)),
+    )
+    answer = house.find("tropical fish whale")
+    told = house.search.explain(parse("tropical fish whale"), Url(target))
+    assert told is not None and not told.has_all_words
+    assert told.score == pytest.approx(answer.hits[0].score, abs=0.01)
+    by_word = {one.word: one for one in told.words}
+    assert {reason.field for reason in by_word["fish"].reasons} == {"title", "content"}
+    assert {reason.form for reason in by_word["fish"].reasons} == {"fish", "fishes"}
+    assert "anchors" in {reason.field for reason in by_word["tropical"].reasons}
+    assert by_word["whale"].reasons == ()
+    assert house.search.explain(parse("fish"), Url("http://a.test/none")) is None
+
+
+def test_entries_hold_however_odd_the_names_are(house):
+    odd = "\ud800 name \0"
+    house.put(
+        reading(
+            "http://a.test/1",
+            "fish",
+            (("http://b.test/", "link \udfff"),),
+            things=(Thing("_:b", odd), Thing("http://x.test/\ud800", "n")),
+            properties=("\ud801",),
+            bold=("\ud802",),
+        )
+    )
+    assert house.urls("fish") == ["http://a.test/1"]
+
+
+def test_awkward_filters_are_answered(house):
+    house.put(reading("http://a.test/1", "fish", types=(PERSON,)))
+    for text in (
+        "type::",
+        "type:a:b:c",
+        "ontology:x",
+        "ontology::",
+        "property:#",
+        "lang:xx-YY",
+        "since:9999",
+        "until:0001",
+    ):
+        house.find(f"{text} fish", *FACETS)
+    draw = random.Random(1)
+    for _ in range(200):
+        house.find("".join(draw.choices("ab:*~-\"' #/site type has", k=20)), *FACETS)

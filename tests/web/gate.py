@@ -1,0 +1,94 @@
+"""The Gate, asked without a socket: by any address, at any time, with any headers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from starlette.types import ASGIApp
+
+from gossamer.web.door import Entrance
+from gossamer.web.guard import Gate
+from gossamer.web.showing import make_show
+from gossamer.web.tokens import ROLE, Door, Keys
+
+KEYS = Keys("admin-" + "a" * 40, "reader-" + "r" * 40)
+BEARER = {"admin": f"Bearer {KEYS.admin}", "user": f"Bearer {KEYS.reader}"}
+PORT = 8642
+COOKIE = f"gossamer-{PORT}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    @property
+    def cookie(self) -> str:
+        """The session it sets."""
+        return self.headers.get("set-cookie", "").partition(";")[0].partition("=")[2]
+
+
+async def role_of_asker(scope: Any, receive: Any, send: Any) -> None:
+    """A page that tells who is asking."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "http.response.body", "body": ROLE.get().name.lower().encode()})
+
+
+def gate_of(
+    clock: Any, *, inner: ASGIApp = role_of_asker, names: tuple[str, ...] = ("127.0.0.1",), **door: Any
+) -> Gate:
+    show = make_show()
+    return Gate(inner, names, show, Entrance(Door(KEYS, **door), clock, show))
+
+
+async def ask(
+    app: ASGIApp,
+    target: str,
+    method: str = "GET",
+    body: bytes = b"",
+    client: str = "127.0.0.1",
+    accept: str = "*/*",
+    **headers: str,
+) -> Answer:
+    """Header names with `_` for `-`."""
+    path, _, query = target.partition("?")
+    given = {
+        "host": f"127.0.0.1:{PORT}",
+        "accept": accept,
+        **{name.replace("_", "-"): headers[name] for name in headers},
+    }
+    if body:
+        given.setdefault("content-length", str(len(body)))
+    scope = {
+        "type": "http", "method": method, "path": unquote_to_bytes(path).decode("utf-8", "replace"),
+        "raw_path": path.encode(), "query_string": query.encode(), "root_path": "", "scheme": "http",
+        "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
+        "client": (client, 50_000), "server": ("127.0.0.1", PORT), "http_version": "1.1",
+    }  # fmt: skip
+    told = _Told(body)
+    await app(scope, told.receive, told.send)
+    start = next(one for one in told.sent if one["type"] == "http.response.start")
+    found = {name.decode().lower(): value.decode("latin-1") for name, value in start["headers"]}
+    return Answer(start["status"], found, b"".join(one.get("body", b"") for one in told.sent))
+
+
+@dataclass
+class _Told:
+    body: bytes
+    sent: list[Any] = field(default_factory=list)
+    is_read: bool = False
+
+    async def receive(self) -> dict[str, Any]:
+        if self.is_read:
+            return {"type": "http.disconnect"}
+        self.is_read = True
+        return {"type": "http.request", "body": self.body, "more_body": False}
+
+    async def send(self, message: Any) -> None:
+        self.sent.append(message)

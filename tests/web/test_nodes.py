@@ -1,0 +1,229 @@
+"""The system manager over a real collection: as a page, as JSON and CSV, live, and for Prometheus."""
+
+import csv
+import http.client
+import io
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from tests.web.exposition import families
+from tests.web.site import Site, serving, trouble_in
+
+from gossamer.app.directory import Directory
+from gossamer.clock import SECOND, SystemClock
+from gossamer.monitor.control import Control
+from gossamer.monitor.hints import Hint
+from gossamer.monitor.history import History
+from gossamer.monitor.system import Beaten, System
+from gossamer.monitor.vitals import FIGURES, NODE, Vitals
+from gossamer.web.live import MOST_STREAMS
+from gossamer.web.metrics import metrics_of, written
+from gossamer.web.nodes import Shown, live_of
+
+NASTY = "<img src=x onerror=alert(1)>\"\\\n'`"
+
+
+@contextmanager
+def watching(site: Site) -> Iterator[http.client.HTTPResponse]:
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
+    try:
+        connection.request("GET", "/nodes/live", headers={"Accept": "text/event-stream"})
+        yield connection.getresponse()
+    finally:
+        connection.close()
+
+
+def events(stream: http.client.HTTPResponse, number: int) -> list[Shown]:
+    found: list[Shown] = []
+    while len(found) < number:
+        line = stream.readline()
+        assert line, "the stream ended"
+        if line.startswith(b"data: "):
+            found.append(msgspec.json.decode(line[6:], type=Shown))
+    return found
+
+
+def streams(site: Site) -> float:
+    return float(site.ask("/nodes.json").json["totals"]["streams"])
+
+
+def until(happens: Callable[[], bool]) -> None:
+    clock, end = SystemClock(), SystemClock().elapsed_s() + 10
+    while not happens():
+        assert clock.elapsed_s() < end, "it never happened"
+        clock.pause(0.1)
+
+
+def test_M_A10_the_system_manager_lists_machines_and_processes_with_totals_and_averages(site: Site) -> None:
+    until(lambda: site.ask("/nodes.json").json["totals"]["processes"] >= 3)
+    page = site.ask("/nodes").page
+    assert page.css_first("h1").text() == "Nodes" and trouble_in(page) == []
+    machines, processes = page.css("#nodes table")[0], page.css("#processes table")[0]
+    assert [row.text() for row in machines.css("tfoot th")] == ["Total", "Average"]
+    assert "GHz" in machines.text() or "cores" in machines.text()
+    rows = {row.css_first("th").text(): row.text() for row in processes.css("tbody tr")}
+    assert {"crawler", "indexer", "web", "query worker 1", "query worker 2"} <= rows.keys()
+    assert "ended" in rows["crawler"] and "alive" in rows["web"] and " MB" in rows["web"]
+    counters = {pair.css_first("dt").text(): pair.css_first("dd").text() for pair in page.css("dl.counters > div")}
+    assert int(counters["addresses seen"].replace(",", "")) > 50 and counters["archive"].endswith("B")
+    for table in page.css("table"):
+        assert table.css_first("caption") is not None and all(th.attributes.get("scope") for th in table.css("th"))
+
+
+def test_the_same_as_data(site: Site) -> None:
+    answer = site.ask("/nodes.json", accept="application/json")
+    system = msgspec.json.decode(answer.body, type=System)
+    assert answer.headers["content-type"] == "application/json" and system.state == "at rest"
+    web = next(one for one in system.processes if one.name == "web")
+    assert web.life == "fresh" and web.figures["rss"] > 0 and set(web.figures) <= set(FIGURES)
+    history = msgspec.json.decode(site.ask("/nodes/history.json?minutes=5").body, type=History)
+    assert history.step_s == 1 and {len(column) for column in history.series.values()} == {len(history.at)}
+    assert any(value for value in history.series["memory_used"])
+    answer = site.ask("/nodes/history.csv?minutes=1")
+    rows = list(csv.DictReader(io.StringIO(answer.text, newline="")))
+    assert answer.headers["content-type"].startswith("text/csv") and {"web", "(machine)"} <= {
+        r["process"] for r in rows
+    }
+    for wrong in ("0", "61", "x", "-1"):
+        assert site.ask(f"/nodes/history.json?minutes={wrong}").status == 400
+        assert site.ask(f"/nodes?minutes={wrong}").status == 400
+
+
+def test_M_A10_an_hour_of_history_survives_a_restart_of_the_web_process(tmp_path: Path) -> None:
+    directory = Directory(tmp_path / "kept")
+    with serving(directory) as site:
+        until(lambda: site.ask("/nodes/history.csv").text.count(",web,") >= 2)
+    with serving(directory) as site:
+        rows = list(csv.DictReader(io.StringIO(site.ask("/nodes/history.csv").text, newline="")))
+        assert len([row for row in rows if row["process"] == "web"]) >= 2
+        page = site.ask("/nodes").page
+        assert len(page.css("table.minutes tbody tr")) >= 1
+        assert page.css_first("#processes tbody th").text() == "web"
+
+
+def test_a_process_that_fell_silent_says_since_when(tmp_path: Path) -> None:
+    directory, clock = Directory(tmp_path / "lost"), SystemClock()
+    directory.root.mkdir()
+    at = clock.now() - 90 * SECOND
+    with Control(directory.control, clock) as control:
+        control.note([Vitals("elsewhere", name, 7, at, at, {"cpu": 1.0}, "", "1.0") for name in (NODE, "crawler")])
+    with serving(directory) as site:
+        rows = {row.css_first("th").text(): row.text() for row in site.ask("/nodes").page.css("tbody tr")}
+        assert "silent since " in rows["crawler"] and "UTC" in rows["crawler"] and "silent" in rows["elsewhere"]
+        assert "fallen silent" in site.ask("/nodes").text
+        assert site.ask("/nodes.json").json["state"] == "interrupted"
+
+
+def test_M_A10_the_page_is_live_once_a_second(site: Site) -> None:
+    with watching(site) as stream:
+        assert stream.status == 200 and stream.headers["content-type"].startswith("text/event-stream")
+        assert stream.readline() == b"retry: 2000\n"
+        first, second, third = events(stream, 3)
+    assert 0.5 <= (third.at - second.at) / SECOND <= 3 and first.at < second.at
+    page = site.ask("/nodes").page
+    keys = {node.attributes["data-cell"] for node in page.css("[data-cell]")}
+    assert keys <= third.cells.keys(), "every live spot on the page has its text"
+    assert page.css_first("#live").attributes["data-shape"] == third.shape
+    assert {node.attributes["data-badge"] for node in page.css("[data-badge]")} == third.badges.keys()
+
+
+def test_streams_are_bounded_and_given_back(tmp_path: Path) -> None:
+    with serving(Directory(tmp_path / "many")) as site:
+        opened = [watching(site) for _ in range(MOST_STREAMS)]
+        lines = [one.__enter__() for one in opened]
+        assert all(line.readline() == b"retry: 2000\n" for line in lines)
+        with watching(site) as refused:
+            assert refused.status == 503 and refused.headers["retry-after"] == "5"
+        assert site.ask("/nodes").status == 200, "the page itself can still be read"
+        for one in opened:
+            one.__exit__(None, None, None)
+
+        def admitted() -> bool:
+            with watching(site) as stream:
+                return stream.status == 200
+
+        until(admitted)
+        until(lambda: streams(site) <= 1)
+
+
+def test_a_server_that_stops_does_not_wait_for_those_who_watch(tmp_path: Path) -> None:
+    ended: list[float] = []
+    clock = SystemClock()
+    with serving(Directory(tmp_path / "stops")) as site:
+        started = threading.Event()
+
+        def watch() -> None:
+            with watching(site) as stream:
+                events(stream, 1)
+                started.set()
+                while stream.readline():
+                    pass
+                ended.append(clock.elapsed_s())
+
+        threads = [threading.Thread(target=watch) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        assert started.wait(10)
+        asked = clock.elapsed_s()
+    for thread in threads:
+        thread.join(10)
+    assert len(ended) == 3 and max(ended) - asked < 2, "each stream ended whole, within two seconds"
+
+
+def test_metrics_are_what_prometheus_reads(site: Site) -> None:
+    until(lambda: "query worker 2" in site.ask("/metrics").text)
+    answer = site.ask("/metrics", accept="text/plain")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    found = families(answer.text)
+    assert all(name.startswith("gossamer_") and family.says for name, family in found.items())
+    up = {dict(labels)["process"]: value for labels, value in found["gossamer_process_up"].samples.items()}
+    assert up["web"] == 1 and up["crawler"] == 0
+    assert found["gossamer_process_cpu_seconds_total"].kind == "counter"
+    of = {dict(labels)["of"]: value for labels, value in found["gossamer_collection"].samples.items()}
+    assert of["pages"] == site.ask("/status.json").json["numbers"]["pages"]
+    reasons = {dict(labels)["reason"] for labels in found["gossamer_addresses"].samples}
+    assert {"fetched", "robots"} <= reasons
+    open_answer = site.ask("/metrics", accept="application/openmetrics-text; version=1.0.0")
+    assert open_answer.headers["content-type"].startswith("application/openmetrics-text")
+    families(open_answer.text, is_open=True)
+
+
+def test_F_W18_nothing_secret_is_in_the_metrics(site: Site) -> None:
+    text = site.ask("/metrics").text
+    assert "token" not in text and "/tmp" not in text and "demo.test" not in text
+
+
+def test_labels_are_escaped_and_nothing_runs() -> None:
+    one = Beaten(NASTY, NASTY, 7, "fresh", "", 5 * SECOND, 0.0, 1.0, "1.0", {"cpu_s": 2.0, "lost": 0.0})
+    system = System(
+        9 * SECOND, "running", processes=(one,), outcomes={NASTY: 3}, hints=(Hint(NASTY, "advice", "w", "m"),)
+    )
+    for is_open in (False, True):
+        found = families(written(metrics_of(system), is_open), is_open)
+        name = "gossamer_process_cpu_seconds" + "_total" * (not is_open)
+        assert found[name].samples == {(("node", NASTY), ("process", NASTY)): 2.0}
+        assert found["gossamer_addresses"].samples == {(("reason", NASTY),): 3.0}
+    event = msgspec.json.encode(live_of(system))
+    assert b"\n" not in event and json.loads(event)["at"] == 9 * SECOND, "an event is one line"
+
+
+def test_a_site_without_a_collection_has_a_system_manager_too(empty_site: Site) -> None:
+    page = empty_site.ask("/nodes").page
+    assert trouble_in(page) == [] and empty_site.ask("/nodes.json").json["state"] == "at rest"
+    families(empty_site.ask("/metrics").text)
+
+
+def test_F_W1_names_of_machines_and_processes_are_text(tmp_path: Path) -> None:
+    directory, clock = Directory(tmp_path / "nasty"), SystemClock()
+    directory.root.mkdir()
+    with Control(directory.control, clock) as control:
+        control.note([Vitals(NASTY, name, 7, clock.now(), clock.now(), {}, NASTY, NASTY) for name in (NODE, NASTY)])
+    with serving(directory) as site:
+        page = site.ask("/nodes").page
+        assert trouble_in(page) == [] and not page.css("#live img")
+        assert site.ask("/nodes/history.csv").status == 200
+        families(site.ask("/metrics").text)

@@ -1,0 +1,169 @@
+"""The page view: each section an address, for pages, for addresses never fetched, and for hosts."""
+
+from urllib.parse import quote
+
+import pytest
+from tests.web.hostile_pages import ORIGIN
+from tests.web.site import Site, trouble_in
+
+from gossamer.web.cached import POLICY
+from gossamer.web.page_rooms import place_of
+from gossamer.web.page_view import TABS
+
+MUSEUM = "http://museum.demo.test/"
+HOSTILE = ORIGIN + "/page/1"
+
+
+def at(url: str, **more: str) -> str:
+    return "/page?url=" + quote(url, safe="") + "".join(f"&{name}={quote(value)}" for name, value in more.items())
+
+
+def with_body_facts(site: Site) -> str:
+    """A page that states something in its body."""
+    for kind in ("Book", "Recipe", "Product", "Person"):
+        for hit in site.ask(f"/search.json?q=type%3A{kind}").json["hits"]:
+            facts = site.ask("/page.json?url=" + quote(hit["url"], safe="")).json["facts"]
+            if any(fact["path"]["value"].startswith("/html/body/") for fact in facts):
+                return str(hit["url"])
+    raise AssertionError("no such page in the collection")
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_section_is_an_address_and_has_the_summary(site: Site, tab: str) -> None:
+    answer = site.ask(at(MUSEUM, show=tab))
+    page = answer.page
+    assert answer.status == 200 and page.css_first("nav.tabs a[aria-current]").text() == TABS[tab]
+    told = [one.text() for one in page.css("dl.summary dt")]
+    assert told == ["Last seen", "Size", "Facts", "Links in", "Links out", "Versions", "Host"]
+    assert page.css_first("ul.about .badge").text() == "captured"
+    assert [link.attributes["href"].rpartition("=")[2] for link in page.css("nav.tabs a")] == list(TABS)
+
+
+@pytest.mark.parametrize("tab", [tab for tab in TABS if tab != "copy"])
+def test_F_W1_hostile_pages_break_out_of_no_section(site: Site, tab: str) -> None:
+    assert trouble_in(site.ask(at(HOSTILE, show=tab)).page) == []
+
+
+def test_a_section_that_is_not_there_is_the_first(site: Site) -> None:
+    assert site.ask(at(MUSEUM, show="<script>")).page.css_first("nav.tabs a[aria-current]").text() == "Facts"
+
+
+def test_links_say_what_became_of_their_targets(site: Site) -> None:
+    states = {link["state"] for link in site.ask("/page.json?url=" + quote(MUSEUM, safe="")).json["outgoing"]}
+    assert {"captured", "refused"} <= states
+    page = site.ask(at(MUSEUM, show="links")).page
+    captions = [one.text() for one in page.css("caption")]
+    assert "From other sites" in captions or "From its own site" in captions
+    assert {"captured", "refused"} <= {one.text() for one in page.css("td .badge")}
+
+
+def test_M_A9_the_words_of_a_page_and_their_counts_are_there_to_see(site: Site) -> None:
+    words = site.ask("/page/words.json?url=" + quote(MUSEUM, safe="")).json["words"]
+    assert words == sorted(words, key=lambda one: (-one["count"], one["word"])) and len(words) > 20
+    rows = site.ask("/page/words?url=" + quote(MUSEUM, safe="")).page.css("table.words tbody tr")
+    assert rows[0].css_first("td").text() == words[0]["word"]
+
+
+def test_why_tells_the_way_from_the_seed_the_rules_and_the_visits(site: Site) -> None:
+    url = with_body_facts(site)
+    page = site.ask(at(url, show="why")).page
+    headings = [one.text() for one in page.css("section.told h3")]
+    assert headings[:3] == ["The address", "How it was found", "What the rules say"] and "Visits" in headings
+    told = site.ask("/page/why.json?url=" + quote(url, safe="")).json
+    assert told["is_known"] and told["state"] == "captured" and told["trail"]["way"][-1]["how"] == "seed"
+    assert [section["heading"] for section in told["sections"]][:2] == ["address", "found"]
+
+
+def test_an_address_that_was_refused_has_a_page_that_says_why(site: Site) -> None:
+    outgoing = site.ask("/page.json?url=" + quote(MUSEUM, safe="")).json["outgoing"]
+    refused = next(link["url"] for link in outgoing if link["state"] == "refused" and "/private/" in link["url"])
+    answer = site.ask(at(refused))
+    assert answer.status == 200 and answer.page.css_first("nav.tabs a[aria-current]").text() == "Why"
+    assert "robots" in answer.page.css_first("main").text() and "Disallow" in answer.page.css_first("main").text()
+    assert "Nothing of it was kept" in site.ask(at(refused, show="copy")).text
+
+
+def test_an_address_nobody_met_is_told_what_the_rules_would_say(site: Site) -> None:
+    answer = site.ask(at("http://nowhere.test/"))
+    assert answer.status == 404 and "What the rules say" in answer.text
+    assert site.ask("/page/why.json?url=http://nowhere.test/").json["is_known"] is False
+
+
+def test_an_address_with_tracking_parameters_finds_its_page(site: Site) -> None:
+    known = site.ask("/page.json?url=" + quote(MUSEUM + "?utm_source=x", safe="")).json
+    assert known["url"] == MUSEUM and known["versions"]
+
+
+def test_M_C11_the_copy_is_sealed_off_and_marks_where_facts_stand(site: Site) -> None:
+    url = with_body_facts(site)
+    answer = site.ask("/page/cached?url=" + quote(url, safe=""))
+    assert answer.status == 200 and answer.headers["content-security-policy"] == POLICY
+    assert POLICY.startswith("sandbox ") and "allow-scripts" not in POLICY and "allow-same-origin" not in POLICY
+    assert "x-frame-options" not in answer.headers and "set-cookie" not in answer.headers
+    facts = site.ask("/page.json?url=" + quote(url, safe="")).json["facts"]
+    paths = {fact["path"]["value"] for fact in facts}
+    marked = {node.id for node in answer.page.css("[id^=gossamer-]")}
+    assert marked == {f"gossamer-{place_of(path)}" for path in paths}
+    listed = site.ask(at(url, show="copy")).page
+    assert {node.id for node in listed.css(".places li[id]")} == {f"at-{place_of(path)}" for path in paths}
+    frame = listed.css_first("iframe")
+    assert frame.attributes["sandbox"] == "allow-top-navigation-by-user-activation"
+
+
+def test_a_copy_of_a_moment_is_the_one_that_was_there(site: Site) -> None:
+    versions = site.ask("/page.json?url=" + quote(MUSEUM, safe="")).json["versions"]
+    target = "/page/cached?url=" + quote(MUSEUM, safe="")
+    assert site.ask(f"{target}&at={quote(versions[0]['fetched_at'])}").status == 200
+    assert site.ask(f"{target}&at=2001-01-01T00:00:00Z").status == 404
+    assert site.ask(f"{target}&at=yesterday").status == 400
+    assert "Show the newest copy" in site.ask(at(MUSEUM, show="copy", at="2001-01-01T00:00:00Z")).text
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/page/cached?url=../../etc/passwd",
+        "/page/cached?url=file:///etc/passwd",
+        "/page/cached?url=%2e%2e%2f%2e%2e%2fetc%2fpasswd",
+        "/page/cached?url=http://museum.demo.test/..%5c..%5cstate.db",
+        "/page/cached?url=http://museum.demo.test/a%00b",
+        "/page/cached?url=%00",
+        "/page/cached",
+        "/page/cached/../../etc/passwd",
+        "/page/cached/%2e%2e/%2e%2e/etc/passwd",
+        "/page/..%5c..%5cetc",
+        "/page/cached?url=http://museum.demo.test/&at=-1",
+        "/page/cached?url=http://museum.demo.test/&at=99999999999999999999",
+        "/page/cached?url=http://museum.demo.test/&at=../../x",
+        "/page/cached?url=http://museum.demo.test/&at=0001-01-01T00:00:00%2B23:59",
+        "/static/../../state.db",
+        "/static/..%2f..%2fapp.py",
+    ],
+)
+def test_F_W15_no_name_leads_out_of_the_archive(site: Site, target: str) -> None:
+    answer = site.ask(target)
+    assert answer.status in (400, 404) and "root:" not in answer.text and "import " not in answer.text
+
+
+def test_a_host_says_what_was_promised_and_what_it_waits_for(site: Site) -> None:
+    page = site.ask("/host?name=museum.demo.test").page
+    assert page.css_first("h1").text() == "museum.demo.test" and "every promise kept" in page.css_first("main").text()
+    told = site.ask("/host.json?name=museum.demo.test").json
+    assert told["promise"]["visits"] > 1 and told["promise"]["least_s"] >= told["promise"]["promised_s"] * 0.99
+    assert told["trail"]["waits"] and told["sections"][0]["heading"] == "host"
+    assert site.ask("/host?name=http://museum.demo.test/x").status == 200
+
+
+@pytest.mark.parametrize("name", ["nowhere.test", "<script>", "..", "a b", "%00", "http://"])
+def test_a_host_nobody_met_is_no_error(site: Site, name: str) -> None:
+    assert site.ask("/host?name=" + quote(name)).status == 404
+    assert site.ask("/host.json?name=" + quote(name)).json["error"]
+
+
+def test_which_host_has_to_be_said(site: Site) -> None:
+    assert site.ask("/host").status == 400
+
+
+def test_a_site_without_a_collection_has_no_pages_and_no_hosts(empty_site: Site) -> None:
+    for target in ("/page?url=http://a.test/", "/page/cached?url=http://a.test/", "/host?name=a.test"):
+        assert empty_site.ask(target).status == 404

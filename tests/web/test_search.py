@@ -1,0 +1,260 @@
+"""The search page without a browser: each of its states, and the same as JSON and CSV."""
+
+import csv
+import io
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import pytest
+from tests.web.hostile_pages import WORD
+from tests.web.site import Site, serving, trouble_in
+
+from gossamer.app.directory import Directory
+from gossamer.clock import SystemClock
+from gossamer.monitor.control import Control
+
+PERSON = "http://schema.org/Person"
+RECIPE = "http://schema.org/Recipe"
+THING = "http://schema.org/Thing"
+
+
+def total(site: Site, target: str) -> int:
+    found = site.ask("/search.json" + target).json["total"]
+    assert isinstance(found, int)
+    return found
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_every_group_of_filters_comes_from_the_data(site: Site) -> None:
+    page = site.ask("/?q=demo").page
+    headings = [heading.text() for heading in page.css("#filters h2")]
+    assert headings == ["Type", "Vocabulary", "Property", "Site", "Language", "Syntax", "Fetched"]
+    counts = [int(count.text().replace(",", "")) for count in page.css("#facet-site + ul .count")]
+    assert counts == sorted(counts, reverse=True) and counts[0] > 0
+
+
+def test_types_are_a_tree_under_their_superclasses(site: Site) -> None:
+    page = site.ask("/?type=" + quote(RECIPE)).page
+    depth = {
+        row.css_first("a.value").attributes.get("title"): int(row.attributes["class"].split()[0].removeprefix("depth-"))
+        for row in page.css("#facet-type + ul li, #facet-type ~ details li")
+    }
+    assert depth[THING] == 0 < depth["http://schema.org/CreativeWork"] < depth[RECIPE]
+
+
+@pytest.mark.parametrize("name", ["type", "ontology", "property", "site", "lang", "syntax"])
+def test_what_a_filter_counts_is_what_a_click_on_it_finds(site: Site, name: str) -> None:
+    page = site.ask("/?q=demo").page
+    everything = total(site, "?q=demo")
+    for row in page.css(f"#facet-{name} + ul li")[:3]:
+        link, count = row.css_first("a.value").attributes["href"], int(row.css_first(".count").text())
+        assert total(site, link[1:]) == count, link
+        unlike = row.css_first("a.not").attributes["href"]
+        assert f"not_{name}=" in unlike and total(site, unlike[1:]) == everything - count
+
+
+def test_a_span_of_time_counts_what_it_finds(site: Site) -> None:
+    page = site.ask("/?q=demo").page
+    first = page.css_first("#facet-date + ul li")
+    link = first.css_first("a").attributes["href"]
+    assert "since=" in link and "until=" in link
+    assert total(site, link[1:]) == int(first.css_first(".count").text())
+    assert len(site.ask(link).page.css(".chips li")) >= 2
+
+
+def test_several_values_of_one_filter_widen_and_different_filters_narrow(site: Site) -> None:
+    museum, shop = total(site, "?site=museum.demo.test"), total(site, "?site=shop.demo.test")
+    assert total(site, "?site=museum.demo.test&site=shop.demo.test") == museum + shop
+    assert total(site, "?site=museum.demo.test&lang=en") <= museum
+
+
+def test_filters_in_use_are_chips_that_can_be_taken_away_one_by_one(site: Site) -> None:
+    page = site.ask(f"/?q=demo&not_type={quote(RECIPE, safe='')}&lang=en&since=2020-01-01").page
+    chips = {
+        words(chip.css_first("span").text(separator=" ")): chip.css_first("a").attributes["href"]
+        for chip in page.css(".chips li:not(.all)")
+    }
+    assert set(chips) == {"not Type Recipe", "Language English", "Fetched from 2020-01-01"}
+    without = next(href for text, href in chips.items() if "Language" in text)
+    assert dict(parse_qsl(urlsplit(without).query)) == {"q": "demo", "not_type": RECIPE, "since": "2020-01-01"}
+    carried = {(one.attributes["name"], one.attributes["value"]) for one in page.css("#carried input")}
+    assert carried == {("not_type", RECIPE), ("lang", "en"), ("since", "2020-01-01")}
+    assert page.css_first(".chips li.all a").attributes["href"] == "/?q=demo"
+
+
+def test_a_typed_filter_is_a_chip_too_and_leaves_the_words(site: Site) -> None:
+    page = site.ask("/?q=" + quote("demo -type:Recipe lang:en")).page
+    hrefs = [dict(parse_qsl(urlsplit(a.attributes["href"]).query))["q"] for a in page.css(".chips li:not(.all) a")]
+    assert sorted(hrefs) == ["demo -type:Recipe", "demo lang:en"]
+    chosen = page.css_first("#facet-lang + ul li.chosen a.value").attributes["href"]
+    assert dict(parse_qsl(urlsplit(chosen).query)) == {"q": "demo -type:Recipe"}
+
+
+def test_a_page_found_through_a_superclass_says_that_it_is_inferred(site: Site) -> None:
+    page = site.ask(f"/?type={quote(THING, safe='')}").page
+    marked = page.css("ol.hits .tags li.inferred")
+    assert marked and all("inferred" in one.text() for one in marked)
+
+
+def test_M_A9_a_person_by_name_or_anything_but(site: Site) -> None:
+    name = site.ask(f"/search.json?type={quote(PERSON, safe='')}").json["entities"]
+    everybody = site.ask(f"/search.json?q=the&type={quote(PERSON, safe='')}").json
+    assert everybody["total"] > 0 and isinstance(name, list)
+    nobody = site.ask(f"/search.json?q=the&not_type={quote(PERSON, safe='')}&limit=100").json
+    assert nobody["hits"] and all(PERSON not in hit["types"] for hit in nobody["hits"])
+
+
+def test_things_stand_beside_the_pages_and_lead_to_their_own(site: Site) -> None:
+    found = site.ask("/search.json?q=harbour+museum").json["entities"]
+    assert found, "the museum is a thing"
+    cards = site.ask("/?q=harbour+museum").page.css(".things li")
+    assert words(cards[0].css_first("h3").text()) == found[0]["name"]
+    assert cards[0].css_first("h3 a").attributes["href"].startswith(("/entity?iri=http", "/page?url=http"))
+    assert re.search(r"\d+ pages?$", words(cards[0].text()))
+
+
+def test_sorting_is_an_address(site: Site) -> None:
+    page = site.ask("/?q=demo").page
+    orders = {link.text(): link.attributes["href"] for link in page.css(".orders a")}
+    assert set(orders) == {"Best first", "Newest first", "Oldest first"}
+    hits = site.ask("/search.json" + orders["Newest first"][1:]).json["hits"]
+    assert [hit["fetched_at"] for hit in hits] == sorted((hit["fetched_at"] for hit in hits), reverse=True)
+    assert site.ask(orders["Newest first"]).page.css_first(".orders a[aria-current]").text() == "Newest first"
+
+
+def test_a_slip_of_the_pen_is_noticed(site: Site) -> None:
+    page = site.ask("/?q=harbuor&lang=en").page
+    meant = page.css_first(".meant a")
+    assert meant.text() == "harbour"
+    assert dict(parse_qsl(urlsplit(meant.attributes["href"]).query)) == {"q": "harbour", "lang": "en"}
+
+
+def test_a_beginning_finds_what_goes_on_from_it_and_says_so(site: Site) -> None:
+    page = site.ask("/?q=harbou").page
+    assert page.css("ol.hits > li") and "begin so" in page.css_first(".note").text()
+    assert page.css_first("#q").attributes["value"] == "harbou"
+    assert page.css_first("link[type='application/json']").attributes["href"] == "/search.json?q=harbou%2A"
+
+
+def test_nothing_found_with_filters_offers_to_drop_them(site: Site) -> None:
+    page = site.ask("/?q=harbour&lang=xx").page
+    assert "with these filters" in page.css_first(".empty").text()
+    assert page.css_first(".empty a").attributes["href"] == "/?q=harbour"
+
+
+def test_why_a_page_was_found_is_told_in_parts(site: Site) -> None:
+    page = site.ask("/?q=harbour").page
+    answer = site.ask(page.css_first("details.why a").attributes["href"])
+    said = words(answer.page.css_first("#parts").text())
+    assert answer.status == 200 and "in its title" in said and "pages have it there" in said
+    url = site.ask("/search.json?q=harbour").json["hits"][0]["url"]
+    told = site.ask(f"/search/why.json?q=harbour&url={quote(url, safe='')}").json
+    assert told["url"] == url and told["words"][0]["word"] == "harbour"
+    assert abs(told["score"] - sum(word["score"] for word in told["words"])) < 0.01
+
+
+@pytest.mark.parametrize(
+    "target", ["?q=harbour", "?url=http://museum.demo.test/", "?q=harbour&url=javascript:alert(1)"]
+)
+def test_a_question_without_a_page_is_refused_in_words(site: Site, target: str) -> None:
+    assert site.ask("/search/why" + target).status == 400
+    assert site.ask("/search/why.json" + target).json["error"]
+
+
+def test_suggestions_go_on_from_what_was_typed(site: Site) -> None:
+    found = site.ask("/suggest.json?q=harb").json["suggestions"]
+    assert 0 < len(found) <= 8 and all("harb" in one["text"].lower() for one in found)
+    assert {one["kind"] for one in found} <= {"title", "name", "word"}
+    for nothing in ("", "%20", "a" * 300, "%ff", "qwertzuiop", '"'):
+        assert site.ask(f"/suggest.json?q={nothing}").json == {"suggestions": []}
+
+
+def test_results_as_csv_open_in_a_spreadsheet_without_running(site: Site) -> None:
+    answer = site.ask("/search.csv?q=harbour", accept="*/*")
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text, newline="")))
+    assert len(rows) > 10 and rows[0]["url"].startswith("http://") and int(rows[0]["facts"]) >= 0
+    assert rows[0]["fetched_at"].endswith("Z")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "since=nonsense",
+        "until=2026-13-45",
+        "since=99999999-01-01",
+        "sort=worst",
+        "type=" + "a" * 3000,
+        "&".join(["lang=en"] * 21),
+    ],
+)
+def test_a_filter_that_cannot_be_is_refused_in_words(site: Site, target: str) -> None:
+    answer = site.ask(f"/?q=harbour&{target}")
+    assert answer.status == 400 and answer.page.css_first("[role=alert]").text().strip()
+    assert site.ask(f"/search.json?q=harbour&{target}").json["error"]
+
+
+@pytest.mark.parametrize(
+    "value", ["<script>alert(1)</script>", '" autofocus onfocus="x', "javascript:alert(1)", "\x00", "é" * 50]
+)
+def test_F_W2_nothing_in_the_address_becomes_part_of_the_page(site: Site, value: str) -> None:
+    for name in (
+        "q",
+        "type",
+        "not_type",
+        "ontology",
+        "property",
+        "site",
+        "not_site",
+        "lang",
+        "syntax",
+        "since",
+        "sort",
+        "from",
+    ):
+        answer = site.ask(f"/?{name}={quote(value)}")
+        assert answer.status in (200, 400)
+        assert trouble_in(answer.page) == []
+
+
+def test_F_W1_hostile_pages_are_shown_as_text_in_results_and_filters(site: Site) -> None:
+    answer = site.ask(f"/?q={WORD}")
+    assert len(answer.page.css("ol.hits > li")) > 5 and trouble_in(answer.page) == []
+    for link in answer.page.css("#filters a.value")[:40]:
+        assert trouble_in(site.ask(link.attributes["href"]).page) == []
+
+
+def test_an_empty_collection_teaches_how_to_begin(empty_site: Site) -> None:
+    page = empty_site.ask("/").page
+    assert "gossamer crawl" in page.css_first(".empty").text()
+    found = empty_site.ask("/?q=harbour").page
+    assert "Nothing has been crawled yet" in found.css_first(".empty").text() and not found.css("#filters")
+    assert empty_site.ask("/suggest.json?q=harb").json == {"suggestions": []}
+    assert empty_site.ask("/search/why?q=a&url=http://a.test/").status == 400
+
+
+def test_copies_are_folded_and_can_be_unfolded(site: Site) -> None:
+    hits = site.ask("/search.json?q=demo&limit=100").json["hits"]
+    folded = next(hit for hit in hits if hit["copies"] > 1)
+    answer = site.ask(f"/search/copies?url={quote(folded['url'], safe='')}")
+    listed = [link.text() for link in answer.page.css("tbody a")]
+    assert len(listed) == folded["copies"] and folded["url"] in listed and trouble_in(answer.page) == []
+    same = site.ask(f"/search/copies.json?url={quote(folded['url'], safe='')}").json["copies"]
+    assert [one["url"] for one in same] == listed
+    for nothing in ("", "x", "http://nowhere.test/", "javascript:alert(1)"):
+        assert site.ask(f"/search/copies?url={nothing}").status == 404
+
+
+def test_a_search_that_is_behind_the_crawl_says_by_how_much(tmp_path: Path) -> None:
+    directory, clock = Directory(tmp_path / "running"), SystemClock()
+    with serving(directory) as site:
+        with Control(directory.control, clock) as control:
+            control.beat("crawler", 1, {"state": "running"})
+            control.beat("indexer", 2, {"lag_s": 42.0})
+        page = site.ask("/?q=harbour").page
+    assert "Search is 42 s behind the crawl" in page.css_first(".stale").text()
+    assert "The crawl is running" in page.css_first("#told").text()

@@ -1,0 +1,71 @@
+"""A search as an address and back, and the tree of types; pure."""
+
+import pytest
+
+from gossamer.clock import from_words
+from gossamer.errors import QueryRefused
+from gossamer.search.answer import Facet
+from gossamer.web.names import language
+from gossamer.web.search_address import Asked, query_of, with_open_end
+from gossamer.web.search_facets import as_tree
+from gossamer.web.search_shown import meant_by
+from gossamer.web.search_table import harmless
+
+
+def test_the_same_question_has_one_address() -> None:
+    one = Asked("fish").with_only("lang", "de").with_never("type", "http://a.test/T")
+    other = Asked("fish").with_never("type", "http://a.test/T").with_only("lang", "de")
+    assert one.href == other.href == "/?q=fish&not_type=http%3A%2F%2Fa.test%2FT&lang=de"
+
+
+def test_a_value_is_either_wanted_or_not_and_choosing_begins_at_the_first_result() -> None:
+    asked = Asked("fish", start=30).with_only("site", "a.test").with_never("site", "a.test")
+    assert asked.href == "/?q=fish&not_site=a.test"
+    assert asked.without("site", "a.test") == Asked("fish", {"site": ()}, {"site": ()})
+
+
+def test_what_is_typed_and_what_is_clicked_make_one_query() -> None:
+    asked = Asked(
+        "fish lang:de", {"lang": ("en",)}, {"site": ("a.test",)}, since="2026", until="2026-02", sort="newest"
+    )
+    query = query_of(asked)
+    assert query.languages == ("de", "en") and query.without_sites == ("a.test",) and query.sort == "newest"
+    assert (query.since, query.until) == (from_words("2026-01-01T00:00:00Z"), from_words("2026-02-01T00:00:00Z"))
+    with pytest.raises(QueryRefused, match="no date"):
+        query_of(Asked("fish", since="soon"))
+
+
+def test_only_a_plain_last_word_may_be_unfinished() -> None:
+    longer = with_open_end(Asked("red harb lang:en"))
+    assert longer is not None and longer.words == "red harb* lang:en"
+    for words in ('"red harb"', "harb*", "harb~", "h", "lang:en", "", '"harb"'):
+        assert with_open_end(Asked(words)) is None, words
+
+
+def test_what_was_meant_keeps_typed_and_clicked_filters_apart() -> None:
+    meant = meant_by(Asked("harbuor -soup lang:en", {"site": ("a.test",)}), "harbour -soup site:a.test lang:en")
+    assert (meant.text, meant.href) == ("harbour -soup lang:en", "/?q=harbour+-soup+lang%3Aen&site=a.test")
+
+
+def test_a_tree_of_types_survives_circles_and_gaps() -> None:
+    above = {"c": ("b", "a"), "b": ("a",), "x": ("y", "x"), "y": ("x", "y"), "d": ("missing", "a")}
+    facets = [Facet(name, 9 - number) for number, name in enumerate("acbdxy")]
+    told = [(facet.value, depth) for facet, depth in as_tree(facets, lambda iri: above.get(iri, ()))]
+    assert told == [("a", 0), ("b", 1), ("c", 2), ("d", 1), ("x", 0), ("y", 0)]
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
+def test_F_W17_a_cell_that_looks_like_a_formula_is_a_text(cell: str) -> None:
+    assert harmless(cell) == "'" + cell and harmless("a" + cell) == "a" + cell
+
+
+def test_languages_have_names() -> None:
+    assert [language(tag) for tag in ("de", "de-AT", "tlh")] == ["German", "German (de-AT)", "tlh"]
+
+
+def test_an_address_written_fast_is_the_address() -> None:
+    for asked in (Asked(), Asked("a b", {"type": ("x",), "site": ("s",)}, {"type": ("y",)}, "2026", "", "newest", 20)):
+        adding = asked.adding()
+        for name in ("type", "ontology", "syntax"):
+            assert adding(name, "http://a.test/é &") == asked.with_only(name, "http://a.test/é &").href
+            assert adding(f"not_{name}", "<&>") == asked.with_never(name, "<&>").href

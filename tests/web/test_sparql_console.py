@@ -1,0 +1,204 @@
+"""The console and what stands beside it: completion from the data, inference, descriptions, files."""
+
+import json
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote, urlencode
+
+import pytest
+from pyoxigraph import NamedNode, RdfFormat, parse
+from tests.web.site import SPARQL_S, Site
+
+from gossamer.web.protocol import Asked, Declined, from_address
+from gossamer.web.sparql_console import LONGEST_SHARED, address_of
+from gossamer.web.sparql_terms import Counted, suggested
+
+SCHEMA = "http://schema.org/"
+THINGS = f"SELECT DISTINCT ?x WHERE {{ ?x a <{SCHEMA}CreativeWork> }}"
+CONSTRUCT = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } LIMIT 20"
+RUNAWAY = "SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+VOID = "http://rdfs.org/ns/void#"
+SD = "http://www.w3.org/ns/sparql-service-description#"
+
+
+def rows(body: bytes) -> list[dict[str, dict[str, str]]]:
+    found: list[dict[str, dict[str, str]]] = json.loads(body)["results"]["bindings"]
+    return found
+
+
+def test_M_A7_inference_is_asked_for_and_said(site: Site) -> None:
+    plain, inferred = site.sparql(THINGS), site.sparql(THINGS, inference="rdfs")
+    assert len(rows(inferred.body)) > len(rows(plain.body))
+    assert inferred.headers["x-gossamer-inference"] == "rdfs" and "x-gossamer-inference" not in plain.headers
+    page = site.sparql(THINGS, "text/html", inference="rdfs").page
+    assert page.css_first("input[name=inference]").attributes.get("checked", "no") is None
+    note = page.css_first("details.inference")
+    assert "follows from the vocabularies" in note.text() and "SELECT DISTINCT ?x" in note.css_first("pre").text()
+    assert page.css_first("details.inference .inferred") is not None, "marked by more than a colour"
+    files = [link.attributes["href"] for link in page.css(".files a")]
+    assert all("inference=rdfs" in href for href in files)
+
+
+def test_an_unknown_kind_of_inference_is_refused(site: Site) -> None:
+    assert site.sparql(THINGS, inference="owl").status == 400
+    assert from_address([("query", "ASK {}"), ("inference", "rdfs")]) == Asked("ASK {}", has_inference=True)
+    assert from_address([("inference", "none")]) == Asked("")
+    assert isinstance(from_address([("inference", "magic")]), Declined)
+
+
+def test_a_graph_is_a_table_of_facts_with_files_beside_it(site: Site) -> None:
+    page = site.sparql(CONSTRUCT, "text/html").page
+    assert [cell.text() for cell in page.css("#rows th")] == ["subject", "property", "value"]
+    found = page.css("#rows tbody tr")
+    assert len(found) == 20 and all(len(row.css("td[data-key]")) == 3 for row in found)
+    for link in page.css(".files a[download]"):
+        answer = site.ask(str(link.attributes["href"]), accept="text/html")
+        assert answer.status == 200 and answer.body
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [("ttl", RdfFormat.TURTLE), ("nt", RdfFormat.N_TRIPLES), ("jsonld", RdfFormat.JSON_LD), ("rdf", RdfFormat.RDF_XML),
+     ("json", RdfFormat.JSON_LD), ("xml", RdfFormat.RDF_XML)],
+)  # fmt: skip
+def test_a_graph_comes_in_every_form_and_is_the_same(site: Site, kind: str, form: RdfFormat) -> None:
+    query = (
+        f"CONSTRUCT {{ ?s <{SCHEMA}name> ?o }} WHERE {{ ?s <{SCHEMA}name> ?o FILTER isIRI(?s) }} ORDER BY ?s LIMIT 9"
+    )
+    lines = {str(quad) for quad in parse(site.sparql(query, "application/n-triples").body, RdfFormat.N_TRIPLES)}
+    answer = site.ask(f"/sparql.{kind}?" + urlencode({"query": query}))
+    assert answer.headers["content-type"].partition(";")[0] == form.media_type
+    assert lines and {str(quad) for quad in parse(answer.body, form)} == lines
+
+
+def test_what_rdf_xml_cannot_say_is_refused_in_words(site: Site) -> None:
+    query = "CONSTRUCT { ?s <http://a.test/123> ?o } WHERE { ?s ?p ?o } LIMIT 1"
+    answer = site.sparql(query, "application/rdf+xml")
+    assert answer.status == 400 and "Turtle" in answer.text
+
+
+def test_a_mistake_says_where_it_is_and_what_to_do(site: Site) -> None:
+    page = site.sparql("SELECT *\nWHERE { ?x schema:name ?y }", "text/html").page
+    alert = page.css_first("#answer [role=alert]")
+    assert alert.attributes["data-line"] == "2" and "PREFIX schema: <http://schema.org/>" in alert.text()
+
+
+def test_completion_begins_with_what_the_collection_uses(site: Site) -> None:
+    answer = site.ask("/sparql/terms.json?prefix=schema:", accept="application/json").json
+    times = [term["times"] for term in answer["terms"]]
+    assert times[0] > 0 and times == sorted(times, reverse=True)
+    assert answer["prefixes"]["schema"] == SCHEMA
+    classes = site.ask("/sparql/terms.json?prefix=schema:Rec&kind=class").json["terms"]
+    assert classes[0]["short"] == "schema:Recipe" and classes[0]["times"] > 0
+    known = site.ask("/sparql/terms.json?prefix=gr:BusinessEnt&kind=class").json["terms"]
+    assert [term["short"] for term in known][:1] == ["gr:BusinessEntity"] and known[0]["times"] == 0
+    assert site.ask("/sparql/terms.json?kind=nonsense").status == 400
+    assert site.ask("/sparql/prefixes.json").json["foaf"] == "http://xmlns.com/foaf/0.1/"
+
+
+def test_completion_is_decided_without_a_server() -> None:
+    counted = Counted({SCHEMA + "Person": 5, "http://my.test/Person": 9}, {"http://my.test/odd name": 1}, 3, 1)
+    first, second, *_ = suggested(counted, "pers", None, 10).terms
+    assert (first.short, first.prefix, second.short) == ("<http://my.test/Person>", "", "schema:Person")
+    assert suggested(counted, "https://schema", "class", 2).terms == []
+    secure = suggested(Counted({"https://schema.org/Person": 1}, {}, 1, 1), "person", "class", 1).terms[0]
+    assert (secure.short, secure.namespace) == ("schemas:Person", "https://schema.org/")
+
+
+@pytest.mark.parametrize(
+    ("target", "accept"),
+    [
+        ("/sparql", "text/turtle"),
+        ("/sparql", "*/*"),
+        ("/sparql/description.ttl", "text/html"),
+        ("/sparql", "application/ld+json"),
+    ],
+)
+def test_the_endpoint_describes_itself(site: Site, target: str, accept: str) -> None:
+    answer = site.ask(target, accept=accept)
+    form = RdfFormat.from_media_type(answer.headers["content-type"].partition(";")[0])
+    assert form is not None
+    facts = {(quad.predicate.value.removeprefix(SD), str(quad.object)) for quad in parse(answer.body, form)}
+    assert ("endpoint", f"<{site.address}/sparql>") in facts
+    assert ("supportedLanguage", f"<{SD}SPARQL11Query>") in facts and ("feature", f"<{SD}UnionDefaultGraph>") in facts
+    assert len([one for one in facts if one[0] == "resultFormat"]) == 8
+    assert ("extensionFunction", "<urn:gossamer:is-a>") in facts
+
+
+@pytest.mark.parametrize("target", ["/void.ttl", "/.well-known/void"])
+def test_void_counts_what_is_there(site: Site, target: str) -> None:
+    answer = site.ask(target, accept="text/turtle")
+    quads = list(parse(answer.body, RdfFormat.TURTLE))
+    of_set = {
+        quad.predicate.value.removeprefix(VOID): quad.object.value
+        for quad in quads
+        if isinstance(quad.subject, NamedNode)
+    }
+    pages = (
+        "SELECT (COUNT(DISTINCT ?g) AS ?n) WHERE { GRAPH <urn:gossamer:provenance> { ?g <urn:gossamer:capture> ?c } }"
+    )
+    facts = "SELECT (COUNT(*) AS ?n) WHERE { GRAPH ?g { ?s ?p ?o } FILTER(?g != <urn:gossamer:provenance>) }"
+    assert of_set["documents"] == rows(site.sparql(pages).body)[0]["n"]["value"]
+    assert of_set["triples"] == rows(site.sparql(facts).body)[0]["n"]["value"]
+    parts = [quad for quad in quads if quad.predicate.value == VOID + "classPartition"]
+    assert len(parts) == int(of_set["classes"]) > 5
+
+
+def test_a_query_too_long_for_a_link_is_answered_by_post_and_says_so(site: Site) -> None:
+    long = THINGS + " #" + "x" * LONGEST_SHARED
+    page = site.ask(
+        "/sparql",
+        "POST",
+        urlencode({"query": long}).encode(),
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+    ).page
+    assert "too long for a link" in page.css_first("#answer").text() and page.css("#answer .files a") == []
+    assert address_of(Asked(long)) == "" and address_of(Asked("ASK {}", has_inference=True)).endswith("&inference=rdfs")
+
+
+def test_F_W2_what_was_typed_is_only_text(site: Site) -> None:
+    bad = "\"><script>window.hacked=1</script>'<img src=x onerror=alert(1)>"
+    for query in (bad, f"SELECT ('{bad[:2]}' AS ?x) {{}} # {bad}", f"SELECT * {{ ?x <http://{bad}> ?y }}"):
+        for more in ({}, {"inference": "rdfs"}):
+            page = site.sparql(query, "text/html", **more).page
+            assert [script.attributes.get("src") for script in page.css("script") if script.text().strip()] == []
+            assert page.css("img[onerror]") == []
+
+
+def test_F_W12_a_thousand_askers_leave_in_mid_query_and_workers_are_free(site: Site) -> None:
+    asked = f"GET /sparql?query={quote(RUNAWAY)} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n".encode()
+
+    def ask_and_leave(_: int) -> None:
+        with socket.create_connection(("127.0.0.1", site.port)) as line:
+            line.sendall(asked)
+
+    with ThreadPoolExecutor(50) as crowd:
+        list(crowd.map(ask_and_leave, range(1000)))
+    began = time.monotonic()
+    while (answer := site.sparql("ASK { ?s ?p ?o }")).status == 503:
+        assert time.monotonic() - began < SPARQL_S + 5
+    assert answer.json["boolean"] is True
+    took_s = time.monotonic() - began
+    print(f"free after {took_s:.2f} s")
+    assert took_s < SPARQL_S + 5, "a thousand runaways would take half an hour"
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("ASK { FILTER regex(\"" + "a" * 60 + "b\", \"(a+)+$\") }", 200),
+        ("SELECT * WHERE " + "(" * 10_000, 400),
+        ("*", 400),
+        ("ASK { ?s ?p '\\ud800' }", 400),
+        ("SELECT * WHERE { ?s ?p ?o } OFFSET 1000000000", 200),
+    ],
+)  # fmt: skip
+def test_F_W13_W14_hostile_queries_end_in_words_on_the_page_too(site: Site, query: str, status: int) -> None:
+    for more in ({}, {"inference": "rdfs"}):
+        assert site.sparql(query, "text/html", **more).status == status
+
+
+def test_F_W14_a_graph_of_everything_is_cut_and_says_so(site: Site) -> None:
+    answer = site.sparql("CONSTRUCT { ?a ?b ?f } WHERE { ?a ?b ?c . ?d ?e ?f }", "application/n-triples")
+    assert answer.headers["x-gossamer-truncated"] == "yes" and answer.text.count(" .\n") == 10_000

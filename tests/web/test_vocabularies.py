@@ -1,0 +1,123 @@
+"""The vocabularies in use, and the terms of each."""
+
+import asyncio
+import csv
+import io
+
+from tests.web.site import Site
+
+from gossamer.clock import SECOND
+from gossamer.errors import QueryTooLong
+from gossamer.graph.sparql import SparqlResult
+from gossamer.testing import FakeClock
+from gossamer.web.vocabularies import all_of, one_of
+from gossamer.web.vocabulary_counts import FRESH_S, FactCounter
+from gossamer.web.vocabulary_rooms import FactsInUse, TermsInUse
+
+SCHEMA = "http://schema.org/"
+FOAF = "http://xmlns.com/foaf/0.1/"
+
+
+def test_M_A9_each_vocabulary_has_its_counts_and_two_ways_to_search(site: Site) -> None:
+    answer = site.ask("/vocabularies").page
+    first = answer.css("table tbody tr")[0]
+    assert first.css_first("th a").text() == "schema" and first.css_first("th a").attributes["href"].startswith(
+        "/vocabularies?in="
+    )
+    links = [link.attributes["href"] for link in first.css("td.word a")]
+    assert links == ["/?ontology=http%3A%2F%2Fschema.org%2F", "/?not_ontology=http%3A%2F%2Fschema.org%2F"]
+    known = site.ask("/vocabularies.json").json
+    schema = next(one for one in known["vocabularies"] if one["namespace"] == SCHEMA)
+    assert schema["pages"] > 20 and schema["classes"] > 10 and schema["properties"] > 20 and schema["known_terms"] > 500
+    assert known["as_of"].endswith("Z") and known["facts_as_of"].endswith("Z")
+    count = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o FILTER STRSTARTS(STR(?p), 'http://schema.org/') }"
+    assert schema["facts"] == int(site.sparql(count).json["results"]["bindings"][0]["n"]["value"])
+
+
+def test_a_vocabulary_has_its_terms_and_each_leads_to_its_page(site: Site) -> None:
+    known = site.ask("/vocabularies.json?in=schema").json
+    assert known["vocabulary"]["namespace"] == SCHEMA
+    classes = {one["iri"]: one for one in known["classes"]}
+    person = classes[SCHEMA + "Person"]
+    assert person["label"] == "person" and person["facts"] >= person["pages"] > 5
+    assert (
+        len(classes) == known["vocabulary"]["classes"] and len(known["properties"]) == known["vocabulary"]["properties"]
+    )
+    page = site.ask("/vocabularies?in=http%3A%2F%2Fschema.org%2F").page
+    links = [link.attributes["href"] for link in page.css("table th a")]
+    assert len(links) == len(known["classes"]) + len(known["properties"])
+    assert site.ask(links[0]).status == 200
+
+
+def test_vocabularies_are_tables_too(site: Site) -> None:
+    rows = list(csv.reader(io.StringIO(site.ask("/vocabularies.csv").text)))
+    assert rows[0][:3] == ["namespace", "prefix", "pages"] and rows[1][1] == "schema"
+    terms = list(csv.reader(io.StringIO(site.ask("/vocabularies.csv?in=schema").text)))
+    assert sorted({row[1] for row in terms[1:]}) == ["class", "property"]
+
+
+def test_a_vocabulary_nobody_uses_is_not_found(site: Site) -> None:
+    assert site.ask("/vocabularies?in=http://none.test/").status == 404
+    assert "namespace ends in" in site.ask("/vocabularies.json?in=x").json["error"]
+    assert site.ask("/vocabularies?in=" + "x" * 3000).status == 400
+
+
+def test_facts_are_left_open_until_they_are_counted() -> None:
+    terms = TermsInUse({SCHEMA + "Person": 3}, {FOAF + "name": 2, SCHEMA + "name": 3}, {SCHEMA: 4, FOAF: 2}, 9, 1)
+    early = all_of(terms, None)
+    assert [(one.prefix, one.pages, one.facts) for one in early.vocabularies] == [
+        ("schema", 4, None),
+        ("foaf", 2, None),
+    ]
+    counted = FactsInUse({SCHEMA + "name": 30, FOAF + "name": 20, "urn:gossamer:capture": 9}, {SCHEMA + "Person": 5}, 7)
+    assert [one.facts for one in all_of(terms, counted).vocabularies] == [30, 20]
+    one = one_of(terms, counted, SCHEMA)
+    assert one is not None and one.classes[0].facts == 5 and one.facts_as_of == "1970-01-01T00:00:00.000007Z"
+    assert one_of(terms, counted, "http://none.test/") is None
+
+
+class Counting:
+    """Stands for the query workers: every count says how often it was asked."""
+
+    def __init__(self, is_too_much: bool = False) -> None:
+        self.asked = 0
+        self._is_too_much = is_too_much
+
+    async def __call__(
+        self,
+        query: str,
+        accept: str,
+        default_graphs: tuple[str, ...] = (),
+        named_graphs: tuple[str, ...] = (),
+        most_rows: int = 1,
+    ) -> SparqlResult:
+        self.asked += 1
+        if self._is_too_much:
+            raise QueryTooLong("stopped")
+        row = b'{"term":{"type":"uri","value":"a:b"},"facts":{"type":"literal","value":"%d"}}' % self.asked
+        return SparqlResult("json", b'{"head":{"vars":[]},"results":{"bindings":[' + row + b"]}}", False, 5)
+
+
+def test_facts_are_counted_once_for_many_who_ask_and_again_when_the_count_is_old() -> None:
+    async def scenario() -> None:
+        clock, ask = FakeClock(1_000 * SECOND), Counting()
+        async with FactCounter(ask, clock) as counter:
+            first, second = await asyncio.gather(counter.latest(), counter.latest())
+            assert first is second is not None and ask.asked == 2
+            clock.advance(FRESH_S + 1)
+            assert await counter.latest() is first, "the old one, while another is made"
+            for _ in range(10):
+                await asyncio.sleep(0)
+            assert ask.asked == 4 and await counter.latest() is not first
+
+    asyncio.run(scenario())
+
+
+def test_a_count_that_is_too_much_leaves_the_pages_without() -> None:
+    async def scenario() -> None:
+        ask = Counting(is_too_much=True)
+        async with FactCounter(ask, FakeClock(0)) as counter:
+            assert await counter.latest() is None and await counter.latest() is None
+            assert ask.asked == 1
+
+    asyncio.run(scenario())
