@@ -10,10 +10,10 @@ ADDRESSES ?= 10000000
 SEEDS  ?= 1000
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier simulate long-crawl addresses fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl simulate long-crawl addresses fuzz lock clean help
 
 help:  ## what can be made
-	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-12s%s\n", n, $$0}'
+	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
 
 demo: $(VENV)/base.done  ## crawl the demonstration web, offline, and serve the search page meanwhile
 	$(BIN)/gossamer demo
@@ -21,8 +21,8 @@ demo: $(VENV)/base.done  ## crawl the demonstration web, offline, and serve the 
 test: system $(VENV)/dev.done check unit  ## everything: style, types, tests
 
 check: $(VENV)/dev.done  ## style and types
-	$(BIN)/ruff check src tests bench fuzz
-	$(BIN)/ruff format --check src tests bench fuzz
+	$(BIN)/ruff check src tests bench fuzz tools
+	$(BIN)/ruff format --check src tests bench fuzz tools
 	$(BIN)/mypy
 
 unit: $(VENV)/dev.done  ## the tests alone
@@ -39,6 +39,15 @@ bench-quick: $(VENV)/bench.done  ## the same with 3,000 pages
 
 bench-frontier: $(VENV)/dev.done  ## the frontier with ADDRESSES addresses: bytes, writes, memory, CPU
 	$(BIN)/python -m bench.frontier --addresses $(ADDRESSES)
+
+bench-search: $(VENV)/dev.done  ## ranking: nDCG@10 on two public collections, beside plain BM25
+	$(BIN)/python -m bench.search
+
+bench-search-speed: $(VENV)/dev.done  ## search under load over PAGES pages, a crawl and a runaway query beside it
+	$(BIN)/python -m bench.search_load --pages $(PAGES) --rate 100 --seconds 60 --crawl 50 --runaway --keep bench/out/collection-$(PAGES)
+
+bench-recrawl: $(VENV)/dev.done  ## revisits: what each policy makes of a budget, 100,000 pages, five seeds
+	$(BIN)/python -m bench.recrawl
 
 simulate: $(VENV)/dev.done  ## whole crawls on a virtual clock with faults, SEEDS of them
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)

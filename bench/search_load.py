@@ -34,8 +34,9 @@ from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Network, real_outside
 from gossamer.app.settings import CrawlSettings, PolitenessSettings, Settings
-from gossamer.app.tally import Tally
 from gossamer.fetch.plan import AddressPlan
+from gossamer.store import tallies
+from gossamer.store.database import read_only
 from gossamer.values.url import Url
 
 CONNECTIONS = 32
@@ -204,9 +205,12 @@ def crawl_side(seeds_file: Path, root: Path) -> None:
         politeness=PolitenessSettings(delay_s=0.95, times_took=0.0),
     )
     outside = real_outside()
-    tally, began = Tally(outside.clock), time.perf_counter()
-    asyncio.run(crawl_to_end(Directory(root), settings, seeds, Network(plan, plan), outside, Quiet(), tally))
-    print(f"the crawl fetched {tally.pages:,} pages, {tally.pages / (time.perf_counter() - began):.1f} a second")
+    asyncio.run(crawl_to_end(Directory(root), settings, seeds, Network(plan, plan), outside, Quiet()))
+
+
+def fetched_in(root: Path) -> int:
+    with contextlib.closing(read_only(Directory(root).state)) as state:
+        return tallies.counts(state).captures
 
 
 def cpu_of(process: psutil.Process | None) -> float:
@@ -259,10 +263,12 @@ def main() -> None:
             build(root, given.pages)
         seen = Seen()
         with server(root) as (web, host, port), crawling(root, given.crawl, Path(scratch)) as crawl:
-            before = cpu_of(web), cpu_of(crawl)
+            before, fetched, began = (cpu_of(web), cpu_of(crawl)), fetched_in(root), time.perf_counter()
             took_s = asyncio.run(measured(host, port, given, seen))
-            used = cpu_of(web) - before[0], cpu_of(crawl) - before[1]
-        show(given, seen, took_s, used)
+            used, passed_s = (cpu_of(web) - before[0], cpu_of(crawl) - before[1]), time.perf_counter() - began
+            crawled = (fetched_in(root) - fetched) / passed_s
+        show(given, seen, took_s, (used[0] / passed_s, used[1] / passed_s))
+        print(f"the crawl fetched {crawled:.1f} pages a second meanwhile" if given.crawl else "without a crawl")
 
 
 def show(given: argparse.Namespace, seen: Seen, took_s: float, used: tuple[float, float]) -> None:
@@ -274,8 +280,8 @@ def show(given: argparse.Namespace, seen: Seen, took_s: float, used: tuple[float
     told("suggestions", seen.took["suggest"])
     print(
         f"{searches / took_s:.1f} searches/s asked at {given.rate}/s, {seen.failed} failed, "
-        f"{seen.bytes_in / max(1, searches) / 1000:.0f} kB each; CPU: web {used[0] / took_s:.2f}, "
-        f"crawl {used[1] / took_s:.2f} of {os.cpu_count()} cores"
+        f"{seen.bytes_in / max(1, searches) / 1000:.0f} kB each; CPU: web {used[0]:.2f}, "
+        f"crawl {used[1]:.2f} of {os.cpu_count()} cores"
     )
 
 

@@ -2,8 +2,8 @@
 
     python -m bench.search_speed --pages 100000 [--keep DIR] [--threads 1 2 4] [--seconds 10] [--quiet-index]
 
-Pages of Zipf-distributed coined words, 600 on average, with types, properties, things and links, go straight to the
-index and the links. Questions are drawn from the pages' own words, so frequent words are asked for often.
+The collection is that of bench.collection, without its facts. Questions are drawn from the pages' own words, so
+frequent words are asked for often.
 """
 
 import argparse
@@ -15,111 +15,21 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
 
-from gossamer.clock import SECOND, SystemClock
+from bench.collection import Writing, build
+from gossamer.clock import SystemClock
 from gossamer.files import DiskFiles
 from gossamer.index.facets import FACETS
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
 from gossamer.links.reader import LinksReader
-from gossamer.links.store import Links
 from gossamer.search.find import Search
 from gossamer.search.query import parse
-from gossamer.values.link import Link
-from gossamer.values.page import Page, Reading, Thing
 from gossamer.values.tell import silent
-from gossamer.values.url import Url
 
-WORDS = 150_000
-HOSTS = 500
-SCHEMA = "http://schema.org/"
-TYPES = ("Person", "Article", "Product", "Organization", "Event", "Recipe", "Place", "Book", "Movie", "NewsArticle")
-PROPERTIES = tuple(
-    f"{SCHEMA}{name}" for name in ["name", "author", "image", "url", "price", "offers", "startDate", "about", "sameAs"]
-)
-SYLLABLES = tuple(
-    c + v
-    for c in ["b", "d", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "z", "st", "tr", "sh"]
-    for v in ["a", "e", "i", "o", "u", "ou"]
-)
-LANGUAGES = ("en", "en", "en", "de", "fr", "")
 PER_SECOND = 50
 COMMIT_S = 1.5
-START = 1_790_000_000 * SECOND
-
-
-class Writing:
-    """Makes pages; the same number gives the same page."""
-
-    def __init__(self) -> None:
-        draw = random.Random(1)
-        coined = dict.fromkeys("".join(draw.choices(SYLLABLES, k=draw.randint(2, 5))) for _ in range(2 * WORDS))
-        self.words = list(coined)[:WORDS]
-        self.weights = list(accumulate(1 / (rank + 3) for rank in range(len(self.words))))
-
-    def some(self, draw: random.Random, count: int) -> list[str]:
-        return draw.choices(self.words, cum_weights=self.weights, k=count)
-
-    def reading(self, number: int) -> Reading:
-        draw = random.Random(number)
-        host = f"h{draw.randrange(HOSTS)}.speed.test"
-        words = self.some(draw, draw.randint(100, 1100))
-        title = " ".join(self.some(draw, 5))
-        kinds = tuple(SCHEMA + kind for kind in draw.sample(TYPES, draw.randint(1, 3)))
-        things = tuple(Thing(f"http://{host}/#{n}", " ".join(self.some(draw, 2)), kinds[:1]) for n in range(3))
-        inside = [Link(Url(f"http://{host}/p/{draw.randrange(1000)}"), " ".join(words[n : n + 3])) for n in range(20)]
-        across = [Link(Url(f"http://h{n}.speed.test/p/{number}"), " ".join(words[-n - 3 :][:3])) for n in range(2)]
-        page = Page(
-            Url(f"http://{host}/p/{number}"),
-            "text/html",
-            "utf-8",
-            title=title,
-            headings=tuple(" ".join(words[at : at + 4]) for at in (0, 50)),
-            content=" ".join(words),
-            rest="home about contact",
-            language=draw.choice(LANGUAGES),
-            links=(*inside, *across),
-            exact=number.to_bytes(32, "little"),
-        )
-        at = START + number * 200 * SECOND
-        properties = tuple(draw.sample(PROPERTIES, 5))
-        return Reading(number, at, page, b"", 30, kinds, ("json-ld",), (), b"", properties, things)
-
-    def question(self, draw: random.Random) -> str:
-        words = [draw.choice(self.words[: 2_000 if draw.random() < 0.7 else WORDS]) for _ in range(draw.randint(1, 3))]
-        extra = draw.random()
-        if extra < 0.2:
-            words.append(f"type:schema:{draw.choice(TYPES)}")
-        elif extra < 0.3:
-            words.append(f"lang:{draw.choice(LANGUAGES[:5])}")
-        elif extra < 0.35:
-            words[0] = f"{words[0][:4]}*"
-        return " ".join(words)
-
-
-def build(root: Path, pages: int) -> None:
-    writing, index, links = (
-        Writing(),
-        IndexWriter(root / "index", DiskFiles(), silent),
-        Links(root / "links.db", DiskFiles(), silent),
-    )
-    index.open()
-    links.open()
-    began = time.perf_counter()
-    for start in range(0, pages, 500):
-        readings = [writing.reading(number) for number in range(start, min(pages, start + 500))]
-        for view in (index, links):
-            view.replace(readings)
-        if start % 5_000 == 0:
-            index.commit(b"%d" % start)
-            links.commit(b"%d" % start)
-    index.commit(b"end")
-    links.commit(b"end")
-    index.close()
-    links.close()
-    print(f"{pages:,} pages built in {time.perf_counter() - began:.0f} s")
 
 
 def write_on(root: Path) -> None:
@@ -174,9 +84,9 @@ def measure(search: Search, threads: int, seconds: float) -> None:
 def measure_suggestions(search: Search) -> None:
     writing, draw, took = Writing(), random.Random(5), []
     for _ in range(200):
-        word = writing.some(draw, 1)[0]
+        beginning = writing.beginning(draw)
         began = time.perf_counter()
-        search.suggest(word[: draw.randint(2, 5)])
+        search.suggest(beginning)
         took.append(1000 * (time.perf_counter() - began))
     took.sort()
     print(f"suggestions: p50 {took[100]:.1f} ms, p99 {took[197]:.1f} ms")
@@ -196,8 +106,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         root = asked.keep or Path(scratch)
         if not (root / "index").is_dir():
-            root.mkdir(parents=True, exist_ok=True)
-            build(root, asked.pages)
+            build(root, asked.pages, has_facts=False)
         search = Search(Searcher(root / "index"), LinksReader(root / "links.db"), SystemClock())
         search.find(parse("nothing"))
         with incoming(root, not asked.quiet_index):

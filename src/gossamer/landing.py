@@ -90,7 +90,8 @@ class Outages:
             if capture_of(outcome) is not None:
                 self._failing.pop(name, None)
             return False
-        failed, since = self._failing.pop(name, (0, at))
+        since_then = visit.host_failing_since if visit.host_failing else None  # which outlives a restart
+        failed, since = self._failing.pop(name, (0, at if since_then is None else min(at, since_then)))
         failed += visit.failures == 0
         self._failing[name] = (failed, since)
         if len(self._failing) > _MOST_HOSTS:

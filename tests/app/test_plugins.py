@@ -11,7 +11,8 @@ import pytest
 from tests.app.site import OPEN, gossamer
 
 from gossamer.app.directory import Directory
-from gossamer.app.plugins import NAME, Plugged, job_for, plugged_in, protocols_of, recalled, split, write
+from gossamer.app.plugged import NAME, Plugged, recalled
+from gossamer.app.plugins import job_for, plugged_in, protocols_of, split, write
 from gossamer.archive.reader import volumes_in
 from gossamer.errors import ConfigError
 from gossamer.files import DiskFiles
@@ -121,6 +122,14 @@ def test_M_E7_a_protocol_and_two_formats_plug_in_without_touching_the_program(tm
         rows = list(ledger(state))
         assert [row.host for row in rows] == [root.rstrip("/").replace("://", "|")] and not rows[0].broken
     assert recalled(tmp_path, DiskFiles()).schemes == (("quay", 1900),)
+    why = gossamer("why", f"{root}deep", "--dir", tmp_path)
+    assert why.returncode == 0 and f"{root}table.csv" in why.stdout, why.stderr
+    copy = tmp_path / "copy"
+    assert gossamer("backup", copy, "--dir", tmp_path).returncode == 0
+    assert {"plugged.json", "learned"} <= {path.name for path in copy.iterdir()}
+    pages = [json.loads(line) for line in gossamer("export", "jsonl", "--dir", copy).stdout.splitlines()]
+    titles = {page["url"].removeprefix(root): page["title"] for page in pages}
+    assert (titles[""], titles["table.csv"]) == ("The quay", "boats")
 
 
 def test_M_E7_what_a_protocol_dials_is_guarded_like_all_else(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_file_that_cannot_be_trusted_is_told_and_ignored(tmp_path: Path, damag
         "": b"",
         "short": content[:-9],
         "flipped": content[:200] + bytes([content[200] ^ 1]) + content[201:],
-        "older": content.replace(b"learned 1", b"learned 0", 1),
+        "older": content.replace(b"learned 2", b"learned 1", 1),
         "foreign": b"SQLite format 3\0" + content,
     }[damage]
     (tmp_path / NAME).write_bytes(damaged)

@@ -14,8 +14,9 @@ from gossamer.frontier.protocol import Frontier
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
+from gossamer.values.robots import RobotsState
 from gossamer.values.template import TemplateTally
-from gossamer.values.url import Url
+from gossamer.values.url import Url, admit
 from gossamer.values.visit import Visit, VisitKind, Yield
 
 DAY_S = 86_400
@@ -78,6 +79,29 @@ def test_within_a_host_hints_and_the_users_rules_move_addresses(opened: Opener) 
             await frontier.offer([later, *plain, hinted, news])
             paths = [Url(text).path for text in await order(frontier, clock, 5)]
             assert paths == ["/news", "/hinted", "/x", "/y", "/later"]
+
+    run(story())
+
+
+def test_links_from_other_hosts_count_also_for_an_address_that_waits(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([Offer(Url(f"https://a.test/{n}"), How.LINK, None, 2) for n in "xyz"])
+            await frontier.offer([seed("https://b.test/")])
+            await frontier.settle([settled(robots, clock) for robots in await frontier.take(5)])
+            clock.advance(1)
+            out = {visit.url.host.name: visit for visit in await frontier.take(5)}
+            assert out["a.test"].url.path == "/x"
+            links = [Offer(Url(f"https://a.test/{n}"), How.LINK, None, 1) for n in "xz"]
+            new = Offer(Url("https://new.test/"), How.LINK, None, 1)
+            await frontier.settle([settled(out["b.test"], clock, offers=(*links, new))])
+            clock.advance(5)
+            (robots,) = await frontier.take(5)
+            await frontier.settle([settled(robots, clock), settled(out["a.test"], clock)])
+            pages = await order(frontier, clock, 5)
+            assert [Url(text).path for text in pages if "a.test" in text] == ["/z", "/y"]
+            assert (await frontier.counts()).queued == 0
 
     run(story())
 
@@ -346,6 +370,42 @@ def test_F_S3_a_sitemap_speaks_for_another_host_only_when_its_robots_txt_names_i
             (page,) = await frontier.take(1)
             await frontier.settle([settled(page, clock, offers=(listed(2, good), listed(3, bad)))])
             assert await order(frontier, clock, 5) == ["https://a.test/2"]
+
+    run(story())
+
+
+def test_a_sitemap_is_read_again_when_somebody_vouches_for_it_later(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        sitemap = Url("https://maps.test/a.xml")
+        async with opened(clock) as frontier:
+            await frontier.offer([Offer(sitemap, How.MAP)])
+            assert await order(frontier, clock, 1) == [sitemap.text]
+            await frontier.offer([seed("https://a.test/")])
+            clock.advance(5)
+            (robots,) = await frontier.take(1)
+            named = entry(robots.origin, clock.now(), sitemaps=(sitemap.text,))
+            await frontier.settle([settled(robots, clock, robots=named)])
+            assert sorted(await order(frontier, clock, 5)) == ["https://a.test/", sitemap.text]
+            await frontier.offer([seed("https://a.test/new")])
+            assert sorted(await order(frontier, clock, 5)) == ["https://a.test/new", sitemap.text]
+            assert (await frontier.counts()).queued == 0
+
+    run(story())
+
+
+def test_the_robots_txt_of_another_scheme_is_asked_for_in_that_scheme(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        admit("wharf", 1965)
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("wharf://a.test/x")])
+            (robots,) = await frontier.take(5)
+            assert (robots.kind, robots.url.text) == (VisitKind.ROBOTS, "wharf://a.test/robots.txt")
+            failed = entry(robots.origin, clock.now(), RobotsState.UNREACHABLE, 0.0, failures=2)
+            await frontier.settle([settled(robots, clock, Reason.CONNECT, robots=failed)])
+            known = await frontier.known(Url("wharf://a.test/x"))
+            assert known is not None and known.detail.startswith("wharf://a.test/robots.txt could not be read")
 
     run(story())
 

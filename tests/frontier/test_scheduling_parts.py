@@ -21,6 +21,7 @@ from gossamer.frontier.priority import (
     pick_band,
     priority_of,
 )
+from gossamer.frontier.raising import raised
 from gossamer.frontier.steps import Steps
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
@@ -44,6 +45,16 @@ def test_M_E7_depth_source_hints_rules_and_links_make_the_priority() -> None:
     assert priority_of(How.LINK, 2, others=2) == plain - 2
     assert priority_of(How.ROBOTS, 1) < priority_of(How.LINK, 1)
     assert (priority_of(How.LINK, 1000), priority_of(How.SEED, 0, -4, -8, 9)) == (LOWEST, 0)
+
+
+def test_a_link_from_elsewhere_raises_an_address_by_one_as_far_as_links_can() -> None:
+    first = priority_of(How.LINK, 2)
+    places = [first]
+    for _ in range(5):
+        places.append(raised(places[-1], How.LINK, 2, 0))
+    assert places == [first, first - 1, first - 2, first - 3, first - 3, first - 3]
+    assert raised(first + 8, How.LINK, 2, 8) == first + 7, "the user's rules keep their word"
+    assert raised(first - 8, How.LINK, 2, 0) == first - 8, "what stands better stays there"
 
 
 def test_bands_follow_priorities_and_the_last_is_for_spent_budgets() -> None:

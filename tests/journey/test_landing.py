@@ -5,7 +5,7 @@ import pytest
 from gossamer.chance import seeded
 from gossamer.clock import SECOND
 from gossamer.fetch.settings import RobotsKeeping
-from gossamer.landing import AGAIN_S, Followed, Lists, Measures, settled
+from gossamer.landing import AGAIN_S, Followed, Lists, Measures, Outages, settled
 from gossamer.parse.listed import Listing
 from gossamer.read_job import ReadDone
 from gossamer.recrawl.retry import Retry
@@ -24,7 +24,7 @@ def answered(status: int = 200) -> Capture:
 
 def end(
     outcome: Outcome, listing: Listing | None = None, failures: int = 0, is_followed: bool = True, follows: bool = True
-):  # type: ignore[no-untyped-def]  # noqa: E501
+):  # type: ignore[no-untyped-def]
     visit = Visit(FEED, VisitKind.PAGE, AT, failures=failures, is_followed=is_followed)
     measures = Measures(seeded(1), Retry(), RobotsKeeping(), Lists(follows_feeds=follows))
     read = ReadDone(b"", b"", "text/html", b"", listing=listing)
@@ -56,3 +56,17 @@ def test_it_goes_on_after_the_last_try_of_a_failure() -> None:
 def test_it_ends_when_it_has_moved_or_is_gone_for_good() -> None:
     assert end(Gone(answered(410))).due_at is None
     assert end(Moved(Url("http://h.org/elsewhere"), answered(301))).due_at is None
+
+
+def test_how_long_a_host_has_been_down_is_known_after_a_restart_too() -> None:
+    retry = Retry()
+    long_ago = AT - round((retry.host_patience_s - 10) * SECOND)
+    outages = Outages()  # as a restart leaves it
+
+    def failed(number: int, at: int) -> bool:
+        url = Url(f"http://h.org/{number}")
+        visit = Visit(url, VisitKind.PAGE, at, host_failing=9, host_failing_since=long_ago)
+        return outages.is_down(visit, Failed(Reason.TIMEOUT, "slow"), at, retry)
+
+    assert [failed(number, AT + number) for number in range(5)] == [False, False, False, True, True]
+    assert not failed(6, AT + 11 * SECOND), "its patience has run out, as it would have without the restart"

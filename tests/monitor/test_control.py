@@ -47,6 +47,14 @@ def test_what_already_waits_is_not_asked_twice(tmp_path: Path) -> None:
         assert control.ask("checkpoint") != first
 
 
+def test_pause_resume_pause_are_three_commands_and_the_last_word_counts(tmp_path: Path) -> None:
+    with Control(tmp_path / "control.db", FakeClock()) as control:
+        asked = [control.ask(verb) for verb in ("pause", "resume", "pause", "pause")]
+        assert [command.verb for command in control.pending("crawler")] == ["pause", "resume", "pause"]
+        assert asked[3] == asked[2]
+        assert control.ask("checkpoint") == control.ask("checkpoint"), "another addressee has another last word"
+
+
 def test_a_process_that_starts_does_not_obey_what_its_predecessor_was_asked(tmp_path: Path) -> None:
     with Control(tmp_path / "control.db", FakeClock()) as control:
         control.ask("stop")

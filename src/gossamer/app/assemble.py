@@ -12,7 +12,8 @@ from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.outside import Network, Outside
 from gossamer.app.own_filters import own_filters
-from gossamer.app.plugins import NOTHING, Plugged, job_for, plugged_in, protocols_of
+from gossamer.app.plugged import NOTHING, Plugged
+from gossamer.app.plugins import job_for, plugged_in, protocols_of
 from gossamer.app.plugins import write as write_plugged
 from gossamer.app.readers import reader_pool
 from gossamer.app.remembering import recalled, remembering

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from gossamer.app import plugged, remembering
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.working import Working
@@ -44,7 +45,7 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> int:
             progress.says(f"copying volume {number} of {len(ends)}")
             if end is not None:
                 files.copy(source.archive / name, target.archive / name, end[1])
-    for theirs, ours in ((source.config, target.config), (source.rules, target.rules)):
-        if theirs.is_file():
-            files.copy(theirs, ours)
+    for name in (source.config.name, source.rules.name, remembering.NAME, plugged.NAME):
+        if (source.root / name).is_file():
+            files.copy(source.root / name, target.root / name)
     return len(ends)

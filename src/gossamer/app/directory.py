@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.app.outside import Outside
+from gossamer.app.plugged import reopened
 from gossamer.clock import in_words
 from gossamer.errors import DirectoryUnusable
-from gossamer.files import Lock
+from gossamer.files import DiskFiles, Lock
 from gossamer.store.lock import hold, holder_in_words
 
 DEFAULT = Path("gossamer-data")
@@ -81,6 +82,7 @@ def existing(root: Path) -> Directory:
             f"there is no collection in {root}. Make one with `gossamer crawl URL --dir {root}`, "
             "or name another directory with --dir."
         )
+    reopened(root, DiskFiles())  # its addresses may be of schemes that are no other collection's
     return directory
 
 

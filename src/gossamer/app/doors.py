@@ -207,6 +207,22 @@ DOORS = (
         ),
     ),
     Door(
+        "history",
+        "gossamer.app.history:history",
+        "Say when a page was seen and how it changed; show it, its facts or a whole site as they were.\n\n"
+        "Every version is read again from the archive, by the readers of this version of the program. A change is one "
+        "of bytes, of text or of facts. A date alone means the end of that day. export writes every version into "
+        "folders by date and time, domain and path, and goes on where it was stopped.",
+        (
+            "gossamer history https://example.org/ --dir example",
+            "gossamer history https://example.org/ --diff --dir example",
+            "gossamer history https://example.org/ --diff 1 2026-11-15T08:30:00Z --dir example",
+            "gossamer history https://example.org/ --at 2026-11-15 --facts --dir example",
+            "gossamer history --at 2026-11-15 --site example.org --sparql 'SELECT * { ?s ?p ?o }' --dir example",
+            "gossamer history export versions --dir example",
+        ),
+    ),
+    Door(
         "export",
         "gossamer.app.export:export",
         "Write a collection out in formats other programs read.\n\n"

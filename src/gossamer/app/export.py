@@ -12,6 +12,8 @@ from cyclopts import Parameter
 
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.plugged import reopened
+from gossamer.app.plugins import job_for
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.app.working import Working
@@ -111,7 +113,8 @@ async def write_pages(
     directory: Directory, outside: Outside, write: Write, form: Callable[[Reading], bytes], says: Says
 ) -> int:
     count = 0
-    async with reader_pool(Settings(), outside, silent) as readers:
+    job = job_for(reopened(directory.root, outside.files))
+    async with reader_pool(Settings(), outside, silent, job) as readers:
         async for reading in readings(directory, outside, readers):
             write(form(reading))
             count += 1

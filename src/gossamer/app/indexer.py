@@ -21,7 +21,8 @@ from gossamer.app.directory import Directory
 from gossamer.app.indexing import become_the_one
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Outside, real_outside
-from gossamer.app.plugins import job_for, reopened
+from gossamer.app.plugged import reopened
+from gossamer.app.plugins import job_for
 from gossamer.app.readers import lazy_readers
 from gossamer.archive.catalogue import seems_page
 from gossamer.archive.reader import places, read_capture

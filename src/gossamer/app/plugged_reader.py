@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.foreign import loaded
-from gossamer.app.plugins import DECODER, READERS
+from gossamer.app.plugged import DECODER
+from gossamer.app.plugins import READERS
 from gossamer.reading import job
 from gossamer.values.plain import OwnReader, Text
 from gossamer.values.url import admit

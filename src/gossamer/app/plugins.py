@@ -4,8 +4,7 @@
     crawl.readers = ["text/csv"]                    an entry point of that name in the group `gossamer.readers`
     crawl.protocols = ["gemini=gemini.py:Gemini"]   a class in a file; or "gemini", in `gossamer.protocols`
 
-Readers run in the reader processes and nowhere else, inside their walls and limits. What a collection was crawled with
-stands in `plugged.json` in its directory, so that whoever reads its archive again reads it in the same way.
+Readers run in the reader processes and nowhere else, inside their walls and limits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import cast
 import msgspec
 
 from gossamer.app.foreign import is_there, loaded
+from gossamer.app.plugged import NAME, NOTHING, Plugged, recalled
 from gossamer.errors import ConfigError
 from gossamer.fetch.protocols import OtherProtocol
 from gossamer.files import Files
@@ -23,21 +23,7 @@ from gossamer.values.url import admit
 
 READERS = "gossamer.readers"
 PROTOCOLS = "gossamer.protocols"
-NAME = "plugged.json"
 _FACTORY = "gossamer.app.plugged_reader:reader"
-
-
-class Plugged(msgspec.Struct, frozen=True):
-    """What is plugged into a collection, in words that another process can make the same of."""
-
-    readers: tuple[tuple[str, str], ...] = ()
-    """Media type and name: a file and a function in it, or an entry point."""
-    schemes: tuple[tuple[str, int], ...] = ()
-    """Scheme and usual port."""
-
-
-NOTHING = Plugged()
-DECODER = msgspec.json.Decoder(Plugged)
 
 
 def plugged_in(readers: Sequence[str], protocols: Mapping[str, OtherProtocol], folder: Path) -> Plugged:
@@ -94,24 +80,6 @@ def write(plugged: Plugged, folder: Path, files: Files) -> None:
         files.remove(folder / NAME)
     else:
         files.write(folder / NAME, msgspec.json.format(msgspec.json.encode(plugged)) + b"\n")
-
-
-def recalled(folder: Path, files: Files) -> Plugged:
-    """What this collection was last crawled with."""
-    if files.size(folder / NAME) is None:
-        return NOTHING
-    try:
-        return DECODER.decode(files.read(folder / NAME))
-    except msgspec.MsgspecError as trouble:
-        raise ConfigError(f"{folder / NAME} cannot be read ({trouble}); the next crawl writes it anew") from trouble
-
-
-def reopened(folder: Path, files: Files) -> Plugged:
-    """The same for a process that reads the collection: the schemes are addresses to it too."""
-    plugged = recalled(folder, files)
-    for scheme, port in plugged.schemes:
-        admit(scheme, port)
-    return plugged
 
 
 def job_for(plugged: Plugged) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import uvicorn
+from anyio.to_thread import current_default_thread_limiter
 from cyclopts import Parameter
 
 from gossamer.app.asking import queries
@@ -40,6 +41,8 @@ from gossamer.web.rooms import WebRooms
 from gossamer.web.search_rooms import SearchRooms
 from gossamer.web.tokens import Door, Keys, is_near
 
+THREADS = 3
+"""Pages made at one time. More only take turns at the interpreter: with eight, a busy server answered half as much."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -109,6 +112,7 @@ async def web_server(
         raise ConfigError(f"port {settings.web.port} is in use by another program; name another one with --port, or 0")
     async with AsyncExitStack() as opened:
         rooms = await web_rooms(opened, directory, settings, outside, suggestions, tell)
+        current_default_thread_limiter().total_tokens = THREADS
         server = server_of(make_app(rooms), settings.web.host, settings.web.port)
         rooms.monitor.ending.is_near = lambda: server.should_exit
         yield server

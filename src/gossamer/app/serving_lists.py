@@ -22,9 +22,9 @@ from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url
 from gossamer.web.crawl_rooms import HostsAsked, HostsFound, ListedHost, ListedVisit, VisitsAsked, VisitsFound
 
-MOST_LOOKED_AT = 20_000
+MOST_LOOKED_AT = 10_000
 """Visits looked at for one page when a filter has no index; the next page goes on from there."""
-MOST_COUNTED = 100_000
+MOST_COUNTED = 50_000
 """Hosts; of more, the states are not counted."""
 WORST = (RobotsState.UNREACHABLE, RobotsState.PENDING, RobotsState.READ, RobotsState.MISSING)
 ANSWERED = (

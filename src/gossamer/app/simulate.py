@@ -1,5 +1,6 @@
 """`gossamer simulate`: what a revisiting policy would be worth, before a single page is fetched."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,6 +8,7 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import Progress as Bars
+from rich.progress import TaskID
 from rich.table import Table
 
 from gossamer.app.freshness_plot import as_svg, in_terminal
@@ -77,9 +79,18 @@ def all_simulated(names: tuple[Named, ...], plan: Plan, console: Console) -> lis
     found = []
     with Bars(console=console, transient=True, disable=not console.is_terminal) as bars:
         for name in names:
-            task = bars.add_task(name, total=1.0)
-            found.append(simulated(name, plan, lambda share, task=task: bars.update(task, completed=share)))  # type: ignore[misc]
+            bar = Bar(bars, bars.add_task(name, total=1.0))
+            found.append(simulated(name, plan, bar.moved))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    bars: Bars
+    task: TaskID
+
+    def moved(self, share: float) -> None:
+        self.bars.update(self.task, completed=share)
 
 
 def show(results: list[Result], plan: Plan, console: Console) -> None:
@@ -90,11 +101,8 @@ def show(results: list[Result], plan: Plan, console: Console) -> None:
         box=None,
     )
     by_name = {one.policy: one for one in results}
-    natures = [share.nature for share in results[0].natures] if len(results[0].natures) > 1 else []
     for name in ("policy", "age, days", "fresh", "to uniform", "of possible", "visits/day", "longest gap, days"):
         table.add_column(name, justify="left" if name == "policy" else "right")
-    for nature in natures:
-        table.add_column(f"age, {nature}", justify="right")
     for one in results:
         table.add_row(
             one.policy,
@@ -103,9 +111,20 @@ def show(results: list[Result], plan: Plan, console: Console) -> None:
             *_against(one, by_name),
             f"{one.visits_per_day:,.0f}",
             f"{one.longest_gap_days:.1f}",
-            *(f"{share.average_age_days:.3f}" for share in one.natures if natures),
         )
     console.print(table)
+    if len(results[0].natures) > 1:
+        console.print(by_nature(results))
+
+
+def by_nature(results: list[Result]) -> Table:
+    table = Table(title="Age in days, by the nature of pages", title_justify="left", box=None)
+    table.add_column("policy")
+    for share in results[0].natures:
+        table.add_column(f"{share.nature} ({share.pages:,})", justify="right")
+    for one in results:
+        table.add_row(one.policy, *(f"{share.average_age_days:.3f}" for share in one.natures))
+    return table
 
 
 def _against(one: Result, by_name: dict[str, Result]) -> tuple[str, str]:

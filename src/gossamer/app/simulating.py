@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 
 import msgspec
 
-from gossamer.app.synthetic_web import WEBS, Nature, SyntheticWeb, links_of, parent_of, rounded
+from gossamer.app.synthetic_web import ROOMS, WEBS, Nature, SyntheticWeb, links_of, parent_of, rounded
 from gossamer.chance import Chance, seeded
 from gossamer.clock import SECOND, Instant
 from gossamer.recrawl.ages import optimum
@@ -153,7 +153,7 @@ class _Run:
         history = History()
         for page in range(self.plan.pages):
             start = self.policy.shallow(history, parent_of(page) is None) if isinstance(self.policy, Tree) else history
-            self.known.append(Known(page, (f"site {page // 100}",), start))
+            self.known.append(Known(page, (f"site {page // ROOMS}",), start))
             self.due.append(self.policy.first_due(self.known[page], 0, self.chance.random()).at / DAY)
         self.heap = [(due, page) for page, due in enumerate(self.due)]
         heapify(self.heap)

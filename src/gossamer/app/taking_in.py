@@ -19,6 +19,8 @@ from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, lock_directory
 from gossamer.app.indexing import indexer_running
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.plugged import reopened
+from gossamer.app.plugins import job_for
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.app.working import Working
@@ -66,7 +68,8 @@ async def take_in(
             database = await opened.enter_async_context(Database(directory.state, outside.clock, silent))
             await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
             archive = await open_archive(opened, directory, settings, database, outside, silent)
-            readers = await opened.enter_async_context(reader_pool(settings, outside, silent))
+            job = job_for(reopened(directory.root, outside.files))
+            readers = await opened.enter_async_context(reader_pool(settings, outside, silent, job))
             progress = opened.enter_context(Working("importing", outside.clock))
             for group in groups_of(archives, skipped):
                 kept = await keep(group, settings, readers, *archive)

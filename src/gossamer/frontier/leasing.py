@@ -10,7 +10,7 @@ import msgspec
 from gossamer.clock import SECOND, Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
-from gossamer.frontier.hosts import LANES_OF, SCHEMES, name_of, text_of
+from gossamer.frontier.hosts import LANES_OF, name_of, text_of
 from gossamer.frontier.politeness import Politeness, gap_s
 from gossamer.frontier.priority import Budget, band_of
 from gossamer.frontier.quarantine import Quarantine
@@ -230,8 +230,8 @@ def give_up(connection: sqlite3.Connection, host_id: int, lane: int, failures: i
     amount: int = sum(many for _, many in reasons)
     if not amount:
         return 0
-    origin = f"{SCHEMES[lane]}://{name_of(connection, host_id)}"
-    detail = f"{origin}/robots.txt could not be read, {failures} times in a row"
+    robots_txt = text_of(lane, name_of(connection, host_id), "robots.txt")
+    detail = f"{robots_txt} could not be read, {failures} times in a row"
     reason = Reason.ROBOTS_UNREACHABLE
     connection.execute(_SQL["lane_given_up"], (REASON_CODES[reason], now, detail, host_id, lane))
     connection.execute(_SQL["lane_emptied"], (host_id, lane))

@@ -2,11 +2,12 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from gossamer.frontier.hosts import name_of, next_id, text_of
 from gossamer.frontier.priority import band_of
+from gossamer.frontier.raising import raise_linked
 from gossamer.store import tallies
 from gossamer.store.statements import load
 
@@ -26,13 +27,17 @@ def merge_sorted(
     incoming: Sequence[tuple[object, ...]],
     links: Mapping[int, int],
     identity: Callable[[str], str] | None,
+    leased: Collection[int] = (),
 ) -> Merged:
     """Enter addresses, sorted by host id and id.
 
     `links` are counters of the other hosts that link to a host. On a hit texts are compared, by `identity` if given.
+    `leased` are the sequence numbers of visits that are out.
     """
     connection.execute(_SQL["incoming_table"])
     connection.executemany(_SQL["incoming"], incoming)
+    if links:
+        raise_linked(connection, leased)
     connection.execute(_SQL["known_dropped"])
     (amount,) = connection.execute(_SQL["incoming_amount"]).fetchone()
     if connection.execute(_SQL["entered"]).rowcount != amount:

@@ -26,15 +26,18 @@ from gossamer.frontier.postgres_known import known
 from gossamer.frontier.postgres_leasing import Choosing, Lease, Leasing, deliver
 from gossamer.frontier.postgres_networks import Networks
 from gossamer.frontier.postgres_presence import Presence
-from gossamer.frontier.postgres_reviving import revive
+from gossamer.frontier.postgres_raising import linked_of, raise_linked
+from gossamer.frontier.postgres_reviving import maps_for, read_again, revive
 from gossamer.frontier.postgres_rulebook import Moment, ReadTime, SharedRulebook, database_time
 from gossamer.frontier.postgres_settling import LeaseLost, Rules, Settling
 from gossamer.frontier.postgres_standing import Stay
 from gossamer.frontier.priority import LAST, Budget
+from gossamer.frontier.raising import MOST_RAISED
+from gossamer.frontier.reviving import newly_named
 from gossamer.frontier.seen import Seen
 from gossamer.store import tallies
 from gossamer.store.statements import load
-from gossamer.values.link import Offer
+from gossamer.values.link import How, Offer
 from gossamer.values.robots import RobotsState
 from gossamer.values.tell import Tell
 from gossamer.values.template import TemplateTally
@@ -130,9 +133,13 @@ class PostgresFrontier:
 
     async def offer(self, offers: Sequence[Offer]) -> int:
         def work(part: Sequence[Offer]) -> Callable[[Connection, Moment], tuple[int, int, set[int]]]:
+            naming = self._naming
+
             def enter(connection: Connection, _: Moment) -> tuple[int, int, set[int]]:
                 fresh, met = self._seen.sift(part, self._may_enter)
                 fresh = vouched_for(connection, self._rulebook, fresh)
+                seeds = [offer.url for offer in fresh if offer.how is How.SEED]
+                read_again(connection, self._me(), maps_for(connection, self._rulebook, seeds, naming), naming)
                 new, moves = Entering(connection, self._naming).enter([Met(offer, None) for offer in fresh])
                 tally(connection, self._me(), moves)
                 deliver(connection)
@@ -181,6 +188,10 @@ class PostgresFrontier:
             _, moves = entering.enter(fresh)
             settling.settle(pairs, entering)
             tally(connection, self._me(), moves)
+            for settled in done:
+                if settled.robots is not None:
+                    read_again(connection, self._me(), newly_named(settled), self._naming)
+            raise_linked(connection, linked_of(entering.known), self._naming.nudge)
             return len(fresh), met
 
         def after(result: tuple[int, set[int]]) -> None:
@@ -277,8 +288,10 @@ class PostgresFrontier:
         for one in done:
             if one.offers:
                 source = one.visit.url.host.name
-                fresh, met = self._seen.sift(one.offers, self._may_enter, source, met)
-                found += [Met(offer, source) for offer in vouched_for(connection, self._rulebook, fresh)]
+                nods: list[Offer] = []
+                fresh, met = self._seen.sift(one.offers, self._may_enter, source, met, nods)
+                good = vouched_for(connection, self._rulebook, fresh)
+                found += [Met(offer, source) for offer in (*good, *nods[:MOST_RAISED])]
         return found, met
 
     def _committed(self) -> None:

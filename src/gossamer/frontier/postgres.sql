@@ -177,6 +177,29 @@ SELECT host_id, lane, 0, priority, sequence, id
 FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[], %(sequences)s::bigint[],
     %(ids)s::bigint[]) AS q (host_id, lane, priority, sequence, id);
 
+-- hosts_still: Those of these hosts that nobody is busy with, and the address that is out at each; locked.
+SELECT id, visiting FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED;
+
+-- heads: Which of these addresses wait at the head of their lane, and how each was met.
+SELECT h.id, q.lane, q.priority, q.sequence, q.id, a.how, a.depth
+FROM unnest(%(hosts)s::bigint[]) AS h (id) CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS l (lane)
+CROSS JOIN LATERAL (
+    SELECT lane, priority, sequence, id FROM queue WHERE host_id = h.id AND lane = l.lane AND later_at = 0
+    ORDER BY priority, sequence LIMIT %(head)s) AS q
+JOIN addresses a ON a.host_id = h.id AND a.id = q.id
+WHERE q.id = ANY(%(ids)s::bigint[]);
+
+-- raised: They move towards the head of their lane. REQUIRES: their hosts are locked, and they are not out.
+UPDATE queue SET priority = r.better
+FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[], %(sequences)s::bigint[],
+    %(betters)s::integer[]) AS r (host_id, lane, priority, sequence, better)
+WHERE queue.host_id = r.host_id AND queue.lane = r.lane AND later_at = 0 AND queue.priority = r.priority
+    AND queue.sequence = r.sequence;
+
+-- hosts_raised: And their hosts to a better front queue, unless they are over their budget.
+UPDATE hosts SET band = least(hosts.band, r.band)
+FROM unnest(%(host_ids)s::bigint[], %(bands)s::smallint[]) AS r (id, band) WHERE hosts.id = r.id AND NOT is_over;
+
 -- address_known: What is stored of an address.
 SELECT a.url, a.how, a.source_id, s.url AS source, a.depth, a.hops, a.failures, a.reason, a.detail, a.settled_at,
     a.due_at, a.is_queued, coalesce(q.lane >= 2, false) AS is_held, q.priority, q.later_at

@@ -61,6 +61,8 @@ class Entering:
     def __init__(self, connection: Connection, naming: Naming) -> None:
         self._connection = connection
         self._naming = naming
+        self.known: list[tuple[tuple[int, int], Met]] = []
+        """What turned out to be known: host id and id, and how it was met now."""
 
     def enter(self, met: Sequence[Met]) -> tuple[int, dict[str, int]]:
         """How many were new, and how the counters move. REQUIRES: at most MOST_AT_ONCE; each may enter."""
@@ -70,6 +72,9 @@ class Entering:
         host_ids, new_hosts = self.host_ids({host_of(one.offer.url.text) for one, _, _ in nearest.values()})
         rows = self._laid_out(nearest, host_ids)
         fresh = self._entered(rows)
+        if len(fresh) < len(rows):
+            entered = {row.met for row in fresh}
+            self.known = [(row[:2], row.met) for row in rows if row.met not in entered]
         held = self._queue(fresh)
         moves = {tallies.KNOWN: len(fresh), tallies.QUEUED: len(fresh) - held, tallies.HOSTS: new_hosts}
         return len(fresh), moves | ({tallies.QUARANTINED: held} if held else {})

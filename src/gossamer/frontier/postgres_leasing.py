@@ -10,7 +10,7 @@ import msgspec
 from gossamer.chance import Chance
 from gossamer.clock import SECOND, Instant
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
-from gossamer.frontier.hosts import SCHEMES
+from gossamer.frontier.hosts import text_of
 from gossamer.frontier.politeness import Politeness, gap_s
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.postgres_entering import tally
@@ -264,7 +264,7 @@ class Leasing:
 
     def _lease_of(self, host: Ready, row: _Lane, gate: Open | Ask) -> Lease:
         if isinstance(gate, Ask):
-            visit = self._robots_visit(Url(f"{SCHEMES[row.lane]}://{host.name}/robots.txt"), gate.robots)
+            visit = self._robots_visit(Url(text_of(row.lane, host.name, "robots.txt")), gate.robots)
             return Lease(visit, host.id, host.lease + 1, host.id, row.lane, *self._when(host))
         visit = Visit(
             Url(row.url),
@@ -338,7 +338,7 @@ def give_up(
     if not amount:
         return
     reason = Reason.ROBOTS_UNREACHABLE.value
-    detail = f"{SCHEMES[lane[1]]}://{name}/robots.txt could not be read, {failures} times in a row"
+    detail = f"{text_of(lane[1], name, 'robots.txt')} could not be read, {failures} times in a row"
     connection.execute(_SQL["lane_given_up"], {**key, "reason": reason, "detail": detail, "now": now})
     moves = Counter({tallies.QUEUED: -amount, tallies.SETTLED: amount})
     moves.update({f"{tallies.REASON}{last}": -many for last, many in reasons if last})

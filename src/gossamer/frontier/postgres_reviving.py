@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from gossamer.frontier.hosts import lane_of
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.postgres_entering import MOST_AT_ONCE, Entering, Naming, tally
+from gossamer.frontier.postgres_known import known
+from gossamer.frontier.postgres_rulebook import SharedRulebook
 from gossamer.frontier.priority import priority_of
-from gossamer.frontier.reviving import MENDABLE
+from gossamer.frontier.reviving import MENDABLE, MOST_READ_AGAIN
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
-from gossamer.values.url import Url
+from gossamer.values.url import Url, url_of
 
 _SQL = load("gossamer.frontier", "postgres.sql")
 
@@ -32,15 +34,45 @@ def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming:
     rows += connection.execute(_SQL["given_up_revived"]).fetchall()
     if rows:
         _queue(connection, rows)
+        _start_afresh(connection, rows)
         entering.mail(sorted({row[0] for row in rows}))
     tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
     return len(rows)
 
 
+def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[Url], naming: Naming) -> list[Url]:
+    """Sitemaps that the robots.txt files of new seeds are known to name: see `reviving.maps_for`."""
+    new = [seed for seed in seeds if known(connection, seed, naming.url_id, naming.identity) is None]
+    keys = {(seed.host.id, lane_of(seed.text)): None for seed in new}
+    found: dict[Url, None] = {}
+    for robots in rulebook.entries(connection, keys).values() if keys else ():
+        named = robots.sitemaps if robots is not None else ()
+        found |= dict.fromkeys([url for text in named if (url := url_of(text)) is not None])
+    return list(found)[:MOST_READ_AGAIN]
+
+
+def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], naming: Naming) -> None:
+    """Queue those of them again that were read before."""
+    if not maps:
+        return
+    entering = Entering(connection, naming)
+    host_ids, new_hosts = entering.host_ids({url.host.name for url in maps})
+    keys = sorted({(host_ids[url.host.name], naming.url_id(naming.identity(url.text))) for url in maps})
+    given = {
+        "host_ids": [host_id for host_id, _ in keys],
+        "ids": [number for _, number in keys],
+        "reasons": [Reason.FETCHED.value],
+    }
+    rows = connection.execute(_SQL["revived"], given).fetchall()
+    if rows:
+        _queue(connection, rows)
+        entering.mail(sorted({row[0] for row in rows}))
+    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
+
+
 def _queue(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]]) -> None:
-    """They wait before the others of their priority; their hosts and robots.txt files start afresh."""
+    """They wait before the others of their priority."""
     (number,) = connection.execute(_SQL["offer_number"]).fetchone() or (0,)
-    lanes = sorted({(host_id, lane_of(url)) for host_id, _, url, _, _ in rows})
     given = {
         "host_ids": [row[0] for row in rows],
         "lanes": [lane_of(row[2]) for row in rows],
@@ -49,6 +81,11 @@ def _queue(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]
         "ids": [row[1] for row in rows],
     }
     connection.execute(_SQL["queued"], given)
+
+
+def _start_afresh(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]]) -> None:
+    """Their hosts and robots.txt files."""
+    lanes = sorted({(host_id, lane_of(url)) for host_id, _, url, _, _ in rows})
     hosts = sorted({host_id for host_id, _ in lanes})
     connection.execute(_SQL["robots_forgotten"], {"hosts": [h for h, _ in lanes], "lanes": [lane for _, lane in lanes]})
     connection.execute(_SQL["troubles_forgotten"], {"hosts": hosts})

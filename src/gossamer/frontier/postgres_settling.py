@@ -10,6 +10,7 @@ from gossamer.clock import SECOND, Instant
 from gossamer.errors import GossamerError
 from gossamer.frontier import postgres_captures as captures
 from gossamer.frontier.gate import is_given_up
+from gossamer.frontier.hosts import parts_of
 from gossamer.frontier.politeness import (
     DOWN,
     UNTOUCHED,
@@ -175,7 +176,7 @@ class Settling:
             mailed.add(at_host_id)
         if is_given_up(robots, self._rules.politeness.robots_tries):
             lane = (lease.lane_host_id, lease.lane)
-            name = robots.origin.partition("//")[2]
+            name = parts_of(f"{robots.origin}/")[1]
             give_up(self._connection, self._worker_id, lane, name, robots.failures, self._moment.at)
         entering.mail(mailed - {lease.host_id})
         return {tallies.HOSTS: new_hosts}

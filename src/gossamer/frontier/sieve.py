@@ -86,6 +86,8 @@ class Keys:
     """None: the text itself."""
     nudge: Callable[[Offer], int] | None = None
     quarantine: Quarantine | None = None
+    leased: frozenset[int] = frozenset()
+    """Sequence numbers of the visits that are out: their rows of the queue must not move."""
     _host_ids: dict[str, int] = field(default_factory=dict)
 
     def laid(
@@ -230,7 +232,7 @@ def _merged(connection: sqlite3.Connection, rows: list[Laid], keys: Keys) -> int
         incoming.append((*row[:9], priority, row[2] + HELD if is_held else row[2], place))
     incoming.sort(key=itemgetter(0, 1))  # of two spellings of one address the first met stays first
     counters = {host_id: linked_by(map(str, sources)) for host_id, sources in links.items()}
-    merged = merge_sorted(connection, incoming, counters, keys.identity)
+    merged = merge_sorted(connection, incoming, counters, keys.identity, keys.leased)
     if quarantine is not None and merged.held:
         quarantine.count(connection, merged.held)
     return merged.new

@@ -45,6 +45,25 @@ CREATE TEMP TABLE IF NOT EXISTS incoming (
 INSERT INTO incoming (host_id, id, lane, text, how, source_host_id, source_id, depth, hops, priority, queue_lane, place)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- incoming_linked: Known addresses among them that were met on another host.
+SELECT host_id, id, lane, how, depth, priority FROM incoming
+WHERE source_host_id IS NOT NULL AND EXISTS (
+    SELECT 1 FROM addresses a WHERE a.host_id = incoming.host_id AND a.id = incoming.id)
+LIMIT ?;
+
+-- head_of_lane: The first that wait in a lane.
+SELECT priority, sequence, id FROM queue WHERE host_id = ? AND lane = ? AND later_at = 0
+ORDER BY priority, sequence LIMIT ?;
+
+-- address_origin: How an address was met, and how far from its seed.
+SELECT how, depth FROM addresses WHERE host_id = ? AND id = ?;
+
+-- raised: It moves towards the head of its lane.
+UPDATE queue SET priority = ? WHERE host_id = ? AND lane = ? AND later_at = 0 AND priority = ? AND sequence = ?;
+
+-- host_raised: And its host to a better front queue, unless it is over its budget.
+UPDATE hosts SET band = ?1 WHERE id = ?2 AND band > ?1 AND band < 7;
+
 -- known_dropped: What is known is not new.
 DELETE FROM incoming WHERE EXISTS (
     SELECT 1 FROM addresses a WHERE a.host_id = incoming.host_id AND a.id = incoming.id

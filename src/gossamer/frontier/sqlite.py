@@ -203,7 +203,7 @@ class SqliteFrontier:
             leasing = self._leasing(connection, now)
             leases = backing.lease(connection, leasing, at_most, out, now)
             if len(leases) < at_most and merged is None and self._merge_at(connection, now, bool(leases)) <= now:
-                merged, waiting = merge_some(connection, waiting, self._keys())
+                merged, waiting = merge_some(connection, waiting, self._keys(leases))
                 backing.front_at = None
                 leases += backing.lease(connection, leasing, at_most - len(leases), out + len(leases), now)
             tallies.add(connection, {tallies.LEASED: len(leases)})
@@ -393,8 +393,10 @@ class SqliteFrontier:
         quarantine(connection, host.name, yielded.template, held.template_of, now)
         return host.id, host.name, yielded.template
 
-    def _keys(self) -> Keys:
-        return Keys(self._url_id, self._identity, self._nudge, self._quarantine)
+    def _keys(self, taken: Sequence[Lease] = ()) -> Keys:
+        """`taken`: visits just leased in this transaction."""
+        leased = frozenset([lease.sequence for lease in (*self._leases.values(), *taken)])
+        return Keys(self._url_id, self._identity, self._nudge, self._quarantine, leased)
 
     def _leasing(self, connection: sqlite3.Connection, now: Instant) -> Leasing:
         elapsed_s = self._clock.elapsed_s()

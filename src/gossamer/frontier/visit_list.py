@@ -64,6 +64,12 @@ def visits(
     """Those that ended for one of these reasons. The caller stops when it has enough, and closes it before the
     connection."""
     start = after or (NEWEST if is_newest_first else OLDEST)
+    if (
+        is_newest_first
+    ):  # the index is entered by the instant; the rest of the position tells those of one instant apart
+        until_at = min(until_at, start.at)
+    else:
+        since_at = max(since_at, start.at)
     bounds = {"since_at": since_at, "until_at": until_at, **start._asdict()}
     if host and (found := _of_host(connection, host, reasons, bounds, start, is_newest_first)) is not None:
         yield from map(_ended, found)

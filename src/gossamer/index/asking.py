@@ -65,11 +65,10 @@ class Asking:
             [(Occur.Must, some), (Occur.Should, tantivy.Query.const_score_query(full, FULL))], without_group
         )
 
-    def shown(self) -> tantivy.Query:
+    def shown(self) -> dict[str, float]:
+        """The words that a snippet should have, and how rare they are."""
         words = sorted({word for part in self.parts for word in part.shown})
-        if not words:
-            return tantivy.Query.empty_query()
-        return any_of([self._snapshot.term("content", word) for word in words])
+        return {word: self._snapshot.rarity(self._snapshot.with_word("content", word)) for word in words}
 
     def _narrowed(self, clauses: list[tuple[Occur, tantivy.Query]], without_group: str) -> tantivy.Query:
         wanted, unwanted = filters.of(self._snapshot, self._query, without_group)
@@ -120,6 +119,11 @@ class Asking:
 
     def _part(self, word: Word, tokens: Sequence[str], is_exact: bool = False, times: int = 1) -> Part:
         """REQUIRES: there are tokens. A word that was said twice counts twice."""
+        key = "part", word, tuple(tokens), is_exact, times, self.languages
+        part: Part = self._snapshot.recall(key, lambda: self._made(word, tokens, is_exact, times))
+        return part
+
+    def _made(self, word: Word, tokens: Sequence[str], is_exact: bool, times: int) -> Part:
         if signs_of(tokens[0]):
             return Part(word, tuple(tokens), self._phrase("signs", tokens), ())
         places: list[tantivy.Query] = []

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 import tantivy
 
-from gossamer.index.dictionary import beginning, forms, near
+from gossamer.index.dictionary import Form, beginning, forms, near
 from gossamer.index.schema import Card
 from gossamer.index.snapshot import Snapshot
 
@@ -61,8 +61,8 @@ def better(snapshot: Snapshot, languages: Sequence[str]) -> Callable[[str], str]
 
 def _titled(snapshot: Snapshot, tokens: list[str]) -> list[Completion]:
     """Of pages whose title or things are called so: those that begin with the first word typed before the others."""
-    ends = [form.word for form in beginning(snapshot, "title", tokens[-1], LOOKED_AT)]
-    names = [form.word for form in beginning(snapshot, "names", tokens[-1], LOOKED_AT)]
+    ends = [form.word for form in _listed(snapshot, "title", tokens[-1], LOOKED_AT)]
+    names = [form.word for form in _listed(snapshot, "names", tokens[-1], LOOKED_AT)]
     clauses = []
     for field, last in (("title", ends), ("names", names)):
         if last:
@@ -90,8 +90,16 @@ def _words(snapshot: Snapshot, text: str, tokens: list[str]) -> list[Completion]
     before = before[: before.rfind(" ") + 1]
     return [
         Completion(f"{before}{form.word}", "word", form.pages)
-        for form in beginning(snapshot, "content", tokens[-1], MOST_COMPLETIONS)
+        for form in _listed(snapshot, "content", tokens[-1], MOST_COMPLETIONS)
     ]
+
+
+def _listed(snapshot: Snapshot, field: str, start: str, at_most: int) -> list[Form]:
+    """Kept from snapshot to snapshot while a large index stays much the same: everybody begins with the same few
+    letters, and then half a dictionary is looked through."""
+    key = "beginning", field, start, at_most
+    found: list[Form] = snapshot.recall_lasting(key, lambda: beginning(snapshot, field, start, at_most))
+    return found
 
 
 def _tokens_begin(said: list[str], typed: list[str]) -> bool:

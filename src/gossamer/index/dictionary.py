@@ -89,8 +89,11 @@ def forms(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -
     def find() -> list[Form]:
         own = Form(word, snapshot.with_word(field, word))
         if field in LISTED_FIELDS or field == "names":
-            others = [form for form in _same_stem(snapshot, field, word, languages) if form.word != word]
-            return [own, *others[: MOST_FORMS - 1]]
+            same: tuple[str, ...] = snapshot.recall_lasting(
+                ("forms", field, word, *languages), lambda: _same_stem(snapshot, field, word, languages)
+            )
+            others = [Form(other, snapshot.with_word(field, other)) for other in same]
+            return [own, *sorted((form for form in others if form.pages), key=_most_first)]
         known = {form.word for listed in LISTED_FIELDS for form in forms(snapshot, listed, word, languages)} - {word}
         counted = [Form(other, snapshot.with_word(field, other)) for other in known]
         return [own, *sorted((form for form in counted if form.pages), key=_most_first)]
@@ -134,9 +137,10 @@ def stem(word: str, language: str) -> str:
     return stemmed[0] if stemmed else word
 
 
-def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -> list[Form]:
+def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -> tuple[str, ...]:
+    """The other forms of a word, the most frequent ones."""
     if len(word) < SHORTEST_STEMMED or not _PLAIN.fullmatch(word):
-        return []
+        return ()
     found: dict[str, Form] = {}
     for language in languages:
         if _stemmer(language) is None:
@@ -147,7 +151,8 @@ def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[st
             ("listed", field, start), lambda start=start: beginning(snapshot, field, start, MOST_LISTED)
         )
         found |= {form.word: form for form in listed if stem(form.word, language) == root}
-    return sorted(found.values(), key=_most_first)
+    found.pop(word, None)
+    return tuple(form.word for form in sorted(found.values(), key=_most_first)[: MOST_FORMS - 1])
 
 
 @lru_cache(maxsize=64)

@@ -18,6 +18,8 @@ from gossamer.index.snapshot import Snapshot, any_of
 
 AT_ONCE = 40
 ROUNDS = 3
+COMMON = 1_000
+"""Pages whose links use a word, beyond which looking longer among them tells no more of any one target."""
 MOST_TARGETS = 100
 CROWD = 5
 """Pages of one site in a round, beyond which the next round leaves that site out: it has had its say."""
@@ -31,7 +33,7 @@ def targets_of(snapshot: Snapshot, words: Sequence[Sequence[Form]]) -> dict[int,
     """Pages that other sites link to in these words, side by side: `Url.id` and a score as of BM25. Of each word any
     form will do."""
     key = ("pointing", *(form.word for forms in words for form in forms))
-    found: dict[int, float] = snapshot.recall(key, lambda: _found(snapshot, words))
+    found: dict[int, float] = snapshot.recall_lasting(key, lambda: _found(snapshot, words))
     return found
 
 
@@ -53,7 +55,8 @@ def _found(snapshot: Snapshot, words: Sequence[Sequence[Form]]) -> dict[int, flo
 def _sources(snapshot: Snapshot, words: Sequence[Sequence[str]]) -> Iterator[Pointers]:
     asked = [(Occur.Must, any_of([snapshot.term("pointing", form) for form in forms])) for forms in words]
     heard: list[tuple[Occur, tantivy.Query]] = []
-    for _ in range(ROUNDS):
+    sources = min(sum(snapshot.with_word("pointing", form) for form in forms) for forms in words)
+    for _ in range(ROUNDS if sources < COMMON else 1):
         hits = snapshot.best(tantivy.Query.boolean_query([*asked, *heard]), AT_ONCE)
         per_site: dict[str, int] = defaultdict(int)
         for _, place in hits:

@@ -17,7 +17,7 @@ from gossamer.index.explaining import Explanation, explained
 from gossamer.index.facets import Facet, Span
 from gossamer.index.schema import ANALYZER, FORMAT, VERSION, Card, analyzer, signs_of
 from gossamer.index.snapshot import Snapshot, count, integers
-from gossamer.index.snippets import LONGEST, Segment, around, segments_of
+from gossamer.index.snippets import Segment, around, snippets
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
 from gossamer.values.url import Url
 
@@ -107,7 +107,7 @@ class Searcher:
         except (ValueError, OSError) as trouble:
             raise DirectoryUnusable(f"the index in {self._folder} is gone: {trouble}") from trouble
         self._mark = mark
-        self._snapshot = Snapshot(self._index.searcher(), self._index.schema, self._analyzer)
+        self._snapshot = Snapshot(self._index.searcher(), self._index.schema, self._analyzer, self._snapshot)
 
     def close(self) -> None:
         self._index = self._snapshot = None
@@ -243,14 +243,13 @@ def _folded(snapshot: Snapshot, query: Query, wanted: tantivy.Query) -> tuple[li
 def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked], all_words: bool) -> Iterator[Found]:
     if not best:
         return
-    maker = tantivy.SnippetGenerator.create(snapshot.searcher, asking.shown(), snapshot.schema, "content")
-    maker.set_max_num_chars(LONGEST)
+    snippet_of = snippets(snapshot.searcher, snapshot.schema, "content", asking.shown())
     texts = (" ".join(word.text) for word in query.wanted)
     signs = next((text for text in texts if signs_of(text)), "")
     for score, place, copy in best:
         entry = snapshot.searcher.doc(place)
         card = _CARD.decode(bytes(entry["card"][0]))
-        snippet = () if signs else segments_of(maker.snippet_from_doc(entry))
+        snippet = () if signs else snippet_of(entry)
         if not any(part.is_match for part in snippet):
             snippet = around(entry.get_first("content") or "", signs, card.description)
         has_all = all_words or score >= FULL

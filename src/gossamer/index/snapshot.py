@@ -1,6 +1,7 @@
 """The index as of one moment: immutable, for any number of threads, with the types tantivy's stubs leave open."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
 from typing import Any, cast
@@ -12,13 +13,42 @@ from gossamer.clock import Instant
 MOST_LANGUAGES = 3
 LEAST_SHARE = 0.1
 MOST_FREQUENCIES = 50_000
+LARGE = 10_000
+"""Pages from which on a commit changes little."""
+MOST_GROWTH, MOST_SNAPSHOTS = 0.01, 20
+
+
+@dataclass(slots=True)
+class Lasting:
+    """What changes so slowly in a large index that one snapshot may hand it on to the next: which words are forms of
+    which, and what other sites call a page. Whatever is counted or found is of the snapshot itself."""
+
+    pages: int
+    """Of the snapshot it was begun with."""
+    snapshots: int = 0
+    found: dict[object, Any] = field(default_factory=dict)
+
+    def serves(self, pages: int) -> bool:
+        is_much_the_same = LARGE <= self.pages <= pages <= self.pages * (1 + MOST_GROWTH)
+        return is_much_the_same and self.snapshots < MOST_SNAPSHOTS
 
 
 class Snapshot:
     """What was committed when it was taken, and what was found out about it since."""
 
-    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, analyzer: tantivy.TextAnalyzer) -> None:
+    def __init__(
+        self,
+        searcher: tantivy.Searcher,
+        schema: tantivy.Schema,
+        analyzer: tantivy.TextAnalyzer,
+        before: "Snapshot | None" = None,
+    ) -> None:
+        """`before` is the one it takes the place of."""
         self.searcher, self.schema, self.analyzer = searcher, schema, analyzer
+        self.lasting: Lasting = Lasting(self.pages)
+        if before is not None and before.lasting.serves(self.pages):
+            self.lasting = before.lasting
+            self.lasting.snapshots += 1
         self.remembered: dict[object, Any] = {}
         """Answers that stay true as long as the snapshot; see `recall`."""
         self._frequencies: dict[tuple[str, str], int] = {}
@@ -44,6 +74,17 @@ class Snapshot:
             if len(self.remembered) > most:
                 self.remembered.clear()
             found = self.remembered[key] = find()
+            return found
+
+    def recall_lasting(self, key: object, find: Any, most: int = 20_000) -> Any:
+        """The same for what is of the `lasting` kind."""
+        known = self.lasting.found
+        try:
+            return known[key]
+        except KeyError:
+            if len(known) > most:
+                known.clear()
+            found = known[key] = find()
             return found
 
     def tokens(self, text: str) -> list[str]:

@@ -227,7 +227,7 @@ def target_states(
             if run is not None:
                 changes = [run.of(target) for target in asked]
             else:
-                changes = ranges_in(connection, *key[2:], [(target, target + 1) for target in asked])
+                changes = ranges_in(connection, key[2], key[3], [(target, target + 1) for target in asked])
             for target, found in zip(asked, changes, strict=True):
                 if found:
                     states[target] = applied(states[target], found)

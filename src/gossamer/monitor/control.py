@@ -118,7 +118,7 @@ class Control:
         return [Beat(name, pid, at, json.loads(facts)) for name, pid, at, facts in rows]
 
     def ask(self, verb: str, **args: object) -> int:
-        """Leave a command for the process it is meant for. What already waits is not asked twice. Its id."""
+        """Leave a command for the process it is meant for. What waits as the last is not asked twice. Its id."""
         row = {
             "addressee": ADDRESSEE[verb],
             "verb": verb,

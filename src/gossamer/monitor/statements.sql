@@ -26,8 +26,10 @@ ON CONFLICT (name) DO UPDATE SET pid = excluded.pid, at = excluded.at, facts = e
 -- every_beat: The last sign of life of each process.
 SELECT name, pid, at, facts FROM beats ORDER BY name;
 
--- same_pending: The same thing asked before and not yet done.
-SELECT id FROM commands WHERE addressee = :addressee AND done_at IS NULL AND verb = :verb AND args = :args LIMIT 1;
+-- same_pending: The same thing, when it is the last that was asked and is not yet done: pause, resume, pause are three.
+SELECT id FROM (
+    SELECT id, verb, args FROM commands WHERE addressee = :addressee AND done_at IS NULL ORDER BY id DESC LIMIT 1
+) WHERE verb = :verb AND args = :args;
 
 -- put_command: Ask for something.
 INSERT INTO commands (addressee, verb, args, asked_at) VALUES (:addressee, :verb, :args, :at);

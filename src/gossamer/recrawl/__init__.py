@@ -1,1 +1,1 @@
-"""When again? Retries now; freshness later."""
+"""When again? Rates of change, freshness and age, the visiting policies, and retries."""

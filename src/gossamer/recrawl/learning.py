@@ -8,9 +8,8 @@ once, with all that is known of it. The prior of the group is the mixture of rat
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import add
 
-from gossamer.recrawl.rates import IGNORANT, Prior, posterior, prior_of
+from gossamer.recrawl.rates import IGNORANT, Prior, likelihoods, prior_of
 from gossamer.values.history import History
 
 Group = tuple[str, ...]
@@ -33,7 +32,7 @@ class Panels:
     """And for the whole collection, what is known of the web at large: that any order of magnitude is possible."""
     groups: int = 4_000
     """Known at one time; the one met longest ago is forgotten, and learnt anew when it is met again."""
-    rounds: int = 3
+    rounds: int = 2
     """Of expectation maximisation, each time; the next time goes on from there."""
 
 
@@ -47,7 +46,9 @@ def learnt(histories: Iterable[History], start: Prior, parent: Prior, pull: floa
     for _ in range(rounds):
         sums = [pull * weight for weight in parent.weights]
         for history in followed:
-            sums = list(map(add, sums, posterior(history, prior)))
+            found = likelihoods(history, prior)
+            scale = 1.0 / sum(found)
+            sums = [one + scale * share for one, share in zip(sums, found)]  # noqa: B905
         prior = prior_of(smoothed(sums))
     return prior
 
@@ -130,4 +131,4 @@ class Learning:
         if len(panel.pages) >= self._settings.enough and panel.visits >= panel.learn_at:
             panel.prior = learnt(panel.pages.values(), panel.prior, parent, pull, self._settings.rounds)
             # Soon again while every visit teaches something, seldom later: learning costs as much as a panel's visits.
-            panel.learn_at = panel.visits + max(len(panel.pages), min(panel.visits // 4, 8 * most))
+            panel.learn_at = panel.visits + max(len(panel.pages), min(panel.visits // 2, 16 * most))

@@ -56,6 +56,11 @@ class Age:
         self.price = price_for(per_page, [start.weights], per_page**-2, 0.0, float("inf"))
         """In days squared: what a visit must be worth for a page of importance 1."""
 
+    @property
+    def prior(self) -> Prior:
+        """What was learnt of the whole collection: `start` of the next one, after a restart."""
+        return self._learning.all
+
     def first_due(self, page: Known, now: Instant, chance_number: float) -> Due:
         shares = likelihoods(page.history, self._learning.prior_for(page.group))
         days, _ = self._interval(shares, page.importance, 1.0 / self._per_page)
@@ -66,7 +71,7 @@ class Age:
         self._learning.followed(page.id, page.group, history)
         self._reprice(seen.at)
         shares = likelihoods(history, self._learning.prior_for(page.group))
-        days, why = self._interval(shares, page.importance, seen.elapsed_s / DAY_S + 0.01)
+        days, why = self._interval(shares, page.importance, max(seen.elapsed_s / DAY_S, 0.01))
         return Planned(history, in_days(seen.at, varied(days, chance_number), why))
 
     def told_load(self, used: float, days_behind: float, now: Instant) -> None:

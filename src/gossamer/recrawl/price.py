@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import repeat
 
 from gossamer.recrawl.worth import interval_worth
 
@@ -9,12 +10,15 @@ _NEAR = 1e-3
 _TRIES = 12
 
 
-def visits_at(price: float, posteriors: Sequence[Sequence[float]], least_days: float, most_days: float) -> float:
-    """Visits a page and day, on the average of these pages, when each comes at the interval worth the price."""
-    near, total = math.sqrt(2.0 * price) + 1e-6, 0.0
-    for shares in posteriors:
-        total += 1.0 / min(max(interval_worth(shares, price, near), least_days), most_days)
-    return total / len(posteriors)
+def visits_at(
+    price: float, posteriors: Sequence[Sequence[float]], least_days: float, most_days: float, near: list[float]
+) -> float:
+    """Visits a page and day, on the average of these pages, when each comes at the interval worth the price.
+
+    `near`: for each page where the search for its interval begins; it is left where it ended.
+    """
+    near[:] = map(interval_worth, posteriors, repeat(price), near)
+    return sum([1.0 / min(max(days, least_days), most_days) for days in near]) / len(near)
 
 
 def price_for(
@@ -25,15 +29,15 @@ def price_for(
     Visits go with the price to the power of -1/2 where pages change all the time, -1/3 where they hardly do: each step
     assumes -0.4 and the next corrects it.
     """
-    price, power = start, -0.4
-    found = visits_at(price, posteriors, least_days, most_days)
+    price, power, near = start, -0.4, [1.0 / per_page] * len(posteriors)
+    found = visits_at(price, posteriors, least_days, most_days, near)
     for _ in range(_TRIES):
         if abs(found / per_page - 1.0) < _NEAR:
             break
         step = math.log(per_page / found) / power
         step = min(max(step, -3.0), 3.0)
         price *= math.exp(step)
-        before, found = found, visits_at(price, posteriors, least_days, most_days)
+        before, found = found, visits_at(price, posteriors, least_days, most_days, near)
         if step and found != before:
             power = min(max(math.log(found / before) / step, -0.7), -0.1)
     return price

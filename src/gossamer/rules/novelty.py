@@ -56,10 +56,10 @@ class Novelty:
     def weigh(self, url: Url, marks: Marks, links: Sequence[str] = (), is_error: bool = False) -> Yield:
         """What the page brought. `links`: where it leads to. `is_error`: all it says is that there is no such page."""
         template = template_of(url)
-        fresh = self._fresh(links)
         host = self._host(url.host.id)
         if host is None:
             return Yield(template, not is_error, False)
+        fresh = self._fresh(links)
         before = host.size
         if self._bytes > self._most * _SPREAD:
             host.sketch.fold()

@@ -136,7 +136,7 @@ class Numbers:
         spread = self._set
         if spread is None:
             return self._table.tobytes(), self._held, True
-        return array("I", spread.copy()).tobytes(), len(spread), False
+        return array("I", sorted(spread)).tobytes(), len(spread), False
 
     @classmethod
     def of(cls, content: bytes, held: int, is_folded: bool) -> "Numbers":

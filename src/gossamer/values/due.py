@@ -38,12 +38,12 @@ IN_WORDS: dict[Why, str] = {
 }
 
 
-class Due(msgspec.Struct, frozen=True):
+class Due(msgspec.Struct, frozen=True, gc=False):
     at: Instant
     why: Why
 
 
-class Known(msgspec.Struct, frozen=True):
+class Known(msgspec.Struct, frozen=True, gc=False):
     """A page as a policy sees it."""
 
     id: int
@@ -55,7 +55,7 @@ class Known(msgspec.Struct, frozen=True):
     """Relative to the average page."""
 
 
-class Planned(msgspec.Struct, frozen=True):
+class Planned(msgspec.Struct, frozen=True, gc=False):
     """A policy's answer to a visit."""
 
     history: History

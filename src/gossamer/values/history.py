@@ -38,7 +38,7 @@ class Prints(msgspec.Struct, frozen=True, array_like=True):
     facts: bytes = b""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class Seen(msgspec.Struct, frozen=True, gc=False):
     """What a visit that was not the first found out."""
 
     at: Instant
@@ -49,7 +49,7 @@ class Seen(msgspec.Struct, frozen=True):
     """When it last changed, where server, sitemap, feed or page say so. Believed only as far as it can be true."""
 
 
-class History(msgspec.Struct, frozen=True):
+class History(msgspec.Struct, frozen=True, gc=False):
     """Enough to know the likelihood of every rate of change, and what the older policies look at; `packed` in 20 bytes.
 
     Of visits that found no change only the sum of their intervals matters, whatever the rate. Visits that found one

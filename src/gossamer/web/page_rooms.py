@@ -33,6 +33,7 @@ class Promise(msgspec.Struct, frozen=True):
 
     visits: int
     promised_s: float
+    """After the last visit; it may have been less before."""
     least_s: float | None
     mean_s: float | None
     broken: int

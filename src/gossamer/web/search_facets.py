@@ -169,7 +169,7 @@ def _descend(below: Mapping[str, list[Facet]], parent: str, depth: int, told: di
 
 def spans_of(asked: Asked, spans: Sequence[Span]) -> list[ShownSpan]:
     """Newest first; those without a page are left out."""
-    return [_span(asked, span) for span in reversed(spans) if span.count][:MOST_SPANS]
+    return [_span(asked, span) for span in [span for span in reversed(spans) if span.count][:MOST_SPANS]]
 
 
 def _span(asked: Asked, span: Span) -> ShownSpan:

@@ -1,0 +1,141 @@
+"""Captures read again, and compared, in a worker process: hostile bytes are not parsed in the program's own."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from gossamer.app.foreign import loaded
+from gossamer.app.plugged import DECODER, NOTHING, Plugged
+from gossamer.app.plugged_reader import safe
+from gossamer.app.plugins import READERS
+from gossamer.archive.history import Difference, kinds_of
+from gossamer.archive.history_facts import fact_changes
+from gossamer.archive.history_text import text_changes
+from gossamer.clock import Instant, in_words
+from gossamer.parse.coding import decode
+from gossamer.parse.html import LARGEST
+from gossamer.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
+from gossamer.recrawl.change import compared, prints_of
+from gossamer.values.capture import Capture
+from gossamer.values.history import Prints
+from gossamer.values.url import admit
+
+JOB = "gossamer.app.history_job:job"
+_FACTORY = "gossamer.app.history_job:with_own"
+MOST_FACTS = 5_000
+MOST_LINES = 2_000
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What a capture says and states."""
+
+    url: str
+    fetched_at: Instant
+    status: int
+    prints: Prints
+    title: str = ""
+    description: str = ""
+    text: str = ""
+    language: str = ""
+    facts: bytes = b""
+    """N-Triples; none when the page asks not to be indexed."""
+    fact_count: int = 0
+    sources: bytes = b""
+    is_readable: bool = True
+    may_index: bool = True
+
+    @property
+    def words(self) -> str:
+        return "\n".join([part for part in (self.title, self.description, self.text) if part])
+
+
+class HistoryJob(msgspec.Struct, frozen=True):
+    task: Literal["read", "body", "compare"]
+    capture: Capture | None = None
+    agent: str = ""
+    before: Said | None = None
+    after: Said | None = None
+
+
+class HistoryDone(msgspec.Struct, frozen=True):
+    said: Said | None = None
+    body: bytes | None = None
+    """Without its content coding; None when that could not be undone."""
+    difference: Difference | None = None
+
+
+def job(payload: bytes, own: Own = NO_OWN) -> bytes:
+    """One `HistoryJob` in, one `HistoryDone` out, both as msgpack."""
+    return _done.encode(done(_job.decode(payload), own))
+
+
+def with_own(argument: str) -> Callable[[bytes], bytes]:
+    """The job with the user's own readers."""
+    plugged = DECODER.decode(argument)
+    for scheme, port in plugged.schemes:
+        admit(scheme, port)
+    own = {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
+    return lambda payload: job(payload, own)
+
+
+def job_with(plugged: Plugged) -> str:
+    """What a worker is to run for a collection."""
+    return JOB if plugged == NOTHING else f"{_FACTORY} {msgspec.json.encode(plugged).decode()}"
+
+
+def done(asked: HistoryJob, own: Own = NO_OWN) -> HistoryDone:
+    if asked.before is not None and asked.after is not None:
+        return HistoryDone(difference=difference(asked.before, asked.after))
+    assert asked.capture is not None, "there is nothing to read"
+    if asked.task == "body":
+        return HistoryDone(body=body_of(asked.capture))
+    return HistoryDone(said=said_in(asked.capture, asked.agent, own))
+
+
+def body_of(capture: Capture) -> bytes | None:
+    decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
+    return None if decoded.problem in UNREADABLE else decoded.body
+
+
+def said_in(capture: Capture, agent: str, own: Own) -> Said:
+    reading, _ = read_closely(capture, agent, own)
+    page = reading.page
+    may_index = page.directives.may_index
+    return Said(
+        capture.url.text,
+        capture.fetched_at,
+        capture.status,
+        prints_of(reading, capture.body),
+        page.title,
+        page.description,
+        page.content,
+        page.language,
+        reading.facts if may_index else b"",
+        reading.fact_count if may_index else 0,
+        reading.sources if may_index else b"",
+        is_readable(reading),
+        may_index,
+    )
+
+
+def difference(before: Said, after: Said) -> Difference:
+    lines, is_cut = text_changes(before.words, after.words)
+    facts = fact_changes(before.facts, after.facts)
+    is_long = max(len(facts.added), len(facts.removed)) > MOST_FACTS or len(lines) > MOST_LINES
+    return Difference(
+        after.url,
+        in_words(before.fetched_at),
+        in_words(after.fetched_at),
+        kinds_of(compared(before.prints, after.prints)),
+        lines[:MOST_LINES],
+        msgspec.structs.replace(facts, added=facts.added[:MOST_FACTS], removed=facts.removed[:MOST_FACTS]),
+        is_cut or is_long,
+    )
+
+
+_job = msgspec.msgpack.Decoder(HistoryJob)
+_done = msgspec.msgpack.Encoder()
+jobs = msgspec.msgpack.Encoder()
+answer = msgspec.msgpack.Decoder(HistoryDone)

@@ -1,0 +1,212 @@
+"""The past of a collection: its captures read again, in worker processes. It reads only, also beside a crawl."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import replace
+from importlib import resources
+
+import msgspec
+
+from gossamer import __version__
+from gossamer.app.directory import Directory
+from gossamer.app.history_job import HistoryDone, HistoryJob, Said, answer, job_with, jobs
+from gossamer.app.outside import Outside
+from gossamer.app.plugged import recalled
+from gossamer.app.readers import reader_pool
+from gossamer.app.settings import Settings
+from gossamer.archive.history import Difference, Timeline, Version, kinds_of, until
+from gossamer.archive.reader import read_capture
+from gossamer.clock import Instant, in_words
+from gossamer.errors import ArchiveDamaged, GossamerError, WorkerLost
+from gossamer.recrawl.change import compared
+from gossamer.store import captures
+from gossamer.store.database import read_only
+from gossamer.values.capture import Kept
+from gossamer.values.history import Change, Prints
+from gossamer.values.tell import silent
+from gossamer.values.url import Host, Url
+from gossamer.workers.pool import Pool
+
+MOST_VERSIONS = 500
+AT_ONCE = 16
+"""Captures in memory at one time."""
+MOST_REMEMBERED = 10_000
+NO_BODY = "only its headers were kept"
+DAMAGED = "the archive is damaged there"
+TOO_MUCH = "these two versions cannot be compared within the limits that keep this machine safe"
+READ_BY = ("reading.py", "parse", "extract")
+
+Call = Callable[[bytes], Awaitable[bytes]]
+
+
+class Gist(msgspec.Struct, frozen=True):
+    """Of a capture, what its place in a time line needs; small enough to be remembered."""
+
+    prints: Prints | None = None
+    title: str = ""
+    fact_count: int | None = None
+    note: str = ""
+
+
+@asynccontextmanager
+async def past_of(directory: Directory, settings: Settings, outside: Outside, count: int = 0) -> AsyncIterator["Past"]:
+    """`count` workers, as many as a crawl has when it is 0; none is started before there is something to read."""
+    settings = replace(settings, readers=replace(settings.readers, count=count or settings.readers.count))
+    async with AsyncExitStack() as opened:
+        pool: Pool | None = None
+        starting = asyncio.Lock()
+
+        async def call(payload: bytes) -> bytes:
+            nonlocal pool
+            async with starting:
+                if pool is None:
+                    job = job_with(recalled(directory.root, outside.files))
+                    pool = await opened.enter_async_context(reader_pool(settings, outside, silent, job))
+            return await pool.call(payload)
+
+        yield Past(directory, outside, settings.agent, call)
+
+
+class Past:
+    def __init__(self, directory: Directory, outside: Outside, agent: str, call: Call) -> None:
+        self._directory, self._outside, self._agent, self._call = directory, outside, agent, call
+        self._gists: dict[int, Gist] = {}
+
+    def versions(self, url: Url) -> list[Kept]:
+        """Oldest first."""
+        if not self._directory.state.is_file():
+            return []
+        with closing(read_only(self._directory.state)) as state:
+            return captures.versions(state, url)[::-1]
+
+    async def said(self, kept: Kept) -> Said | str:
+        """What a capture says, or why that cannot be had."""
+        done = await self._asked(kept, "read")
+        return done if isinstance(done, str) else done.said or NO_BODY
+
+    async def body(self, kept: Kept) -> bytes | None:
+        """As it was received, without its content coding; None when it was not kept or cannot be read."""
+        done = await self._asked(kept, "body")
+        return None if isinstance(done, str) else done.body
+
+    async def timeline(self, url: Url, most: int = MOST_VERSIONS) -> Timeline:
+        """The newest `most` versions, each held against the one before that could be read."""
+        everything = self.versions(url)
+        start = max(0, len(everything) - most)
+        shown = everything[max(0, start - 1) :]  # one more: the first shown is compared too
+        gists = await self._all_gists(shown)
+        versions = list(_compared(shown, gists, max(0, start - 1) + 1))
+        return Timeline(url.text, versions[1 if start else 0 :], start)
+
+    async def difference(self, before: Kept, after: Kept) -> Difference:
+        """Raises GossamerError, saying why, when they cannot be compared."""
+        first, second = [await self.said(kept) for kept in (before, after)]
+        if isinstance(first, str) or isinstance(second, str):
+            which, why = (before, first) if isinstance(first, str) else (after, second)
+            raise GossamerError(f"the version of {in_words(which.fetched_at)} cannot be compared: {why}")
+        try:
+            done = answer.decode(await self._call(jobs.encode(HistoryJob("compare", before=first, after=second))))
+        except WorkerLost as lost:
+            raise GossamerError(TOO_MUCH) from lost
+        assert done.difference is not None
+        return done.difference
+
+    def in_force(self, at: Instant, host: Host | None, most: int) -> tuple[list[list[Kept]], int]:
+        """For each page of that moment the answers that may have been in force, and how many pages there were; no more
+        than `most` are given."""
+        found: list[list[Kept]] = []
+        count = 0
+        with closing(read_only(self._directory.state)) as state:
+            for versions in until(state, at, host):
+                page = next((number for number, kept in enumerate(versions) if kept.is_page), None)
+                if page is None:
+                    continue
+                count += 1
+                if count <= most:
+                    found.append(versions[: page + 1])
+        return found, count
+
+    async def said_by(self, versions: Sequence[Kept]) -> Said | str:
+        """What the one in force says: the page itself, or a younger answer that asked not to be indexed and so states
+        nothing. REQUIRES: the last of them is a page."""
+        for kept in versions[:-1]:
+            said = await self.said(kept)
+            if isinstance(said, Said) and not said.may_index:
+                return said
+        return await self.said(versions[-1])
+
+    async def _asked(self, kept: Kept, task: str) -> HistoryDone | str:
+        try:
+            capture = await asyncio.to_thread(read_capture, self._outside.files, self._directory.archive, kept.place)
+            if capture is None:
+                return NO_BODY
+            job = HistoryJob("body" if task == "body" else "read", capture, self._agent)
+            return answer.decode(await self._call(jobs.encode(job)))
+        except ArchiveDamaged:
+            return DAMAGED
+        except WorkerLost as lost:
+            return f"no reader survived it ({lost.why})"
+
+    async def _all_gists(self, shown: Sequence[Kept]) -> list[Gist]:
+        found: list[Gist] = []
+        for start in range(0, len(shown), AT_ONCE):
+            found += await asyncio.gather(*(self._gist(kept) for kept in shown[start : start + AT_ONCE]))
+        return found
+
+    async def _gist(self, kept: Kept) -> Gist:
+        if not 200 <= kept.status < 300:
+            return Gist(note=f"answered {kept.status}")
+        known = self._gists.get(kept.capture_id)
+        if known is None:
+            said = await self.said(kept)
+            if isinstance(said, str):
+                known = Gist(note=said)
+            elif not said.is_readable:
+                known = Gist(Prints(said.prints.body), note="no text")
+            else:
+                known = Gist(said.prints, said.title, said.fact_count)
+            while len(self._gists) >= MOST_REMEMBERED:
+                self._gists.pop(next(iter(self._gists)))
+            self._gists[kept.capture_id] = known
+        return known
+
+
+def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -> list[Version]:
+    found: list[Version] = []
+    last: tuple[Kept, Prints] | None = None
+    for number, (kept, gist) in enumerate(zip(shown, gists, strict=True), first_number):
+        changes = None
+        if last is not None and gist.prints is not None:
+            changes = () if last[0].digest == kept.digest else kinds_of(compared(last[1], gist.prints) | Change.BYTES)
+        if gist.prints is not None:
+            last = kept, gist.prints
+        found.append(
+            Version(
+                number,
+                in_words(kept.fetched_at),
+                kept.status,
+                kept.media_type,
+                kept.size,
+                kept.is_page,
+                changes,
+                gist.title,
+                gist.fact_count,
+                gist.note,
+            )
+        )
+    return found
+
+
+def extractor() -> str:
+    """The program's version and a digest of the code that reads pages: the same words, the same facts."""
+    ours = resources.files("gossamer")
+    digest = hashlib.blake2b(digest_size=6)
+    for name in READ_BY:
+        place = ours / name
+        files = [place] if place.is_file() else sorted(place.iterdir(), key=lambda one: one.name)
+        for file in files:
+            if file.is_file() and file.name.endswith(".py"):
+                digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return f"gossamer {__version__} ({digest.hexdigest()})"

@@ -1,0 +1,140 @@
+"""The past on a terminal, and as JSON."""
+
+import msgspec
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.app.history_asking import PastAnswer
+from gossamer.app.history_job import Said
+from gossamer.app.saying import counted
+from gossamer.archive.history import Difference, Timeline, Version
+from gossamer.archive.history_text import TextLine
+from gossamer.clock import Instant, in_words
+from gossamer.values.capture import Kept
+
+SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}
+
+
+class PastPage(msgspec.Struct, frozen=True):
+    """A page as it was."""
+
+    url: str
+    asked_at: str
+    fetched_at: str
+    status: int
+    title: str
+    description: str
+    language: str
+    text: str
+    facts: list[str]
+    """N-Triples."""
+    extractor: str
+    """Which readers made this of it now."""
+
+
+class PastFacts(msgspec.Struct, frozen=True):
+    asked_at: str
+    site: str | None
+    pages: int
+    unread: int
+
+
+def past_page(said: Said, kept: Kept, at: Instant, extractor: str) -> PastPage:
+    return PastPage(
+        said.url,
+        in_words(at),
+        in_words(kept.fetched_at),
+        kept.status,
+        said.title,
+        said.description,
+        said.language,
+        said.text,
+        said.facts.decode("utf-8", "replace").splitlines(),
+        extractor,
+    )
+
+
+def answer_json(found: PastAnswer, about: PastFacts) -> str:
+    """The answer as SPARQL 1.1 Query Results JSON, or as text where it is triples, and what it was made from."""
+    result = found.result
+    is_rows = result.media_type.endswith("json")
+    told = msgspec.to_builtins(about) | {
+        "extractor": found.extractor,
+        "is_cut": result.truncated,
+        "media_type": result.media_type,
+        "answer": msgspec.Raw(result.body) if is_rows else result.body.decode("utf-8", "replace"),
+    }
+    return msgspec.json.format(msgspec.json.encode(told)).decode()
+
+
+def timeline_shown(found: Timeline, console: Console) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "fetched (UTC)", "status", "size", "facts", "changed"):
+        table.add_column(name, justify="right" if name in ("", "status", "size", "facts") else "left")
+    for version in found.versions:
+        facts = "" if version.fact_count is None else f"{version.fact_count:,}"
+        table.add_row(
+            str(version.number),
+            version.fetched_at[:19].replace("T", " "),
+            str(version.status),
+            decimal(version.size),
+            facts,
+            told_of(version),
+        )
+    console.print(Text(found.url, style="cyan"), soft_wrap=True)
+    if found.earlier:
+        console.print(Text(f"the newest of {counted(found.earlier + len(found.versions), 'version')}", style="dim"))
+    console.print(table)
+
+
+def told_of(version: Version) -> Text:
+    if version.changes is None:
+        return Text(version.note or ("first seen" if version.number == 1 else "first that could be read"), style="dim")
+    if not version.changes:
+        return Text("no", style="dim")
+    strong = [name for name in version.changes if name != "bytes"]
+    return Text(", ".join(strong), style="bold") if strong else Text("bytes only", style="dim")
+
+
+def difference_shown(difference: Difference, console: Console) -> None:
+    console.print(Text(difference.url, style="cyan"), soft_wrap=True)
+    console.print(Text(f"--- {difference.from_at}\n+++ {difference.to_at}", style="bold"))
+    console.print(Text("changed: " + (", ".join(difference.changes) or "nothing")))
+    if any(line.how in ("added", "removed") for line in difference.text):
+        console.print(Text("\ntext", style="bold"))
+        for line in difference.text:
+            console.print(text_line(line), soft_wrap=True)
+    facts = difference.facts
+    if facts.added or facts.removed:
+        console.print(Text(f"\nfacts ({facts.kept:,} stayed)", style="bold"))
+        for sign, style, lines in (("- ", "red", facts.removed), ("+ ", "green", facts.added)):
+            for fact in lines:
+                console.print(Text(sign + fact, style=style), soft_wrap=True)
+    if difference.is_cut:
+        console.print(Text("\nthere is more: it was cut at the limit", style="dim"))
+
+
+def text_line(line: TextLine) -> Text:
+    """Changed words are lit up; where there are no colours the signs at the left say it."""
+    if line.how == "gap":
+        return Text("  ...", style="dim")
+    sign, style = SIGNS[line.how]
+    shown = Text(sign, style=style)
+    for piece in line.pieces:
+        shown.append(piece.text, style=f"bold {style} reverse" if piece.is_changed else style)
+    return shown
+
+
+def past_shown(page: PastPage, console: Console) -> None:
+    console.print(Text(page.title or page.url, style="bold"))
+    console.print(Text(page.url, style="cyan"), soft_wrap=True)
+    when = page.fetched_at[:19].replace("T", " ")
+    console.print(Text(f"as it was fetched on {when} UTC, status {page.status}", style="dim"))
+    console.print(Text("\n" + page.text), soft_wrap=True)
+    if page.facts:
+        console.print(Text(f"\n{counted(len(page.facts), 'fact')}", style="bold"))
+    for fact in page.facts:
+        console.print(Text(fact), soft_wrap=True)
+    console.print(Text(f"\nread by {page.extractor}", style="dim"))

@@ -1,0 +1,110 @@
+"""What pages were at other times: which captures were in force at a moment, and what is told of a page's versions."""
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import groupby
+
+import msgspec
+
+from gossamer.archive.history_text import TextLine
+from gossamer.clock import SECOND, Instant, from_words
+from gossamer.store.statements import load
+from gossamer.values.capture import Kept, Place
+from gossamer.values.history import Change
+from gossamer.values.url import Host, Url
+
+_SQL = load("gossamer.archive", "history.sql")
+_Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int]
+_DAY = len("2026-11-15")
+KINDS = {Change.BYTES: "bytes", Change.TEXT: "text", Change.FACTS: "facts"}
+
+
+class Version(msgspec.Struct, frozen=True):
+    """One capture of a page, and how it differs from the one before it that could be read."""
+
+    number: int
+    """Counted from 1, the oldest."""
+    fetched_at: str
+    status: int
+    media_type: str
+    size: int
+    is_page: bool
+    """Whether it could be searched."""
+    changes: tuple[str, ...] | None = None
+    """Of "bytes", "text" and "facts"; None for the first, and where there is nothing to compare."""
+    title: str = ""
+    fact_count: int | None = None
+    note: str = ""
+    """Why it was not compared."""
+
+
+class Timeline(msgspec.Struct, frozen=True):
+    url: str
+    versions: list[Version]
+    """Oldest first."""
+    earlier: int = 0
+    """Older versions that were left out."""
+
+
+class FactChanges(msgspec.Struct, frozen=True):
+    """N-Triples lines. A thing without a name has one label in both lists, wherever it is the same thing."""
+
+    added: list[str] = []
+    removed: list[str] = []
+    kept: int = 0
+    """Facts that both versions state."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What happened to a page between two of its versions."""
+
+    url: str
+    from_at: str
+    to_at: str
+    changes: tuple[str, ...]
+    text: list[TextLine]
+    facts: FactChanges
+    is_cut: bool = False
+    """Whether there was more than is told here."""
+
+
+def kinds_of(change: Change) -> tuple[str, ...]:
+    return tuple([name for kind, name in KINDS.items() if change & kind])
+
+
+def until(connection: sqlite3.Connection, at: Instant, host: Host | None = None) -> Iterator[list[Kept]]:
+    """For each address its successful answers of that moment and before, the newest first.
+
+    The first that is a page, or that asks not to be indexed, was in force then: it is what the views held. What came
+    in between (a failure, a capture cut short) had changed nothing in them.
+    """
+    if host is None:
+        rows = connection.execute(_SQL["until"], (at,))
+    else:
+        rows = connection.execute(_SQL["until_of"], (host.id, at))
+    for _, same_id in groupby(map(_kept, rows), key=lambda kept: (kept.url.host.name, kept.url.id)):
+        by_text: dict[str, list[Kept]] = {}  # two texts only where ids collide
+        for kept in same_id:
+            if host is None or kept.url.host == host:
+                by_text.setdefault(kept.url.text, []).append(kept)
+        yield from by_text.values()
+
+
+def moment_of(text: str) -> Instant:
+    """RFC 3339, or a part of it from the left; a date alone is the end of that day, so that all of it counts.
+
+    Raises ValueError on anything else.
+    """
+    text = text.strip()
+    try:
+        start = from_words(text)
+    except (OverflowError, OSError) as trouble:
+        raise ValueError(text) from trouble
+    return start + int(timedelta(days=1).total_seconds()) * SECOND - 1 if len(text) == _DAY else start
+
+
+def _kept(row: _Row) -> Kept:
+    capture_id, url, fetched_at, volume, number, offset, length, status, media_type, digest, size, is_page = row
+    place = Place(volume, number, offset, length)
+    return Kept(capture_id, Url(url), fetched_at, place, status, media_type, digest, size, bool(is_page))

@@ -1,0 +1,154 @@
+"""`gossamer simulate`: the real policies on a virtual clock."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from bench.recrawl import MARKS, share_of_win
+from lxml import etree
+
+from gossamer.app import cli
+from gossamer.app.freshness_plot import as_svg, in_terminal
+from gossamer.app.simulate import checked
+from gossamer.app.simulating import BEST, Plan, Result, simulated
+from gossamer.app.synthetic_web import CLASSES, WEBS, Nature, SyntheticWeb, links_of, parent_of
+from gossamer.chance import seeded
+from gossamer.errors import ConfigError
+from gossamer.recrawl.ages import average_age, freshness, optimum
+
+PAGES = 2_000
+WINS = {3.0: 0.48, 10.0: 0.32, 30.0: 0.19}
+"""What the optimum with the true rates wins over `uniform` in average age."""
+
+
+def plan(every: float = 3.0, pages: int = PAGES, days: float = 180.0, web: str = "measured", seed: int = 1) -> Plan:
+    return Plan(pages, days, days / 3, pages / every, seed, web)
+
+
+def grown(pages: int, web: str = "measured") -> SyntheticWeb:
+    found = SyntheticWeb(seeded(1), 180.0)
+    found.grow(pages, WEBS[web])
+    return found
+
+
+@pytest.mark.parametrize("every", [10.0, 30.0])
+def test_M_C2_age_wins_most_of_what_is_possible_beats_paper_and_starves_no_page(every: float) -> None:
+    results = {name: simulated(name, plan(every)) for name in ("uniform", BEST, "paper", "age")}
+    even, best = results["uniform"].average_age_days, results[BEST].average_age_days
+    assert 1 - best / even == pytest.approx(WINS[every], abs=0.05)
+    assert share_of_win(results, "age") >= MARKS[every]
+    age = results["age"]
+    assert age.average_age_days < results["paper"].average_age_days
+    assert age.longest_gap_days < 120 * 1.2
+    assert all(one.visits_per_day == pytest.approx(one.budget_per_day, rel=0.03) for one in results.values())
+
+
+def test_M_C2_so_it_does_with_a_visit_every_three_days() -> None:
+    results = {name: simulated(name, plan(3.0, pages=800, days=120.0)) for name in ("uniform", BEST, "paper", "age")}
+    assert share_of_win(results, "age") >= MARKS[3.0]
+    assert results["age"].average_age_days < results["paper"].average_age_days
+
+
+def test_the_simulation_agrees_with_the_closed_form() -> None:
+    asked = plan(3.0)
+    web = grown(PAGES)
+    result = simulated("uniform", asked)
+    assert result.average_age_days == pytest.approx(
+        math.fsum(average_age(rate, 3.0) for rate in web.rates) / PAGES, rel=0.03
+    )
+    assert result.freshness == pytest.approx(math.fsum(freshness(rate, 3.0) for rate in web.rates) / PAGES, rel=0.02)
+
+
+@pytest.mark.parametrize(("every", "wins"), WINS.items())
+def test_the_measured_web_is_the_one_whose_optimum_is_known(every: float, wins: float) -> None:
+    kinds = grown(20_000).kinds()
+    pages = sum(kind.pages for kind in kinds)
+    even = sum(kind.pages * average_age(kind.rate, every) for kind in kinds) / pages
+    days = optimum(kinds, 1 / every)
+    best = sum(kind.pages * average_age(kind.rate, one) for kind, one in zip(kinds, days, strict=True)) / pages
+    assert 1 - best / even == pytest.approx(wins, abs=0.015)
+
+
+def test_pages_change_at_the_rates_that_were_measured() -> None:
+    web = grown(10_000)
+    for share, slowest, fastest in CLASSES:
+        found = sum(slowest <= rate < fastest for rate in web.rates) / 10_000
+        assert found == pytest.approx(share, abs=0.02)
+    daily = sum(web.visit(page, 1.0) for page in range(10_000)) / 10_000
+    assert daily == pytest.approx(sum(-math.expm1(-rate) for rate in web.rates) / 10_000, abs=0.02)
+
+
+def test_a_mixed_web_has_pages_of_every_nature_that_change_as_they_should() -> None:
+    web = grown(2_000, "mixed")
+    changes = dict.fromkeys(Nature, 0.0)
+    for step in range(1, 1441):
+        for page in range(0, 2_000, 10):
+            changes[web.natures[page]] += web.visit(page, step / 8)
+    counts = {nature: sum(one is nature for one in web.natures[::10]) for nature in Nature}
+    assert changes[Nature.DAILY] / counts[Nature.DAILY] == pytest.approx(180, abs=1)
+    assert 20 < changes[Nature.BURSTY] / counts[Nature.BURSTY] < 100
+    late = {web.natures[page] for page in range(2_000) if math.isinf(web.stale_at[page])}
+    assert late == {Nature.DEAD}
+
+
+def test_every_policy_is_simulated_and_natures_are_shown_apart() -> None:
+    for name in ("uniform", "paper", "tree", "age", BEST):
+        result = simulated(name, Plan(300, 40.0, 20.0, 100.0, 1, "mixed", has_links=True))
+        assert {share.nature for share in result.natures} == set(Nature)
+        assert 0 < result.freshness < 1 and len(result.ages_by_day) == 40
+
+
+def test_the_same_seed_gives_the_same_figures_and_another_does_not() -> None:
+    one, same, other = (simulated("age", plan(3.0, 200, 30.0, seed=seed)) for seed in (1, 1, 2))
+    assert one == same != other
+
+
+def test_links_lead_down_a_site_as_they_lead_up() -> None:
+    for page in range(250):
+        assert all(parent_of(link) == page for link in links_of(page, 250))
+    linked = [link for page in range(250) for link in links_of(page, 250)]
+    assert len(linked) == len(set(linked)) == 250 - 3
+
+
+def test_the_command_prints_a_list_for_programs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["simulate", "--pages", "150", "--days", "30", "--seed", "3", "--json", "--plot", str(tmp_path / "a.svg")]
+    assert cli.app(words, result_action="return_value") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["policy"] for one in found] == ["uniform", "paper", "age", "optimum"]
+    assert all(one["average_age_days"] > 0 and 0 < one["freshness"] < 1 for one in found)
+    assert all(one["budget_per_day"] == 50 for one in found)
+    drawn = etree.fromstring((tmp_path / "a.svg").read_bytes())
+    names = [text.text for text in drawn.iter("{*}text")]
+    assert {"uniform", "paper", "age", "optimum"} <= set(names)
+
+
+def test_the_command_shows_policies_side_by_side_to_people(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "--policy", "age", "uniform", "--pages", "150", "--days", "30", "--web", "mixed"]
+    assert cli.app(words, result_action="return_value") == 0
+    text = capsys.readouterr().out
+    assert "150 pages, 50 visits a day" in text and "bursty" in text and "* age   o uniform" in text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Plan(0, 10.0, 5.0, 1.0, 1),
+        Plan(10, 0.5, 0.2, 1.0, 1),
+        Plan(10, 10.0, 11.0, 1.0, 1),
+        Plan(10, 10.0, 5.0, 0.0, 1),
+        Plan(10, 10.0, 5.0, float("nan"), 1),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(wrong: Plan) -> None:
+    with pytest.raises(ConfigError):
+        checked(wrong)
+
+
+def test_an_empty_plot_is_still_a_plot() -> None:
+    assert "day 0" in in_terminal({"age": ()})
+    assert etree.fromstring(as_svg({"<age>": (), "even": (0.0, 1.0)}, "a & b").encode()) is not None
+
+
+def test_a_result_is_a_value() -> None:
+    assert Result.__struct_config__.frozen

@@ -1,0 +1,58 @@
+"""Runs kept in memory answer as those on disk do."""
+
+import random
+
+import pytest
+
+from gossamer.files import DiskFiles
+from gossamer.links.reader import Anchor, LinksReader, Runs
+from gossamer.links.store import Links
+from gossamer.values.link import Link
+from gossamer.values.page import Page, Reading
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+
+def reading(address: str, links: list[tuple[str, str]], at: int = 1) -> Reading:
+    found = tuple(Link(Url(target), text) for target, text in links)
+    return Reading(at, at, Page(Url(address), "text/html", "utf-8", links=found))
+
+
+@pytest.mark.parametrize("merge_at", [30, 1_000_000], ids=["merged now and then", "never merged"])
+def test_whether_there_is_room_for_the_runs_or_not_the_answers_are_the_same(tmp_path, merge_at):
+    path = tmp_path / "links.db"
+    links = Links(path, DiskFiles(), silent, merge_at)
+    links.open()
+    readers = [LinksReader(path, Runs(most)) for most in (0, 300, 64_000_000)]
+    for reader in readers:
+        reader.open()
+    draw, targets = random.Random(3), [Url(f"http://t.test/{n}") for n in range(20)]
+    for at in range(1, 40):
+        some = draw.sample(targets, 5)
+        links.replace([reading(f"http://s{draw.randrange(9)}.test/", [(one.text, f"№ {at}") for one in some], at)])
+        links.commit(b"%d" % at)
+        without_room, with_little, with_enough = (reader.about_all(targets) for reader in readers)
+        assert without_room == with_little == with_enough
+    for reader in readers:
+        reader.close()
+    links.close()
+
+
+def test_a_result_is_told_what_other_sites_call_it_and_how_many_link_to_it(tmp_path):
+    links = Links(tmp_path / "links.db", DiskFiles(), silent)
+    links.open()
+    links.replace(
+        [
+            reading("http://a.test/1", [("http://t.test/", "a fine page")]),
+            reading("http://t.test/own", [("http://t.test/", "Home")]),
+        ]
+    )
+    links.commit()
+    reader = LinksReader(tmp_path / "links.db")
+    reader.open()
+    assert reader.called([Url("http://t.test/"), Url("http://nobody.test/")]) == [
+        (2, [Anchor("a fine page", "a.test", 1)]),
+        (0, []),
+    ]
+    reader.close()
+    links.close()

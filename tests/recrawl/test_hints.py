@@ -1,0 +1,56 @@
+"""Sitemaps, feeds and dates as evidence that is weighed, not obeyed."""
+
+import pytest
+
+from gossamer.clock import from_words
+from gossamer.recrawl.hints import Hints, hinted, importance_of
+from gossamer.recrawl.least_age import Age, Patience
+from gossamer.recrawl.rates import FASTEST, IGNORANT, likely_rate, observed, posterior
+from gossamer.values.due import Known
+from gossamer.values.history import DAY_S, History, Seen
+
+NOW = from_words("2026-11-15T10:00:00Z")
+
+
+def rate(history: History) -> float:
+    return likely_rate(posterior(history, IGNORANT))
+
+
+def test_M_C5_changefreq_moves_the_estimate_until_visits_say_otherwise() -> None:
+    hourly, yearly = (hinted(History(), Hints(every_s=s), NOW) for s in (3600.0, 365 * DAY_S))
+    assert rate(hourly) > rate(History()) > rate(yearly)
+    for _ in range(4):
+        hourly = observed(hourly, Seen(NOW, 10 * DAY_S, False))
+    assert rate(hourly) < 1 / 10
+
+
+def test_M_C5_an_old_lastmod_makes_a_page_slow_and_a_fresh_one_fast() -> None:
+    old = hinted(History(), Hints(changed_at=from_words("2021-01-01T00:00:00Z")), NOW)
+    new = hinted(History(), Hints(changed_at=NOW - 3_600_000_000), NOW)
+    assert rate(old) < rate(History()) < rate(new)
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [
+        Hints(changed_at=from_words("9999-01-01T00:00:00Z")),
+        Hints(changed_at=from_words("1970-01-01T00:00:00Z")),
+        Hints(every_s=-1.0),
+    ],
+)
+def test_F_S4_what_cannot_be_is_passed_over(hints: Hints) -> None:
+    assert hinted(History(), hints, NOW) == History()
+
+
+def test_F_S4_always_cannot_raise_the_rate_above_the_policy() -> None:
+    always = hinted(History(), Hints(every_s=0.0), NOW)
+    assert rate(always) <= FASTEST
+    due = Age(1 / 3).first_due(Known(1, history=always), NOW, 0.999)
+    assert (due.at - NOW) / 1e6 / DAY_S > Patience().least_days
+
+
+def test_M_E7_importance_grows_with_links_and_wishes_and_little_with_the_site_s_own_priority() -> None:
+    assert importance_of(0, Hints()) == 1.0 and importance_of(15, Hints()) == 2.0
+    assert importance_of(10**9, Hints()) == 4.0
+    assert importance_of(0, Hints(priority=1.0)) == 2.0 and importance_of(0, Hints(priority=0.0)) == 0.5
+    assert importance_of(0, Hints(priority=1e9)) == 1.0 and importance_of(0, Hints(), wish=3.0) == 3.0

@@ -1,0 +1,135 @@
+"""What every policy promises, and what `age` does with a budget."""
+
+import math
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.clock import SECOND
+from gossamer.recrawl.ages import best_interval, gain
+from gossamer.recrawl.least_age import Age, Patience
+from gossamer.recrawl.naming import DEFAULT, POLICIES, policy_named
+from gossamer.recrawl.policy import Policy, varied
+from gossamer.recrawl.price import price_for, visits_at
+from gossamer.recrawl.rates import IGNORANT, RATES, observed, posterior
+from gossamer.recrawl.worth import interval_worth, worth_after
+from gossamer.values.due import IN_WORDS, Known, Why
+from gossamer.values.history import DAY_S, History, Seen
+
+DAY = round(DAY_S * SECOND)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_goes_on_for_ever_and_forwards(name: str) -> None:
+    policy: Policy = policy_named(name, 1 / 3)
+    assert policy.name == name
+    page, chance, now = Known(5, ("a.example",)), random.Random(1), 0
+    due = policy.first_due(page, now, chance.random())
+    for _ in range(50):
+        assert due.at >= now
+        elapsed, now = max(due.at - now, SECOND), max(due.at, now + SECOND)
+        planned = policy.next_due(page, Seen(now, elapsed / SECOND, chance.random() < 0.3), chance.random())
+        policy.told_load(1.0, 0.1, now)
+        page, due = Known(5, ("a.example",), planned.history), planned.due
+    assert page.history.visits == 50
+
+
+def test_the_default_is_age() -> None:
+    assert DEFAULT in POLICIES and policy_named(DEFAULT, 1.0).name == "age"
+
+
+@given(st.floats(0.05, 200.0), st.floats(0.0, 0.999))
+def test_a_varied_interval_is_near_the_interval(days: float, chance_number: float) -> None:
+    assert abs(varied(days, chance_number) - days) <= 0.125 * days + 1e-9
+
+
+def test_M_B1_the_hour_of_the_visit_changes_from_day_to_day() -> None:
+    hours = [varied(1.0, number / 10) * 24 for number in range(10)]
+    assert max(hours) - min(hours) > 5
+    assert statistics.mean(varied(1.0, number / 1000) for number in range(1000)) == pytest.approx(1.0, abs=0.001)
+
+
+@given(st.integers(0, len(RATES) - 1), st.floats(0.05, 500.0), st.floats(0.1, 100.0))
+def test_with_a_certain_rate_the_interval_is_the_best_one(place: int, price: float, near: float) -> None:
+    shares = [float(number == place) for number in range(len(RATES))]
+    best = best_interval(RATES[place], price)
+    if 0.02 < best < 900:
+        assert interval_worth(shares, price, near) == pytest.approx(best, rel=0.01)
+
+
+def test_the_interval_is_found_wherever_the_search_begins_and_scale_is_no_matter() -> None:
+    shares = posterior(observed(History(), Seen(0, 5 * DAY_S, True)), IGNORANT)
+    found = [interval_worth(shares, 4.0, near) for near in (0.001, 1.0, 30.0, 1e6)]
+    assert found == pytest.approx([found[0]] * 4)
+    assert interval_worth([7 * share for share in shares], 4.0) == pytest.approx(found[0])
+    assert worth_after(shares, found[0]) == pytest.approx(4.0, rel=0.01)
+    assert gain(1.0) / RATES[0] ** 2 > 0
+
+
+@pytest.mark.parametrize("per_page", [2.0, 1 / 3, 1 / 30])
+def test_the_price_fills_the_budget(per_page: float) -> None:
+    chance = random.Random(3)
+    shares = [
+        posterior(observed(History(), Seen(0, chance.uniform(1, 30) * DAY_S, chance.random() < 0.5)), IGNORANT)
+        for _ in range(50)
+    ]
+    price = price_for(per_page, shares, 1.0, 1 / 24, 300.0)
+    assert visits_at(price, shares, 1 / 24, 300.0, [3.0] * 50) == pytest.approx(per_page, rel=0.01)
+
+
+def settled(policy: Age, has_changed: bool, importance: float = 1.0) -> tuple[float, Why]:
+    """The interval after many visits that all ended alike, and why."""
+    page, now, days, why = Known(1, ("a.example",), importance=importance), 0, 3.0, Why.FIRST
+    for _ in range(40):
+        now += round(days * DAY)
+        planned = policy.next_due(page, Seen(now, days * DAY_S, has_changed), 0.5)
+        page = Known(1, ("a.example",), planned.history, importance)
+        days, why = (planned.due.at - now) / DAY, planned.due.why
+    return days, why
+
+
+def test_a_changing_page_comes_often_and_a_still_one_seldom_but_for_ever() -> None:
+    often, why = settled(Age(1 / 3), True)
+    assert often < 2.0 and why is Why.RATE
+    seldom, why = settled(Age(1 / 3, Patience(most_days=8.0)), False)
+    assert seldom == 8.0 and why is Why.LONGEST
+    least, why = settled(Age(1 / 3, Patience(least_days=2.0)), True)
+    assert least == 2.0 and why is Why.SHORTEST
+
+
+def test_M_E7_important_pages_are_revisited_more() -> None:
+    assert settled(Age(1 / 3), True, importance=4.0)[0] < 0.7 * settled(Age(1 / 3), True)[0]
+
+
+@pytest.mark.parametrize("importance", [1e9, math.inf, 0.0])
+def test_F_S4_no_importance_buys_a_crawler(importance: float) -> None:
+    patience = Patience()
+    days, _ = settled(Age(1 / 3), True, importance)
+    assert patience.least_days <= days <= patience.most_days
+
+
+def test_falling_behind_raises_the_price_and_idleness_lowers_it() -> None:
+    prices = {}
+    for used, behind in ((1.0, 2.0), (0.6, 0.0)):
+        policy, chance = Age(1 / 3), random.Random(4)
+        for visit in range(600):
+            now = visit * DAY // 10
+            page = Known(visit % 100, ("a.example",))
+            policy.next_due(page, Seen(now, 3 * DAY_S, chance.random() < 0.3), 0.5)
+            if visit % 10 == 0:
+                policy.told_load(used, behind, now)
+        prices[used] = policy.price
+    assert prices[1.0] > 1.5 * prices[0.6]
+
+
+def test_F_P10_a_clock_that_steps_back_brings_no_storm() -> None:
+    policy = Age(1 / 3)
+    planned = policy.next_due(Known(1), Seen(5 * DAY, -3 * DAY_S, True), 0.5)
+    assert planned.due.at >= 5 * DAY + round(Patience().least_days * DAY * 0.8)
+
+
+def test_every_reason_has_words() -> None:
+    assert set(IN_WORDS) == set(Why)
