@@ -15,9 +15,9 @@ from tests.app.conftest import Collection
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import real_outside
-from gossamer.app.serve import door_of, is_any_address, is_own_machine, names_of, warnings, web_server
+from gossamer.app.serve import door_of, is_any_address, is_own_machine, names_of, served, warnings, web_server
 from gossamer.app.settings import Settings, WebSettings
-from gossamer.errors import ConfigError
+from gossamer.errors import ConfigError, DirectoryUnusable
 from gossamer.web.tokens import Keys
 
 KEYS = Keys("a" * 40, "r" * 40)
@@ -64,6 +64,24 @@ def test_F_W6_the_printed_link_lets_its_owner_in_and_a_new_token_ends_the_old(co
     second = started(collection.root, "--new-token")
     assert (collection.root / "token").read_text().strip() == second != first
     assert (collection.root / "token").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_new_directory_is_served_so_that_a_crawl_can_be_started_from_the_pages(tmp_path: Path) -> None:
+    root = tmp_path / "not yet"
+    started(root)
+    started(root)  # and again, before anything was crawled
+
+
+def test_a_folder_of_other_things_is_not_made_a_collection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outside = real_outside()
+    (tmp_path / "gossamer.toml").write_text("")
+    assert served(tmp_path, outside) == Directory(tmp_path)
+    assert "begins in" in capsys.readouterr().err
+    (tmp_path / "thesis.doc").write_text("")
+    with pytest.raises(DirectoryUnusable, match="there is no collection"):
+        served(tmp_path, outside)
+    with pytest.raises(DirectoryUnusable):
+        served(tmp_path / "thesis.doc", outside)
 
 
 def started(root: Path, *flags: str) -> str:

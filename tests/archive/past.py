@@ -11,7 +11,7 @@ from gossamer.app.history_past import Past
 from gossamer.app.outside import Outside, real_outside
 from gossamer.archive.volumes import Volumes
 from gossamer.clock import SECOND, Instant, from_words
-from gossamer.read_job import ReadJob, kept_at
+from gossamer.read_job import Keep, ReadJob, kept_at
 from gossamer.reading import done
 from gossamer.store import captures
 from gossamer.store.database import Database
@@ -26,15 +26,19 @@ SHOP = Url("https://shop.test/kettle")
 
 
 def captured(url: Url, at: Instant, body: str | bytes, status: int = 200, **fields: str) -> Capture:
-    headers = {"Content-Type": "text/html; charset=utf-8", **{name.replace("_", "-"): said for name, said in fields.items()}}
+    headers = {
+        "Content-Type": "text/html; charset=utf-8",
+        **{name.replace("_", "-"): said for name, said in fields.items()},
+    }
     octets = body.encode() if isinstance(body, str) else body
     return Capture(url, at, status, "OK", tuple(headers.items()), octets, "20.0.0.1", took_s=0.1)
 
 
 def kettle(price: str = "20.00", words: str = "A kettle that whistles.", menu: str = "", name: str = "Kettle") -> str:
     """A shop's page: its offer is a thing without a name."""
-    offer = f'"offers": {{"@type": "Offer", "price": "{price}", "priceCurrency": "EUR", "seller": {{"@type": "Organization", "name": "Pots"}}}}'
-    facts = f'{{"@context": "http://schema.org/", "@type": "Product", "name": "{name}", {offer}}}'
+    seller = '{"@type": "Organization", "name": "Pots"}'
+    offer = f'{{"@type": "Offer", "price": "{price}", "priceCurrency": "EUR", "seller": {seller}}}'
+    facts = f'{{"@context": "http://schema.org/", "@type": "Product", "name": "{name}", "offers": {offer}}}'
     return (
         f'<!doctype html><html lang="en"><head><title>{name}</title>'
         f'<script type="application/ld+json">{facts}</script></head><body><nav>{menu}</nav><main><h1>{name}</h1>'
@@ -48,7 +52,9 @@ def keep(directory: Directory, taken: Sequence[Capture], agent: str = "gossamer"
     return asyncio.run(kept_in(directory, taken, agent))
 
 
-async def kept_in(directory: Directory, taken: Sequence[Capture], agent: str = "gossamer") -> list[Kept]:
+async def kept_in(
+    directory: Directory, taken: Sequence[Capture], agent: str = "gossamer", keep: Keep = "all"
+) -> list[Kept]:
     outside = real_outside()
     for folder in directory.folders():
         outside.files.make_folder(folder)
@@ -57,7 +63,7 @@ async def kept_in(directory: Directory, taken: Sequence[Capture], agent: str = "
     kept = []
     for capture in taken:
         is_page = 200 <= capture.status < 300
-        read = done(ReadJob(capture, "read" if is_page else "store", "all", agent))
+        read = done(ReadJob(capture, "read" if is_page else "store", keep, agent))
         kept.append(kept_at(volumes.append(read.record), capture, read))
     volumes.close()
     async with Database(directory.state, outside.clock, silent) as database:

@@ -7,11 +7,11 @@ from tests.browser.chromium import Tab
 
 SCRIPT = Path(__file__).parent / "vendor" / "axe.min.js"
 THEMES = ("light", "dark")
-RULES = """axe.run(document, {
-  runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"]
-}).then((found) => found.violations.map((one) =>
+RULES = """axe.run(document, { runOnly: %s, resultTypes: ["violations"] }).then((found) => found.violations.map((one) =>
   one.id + ": " + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + " " + node.failureSummary).join(" | ")
 ))"""
+ALL = '["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]'
+OF_COLOURS = '{ type: "rule", values: ["color-contrast", "link-in-text-block"] }'
 
 
 @cache
@@ -22,7 +22,19 @@ def script() -> str:
 async def axe(page: Tab) -> list[str]:
     """Empty when there is nothing to say. It runs through the debugger, so the page's policy stays as it is."""
     await page.value(script() + "\n;0")
-    found = await page.value(RULES)
+    return await _ruled(page, ALL)
+
+
+async def axe_in_both_themes(page: Tab) -> list[str]:
+    """In one visit: by day every rule, by night those that look at colours, for nothing else changes."""
+    await set_theme(page, "light")
+    found = await axe(page)
+    await set_theme(page, "dark")
+    return found + [f"in the dark: {fault}" for fault in await _ruled(page, OF_COLOURS)]
+
+
+async def _ruled(page: Tab, rules: str) -> list[str]:
+    found = await page.value(RULES % rules)
     assert isinstance(found, list)
     return found
 

@@ -100,6 +100,7 @@ def test_M_B6_a_rule_is_typed_tried_saved_and_obeyed_and_the_visits_are_live(dev
             assert "obeys them now" in await page.value("document.querySelector('div[role=status]').textContent")
             await page.go(here.site.address + "/crawl/visits")
             first = "document.querySelector('.visits tbody tr').dataset.position"
+            await seen(page, "document.querySelector('.visits tbody tr')")
             before = await page.value(first)
             await seen(page, f"{first} !== {before!r} && document.querySelector('tr.new')")
             hits = len(here.web.hits)

@@ -15,9 +15,13 @@ README = Path(__file__).parents[2] / "README.md"
 STAYING = ("gossamer demo", "gossamer serve")
 
 
+def blocks(language: str) -> list[str]:
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+    return [text for kind, text in found if kind == language]
+
+
 def lines() -> list[str]:
-    blocks = re.findall(r"```\n(.*?)```", README.read_text(), re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if line.startswith("gossamer ")]
+    return [line for block in blocks("") for line in block.splitlines() if line.startswith("gossamer ")]
 
 
 def shell(line: str, folder: Path) -> "subprocess.Popen[str]":
@@ -51,6 +55,10 @@ def test_the_commands_of_the_readme_do_what_it_says(tmp_path: Path) -> None:
                 assert_ends_well(here, tmp_path)
     assert (tmp_path / "facts.nq").read_text().count("\n") >= 12
     assert (tmp_path / "copy" / "index").is_dir()
+    for program_text in blocks("python"):
+        asked = program_text.replace("tropical fish", "close")
+        done = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "/people/0" in done.stdout, done.stderr
 
 
 def assert_ends_well(line: str, folder: Path) -> None:

@@ -1,7 +1,9 @@
 """The crawl steered from the pages: a real one, started, paused, resumed and stopped there; its seeds and rules."""
 
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -10,8 +12,12 @@ from tests.app.site import page
 from tests.web.crawling import Desk, desk, many, until
 from tests.web.site import Site, trouble_in
 
-from gossamer.app.directory import lock_directory
+from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.outside import real_outside
+from gossamer.app.serving_crawl import Helm
+from gossamer.app.settings import Settings
+from gossamer.errors import GossamerError
+from gossamer.monitor.control import Control
 from gossamer.store import seeds
 from gossamer.store.database import read_only
 
@@ -242,3 +248,28 @@ def test_a_form_that_is_too_long_or_none_is_refused_in_words(tmp_path: Path) -> 
     with desk(tmp_path) as here:
         assert here.post("/crawl/seeds", seeds="a" * 1_600_000).status in (400, 413, 503)
         assert here.json("/crawl.json")["seed_count"] == 0
+
+
+def test_F_W16_previews_hold_at_most_two_of_the_threads_that_make_pages(tmp_path: Path) -> None:
+    outside = real_outside()
+    with Control(tmp_path / "control.db", outside.clock) as control, ThreadPoolExecutor(1) as crew:
+        helm = Helm(Directory(tmp_path), Settings(), outside, control)
+        is_waiting = threading.Event()
+
+        def wait_and_look() -> bool:
+            is_waiting.set()
+            with helm.turn_to_look():
+                return True
+
+        def refused() -> bool:
+            try:
+                with helm.turn_to_look():
+                    return False
+            except GossamerError:
+                return True
+
+        with helm.turn_to_look():
+            second = crew.submit(wait_and_look)
+            assert is_waiting.wait(20)
+            until(refused, "a third waited too")
+        assert second.result(20)

@@ -30,7 +30,7 @@ def test_F_W4_every_answer_has_the_headers_that_keep_it_harmless(site: Site, tar
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["referrer-policy"] == "same-origin"
     assert answer.headers["x-frame-options"] == "DENY"
     assert answer.status < 500
     assert method != "HEAD" or not answer.body

@@ -1,12 +1,14 @@
 """The page view: each section an address, for pages, for addresses never fetched, and for hosts."""
 
+import asyncio
 from urllib.parse import quote
 
 import pytest
 from tests.web.hostile_pages import ORIGIN
 from tests.web.site import Site, trouble_in
 
-from gossamer.web.cached import POLICY
+from gossamer.errors import QueryTooLong
+from gossamer.web.cached import MOST_AT_ONCE, MOST_WAITING, POLICY, Turns
 from gossamer.web.page_rooms import place_of
 from gossamer.web.page_view import TABS
 
@@ -26,6 +28,27 @@ def with_body_facts(site: Site) -> str:
             if any(fact["path"]["value"].startswith("/html/body/") for fact in facts):
                 return str(hit["url"])
     raise AssertionError("no such page in the collection")
+
+
+def test_F_W16_copies_are_made_a_few_at_a_time_and_those_who_wait_hold_nothing() -> None:
+    """A kept answer may be tens of megabytes long, and hundreds may ask at once."""
+    held = most = 0
+
+    async def make() -> bytes:
+        nonlocal held, most
+        held += 1
+        most = max(most, held)
+        await asyncio.sleep(0)
+        held -= 1
+        return b"a copy"
+
+    async def run() -> list[bytes | str | BaseException]:
+        turns = Turns()
+        return await asyncio.gather(*[turns.take(make) for _ in range(100)], return_exceptions=True)
+
+    answers = asyncio.run(run())
+    assert most == MOST_AT_ONCE and answers.count(b"a copy") == MOST_AT_ONCE + MOST_WAITING
+    assert sum(isinstance(one, QueryTooLong) for one in answers) == 100 - MOST_AT_ONCE - MOST_WAITING
 
 
 @pytest.mark.parametrize("tab", TABS)

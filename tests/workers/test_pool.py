@@ -279,6 +279,22 @@ def test_F_W12_a_thousand_callers_that_leave_free_the_workers_at_once() -> None:
     with_pool(use, size=2, limits=Limits(wall_s=30, ahead=0))
 
 
+def test_F_W12_callers_that_leave_while_they_wait_take_no_place_in_the_line() -> None:
+    async def use(pool: Pool) -> None:
+        await pool.call(b"echo:warm")
+        busy = asyncio.create_task(pool.call(b"sleep:60"))
+        callers = [asyncio.create_task(pool.call(b"echo:late")) for _ in range(100)]
+        await asyncio.sleep(0)
+        assert pool.waiting == 100
+        for caller in callers:
+            caller.cancel()
+        await asyncio.gather(*callers, return_exceptions=True)
+        assert pool.waiting == 0
+        busy.cancel()
+
+    with_pool(use, size=1, limits=Limits(wall_s=30, ahead=0))
+
+
 def test_a_call_cancelled_while_it_waits_is_never_started() -> None:
     async def use(pool: Pool) -> None:
         first = asyncio.create_task(pool.call(b"sleep:0.2"))

@@ -83,15 +83,15 @@ async def show(web: DemoWeb, directory: Directory, settings: Settings, leaves: b
         seeds = [Url(text) for text in web.seeds]
         ended = await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, face, tally, stop)
         console.print(summary(tally, ended, str(directory.root)), highlight=False)
-        verdict = judged(web, directory, server.log.hits, settings)
-        if leaves:
+        verdict = judged(web, directory, server.log.hits, settings) if leaves else None
+        if verdict is not None:
             report(verdict, as_json, console)
         elif not stop.is_set():
             console.print(f"search page: [bold]{link}[/bold]  (Ctrl-C ends the demo)", soft_wrap=True)
             await stop.wait()
         pages.should_exit = True
         await serving
-    return MISSED if leaves and not verdict.passes else 0
+    return MISSED if verdict is not None and not verdict.passes else 0
 
 
 def judged(web: DemoWeb, directory: Directory, hits: list[Hit], settings: Settings) -> Verdict:

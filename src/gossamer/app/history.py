@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,6 +22,7 @@ from gossamer.app.history_shown import (
     PastPage,
     answer_json,
     difference_shown,
+    harmless,
     past_page,
     past_shown,
     timeline_shown,
@@ -32,6 +33,8 @@ from gossamer.app.working import Working
 from gossamer.archive.history import moment_of
 from gossamer.clock import Instant, in_words
 from gossamer.errors import ConfigError, GossamerError
+from gossamer.store import captures
+from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.url import Host, Url, url_of
 
@@ -72,7 +75,7 @@ def history(
         if len(what) != 2:
             raise ConfigError("name one folder: gossamer history export DIR")
         return asyncio.run(asked.export(Path(what[1])))
-    url = _url(what)
+    url = _url(what, directory)
     if diff or len(what) > 1:
         return asyncio.run(asked.diff(url, what[1:]))
     if parts and moment is None:
@@ -90,7 +93,7 @@ class Asked:
         self._settings = load(directory.root / FILE_NAME, os.environ, {}).settings
 
     async def timeline(self, url: Url) -> int:
-        async with self._past() as past:
+        async with self._past(1) as past:
             with Working("reading its versions", self._outside.clock):
                 found = await past.timeline(url)
         if not found.versions:
@@ -102,7 +105,7 @@ class Asked:
         return 0
 
     async def diff(self, url: Url, named: tuple[str, ...]) -> int:
-        async with self._past() as past:
+        async with self._past(1) as past:
             before, after = chosen(past.versions(url), named, url)
             difference = await past.difference(before, after)
         if self._is_json:
@@ -112,7 +115,7 @@ class Asked:
         return 0
 
     async def page(self, url: Url, at: Instant, part: Part | None) -> int:
-        async with self._past() as past:
+        async with self._past(1) as past:
             kept = in_force(past.versions(url), at)
             if kept is None:
                 raise GossamerError(NO_PAGE.format(url=url, when=f" at {in_words(at)} or before"))
@@ -136,7 +139,7 @@ class Asked:
         if self._is_json:
             print(as_json(page))
         elif part == "text":
-            print(said.words)
+            print(harmless(said.words))
         elif part == "facts":
             sys.stdout.write(said.facts.decode("utf-8", "replace"))
         else:
@@ -181,8 +184,9 @@ class Asked:
         print(f"{of}. Each folder is a day (UTC): when the crawler was started is not recorded.", file=sys.stderr)
         return 0
 
-    def _past(self) -> AbstractAsyncContextManager[Past]:
-        return past_of(self._directory, self._settings, self._outside)
+    def _past(self, workers: int = 0) -> AbstractAsyncContextManager[Past]:
+        """One worker is enough for one page: a second takes longer to start than it saves."""
+        return past_of(self._directory, self._settings, self._outside, workers)
 
 
 def in_force(versions: list[Kept], at: Instant) -> Kept | None:
@@ -228,13 +232,16 @@ def _moment(text: str) -> Instant:
         raise ConfigError(f"{text!r} is no time: write 2026-11-15, or 2026-11-15T08:30:00Z") from None
 
 
-def _url(what: tuple[str, ...]) -> Url:
+def _url(what: tuple[str, ...], directory: Directory) -> Url:
+    """The address meant; one without a scheme is the one of which something was kept."""
     if not what:
         raise ConfigError("name an address: gossamer history https://example.org/; or export and a folder")
-    url = url_of(what[0] if "://" in what[0] else f"https://{what[0]}")
-    if url is None:
+    spelt = [what[0]] if "://" in what[0] else [f"https://{what[0]}", f"http://{what[0]}"]
+    urls = [url for text in spelt if (url := url_of(text)) is not None]
+    if not urls:
         raise ConfigError(f"{what[0]} is no address of a page")
-    return url
+    with closing(read_only(directory.state)) as state:
+        return next((url for url in urls if captures.latest(state, url) is not None), urls[0])
 
 
 def _host(site: str | None) -> Host | None:

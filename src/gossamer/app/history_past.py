@@ -93,12 +93,12 @@ class Past:
 
     async def timeline(self, url: Url, most: int = MOST_VERSIONS) -> Timeline:
         """The newest `most` versions, each held against the one before that could be read."""
-        everything = self.versions(url)
+        everything = await asyncio.to_thread(self.versions, url)
         start = max(0, len(everything) - most)
-        shown = everything[max(0, start - 1) :]  # one more: the first shown is compared too
-        gists = await self._all_gists(shown)
-        versions = list(_compared(shown, gists, max(0, start - 1) + 1))
-        return Timeline(url.text, versions[1 if start else 0 :], start)
+        before = [kept for kept in everything[:start] if 200 <= kept.status < 300][-1:]  # to compare the first with
+        shown = [*before, *everything[start:]]
+        versions = _compared(shown, await self._all_gists(shown), start + 1 - len(before))
+        return Timeline(url.text, versions[len(before) :], start)
 
     async def difference(self, before: Kept, after: Kept) -> Difference:
         """Raises GossamerError, saying why, when they cannot be compared."""

@@ -14,6 +14,7 @@ from gossamer.archive.history_text import TextLine
 from gossamer.clock import Instant, in_words
 from gossamer.values.capture import Kept
 
+_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
 SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}
 
 
@@ -69,6 +70,11 @@ def answer_json(found: PastAnswer, about: PastFacts) -> str:
     return msgspec.json.format(msgspec.json.encode(told)).decode()
 
 
+def harmless(text: str) -> str:
+    """Without what would command a terminal: a page may say anything."""
+    return text.translate(_CONTROLS)
+
+
 def timeline_shown(found: Timeline, console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("", "fetched (UTC)", "status", "size", "facts", "changed"):
@@ -111,7 +117,7 @@ def difference_shown(difference: Difference, console: Console) -> None:
         console.print(Text(f"\nfacts ({facts.kept:,} stayed)", style="bold"))
         for sign, style, lines in (("- ", "red", facts.removed), ("+ ", "green", facts.added)):
             for fact in lines:
-                console.print(Text(sign + fact, style=style), soft_wrap=True)
+                console.print(Text(sign + harmless(fact), style=style), soft_wrap=True)
     if difference.is_cut:
         console.print(Text("\nthere is more: it was cut at the limit", style="dim"))
 
@@ -123,18 +129,18 @@ def text_line(line: TextLine) -> Text:
     sign, style = SIGNS[line.how]
     shown = Text(sign, style=style)
     for piece in line.pieces:
-        shown.append(piece.text, style=f"bold {style} reverse" if piece.is_changed else style)
+        shown.append(harmless(piece.text), style=f"bold {style} reverse" if piece.is_changed else style)
     return shown
 
 
 def past_shown(page: PastPage, console: Console) -> None:
-    console.print(Text(page.title or page.url, style="bold"))
+    console.print(Text(harmless(page.title or page.url), style="bold"))
     console.print(Text(page.url, style="cyan"), soft_wrap=True)
     when = page.fetched_at[:19].replace("T", " ")
     console.print(Text(f"as it was fetched on {when} UTC, status {page.status}", style="dim"))
-    console.print(Text("\n" + page.text), soft_wrap=True)
+    console.print(Text("\n" + harmless(page.text)), soft_wrap=True)
     if page.facts:
         console.print(Text(f"\n{counted(len(page.facts), 'fact')}", style="bold"))
     for fact in page.facts:
-        console.print(Text(fact), soft_wrap=True)
+        console.print(Text(harmless(fact)), soft_wrap=True)
     console.print(Text(f"\nread by {page.extractor}", style="dim"))

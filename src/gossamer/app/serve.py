@@ -13,16 +13,17 @@ import uvicorn
 from anyio.to_thread import current_default_thread_limiter
 from cyclopts import Parameter
 
-from gossamer.app.asking import queries
+from gossamer.app.asking import VOCABULARY, queries
 from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.exporting import exports_of
+from gossamer.app.history_serving import history_rooms
 from gossamer.app.inquiring import page_rooms
 from gossamer.app.monitoring import monitor_rooms
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.serving_crawl import crawl_rooms
 from gossamer.app.settings import Settings, WebSettings
-from gossamer.app.token import keys_of
+from gossamer.app.token import ADMIN, READER, keys_of
 from gossamer.app.vocabulary import vocabulary_rooms
 from gossamer.errors import ConfigError
 from gossamer.index.searcher import Searcher
@@ -43,6 +44,8 @@ from gossamer.web.tokens import Door, Keys, is_near
 
 THREADS = 3
 """Pages made at one time. More only take turns at the interpreter: with eight, a busy server answered half as much."""
+BEFOREHAND = {FILE_NAME, "rules.txt", VOCABULARY, ADMIN, READER}
+"""What may lie in a directory before there is a collection in it."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -55,14 +58,31 @@ def serve(
 ) -> int:
     """Serve the search page, the page view and the SPARQL endpoint of a collection.
 
-    It may run beside a crawl of the same directory. Reading on this machine needs no token; changes, and everything
+    It may run beside a crawl of the same directory; where there is no collection yet one is begun, and its first
+    crawl can be started from the pages. Reading on this machine needs no token; changes, and everything
     from other machines, do: the link that is printed carries one.
     """
-    directory, outside = existing(dir), real_outside()
+    outside = real_outside()
+    directory = served(dir, outside)
     settings = load(dir / FILE_NAME, os.environ, {"web.host": host, "web.port": port}).settings
     keys_of(directory, outside.files, are_new=new_token)
     asyncio.run(serve_until_stopped(directory, settings, outside))
     return 0
+
+
+def served(root: Path, outside: Outside) -> Directory:
+    """The collection there, or a new one where there is nothing but what its owner puts there beforehand. Raises
+    DirectoryUnusable when the folder is used for something else."""
+    directory = Directory(root)
+    if directory.state.is_file() or (root.exists() and not root.is_dir()):
+        return existing(root)
+    names = set(outside.files.names(root)) if root.is_dir() else set()
+    if directory.control.name not in names:  # it was not served before
+        if names - BEFOREHAND:
+            return existing(root)
+        print(f"A new collection begins in {root}: name addresses to visit on its page Crawl.", file=sys.stderr)
+    outside.files.make_folder(root)
+    return directory
 
 
 async def serve_until_stopped(directory: Directory, settings: Settings, outside: Outside) -> None:
@@ -190,6 +210,7 @@ async def web_rooms(
         exports=exports_of(directory, outside),
         crawl=await opened.enter_async_context(crawl_rooms(directory, settings, outside, handles.search.stored)),
         pages=await opened.enter_async_context(page_rooms(directory, settings, outside, handles.search.words)),
+        history=await opened.enter_async_context(history_rooms(directory, settings, outside)),
         vocabularies=await opened.enter_async_context(vocabulary_rooms(directory, outside, ask)),
         searching=SearchRooms(handles.search.suggest, handles.search.explain, handles.search.copies),
     )

@@ -5,8 +5,8 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 
 from gossamer.app import hosts, rules
@@ -74,6 +74,8 @@ class Helm:
     """The crawler that was asked to end."""
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _looking: threading.Lock = field(default_factory=threading.Lock)
+    _threads: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
+    """Of those that make pages, how many may look or wait to look: anybody may ask, and there are few."""
 
     def settings(self) -> Settings:
         """As the file says now, if there is one: it may have been edited since the server started."""
@@ -191,16 +193,25 @@ class Helm:
         if not self.directory.state.is_file():
             return Effect(0, 0, 0, (), True)
         now = load_rules(self.rules_file().text())
-        if not self._looking.acquire(timeout=PATIENCE_S):
+        with self.turn_to_look(), closing(read_only(self.directory.state)) as state:
+            known = [(url, Reach(reach)) for url, reach in seeds.every(state)]
+            before = NO_RULES if isinstance(now, Problems) else now.for_seeds(known)
+            *_, found = rules.looks(state, before, then.for_seeds(known), seconds, self.outside.clock)
+        return Effect(found.queued, found.looked_at, found.would_go, found.examples, found.is_whole)
+
+    @contextmanager
+    def turn_to_look(self) -> Iterator[None]:
+        if not self._threads.acquire(blocking=False):
             raise GossamerError("others are looking through the queue")
         try:
-            with closing(read_only(self.directory.state)) as state:
-                known = [(url, Reach(reach)) for url, reach in seeds.every(state)]
-                before = NO_RULES if isinstance(now, Problems) else now.for_seeds(known)
-                *_, found = rules.looks(state, before, then.for_seeds(known), seconds, self.outside.clock)
+            if not self._looking.acquire(timeout=PATIENCE_S):
+                raise GossamerError("others are looking through the queue")
+            try:
+                yield
+            finally:
+                self._looking.release()
         finally:
-            self._looking.release()
-        return Effect(found.queued, found.looked_at, found.would_go, found.examples, found.is_whole)
+            self._threads.release()
 
     async def save_rules(self, text: str, mark: str) -> str:
         file, text = self.rules_file(), text.replace("\r\n", "\n").rstrip()

@@ -12,6 +12,9 @@ AROUND = 2
 """Lines shown before and after a change."""
 MOST_LINES = 4_000
 MOST_WORDS = 1_500
+LONGEST = 60
+"""Words of a line."""
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])|\n")
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 How = Literal["same", "added", "removed", "gap"]
 
@@ -29,9 +32,21 @@ class TextLine(msgspec.Struct, frozen=True):
 
 def text_changes(before: str, after: str) -> tuple[list[TextLine], bool]:
     """As in a unified diff, and whether the texts were longer than is looked at."""
-    old, new = before.splitlines(), after.splitlines()
+    old, new = lines_of(before), lines_of(after)
     is_cut = max(len(old), len(new)) > MOST_LINES
+    if old == new:
+        return [], is_cut
     return list(_lines(old[:MOST_LINES], new[:MOST_LINES])), is_cut
+
+
+def lines_of(text: str) -> list[str]:
+    """A sentence a line, for a page's text has no lines of its own; what never ends a sentence is cut after so many
+    words."""
+    found = []
+    for sentence in _SENTENCE_END.split(text):
+        words = sentence.split()
+        found += [" ".join(words[start : start + LONGEST]) for start in range(0, len(words), LONGEST)]
+    return found
 
 
 def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[TextLine]:
@@ -64,7 +79,12 @@ def _words(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
     if max(len(old_words), len(new_words)) > MOST_WORDS:
         return [Piece(old, True)], [Piece(new, True)]
     matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
-    if matcher.ratio() < 0.2:  # hardly anything is the same: a chance word lit up would only confuse
+    shared = sum(
+        not word.isspace()
+        for block in matcher.get_matching_blocks()
+        for word in old_words[block.a : block.a + block.size]
+    )
+    if shared * 6 < len(old_words) + len(new_words):  # hardly any: a chance word left plain would only confuse
         return [Piece(old, True)], [Piece(new, True)]
     removed, added = [], []
     for what, old_start, old_end, new_start, new_end in matcher.get_opcodes():

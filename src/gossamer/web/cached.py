@@ -1,17 +1,24 @@
 """The copy of a page as it was kept, served so that it can do nothing: see `parse.harmless` for what is in it."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
+
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
-from gossamer.errors import ArchiveDamaged, WorkerLost
+from gossamer.errors import ArchiveDamaged, QueryTooLong, WorkerLost
 from gossamer.values.capture import Kept
 from gossamer.values.url import url_of
 from gossamer.web.faults import fault
 from gossamer.web.page_known import chosen, instant_of
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
+from gossamer.web.sparql_asking import unless_left
 
+MOST_AT_ONCE = 2
+"""Copies being made: each holds a whole kept answer in memory, and there is one worker."""
+MOST_WAITING = 32
 POLICY = (
     "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
@@ -23,11 +30,13 @@ NO_MOMENT = "The moment is not one: write it as 2026-11-15T08:30:00Z."
 NO_BODY = "Only the headers of that answer were kept, not its content."
 NO_TEXT = "What was kept is no text: it is not shown here."
 NO_COPY = "No copy could be made of it within the limits that keep this server safe."
+TOO_MANY = "Too many copies are being made. Please ask again in a few seconds."
 DAMAGED = "The part of the archive that holds it cannot be read."
 
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
+    turns = Turns()
 
     @routes.get("/page/cached", response_class=HTMLResponse, summary="The kept copy of a page, made harmless")
     async def cached(request: Request, url: str = "", at: str = "") -> Response:
@@ -41,12 +50,37 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         kept = chosen(await run_in_threadpool(rooms.versions, wanted), moment)
         if kept is None:
             return refused(request, show, 404, NO_VERSION)
-        html = await copy_of(rooms, kept)
+        try:
+            html = await unless_left(request, turns.take(lambda: copy_of(rooms, kept)))
+        except QueryTooLong:
+            return refused(request, show, 503, TOO_MANY)
         if isinstance(html, str):
             return refused(request, show, 404, html)
         return HTMLResponse(html, headers={"Content-Security-Policy": POLICY})
 
     return routes
+
+
+class Turns:
+    """Copies are made a few at a time; whoever waits holds nothing yet."""
+
+    def __init__(self) -> None:
+        self._free = asyncio.Semaphore(MOST_AT_ONCE)
+        self._waiting = 0
+
+    async def take(self, make: Callable[[], Awaitable[bytes | str]]) -> bytes | str:
+        """Raises QueryTooLong when too many wait."""
+        if self._waiting >= MOST_WAITING:
+            raise QueryTooLong(TOO_MANY)
+        self._waiting += 1
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            return await make()
+        finally:
+            self._free.release()
 
 
 async def copy_of(rooms: WebRooms, kept: Kept) -> bytes | str:

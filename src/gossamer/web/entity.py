@@ -86,7 +86,10 @@ async def answered(rooms: WebRooms, show: Show, asked: Asked, kind: str) -> Resp
         return fault(asked.request, show, 400, str(trouble))
     if kind not in (HTML, JSON):
         return await described(rooms, show, asked.request, wanted, kind)
-    known = await unless_left(asked.request, known_of(rooms, wanted))
+    try:
+        known = await unless_left(asked.request, known_of(rooms, wanted))
+    except QueryRefused:
+        return fault(asked.request, show, 503, TOO_SLOW)
     if not known.is_known:
         return fault(asked.request, show, 404, UNKNOWN)
     if kind == JSON:

@@ -120,8 +120,8 @@ class Gate:
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
         host = request.headers["host"].lower()
         if request.method in CHANGING:
-            # Pages that withhold the referrer, as ours do, post with the origin "null" (Fetch, 3.2): only the browser's
-            # other word then tells a form of ours from a stranger's.
+            # A browser set to withhold every referrer posts with the origin "null" (Fetch, 3.2): only its other word
+            # then tells a form of ours from a stranger's.
             is_our_form = origin == "null" and site == "same-origin"
             is_foreign = origin is not None and urlsplit(origin).netloc.lower() != host and not is_our_form
             if is_foreign or site not in (None, "same-origin", "none"):

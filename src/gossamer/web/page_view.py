@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 
 from gossamer.index.searcher import Counted
 from gossamer.values.url import Url
-from gossamer.web import cached, page_host
+from gossamer.web import cached, page_history, page_host
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.faults import fault
 from gossamer.web.page_known import MOST_LINKS, PageJson, chosen, gathered, instant_of, version_of, with_facts
@@ -58,6 +58,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
     routes.include_router(cached.router(rooms, show))
     routes.include_router(page_host.router(rooms, show))
+    routes.include_router(page_history.router(rooms, show))
     routes.include_router(as_json(rooms, show))
 
     @routes.get("/page", response_class=HTMLResponse, summary="What is known of one page")
@@ -67,8 +68,10 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         tab: Annotated[str, Query(alias="show")] = "",
         at: str = "",
         fact: str = "",
+        since: Annotated[str, Query(alias="from")] = "",
+        until: Annotated[str, Query(alias="to")] = "",
     ) -> Response:
-        return await shown(rooms, show, request, url, tab, at, fact)
+        return await shown(rooms, show, request, url, tab, at, fact, (since, until))
 
     @routes.get("/page/words", response_class=HTMLResponse, summary="The words of a page and their counts")
     async def words(request: Request, url: str = "") -> Response:
@@ -119,7 +122,14 @@ def missing(request: Request, show: Show, text: str) -> Response:
 
 
 async def shown(
-    rooms: WebRooms, show: Show, request: Request, text: str, wanted: str, at: str = "", fact: str = ""
+    rooms: WebRooms,
+    show: Show,
+    request: Request,
+    text: str,
+    wanted: str,
+    at: str = "",
+    fact: str = "",
+    between: tuple[str, str] = ("", ""),
 ) -> Response:
     known = await run_in_threadpool(gathered, rooms, text, wanted == "words")
     if known is None or (known.why is None and not known.versions):
@@ -131,6 +141,9 @@ async def shown(
     tab = wanted if wanted in TABS else "facts" if known.versions else "why"
     if tab in ("facts", "copy"):
         known = await with_facts(rooms, known)
+    history = await page_history.told_of(rooms, Url(known.url), *between) if tab == "versions" else None
+    if isinstance(history, tuple):
+        return fault(request, show, *history)
 
     def drawn() -> Response:
         kept = chosen(rooms.versions(Url(known.url)), moment) if tab == "copy" else None
@@ -149,6 +162,7 @@ async def shown(
             "host": Url(known.url).host.name,
             "most_links": MOST_LINKS,
             "most_words": MOST_WORDS,
+            **(page_history.drawing(known, history) if history is not None else {}),
         }
         return show("page.html", 200 if is_known(known) else 404, **values)
 

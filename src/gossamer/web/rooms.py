@@ -19,6 +19,7 @@ from gossamer.values.visit import Counts
 from gossamer.web.crawl_rooms import CrawlRooms
 from gossamer.web.export_rooms import Exports
 from gossamer.web.monitor_rooms import MonitorRooms
+from gossamer.web.page_history_rooms import HistoryRooms
 from gossamer.web.page_rooms import PageRooms
 from gossamer.web.search_rooms import SearchRooms
 from gossamer.web.tokens import Door
@@ -71,6 +72,7 @@ class WebRooms:
     exports: Exports | None = None
     crawl: CrawlRooms = field(default_factory=CrawlRooms)
     pages: PageRooms = field(default_factory=PageRooms)
+    history: HistoryRooms = field(default_factory=HistoryRooms)
 
 
 SILENT_AFTER_S = 5.0

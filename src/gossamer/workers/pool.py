@@ -90,8 +90,8 @@ class Pool:
         try:
             return await job.answer
         finally:
-            if job.answer.cancelled() and job.worker is not None:
-                job.worker.abandon(job)
+            if job.answer.cancelled():
+                self._give_up(job)
 
     @property
     def waiting(self) -> int:
@@ -102,6 +102,13 @@ class Pool:
     def pids(self) -> list[int]:
         """The processes that are up and ready."""
         return [worker.child.pid for worker in self._workers if worker.is_ready]
+
+    def _give_up(self, job: Job) -> None:
+        """Nobody wants its answer: it frees its worker, or its place in the line."""
+        if job.worker is not None:
+            job.worker.abandon(job)
+        elif job in self._waiting:
+            self._waiting.remove(job)
 
     def _feed(self) -> None:
         """Hand waiting jobs out, to idle workers first."""

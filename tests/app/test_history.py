@@ -1,0 +1,282 @@
+"""`gossamer history`: when, how, what; and every version in folders."""
+
+import asyncio
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, keep, kettle, past
+
+from gossamer.app.directory import Directory
+from gossamer.app.history import chosen, history
+from gossamer.app.history_export import PROGRESS, Written, export_tree
+from gossamer.app.history_job import job
+from gossamer.app.history_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart
+from gossamer.app.history_past import Past, extractor
+from gossamer.app.outside import real_outside
+from gossamer.archive.history import Timeline, Version
+from gossamer.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
+from gossamer.values.url import Url, url_of
+
+ESCAPE = "\x1b]0;mine\x07"
+NEXT = Url("https://shop.test/kettle/big")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Directory:
+    """Six visits to a kettle: first seen, another menu, another price, gone, other words, the same."""
+    sings = kettle("18.00", f"A kettle that sings{ESCAPE} all day.")
+    taken = [
+        captured(SHOP, START_AT, kettle()),
+        captured(SHOP, START_AT + DAY, kettle(menu="<a href=/news>news</a>")),
+        captured(SHOP, START_AT + 2 * DAY, kettle("18.00")),
+        captured(SHOP, START_AT + 3 * DAY, "gone", 404),
+        captured(SHOP, START_AT + 4 * DAY, sings),
+        captured(SHOP, START_AT + 5 * DAY, sings),
+        captured(NEXT, START_AT + 5 * DAY, kettle("99.00", name="Big")),
+    ]
+    return collection(tmp_path_factory.mktemp("past") / "shop", taken)
+
+
+def told(capsys: pytest.CaptureFixture[str], kept: Directory, *what: str, **more: object) -> str:
+    assert history(*what, dir=kept.root, **more) == 0  # type: ignore[arg-type]
+    return capsys.readouterr().out
+
+
+def timeline(directory: Directory, url: Url = SHOP, most: int = 99) -> Timeline:
+    return asyncio.run(past(directory).timeline(url, most))
+
+
+def changes(versions: list[Version]) -> list[tuple[str, ...] | None]:
+    return [version.changes for version in versions]
+
+
+def test_M_B4_every_visit_is_told_with_the_kind_of_its_change(kept: Directory) -> None:
+    found = timeline(kept)
+    expected = [None, ("bytes",), ("bytes", "facts"), None, ("bytes", "text"), ()]
+    assert changes(found.versions) == expected and found.earlier == 0
+    assert [version.status for version in found.versions] == [200, 200, 200, 404, 200, 200]
+    assert [version.number for version in found.versions] == [1, 2, 3, 4, 5, 6]
+    assert found.versions[3].note == "answered 404" and found.versions[0].fact_count == 9
+
+
+def test_the_newest_versions_alone_are_compared_with_the_one_before_them_too(kept: Directory) -> None:
+    found = timeline(kept, most=2)
+    assert changes(found.versions) == [("bytes", "text"), ()], "with the one before that was a page"
+    assert changes(timeline(kept, most=4).versions)[0] == ("bytes", "facts")
+    assert found.earlier == 4 and found.versions[0].number == 5
+
+
+def test_the_table_says_when_and_how(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
+    lines = told(capsys, kept, SHOP.text).splitlines()
+    assert lines[0] == SHOP.text and "first seen" in lines[2] and "bytes only" in lines[3]
+    assert lines[4].rstrip().endswith("facts") and lines[6].rstrip().endswith("text")
+
+
+def test_the_last_change_is_shown_line_by_line_and_commands_no_terminal(
+    capsys: pytest.CaptureFixture[str], kept: Directory
+) -> None:
+    out = told(capsys, kept, SHOP.text, diff=True)
+    assert "- Kettle A kettle that whistles." in out and "+ Kettle A kettle that sings" in out
+    assert "\x1b" not in out and "\x07" not in out
+    assert "facts (" not in out
+
+
+def test_two_versions_are_compared_by_number_or_by_time(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
+    out = told(capsys, kept, SHOP.text, "1", "2026-11-03", json=True)
+    found = json.loads(out)
+    assert found["changes"] == ["bytes", "facts"] and found["text"] == []
+    assert [line.partition(" ")[2] for line in found["facts"]["added"]] == ['<http://schema.org/price> "18.00" .']
+    assert found["facts"]["kept"] == 8 and len(found["facts"]["removed"]) == 1
+
+
+def test_M_Z9_a_page_is_shown_as_it_was(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
+    found = json.loads(told(capsys, kept, SHOP.text, at="2026-11-02", json=True))
+    assert found["fetched_at"].startswith("2026-11-02T08:00:00") and "whistles" in found["text"]
+    assert any('"20.00"' in fact for fact in found["facts"]) and found["extractor"] == extractor()
+    out = told(capsys, kept, SHOP.text, at="2026-11-04T12:00:00Z", facts=True)
+    assert '"18.00"' in out and len(out.splitlines()) == 9, "when it was gone, the last that was there"
+
+
+def test_the_page_itself_comes_out_byte_by_byte(capfdbinary: pytest.CaptureFixture[bytes], kept: Directory) -> None:
+    assert history(SHOP.text, at="2026-11-01", html=True, dir=kept.root) == 0
+    assert capfdbinary.readouterr().out == kettle().encode()
+
+
+def test_an_address_without_a_scheme_is_the_one_that_was_kept(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plain = Url("http://plain.test/")
+    directory = collection(tmp_path, [captured(plain, START_AT, kettle())])
+    assert told(capsys, directory, "plain.test").splitlines()[0] == plain.text
+
+
+def test_a_capture_that_no_reader_survives_is_told_and_the_others_compared(kept: Directory) -> None:
+    async def call(payload: bytes) -> bytes:
+        if b"18.00" in payload:
+            raise WorkerLost("memory")
+        return job(payload)
+
+    found = asyncio.run(Past(kept, real_outside(), "gossamer", call).timeline(SHOP))
+    assert found.versions[2].note == "no reader survived it (memory)" and found.versions[1].changes == ("bytes",)
+    with pytest.raises(GossamerError, match="cannot be compared: no reader survived it"):
+        versions = past(kept).versions(SHOP)
+        asyncio.run(Past(kept, real_outside(), "gossamer", call).difference(versions[0], versions[2]))
+
+
+PRICES = "SELECT ?price { ?offer <http://schema.org/price> ?price } ORDER BY ?price"
+
+
+def test_M_Z9_sparql_is_answered_as_of_a_moment(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
+    found = json.loads(told(capsys, kept, at="2026-11-02", sparql=PRICES, site="shop.test", json=True))
+    assert [row["price"]["value"] for row in found["answer"]["results"]["bindings"]] == ["20.00"]
+    assert found["extractor"] == extractor() and found["pages"] == 1 and found["unread"] == 0
+    assert history(at="2026-11-07", sparql=PRICES, dir=kept.root) == 0
+    said = capsys.readouterr()
+    assert said.out.split() == ["?price", '"18.00"', '"99.00"'] and f"read by {extractor()}" in said.err
+
+
+@pytest.mark.parametrize(
+    ("what", "more", "trouble", "words"),
+    [
+        ((), {}, ConfigError, "name an address"),
+        (("mailto:me",), {}, ConfigError, "no address"),
+        ((SHOP.text,), {"at": "yesterday"}, ConfigError, "no time"),
+        ((SHOP.text,), {"at": "2026-10-31"}, GossamerError, "nothing of"),
+        (("https://shop.test/nothing",), {}, GossamerError, "gossamer why"),
+        ((SHOP.text, "9"), {"diff": True}, ConfigError, "6 versions; there is no number 9"),
+        ((SHOP.text, "1", "2", "3"), {"diff": True}, ConfigError, "two versions"),
+        ((), {"sparql": "ASK {}"}, ConfigError, "needs the time"),
+        ((), {"at": "2026-11-02", "sparql": "DROP ALL"}, QueryRefused, "."),
+        (("export",), {}, ConfigError, "one folder"),
+        ((SHOP.text,), {"at": "2026-11-02", "text": True, "html": True}, ConfigError, "choose one"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(
+    kept: Directory, what: tuple[str, ...], more: dict[str, object], trouble: type[Exception], words: str
+) -> None:
+    with pytest.raises(trouble, match=words):
+        history(*what, dir=kept.root, **more)  # type: ignore[arg-type]
+
+
+def test_a_page_that_never_changed_says_so(tmp_path: Path) -> None:
+    directory = collection(tmp_path, [captured(SHOP, START_AT + day * DAY, kettle()) for day in range(3)])
+    with pytest.raises(GossamerError, match="3 versions of it, all the same"):
+        chosen(past(directory).versions(SHOP), (), SHOP)
+
+
+# The folders.
+
+
+def written(directory: Directory, folder: Path) -> Written:
+    return asyncio.run(export_tree(past(directory), directory, real_outside(), folder))
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != PROGRESS
+    }
+
+
+def test_M_B4_each_crawl_is_a_folder_of_domains_of_paths_with_the_html_in_it(kept: Directory, tmp_path: Path) -> None:
+    assert written(kept, tmp_path / "out") == Written(pages=6, known=0, unread=0, crawls=5)
+    found = tree(tmp_path / "out")
+    assert found["2026-11-01T08-00-00Z/shop.test/kettle/page.html"] == kettle().encode()
+    assert found["2026-11-06T08-00-00Z/shop.test/kettle/big/page.html"] == kettle("99.00", name="Big").encode()
+    assert len(found) == 6 + 5
+    listed = found["2026-11-06T08-00-00Z.tsv"].decode().splitlines()
+    assert len(listed) == 3 and listed[1].split("\t")[:2] == ["shop.test/kettle/page.html", SHOP.text]
+
+
+def test_an_export_goes_on_where_it_was_stopped_and_takes_in_what_is_new(tmp_path: Path) -> None:
+    taken = [captured(Url(f"https://a.test/{number}"), START_AT + number, kettle(str(number))) for number in range(40)]
+    directory = collection(tmp_path / "c", taken)
+    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+
+    async def stop_in_the_middle() -> None:
+        def says(_words: str) -> None:
+            raise KeyboardInterrupt
+
+        await export_tree(past(directory), directory, real_outside(), stopped, says)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(stop_in_the_middle())
+    assert written(directory, stopped) == Written(pages=24, known=16, unread=0, crawls=1)
+    keep(directory, [captured(Url("https://a.test/0"), START_AT + HOUR, kettle("new"))])
+    assert written(directory, stopped).pages == 1
+    assert written(directory, whole).pages == 41 and tree(stopped) == tree(whole)
+    name = "2026-11-01T08-00-00Z/a.test/0/page!~2.html"
+    assert tree(whole)[name] == kettle("new").encode(), "the same page twice on one day"
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(kept: Directory, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("do not touch")
+    with pytest.raises(ConfigError, match="not empty"):
+        written(kept, tmp_path)
+    other = collection(tmp_path / "other", [captured(SHOP, START_AT, kettle())])
+    written(kept, tmp_path / "out")
+    (tmp_path / "out" / PROGRESS).write_text('{"archive": "another"}')
+    with pytest.raises(ConfigError, match="another collection"):
+        written(other, tmp_path / "out")
+    assert (tmp_path / "mine.txt").read_text() == "do not touch"
+
+
+def test_bodies_are_written_without_their_content_coding(tmp_path: Path) -> None:
+    packed = gzip.compress(kettle().encode())
+    directory = collection(tmp_path / "c", [captured(SHOP, START_AT, packed, Content_Encoding="gzip")])
+    written(directory, tmp_path / "out")
+    assert kettle().encode() in tree(tmp_path / "out").values()
+
+
+HOSTILE = [
+    "https://a.test/../../../etc/passwd",
+    "https://a.test/%2e%2e/%2E%2E/etc/passwd",
+    "https://a.test/..%2f..%2fetc",
+    "https://a.test/..\\..\\windows",
+    "https://a.test/a//b///c",
+    "https://a.test/a/./b/.hidden",
+    "https://a.test/" + "x" * 5_000,
+    "https://a.test/" + "d/" * 2_000,
+    "https://a.test/q?" + "y" * 5_000,
+    "https://a.test/con/nul.txt/com1",
+    "https://a.test/a:b|c*d<e>f\"g'h",
+    "https://a.test/page.html",
+    "https://a.test/page.html/page.html/index.html/",
+    "https://a.test/index!~2.html",
+    "https://a.test/!2E!2E/",
+    "https://a.test/a.",
+    "https://a.test/?a=1/../..",
+    "https://[::1]:8080/x",
+    "https://a.test:8443/x",
+    "https://a.test/%00%0a\u202e",
+]
+
+
+@pytest.mark.parametrize("address", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_address_leads_out_of_the_folder_or_to_a_name_no_disk_takes(address: str, tmp_path: Path) -> None:
+    url = url_of(address)
+    assert url is not None
+    name = file_of(url, "text/html")
+    parts = name.split("/")
+    assert (tmp_path / name).resolve().is_relative_to(tmp_path) and name.endswith(".html")
+    assert all(part and part not in (".", "..") and len(part) <= LONGEST_NAME + 10 for part in parts)
+    assert len(name) <= LONGEST_PATH + 300 and name.isascii() and name.isprintable() and "\\" not in name
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("it can be")
+
+
+def test_a_page_and_the_pages_below_it_never_want_the_same_name() -> None:
+    addresses = [
+        *HOSTILE,
+        *(f"https://a.test/{path}" for path in ("a", "a/", "a/page", "a/page/", "a/page.html", "a/page.html/x")),
+        *(f"https://a.test/{path}" for path in ("a/index", "a/index.html", "a/index.html/x", "a?b", "a/?b", "a%3Fb")),
+        *(f"https://a.test/{path}" for path in ("a/b", "A", "a/%62", "a!b", "a/!62", "!~", "/")),
+    ]
+    names = [file_of(url, "text/html") for url in map(url_of, addresses) if url is not None]
+    folders = {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
+    assert not folders & set(names)
+    assert len(set(names)) == len({url.text for url in map(url_of, addresses) if url is not None})
+    assert told_apart("a/page.html", 0) == "a/page.html" and told_apart("a.b/page.html", 1) == "a.b/page!~2.html"

@@ -1,0 +1,130 @@
+"""Any moment of any past: the facts are those that were there."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, kettle, past
+
+from gossamer.app.directory import Directory
+from gossamer.app.history_asking import MOST_PAGES, replay, unheard
+from gossamer.app.outside import real_outside
+from gossamer.errors import QueryRefused
+from gossamer.graph.checkpoints import newest
+from gossamer.graph.export import opened, page_facts
+from gossamer.graph.store import Graph, PageFacts
+from gossamer.read_job import ReadJob
+from gossamer.reading import done
+from gossamer.spool.codec import decode
+from gossamer.values.capture import Capture
+from gossamer.values.tell import silent
+from gossamer.values.url import Host, Url
+
+URLS = [Url(f"https://{host}.test/{path}") for host in ("a", "b") for path in ("", "x", "y?z={|}")]
+
+
+def body(kind: str, number: int) -> tuple[str, int]:
+    match kind:
+        case "page":
+            return kettle(price=str(number)), 200
+        case "silent":
+            return kettle(price=str(number)).replace("<title>", '<meta name="robots" content="noindex"><title>'), 200
+        case "picture":
+            return "\x89PNG\r\n\x1a\n\x00\x00", 200
+        case _:
+            return "gone", 404
+
+
+KINDS = ["page", "page", "silent", "gone", "picture"]
+PASTS = some.lists(
+    some.tuples(some.sampled_from(URLS), some.integers(0, 12), some.sampled_from(KINDS), some.integers(0, 3)),
+    min_size=1,
+    max_size=14,
+    unique_by=lambda one: (one[0].text, one[1]),
+)
+
+
+def facts_in(folder: Path) -> list[bytes]:
+    checkpoint = newest(real_outside().files, folder / "checkpoints")
+    assert checkpoint is not None
+    return sorted(b"".join(page_facts(opened(checkpoint.folder))).splitlines())
+
+
+def live_at(folder: Path, taken: Sequence[Capture], at: int) -> list[bytes]:
+    """What a graph held that was fed while it happened, as the indexer feeds it."""
+    outside = real_outside()
+    with Graph(folder / "live", outside.files, outside.clock, silent) as graph:
+        for capture in sorted(taken, key=lambda one: one.fetched_at):
+            if capture.fetched_at <= at and capture.status == 200:
+                spooled = done(ReadJob(capture, "read", "all", "gossamer")).reading
+                if spooled:
+                    reading = decode(spooled)
+                    graph.replace([PageFacts(reading.page.url, reading.facts, reading.capture_id, reading.fetched_at)])
+        return sorted(b"".join(page_facts(graph.store)).splitlines())
+
+
+@settings(max_examples=40, deadline=None)
+@given(PASTS, some.integers(-1, 13))
+def test_M_Z9_a_replay_of_any_moment_has_exactly_the_facts_that_were_there(
+    events: list[tuple[Url, int, str, int]], hour: int
+) -> None:
+    at = START_AT + hour * HOUR
+    taken = []
+    for url, fetched, kind, number in events:
+        text, status = body(kind, number)
+        kind_of = {"Content_Type": "image/png"} if kind == "picture" else {}
+        taken.append(captured(url, START_AT + fetched * HOUR, text.encode("latin-1"), status, **kind_of))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        directory = collection(folder / "collection", taken)
+        asyncio.run(replay(past(directory), real_outside(), folder, at, None, MOST_PAGES, unheard))
+        assert facts_in(folder) == live_at(folder, taken, at)
+
+
+def test_a_site_alone_is_replayed_and_the_others_left_out(tmp_path: Path) -> None:
+    taken = [captured(url, START_AT, kettle(price=str(number))) for url, number in zip(URLS, count(), strict=False)]
+    directory = collection(tmp_path / "collection", taken)
+    done_so_far: list[str] = []
+    found = asyncio.run(
+        replay(past(directory), real_outside(), tmp_path, START_AT, Host("b.test"), 3, done_so_far.append)
+    )
+    assert (found.pages, found.unread) == (3, 0) and done_so_far[-1].endswith("3 of 3 pages")
+    assert all(b"<https://b.test/" in line for line in facts_in(tmp_path)) and facts_in(tmp_path)
+
+
+def test_F_P12_the_same_moment_replayed_three_times_is_the_same_three_times(tmp_path: Path) -> None:
+    taken = [captured(url, START_AT + hour * HOUR, kettle(price=str(hour))) for hour in range(4) for url in URLS]
+    directory = collection(tmp_path / "collection", taken)
+    found = []
+    for turn in range(3):
+        folder = tmp_path / str(turn)
+        asyncio.run(replay(past(directory), real_outside(), folder, START_AT + 2 * HOUR, None, 9, unheard))
+        found.append(facts_in(folder))
+    assert found[0] == found[1] == found[2] and len(found[0]) == 9 * len(URLS)
+
+
+def test_too_many_pages_are_refused_in_words_before_any_is_read(tmp_path: Path) -> None:
+    taken = [captured(url, START_AT, kettle()) for url in URLS]
+    directory = collection(tmp_path / "collection", taken)
+    with pytest.raises(QueryRefused, match=r"6 pages were in force .* --site"):
+        asyncio.run(replay(past(directory), real_outside(), tmp_path, START_AT, None, 5, unheard))
+
+
+def test_a_capture_that_can_no_longer_be_read_is_counted_and_the_rest_replayed(tmp_path: Path) -> None:
+    taken = [captured(SHOP, START_AT, kettle()), captured(URLS[0], START_AT + DAY, kettle())]
+    directory = collection(tmp_path / "collection", taken)
+    spoil(directory)
+    found = asyncio.run(replay(past(directory), real_outside(), tmp_path, START_AT + DAY, None, 9, unheard))
+    assert (found.pages, found.unread) == (1, 1)
+
+
+def spoil(directory: Directory) -> None:
+    """The last record's bytes are no longer what they were."""
+    volume = sorted(directory.archive.iterdir())[-1]
+    octets = volume.read_bytes()
+    volume.write_bytes(octets[:-200] + bytes(200))

@@ -1,0 +1,55 @@
+"""Which captures were in force at a moment, and moments as people write them."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, kettle
+
+from gossamer.archive.history import moment_of, until
+from gossamer.clock import SECOND, in_words
+from gossamer.store.database import read_only
+from gossamer.values.url import Host, Url
+
+ELSEWHERE = Url("https://other.test/")
+
+
+def numbers(root: Path, at: int, host: Host | None = None) -> dict[str, list[int]]:
+    """By address: how many hours after the start its answers were fetched."""
+    with closing(read_only(root / "state.db")) as state:
+        found = list(until(state, at, host))
+    return {one[0].url.text: [(kept.fetched_at - START_AT) // HOUR for kept in one] for one in found}
+
+
+def test_the_newest_of_each_address_at_a_moment_comes_first(tmp_path: Path) -> None:
+    taken = [captured(SHOP, START_AT + hour * HOUR, kettle(str(hour))) for hour in (0, 5, 9)]
+    taken += [captured(ELSEWHERE, START_AT + 6 * HOUR, kettle()), captured(SHOP, START_AT + 7 * HOUR, "no", 500)]
+    collection(tmp_path, taken)
+    assert numbers(tmp_path, START_AT - 1) == {}
+    assert numbers(tmp_path, START_AT) == {SHOP.text: [0]}
+    assert numbers(tmp_path, START_AT + 8 * HOUR) == {SHOP.text: [5, 0], ELSEWHERE.text: [6]}
+    assert numbers(tmp_path, START_AT + DAY, Host("other.test")) == {ELSEWHERE.text: [6]}
+    assert numbers(tmp_path, START_AT + DAY, Host("nowhere.test")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("2026-11-15T08:30:00Z", "2026-11-15T08:30:00.000000Z"),
+        ("2026-11-15T08:30", "2026-11-15T08:30:00.000000Z"),
+        (" 2026-11-15 08:30:00+02:00", "2026-11-15T06:30:00.000000Z"),
+        ("2026-11-15", "2026-11-15T23:59:59.999999Z"),
+    ],
+)
+def test_a_moment_is_written_as_rfc_3339_or_the_beginning_of_it(text: str, means: str) -> None:
+    assert in_words(moment_of(text)) == means
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "2026-11-31", "12345678901234567890", "1"])
+def test_what_is_no_moment_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        moment_of(text)
+
+
+def test_F_P10_a_moment_beyond_2038_is_a_moment() -> None:
+    assert moment_of("2041-01-01T00:00:00Z") == 2_240_611_200 * SECOND

@@ -1,0 +1,138 @@
+"""The versions of a page as a time line, and what changed from one to another."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from tests.archive.past import DAY, SHOP, START_AT, captured, collection, kept_in, kettle
+from tests.web.hostile_pages import PAYLOADS, page_with
+from tests.web.site import Answer, Site, serving, trouble_in
+from tests.web.test_page_view import at
+
+from gossamer.app.directory import Directory
+from gossamer.clock import in_words
+from gossamer.values.url import Url
+
+HOSTILE = Url("https://hostile.test/page")
+SPOILT = Url("https://shop.test/spoilt")
+ONCE = Url("https://shop.test/once")
+
+
+@pytest.fixture(scope="module")
+def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with serving(changing_collection(tmp_path_factory.mktemp("changing") / "c")) as served:
+        yield served
+
+
+def changing_collection(root: Path) -> Directory:
+    taken = [
+        captured(SHOP, START_AT, kettle()),
+        captured(SHOP, START_AT + DAY, kettle(menu="<a href=/news>news</a>")),
+        captured(SHOP, START_AT + 2 * DAY, kettle("18.00")),
+        captured(SHOP, START_AT + 3 * DAY, "gone", 404),
+        captured(SHOP, START_AT + 10 * DAY, kettle("18.00", "A kettle that sings.")),
+        captured(SHOP, START_AT + 11 * DAY, kettle("18.00", "A kettle that sings.")),
+        captured(ONCE, START_AT, kettle()),
+        *(captured(HOSTILE, START_AT + day * DAY, page_with(payload, day)) for day, payload in enumerate(PAYLOADS)),
+    ]
+    directory = collection(root, taken)
+    asyncio.run(kept_in(directory, [captured(SPOILT, START_AT, kettle())]))
+    asyncio.run(kept_in(directory, [captured(SPOILT, START_AT + DAY, "<p>No facts.")], keep="structured"))
+    return directory
+
+
+def moment(day: int) -> str:
+    return in_words(START_AT + day * DAY)
+
+
+def asked(site: Site, url: Url = SHOP, **more: str) -> Answer:
+    return site.ask(at(url.text, show="versions", **more))
+
+
+def test_M_C11_each_version_says_when_and_how_it_changed_and_leads_to_its_copy(changing: Site) -> None:
+    page = asked(changing).page
+    found = [
+        (one.css_first("time").attributes["datetime"], [badge.text() for badge in one.css(".badge")])
+        for one in page.css("ol.versions li")
+    ]
+    assert found == [
+        (moment(11), ["unchanged"]),
+        (moment(10), ["text changed"]),
+        (moment(3), ["answered 404"]),
+        (moment(2), ["facts changed"]),
+        (moment(1), ["bytes only"]),
+        (moment(0), ["first seen"]),
+    ]
+    copies = [one.attributes["href"] for one in page.css("ol.versions li p:first-child a:first-child")]
+    assert copies[1] == f"/page?url={quote(SHOP.text, safe='')}&show=copy&at={quote(moment(10))}"
+    assert changing.ask(copies[1]).status == 200
+
+
+def test_the_picture_is_drawn_to_scale_and_told_in_a_sentence(changing: Site) -> None:
+    page = asked(changing).page
+    picture = page.css_first("figure.timeline svg")
+    summary = "6 versions from 2026-11-01 to 2026-11-12; text or facts changed 2 times"
+    assert picture.attributes["aria-label"] == summary
+    assert [one.attributes["cx"] for one in picture.css("circle.changed")] == ["118", "534"]
+    assert len(picture.css("circle")) + len(picture.css("path")) + len(picture.css("rect")) == 6
+    assert not asked(changing, ONCE).page.css("svg"), "one version is no line"
+
+
+def test_what_changed_in_a_version_is_an_address(changing: Site) -> None:
+    link = asked(changing).page.css_first("#v5 a.small").attributes["href"]
+    page = changing.ask(link).page
+    assert [one.text() for one in page.css(".lines del mark")] == ["whistles"]
+    assert [one.text() for one in page.css(".lines ins mark")] == ["sings"]
+    assert page.css_first("#v5").attributes["class"] == "chosen"
+    assert "Its facts" in page.css_first("section.difference").text() and "The same: 9" in page.text()
+
+
+def test_any_two_versions_can_be_compared_whichever_comes_first(changing: Site) -> None:
+    one = asked(changing, **{"from": moment(0), "to": moment(2)})
+    other = asked(changing, **{"from": moment(2), "to": moment(0)})
+    facts = [re.sub(r"\s+", " ", line.text()) for line in one.page.css("ul.mono li")]
+    assert [fact[0] for fact in facts] == ["−", "+"] and '"20.00"' in facts[0] and '"18.00"' in facts[1]
+    assert facts == [re.sub(r"\s+", " ", line.text()) for line in other.page.css("ul.mono li")]
+    chosen = [option.attributes["value"] for option in one.page.css("form.compare option[selected]")]
+    assert chosen == [moment(0), moment(2)]
+
+
+def test_a_version_that_cannot_be_read_is_not_compared_and_says_why(changing: Site) -> None:
+    page = asked(changing, SPOILT, to=moment(1)).page
+    assert "only its headers were kept" in page.css_first(".error").text()
+    assert [one.text() for one in page.css("ol.versions .badge")] == ["only its headers were kept", "first seen"]
+
+
+def test_the_same_as_json(changing: Site) -> None:
+    target = f"/page/versions.json?url={quote(SHOP.text, safe='')}"
+    told = changing.ask(target).json
+    assert [one["changes"] for one in told["timeline"]["versions"]][1:3] == [["bytes"], ["bytes", "facts"]]
+    assert told["difference"] is None
+    told = changing.ask(f"{target}&from={quote(moment(0))}&to={quote(moment(2))}").json
+    assert told["difference"]["facts"]["kept"] == 8 and told["difference"]["changes"] == ["bytes", "facts"]
+    assert asked(changing).page.css_first("footer a").attributes["href"].startswith("/page/versions.json?url=")
+
+
+@pytest.mark.parametrize(
+    ("more", "status"), [({"to": "soon"}, 400), ({"from": "<b>"}, 400), ({"to": "2020-01-01T00:00:00Z"}, 404)]
+)
+def test_what_is_no_moment_or_no_version_is_a_fault(changing: Site, more: dict[str, str], status: int) -> None:
+    assert asked(changing, **more).status == status
+    tail = "".join([f"&{name}={quote(value)}" for name, value in more.items()])
+    told = changing.ask(f"/page/versions.json?url={quote(SHOP.text, safe='')}{tail}")
+    assert told.status == status and set(told.json) == {"error"}
+
+
+def test_a_page_never_seen_has_no_versions(changing: Site) -> None:
+    assert changing.ask("/page/versions.json?url=https://nowhere.test/").status == 404
+    assert changing.ask("/page/versions.json").status == 404
+
+
+def test_F_W1_hostile_versions_break_out_of_nothing(changing: Site) -> None:
+    for more in ({}, {"from": moment(0), "to": moment(5)}, {"to": moment(3)}):
+        page = asked(changing, HOSTILE, **more).page
+        trouble = [one for one in trouble_in(page) if one != "there is a svg"]
+        assert trouble == [] and len(page.css("svg")) == 1
