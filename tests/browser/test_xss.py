@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
+from fastapi.responses import HTMLResponse
 from tests.browser.chromium import Tab, tab
 from tests.web.site import Site, serving
 from tests.web.xss_payloads import PAYLOADS
@@ -65,6 +66,10 @@ class WithoutPolicy:
         self._app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/harmful":  # not of the site: by it one sees that harm would be seen
+            await HTMLResponse("<!doctype html><p><img src=x onerror='window.hacked = [1]'>")(scope, receive, send)
+            return
+
         async def send_stripped(message: Any) -> None:
             if message["type"] == "http.response.start":
                 headers = [pair for pair in message["headers"] if pair[0].lower() != b"content-security-policy"]
@@ -194,6 +199,12 @@ def test_F_W1_no_stored_payload_runs_on_any_page(hostile_site: Site, devtools: s
 
 def test_F_W2_no_payload_that_is_asked_for_runs(hostile_site: Site, devtools: str) -> None:
     assert asyncio.run(walk(devtools, hostile_site, reflected_places(step_of(hostile_site)))) == {}
+
+
+def test_what_runs_in_a_frame_is_seen(devtools: str, collection: Directory) -> None:
+    with serving(collection, wrap=WithoutPolicy) as site:
+        found = asyncio.run(walk(devtools, site, ["/robots.txt", "/harmful"]))
+    assert set(found) == {"/harmful"} and "it ran" in str(found["/harmful"])
 
 
 def test_the_marks_by_which_harm_is_seen_do_see_it(hostile_site: Site, devtools: str) -> None:
