@@ -120,8 +120,8 @@ def test_a_capture_that_no_reader_survives_is_told_and_the_others_compared(kept:
 
     found = asyncio.run(Past(kept, real_outside(), "gossamer", call).timeline(SHOP))
     assert found.versions[2].note == "no reader survived it (memory)" and found.versions[1].changes == ("bytes",)
+    versions = past(kept).versions(SHOP)
     with pytest.raises(GossamerError, match="cannot be compared: no reader survived it"):
-        versions = past(kept).versions(SHOP)
         asyncio.run(Past(kept, real_outside(), "gossamer", call).difference(versions[0], versions[2]))
 
 

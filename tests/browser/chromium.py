@@ -12,11 +12,13 @@ from typing import Any
 
 import aiohttp
 
+LAN = "lan.test"
+"""A name of this machine that browsers trust no more than any other host without TLS."""
 FLAGS = (
     "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
     "--disable-default-apps", "--disable-breakpad", "--hide-scrollbars", "--remote-debugging-port=0",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1200,900",
+    f"--host-resolver-rules=MAP {LAN} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1200,900",
 )  # fmt: skip
 CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
 WATCH = """

@@ -2,12 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.browser.chromium import Tab, tab
+from tests.browser.axe import set_size
+from tests.browser.chromium import LAN, Tab, tab
 from tests.web.hostile_pages import ORIGIN, WORD, pages
-from tests.web.site import Site
+from tests.web.site import Site, serving
+
+from gossamer.app.directory import Directory
 
 FACTS = f"SELECT ?g ?s ?p ?o WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER STRSTARTS(STR(?g), '{ORIGIN}') }}"
 HOSTILE = [
@@ -190,5 +194,42 @@ def test_numbers_come_alive_while_the_page_is_in_view(site: Site, devtools: str)
             document.querySelector('[data-number=pages]'), {childList: true}))"""
         assert await page.value(alive)
         assert int(await page.value("document.querySelector('[data-number=pages]').textContent")) > 50
+
+    drive(devtools, scenario)
+
+
+def test_F_W6_one_can_sign_in_where_the_browser_does_not_say_from_where_it_asks(devtools: str, tmp_path: Path) -> None:
+    """Beyond this machine and without TLS no Sec-Fetch-Site is sent: the form is known by its Origin alone."""
+    directory = Directory(tmp_path / "collection")
+
+    async def scenario(page: Tab) -> None:
+        with serving(directory, names=(LAN,)) as here:
+            token = (directory.root / "token").read_text().strip()
+            await page.go(f"http://{LAN}:{here.port}/door?next=/crawl")
+            await page.value("document.getElementById('token').focus()")
+            await page.call("Input.insertText", text=token)
+            await page.press("Enter", loads=True)
+            assert await page.value("location.pathname") == "/crawl"
+            assert await page.value("document.querySelector('#seeds form') !== null"), "the administrator is in"
+
+    drive(devtools, scenario)
+
+
+def test_the_keys_are_told_on_every_section(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        for place in ("/sparql", "/vocabularies", "/crawl", "/nodes", "/api", "/entity?iri=schema:Person"):
+            await page.go(site.address + place)
+            await page.value("document.activeElement?.blur()")
+            await page.press("?")
+            assert await page.value("document.querySelector('dialog#keys').open"), place
+
+    drive(devtools, scenario)
+
+
+def test_a_phone_shows_the_whole_navigation(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        await set_size(page, 390, 844)
+        await page.go(site.address + "/")
+        assert await page.value("((nav) => nav.scrollWidth <= nav.clientWidth)(document.querySelector('header nav'))")
 
     drive(devtools, scenario)

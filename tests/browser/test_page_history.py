@@ -8,7 +8,7 @@ from tests.archive.past import SHOP
 from tests.browser.axe import THEMES, axe, set_size, set_theme
 from tests.browser.chromium import tab
 from tests.web.site import Site, serving
-from tests.web.test_page_history import HOSTILE, changing_collection, moment
+from tests.web.test_page_history import HOSTILE, changing_collection, moment, warmed
 from tests.web.test_page_view import at
 
 PLACES = [
@@ -21,7 +21,7 @@ PLACES = [
 @pytest.fixture(scope="module")
 def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with serving(changing_collection(tmp_path_factory.mktemp("changing") / "c")) as served:
-        yield served
+        yield warmed(served)
 
 
 def test_axe_finds_nothing_in_the_time_line_nor_in_a_difference(changing: Site, devtools: str) -> None:

@@ -2,16 +2,21 @@
 
 import random
 from dataclasses import dataclass
+from io import StringIO
 from itertools import pairwise
 
 import pytest
+from rich.console import Console
 
+from gossamer.app.ask import show
 from gossamer.clock import SECOND, from_words
 from gossamer.files import DiskFiles
 from gossamer.index.searcher import Searcher
+from gossamer.index.snippets import Segment
 from gossamer.index.writer import IndexWriter
 from gossamer.links.reader import LinksReader
 from gossamer.links.store import Links
+from gossamer.search.answer import Hit
 from gossamer.search.find import FACETS, Answer, Search
 from gossamer.search.query import parse
 from gossamer.testing import FakeClock
@@ -349,3 +354,10 @@ def test_awkward_filters_are_answered(house):
     draw = random.Random(1)
     for _ in range(200):
         house.find("".join(draw.choices("ab:*~-\"' #/site type has", k=20)), *FACETS)
+
+
+def test_F_W17_nothing_a_page_says_commands_the_terminal() -> None:
+    title, told = "\x1b]0;owned\x07Harbour", StringIO()
+    hit = Hit("http://a.example/", title, (Segment("\x1b[31mred\x9b", True),), "a.example", "", "en", 0, (), (), 0, 1.0)
+    show(Answer((hit,), 1, 0.0, 0), Console(file=told, force_terminal=False))
+    assert "Harbour" in told.getvalue() and not {"\x1b", "\x07", "\x9b"} & set(told.getvalue())

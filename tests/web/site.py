@@ -120,14 +120,17 @@ class Site:
 
 @contextmanager
 def serving(
-    directory: Directory, sparql_s: float = SPARQL_S, wrap: Callable[[Any], Any] = lambda app: app
+    directory: Directory,
+    sparql_s: float = SPARQL_S,
+    wrap: Callable[[Any], Any] = lambda app: app,
+    names: tuple[str, ...] = (),
 ) -> Iterator[Site]:
     """`wrap`: puts another application round the whole of it."""
     started = threading.Event()
     found: list[Any] = []
 
     async def serve() -> None:
-        settings = replace(settings_for(0), web=WebSettings(port=0, sparql_s=sparql_s))
+        settings = replace(settings_for(0), web=WebSettings(port=0, sparql_s=sparql_s, names=names))
         async with web_server(directory, settings, real_outside(), ("harbour", "type:Recipe")) as server:
             server.config.app = wrap(server.config.app)
             running = asyncio.ensure_future(server.serve())

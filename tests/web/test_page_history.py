@@ -4,17 +4,23 @@ import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 from urllib.parse import quote
 
 import pytest
-from tests.archive.past import DAY, SHOP, START_AT, captured, collection, kept_in, kettle
+from tests.archive.past import DAY, SHOP, START_AT, captured, collection, kept_in, kettle, past
 from tests.web.hostile_pages import PAYLOADS, page_with
 from tests.web.site import Answer, Site, serving, trouble_in
 from tests.web.test_page_view import at
 
 from gossamer.app.directory import Directory
+from gossamer.archive.history import Timeline
 from gossamer.clock import in_words
 from gossamer.values.url import Url
+from gossamer.web.page_history import NOT_YET, badges_of, dots_of, line_of
+from gossamer.web.page_history_rooms import HistoryRooms
+from gossamer.web.rooms import WebRooms
 
 HOSTILE = Url("https://hostile.test/page")
 SPOILT = Url("https://shop.test/spoilt")
@@ -24,7 +30,15 @@ ONCE = Url("https://shop.test/once")
 @pytest.fixture(scope="module")
 def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with serving(changing_collection(tmp_path_factory.mktemp("changing") / "c")) as served:
+        warmed(served)
         yield served
+
+
+def warmed(site: Site) -> Site:
+    """Its reader is up: the first to ask may be told that nothing is compared yet."""
+    while NOT_YET in site.ask(f"/page/versions.json?url={quote(SHOP.text, safe='')}").text:
+        pass
+    return site
 
 
 def changing_collection(root: Path) -> Directory:
@@ -136,3 +150,20 @@ def test_F_W1_hostile_versions_break_out_of_nothing(changing: Site) -> None:
         page = asked(changing, HOSTILE, **more).page
         trouble = [one for one in trouble_in(page) if one != "there is a svg"]
         assert trouble == [] and len(page.css("svg")) == 1
+
+
+def test_a_reader_that_takes_its_time_does_not_hold_up_the_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    directory = collection(tmp_path, [captured(SHOP, START_AT + day * DAY, kettle()) for day in range(3)])
+    monkeypatch.setattr("gossamer.web.page_history.PATIENCE_S", 0.05)
+
+    async def never(_url: Url, _most: int) -> Timeline:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    versions = past(directory).versions(SHOP)[::-1]
+    rooms = cast(WebRooms, SimpleNamespace(history=HistoryRooms(timeline=never)))
+    found = asyncio.run(line_of(rooms, SHOP, versions))
+    assert [(one.number, one.note) for one in found.versions] == [(1, NOT_YET), (2, NOT_YET), (3, NOT_YET)]
+    assert badges_of(found.versions[0]) == [("warn", NOT_YET)] and {dot.kind for dot in dots_of(found)} == {"same"}

@@ -15,6 +15,7 @@ from rich.text import Text
 from gossamer.app.asking import open_search, queries
 from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.outside import real_outside
+from gossamer.app.saying import harmless
 from gossamer.clock import in_words
 from gossamer.errors import ConfigError, QueryRefused
 from gossamer.index.explaining import Explanation
@@ -70,11 +71,11 @@ def show(answer: Answer, console: Console, told: Mapping[str, Explanation | None
     if answer.entities:
         console.print()
     for hit in answer.hits:
-        console.print(Text(hit.title or hit.url, style="bold"))
+        console.print(Text(harmless(hit.title or hit.url), style="bold"))
         console.print(Text(hit.url, style="cyan"), soft_wrap=True)
         console.print(snippet_of(hit))
         if said := told_of(hit):
-            console.print(Text(said, style="dim"))
+            console.print(Text(harmless(said), style="dim"))
         if told and (why := told.get(hit.url)):
             for line in reasons_of(why):
                 console.print(Text(line, style="dim"), soft_wrap=True)
@@ -93,8 +94,8 @@ def show(answer: Answer, console: Console, told: Mapping[str, Explanation | None
 def entity_line(entity: Entity) -> Text:
     pages = "1 page" if entity.pages == 1 else f"{entity.pages:,} pages"
     kinds = ", ".join(map(last_part, entity.types)) or "thing"
-    line = Text.assemble((entity.name, "bold"), f"  {kinds}, on {pages}  ")
-    return line.append(entity.iri or entity.page, style="cyan")
+    line = Text.assemble((harmless(entity.name), "bold"), f"  {harmless(kinds)}, on {pages}  ")
+    return line.append(harmless(entity.iri or entity.page), style="cyan")
 
 
 def facet_lines(answer: Answer) -> Iterator[Text]:
@@ -120,7 +121,7 @@ def reasons_of(why: Explanation) -> Iterator[str]:
 def snippet_of(hit: Hit) -> Text:
     text = Text()
     for piece in hit.snippet:
-        text.append(piece.text, style="bold yellow" if piece.is_match else None)
+        text.append(harmless(piece.text), style="bold yellow" if piece.is_match else None)
     return text
 
 
@@ -176,7 +177,7 @@ def tabled(results: bytes) -> Table | Text:
     names = found["head"]["vars"]
     table = Table(*(f"?{name}" for name in names), box=None)
     for row in found["results"]["bindings"]:
-        table.add_row(*(Text(_term(row[name]) if name in row else "", overflow="fold") for name in names))
+        table.add_row(*(Text(harmless(_term(row[name])) if name in row else "", overflow="fold") for name in names))
     if not found["results"]["bindings"]:
         return Text("nothing matches", style="dim")
     return table

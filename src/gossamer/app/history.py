@@ -22,13 +22,12 @@ from gossamer.app.history_shown import (
     PastPage,
     answer_json,
     difference_shown,
-    harmless,
     past_page,
     past_shown,
     timeline_shown,
 )
 from gossamer.app.outside import Outside, real_outside
-from gossamer.app.saying import as_json, counted
+from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.working import Working
 from gossamer.archive.history import moment_of
 from gossamer.clock import Instant, in_words

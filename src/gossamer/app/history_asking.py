@@ -9,7 +9,7 @@ from pathlib import Path
 from gossamer.app.asking import VOCABULARY
 from gossamer.app.directory import Directory
 from gossamer.app.history_job import Said
-from gossamer.app.history_past import AT_ONCE, Past, extractor
+from gossamer.app.history_past import Past, batches, extractor
 from gossamer.app.outside import Outside
 from gossamer.clock import Instant
 from gossamer.errors import QueryRefused
@@ -105,8 +105,8 @@ async def replay(
 
 async def facts_of(past: Past, pages: list[list[Kept]]) -> AsyncIterator[list[PageFacts | None]]:
     """In groups; None for a page that cannot be read any more."""
-    for start in range(0, len(pages), AT_ONCE):
-        said = await asyncio.gather(*(past.said_by(versions) for versions in pages[start : start + AT_ONCE]))
+    for batch in batches(pages, lambda versions: max(kept.size for kept in versions)):
+        said = await asyncio.gather(*(past.said_by(versions) for versions in batch))
         yield [page_facts(one) if isinstance(one, Said) else None for one in said]
 
 

@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -17,7 +17,7 @@ import msgspec
 from gossamer.app.directory import Directory
 from gossamer.app.history_asking import Says, unheard
 from gossamer.app.history_names import file_of, folder_at, told_apart
-from gossamer.app.history_past import AT_ONCE, Past
+from gossamer.app.history_past import Past, batches
 from gossamer.app.outside import Outside
 from gossamer.archive.catalogue import Catalogue
 from gossamer.clock import SECOND, in_words
@@ -79,8 +79,7 @@ async def export_tree(
         done = begun(outside, folder, first.kept.place.volume)
         lists = Lists(outside, folder)
         pages = known = unread = 0
-        group = [first, *islice(placed, AT_ONCE - 1)]
-        while group:
+        for group in batches(chain([first], placed), lambda one: one.kept.size):
             new = [one for one in group if not done.has(one.kept)]
             bodies = await asyncio.gather(*(past.body(one.kept) for one in new))
             for one, body in zip(new, bodies, strict=True):
@@ -93,7 +92,6 @@ async def export_tree(
                 place = group[-1].kept.place
                 files.write(folder / PROGRESS, msgspec.json.encode(Done(done.archive, place.volume, place.number)))
             says(f"writing: {pages:,} pages")
-            group = list(islice(placed, AT_ONCE))
         return Written(pages - unread, known, unread, lists.count)
 
 

@@ -2,10 +2,11 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from importlib import resources
+from typing import TypeVar
 
 import msgspec
 
@@ -27,11 +28,12 @@ from gossamer.values.capture import Kept
 from gossamer.values.history import Change, Prints
 from gossamer.values.tell import silent
 from gossamer.values.url import Host, Url
-from gossamer.workers.pool import Pool
+from gossamer.workers.limits import MIB
 
 MOST_VERSIONS = 500
 AT_ONCE = 16
-"""Captures in memory at one time."""
+MOST_BYTES = 32 * MIB
+"""Captures in memory at one time, and their bytes; one alone may be larger."""
 MOST_REMEMBERED = 10_000
 NO_BODY = "only its headers were kept"
 DAMAGED = "the archive is damaged there"
@@ -39,6 +41,7 @@ TOO_MUCH = "these two versions cannot be compared within the limits that keep th
 READ_BY = ("reading.py", "parse", "extract")
 
 Call = Callable[[bytes], Awaitable[bytes]]
+T = TypeVar("T")
 
 
 class Gist(msgspec.Struct, frozen=True):
@@ -52,21 +55,33 @@ class Gist(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def past_of(directory: Directory, settings: Settings, outside: Outside, count: int = 0) -> AsyncIterator["Past"]:
-    """`count` workers, as many as a crawl has when it is 0; none is started before there is something to read."""
+    """`count` workers, as many as a crawl has when it is 0; none is started before there is something to read.
+
+    They are started and ended by a task of their own: whoever asks first may be gone long before they end.
+    """
     settings = replace(settings, readers=replace(settings.readers, count=count or settings.readers.count))
-    async with AsyncExitStack() as opened:
-        pool: Pool | None = None
-        starting = asyncio.Lock()
+    readers = reader_pool(settings, outside, silent, job_with(recalled(directory.root, outside.files)))
+    wanted, is_open, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-        async def call(payload: bytes) -> bytes:
-            nonlocal pool
-            async with starting:
-                if pool is None:
-                    job = job_with(recalled(directory.root, outside.files))
-                    pool = await opened.enter_async_context(reader_pool(settings, outside, silent, job))
-            return await pool.call(payload)
+    async def keep_open() -> None:
+        await wanted.wait()
+        if not over.is_set():
+            async with readers:
+                is_open.set()
+                await over.wait()
 
+    async def call(payload: bytes) -> bytes:
+        wanted.set()
+        await is_open.wait()
+        return await readers.call(payload)
+
+    keeping = asyncio.ensure_future(keep_open())
+    try:
         yield Past(directory, outside, settings.agent, call)
+    finally:
+        over.set()
+        wanted.set()
+        await keeping
 
 
 class Past:
@@ -151,8 +166,8 @@ class Past:
 
     async def _all_gists(self, shown: Sequence[Kept]) -> list[Gist]:
         found: list[Gist] = []
-        for start in range(0, len(shown), AT_ONCE):
-            found += await asyncio.gather(*(self._gist(kept) for kept in shown[start : start + AT_ONCE]))
+        for batch in batches(shown, lambda kept: kept.size):
+            found += await asyncio.gather(*(self._gist(kept) for kept in batch))
         return found
 
     async def _gist(self, kept: Kept) -> Gist:
@@ -171,6 +186,20 @@ class Past:
                 self._gists.pop(next(iter(self._gists)))
             self._gists[kept.capture_id] = known
         return known
+
+
+def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """In order, as many at a time as may be in memory together."""
+    batch: list[T] = []
+    size = 0
+    for item in items:
+        if batch and (len(batch) == AT_ONCE or size + size_of(item) > MOST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += size_of(item)
+    if batch:
+        yield batch
 
 
 def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -> list[Version]:

@@ -8,13 +8,12 @@ from rich.text import Text
 
 from gossamer.app.history_asking import PastAnswer
 from gossamer.app.history_job import Said
-from gossamer.app.saying import counted
+from gossamer.app.saying import counted, harmless
 from gossamer.archive.history import Difference, Timeline, Version
 from gossamer.archive.history_text import TextLine
 from gossamer.clock import Instant, in_words
 from gossamer.values.capture import Kept
 
-_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
 SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}
 
 
@@ -68,11 +67,6 @@ def answer_json(found: PastAnswer, about: PastFacts) -> str:
         "answer": msgspec.Raw(result.body) if is_rows else result.body.decode("utf-8", "replace"),
     }
     return msgspec.json.format(msgspec.json.encode(told)).decode()
-
-
-def harmless(text: str) -> str:
-    """Without what would command a terminal: a page may say anything."""
-    return text.translate(_CONTROLS)
 
 
 def timeline_shown(found: Timeline, console: Console) -> None:

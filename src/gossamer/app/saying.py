@@ -6,6 +6,7 @@ import msgspec
 
 from gossamer.clock import SECOND, Instant, in_words
 
+_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
 UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0))
 
 
@@ -24,6 +25,11 @@ def moment(at: Instant, now: Instant) -> str:
     if abs(away_s) < 1:
         return f"{text} (now)"
     return f"{text} (in {lasting(away_s)})" if away_s > 0 else f"{text} ({lasting(-away_s)} ago)"
+
+
+def harmless(text: str) -> str:
+    """Without what would command a terminal: a page may say anything."""
+    return text.translate(_CONTROLS)
 
 
 def counted(number: int, name: str) -> str:

@@ -10,7 +10,7 @@ from gossamer.graph.results import ROWS, TRIPLES, media_type_for
 from gossamer.web import sparql_description, sparql_terms
 from gossamer.web.answers import FAULTS, JSON, Described, Refusal, Responses, answers_with
 from gossamer.web.faults import fault
-from gossamer.web.protocol import LONGEST_BODY, Asked, Declined, from_address, from_body
+from gossamer.web.protocol import DIRECT, FORM, LONGEST_BODY, Asked, Declined, from_address, from_body
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
 from gossamer.web.sparql_asking import status_of, unless_left
@@ -35,6 +35,21 @@ PARAMETERS = {
         _parameter("inference", "“rdfs”: find also what follows from the vocabularies."),
     ]
 }
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            DIRECT: {"schema": {"type": "string"}},
+            FORM: {
+                "schema": {
+                    "type": "object",
+                    "properties": {one["name"]: one["schema"] for one in PARAMETERS["parameters"]},
+                    "required": ["query"],
+                }
+            },
+        },
+    }
+}
 ANSWERS: Responses = {
     **answers_with(Any, media_type="*/*", words="The answer, in the form that Accept likes best."),
     413: Described(Refusal, JSON, "The query is too long."),
@@ -58,7 +73,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             return await sparql_description.described(request, rooms, used)
         return await answer(rooms, show, request, asked, accept)
 
-    @routes.post("/sparql", responses=ANSWERS)
+    @routes.post("/sparql", responses=ANSWERS, openapi_extra=BODY)
     async def post(request: Request) -> Response:
         body = await bounded_body(request)
         if body is None:

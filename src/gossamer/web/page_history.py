@@ -23,6 +23,8 @@ from gossamer.web.showing import Show
 MOST_VERSIONS = 100
 PATIENCE_S = 4.0
 """What is read by then is shown, and remembered: the next to ask gets further."""
+COMPARING_S = 10.0
+TOO_SLOW = "it takes too long just now; ask again in a minute"
 NOT_YET = "not compared yet"
 UNKNOWN = "Nothing of that address was kept."
 WIDTH, EDGE = 600, 14
@@ -87,9 +89,12 @@ async def told_of(rooms: WebRooms, url: Url, since: str, until: str) -> PageHist
     if pair is None:
         return PageHistory(timeline)
     try:
-        return PageHistory(timeline, await rooms.history.difference(*pair))
+        async with asyncio.timeout(COMPARING_S):
+            return PageHistory(timeline, await rooms.history.difference(*pair))
     except GossamerError as trouble:
         return PageHistory(timeline, trouble=str(trouble))
+    except TimeoutError:
+        return PageHistory(timeline, trouble=TOO_SLOW)
 
 
 async def line_of(rooms: WebRooms, url: Url, versions: Sequence[Kept]) -> Timeline:
@@ -130,6 +135,7 @@ def drawing(known: PageJson, history: PageHistory) -> dict[str, Any]:
         "dots": dots_of(line),
         "summary": summary_of(line) if line.versions else "",
         "badges_of": badges_of,
+        "is_late": any(version.note == NOT_YET for version in line.versions),
         "places": {one.fetched_at: f"{one.volume} at {one.offset:,}" for one in known.versions},
     }
 
@@ -158,6 +164,8 @@ def dots_of(timeline: Timeline) -> list[Dot]:
 
 
 def _kind(version: Version) -> str:
+    if version.note == NOT_YET:
+        return "same"
     if version.changes is None:
         return "trouble" if version.note else "first"
     return "changed" if {"text", "facts"} & set(version.changes) else "same"
