@@ -75,7 +75,7 @@ def test_a_wrong_command_line_ends_with_two(
     assert capsys.readouterr().err.strip()
 
 
-READING = ["status", "search fish", "sparql ASK{}", "export nquads", "rebuild", "backup there", "serve --port 0"]
+READING = ["status", "search fish", "sparql ASK{}", "export nquads", "rebuild", "backup there", "top --once"]
 
 
 @pytest.mark.parametrize("words", READING)
