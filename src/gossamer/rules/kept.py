@@ -29,8 +29,6 @@ HostRow = tuple[int, int, SketchKept, tuple[tuple[str, Run], ...]]
 """Host id, when it was last seen, what it said, and how its templates stand."""
 DomainRow = tuple[str, SketchKept, tuple[str, ...], tuple[str, ...], Run]
 """Name, what its hosts said first, hosts met, hosts that are good, and how they stand."""
-MirrorRow = tuple[str, int, tuple[tuple[str, int], ...], str]
-"""Host, pages looked at, hosts it shares pages with, and the one that it mirrors."""
 
 
 class LinksKept(msgspec.Struct, frozen=True, array_like=True, tag=0):
@@ -71,26 +69,8 @@ class DomainsKept(msgspec.Struct, frozen=True, array_like=True, tag=8):
     rows: tuple[DomainRow, ...]
 
 
-class FirstsKept(msgspec.Struct, frozen=True, array_like=True, tag=9):
-    rows: tuple[tuple[int, str], ...]
-
-
-class MirrorsKept(msgspec.Struct, frozen=True, array_like=True, tag=10):
-    rows: tuple[MirrorRow, ...]
-
-
 Part = (
-    LinksKept
-    | YoungKept
-    | HostsKept
-    | ErrorsKept
-    | StartsKept
-    | TextsKept
-    | VoidPagesKept
-    | EvidenceKept
-    | DomainsKept
-    | FirstsKept
-    | MirrorsKept
+    LinksKept | YoungKept | HostsKept | ErrorsKept | StartsKept | TextsKept | VoidPagesKept | EvidenceKept | DomainsKept
 )
 
 

@@ -14,10 +14,8 @@ from gossamer.rules.kept import (
     DomainsKept,
     ErrorsKept,
     EvidenceKept,
-    FirstsKept,
     HostsKept,
     LinksKept,
-    MirrorsKept,
     Part,
     StartsKept,
     TextsKept,
@@ -94,10 +92,9 @@ class Learning:
         return self._novelty.is_trap(host, template, fetched, fruitful)
 
     def kept(self) -> Iterator[Part]:
-        """Everything learned, in parts to be written down; only looks, so that another thread may ask for them."""
-        return chain(
-            self._novelty.kept(), self._errors.kept(), self._voids.kept(), self._farms.kept(), self._mirrors.kept()
-        )
+        """What was learned, in parts to be written down; only looks, so that another thread may ask for them. Mirrors
+        are not among it: a host that was retired as one and reinstated by a person would be retired again."""
+        return chain(self._novelty.kept(), self._errors.kept(), self._voids.kept(), self._farms.kept())
 
     def recall(self, part: Part) -> None:
         """What `kept` gave, part by part and in order. REQUIRES: nothing was learned yet. Raises ValueError for what
@@ -111,5 +108,3 @@ class Learning:
                 self._voids.recall(part)
             case DomainsKept():
                 self._farms.recall(part)
-            case FirstsKept() | MirrorsKept():
-                self._mirrors.recall(part)

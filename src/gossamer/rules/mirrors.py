@@ -1,9 +1,7 @@
 """Hosts that are another host under a second name: the same texts at the same paths. They are crawled once."""
 
 from collections import Counter
-from collections.abc import Iterator
 
-from gossamer.rules.kept import FirstsKept, MirrorsKept, batches
 from gossamer.values.url import Url, id_of
 
 FIRST = 64
@@ -47,29 +45,6 @@ class Mirrors:
             return None
         self._mirrors[name] = first
         return first
-
-    def kept(self) -> Iterator[FirstsKept | MirrorsKept]:
-        """All of it, to be written down; only looks, so that another thread may ask."""
-        for firsts in batches(list(self._first.items())):
-            yield FirstsKept(firsts)
-        for batch in batches(list(self._looked_at.items())):
-            rows = [
-                (name, looked_at, tuple(self._shared.get(name, {}).items()), self._mirrors.get(name, ""))
-                for name, looked_at in batch
-            ]
-            yield MirrorsKept(tuple(rows))
-
-    def recall(self, part: FirstsKept | MirrorsKept) -> None:
-        match part:
-            case FirstsKept(rows=firsts):
-                self._first.update(firsts)
-            case MirrorsKept(rows=rows):
-                for name, looked_at, shared, mirror_of in rows:
-                    self._looked_at[name] = looked_at
-                    if shared:
-                        self._shared[name] = Counter(dict(shared))
-                    if mirror_of:
-                        self._mirrors[name] = mirror_of
 
     def _is_mirror(self, name: str, of: str) -> bool:
         common = self._shared[name][of] + self._shared.get(of, Counter())[name]
