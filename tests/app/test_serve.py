@@ -68,8 +68,9 @@ def test_F_W6_the_printed_link_lets_its_owner_in_and_a_new_token_ends_the_old(co
 
 def test_a_new_directory_is_served_so_that_a_crawl_can_be_started_from_the_pages(tmp_path: Path) -> None:
     root = tmp_path / "not yet"
-    started(root)
-    started(root)  # and again, before anything was crawled
+    token = started(root)
+    assert not Directory(root).state.exists(), "nothing is made that a crawl would make"
+    assert started(root) == token, "and again, before anything was crawled"
 
 
 def test_a_folder_of_other_things_is_not_made_a_collection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,6 +127,7 @@ def test_without_scripts_a_crawl_is_steered_too(devtools: str, tmp_path: Path) -
             await seen(page, f"{STATE} === 'paused'")
 
         drive(devtools, scenario)
+        assert 0 < len(here.web.hits) < 200, "it began, and was paused before its end"
 
 
 def test_axe_finds_nothing_and_nothing_overflows_with_the_token_in_both_themes(devtools: str, tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 """The Gate, asked without a socket: by any address, at any time, with any headers."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp
+from tests.web.site import Answer
 
 from gossamer.web.door import Entrance
 from gossamer.web.guard import Gate
@@ -19,15 +19,7 @@ COOKIE = f"gossamer-{PORT}"
 
 
 @dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def text(self) -> str:
-        return self.body.decode()
-
+class GateAnswer(Answer):
     @property
     def cookie(self) -> str:
         """The session it sets."""
@@ -55,7 +47,7 @@ async def ask(
     client: str = "127.0.0.1",
     accept: str = "*/*",
     **headers: str,
-) -> Answer:
+) -> GateAnswer:
     """Header names with `_` for `-`."""
     path, _, query = target.partition("?")
     given = {
@@ -75,7 +67,7 @@ async def ask(
     await app(scope, told.receive, told.send)
     start = next(one for one in told.sent if one["type"] == "http.response.start")
     found = {name.decode().lower(): value.decode("latin-1") for name, value in start["headers"]}
-    return Answer(start["status"], found, b"".join(one.get("body", b"") for one in told.sent))
+    return GateAnswer(start["status"], found, b"".join(one.get("body", b"") for one in told.sent))
 
 
 @dataclass
