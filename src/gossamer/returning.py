@@ -108,7 +108,7 @@ class Returning:
         chance: Chance,
         allowance: Allowance | None = None,
         wanted: Change = COUNTS,
-        start: Callable[[Visit, Known], Known] = lambda _, known: known,
+        start: Callable[[Visit, Known], Known] = lambda _visit, known: known,
     ) -> None:
         """`policy` makes the policy for so many visits a page and day. `wanted`: which changes count. `start` may move
         what is known of a page before its first visit."""

@@ -26,7 +26,10 @@ SHOP = Url("https://shop.test/kettle")
 
 
 def captured(url: Url, at: Instant, body: str | bytes, status: int = 200, **fields: str) -> Capture:
-    headers = {"Content-Type": "text/html; charset=utf-8", **{name.replace("_", "-"): said for name, said in fields.items()}}
+    headers = {
+        "Content-Type": "text/html; charset=utf-8",
+        **{name.replace("_", "-"): said for name, said in fields.items()},
+    }
     octets = body.encode() if isinstance(body, str) else body
     return Capture(url, at, status, "OK", tuple(headers.items()), octets, "20.0.0.1", took_s=0.1)
 

@@ -657,6 +657,24 @@ def test_every_promise_holds_on_a_long_walk(opener: Opener, tmp_path: Path, numb
         promises.runner.close()
 
 
+def test_pages_that_were_fetched_are_due_again_when_the_crawl_comes_back_to_pages(opened: Opener) -> None:
+    async def work() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("http://one.test/"), seed("http://one.test/gone")])
+            ends = {"http://one.test/": Reason.FETCHED, "http://one.test/gone": Reason.GONE}
+            for _ in ends:
+                visit = await take_page(frontier, clock)
+                await frontier.settle([settled(visit, clock, ends[visit.url.text])])
+                clock.advance(1)
+            assert await frontier.next_at() is None
+            assert await frontier.recall() == 1 and await frontier.recall() == 0
+            assert (await frontier.counts()).queued == 1
+            assert (await take_page(frontier, clock)).url.text == "http://one.test/"
+
+    run(work())
+
+
 def test_what_is_remembered_of_a_page_comes_back_with_its_next_visit(opened: Opener) -> None:
     async def work() -> None:
         clock = FakeClock()

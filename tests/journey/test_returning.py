@@ -10,7 +10,7 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
-from tests.journey.crawling import Crawled, crawl, page
+from tests.journey.crawling import Crawled, Told, crawl, page
 
 from gossamer.archive.reader import places, read_record
 from gossamer.chance import seeded
@@ -32,6 +32,12 @@ from gossamer.values.visit import VisitKind
 HOME = "http://one.test/"
 Says = Callable[[int], str | None]
 """What a page says so many days after the start; None: it is not there."""
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Days pass in milliseconds here: the crawl looks as often."""
+    monkeypatch.setattr("gossamer.journey.WAIT_S", 0.003)
 
 
 class Changing(TinyWeb):
@@ -68,18 +74,21 @@ def returning(allowance: Allowance | None = None) -> Returning:
 
 
 async def crawl_for(root: Path, web: Changing, days: float, again: Returning | None = None) -> Crawled:
-    """A crawl that goes on for so many days, which pass in a moment."""
-    stop, until = asyncio.Event(), web.clock.now() + round(days * DAY)
+    """A crawl that goes on for so many days, which pass in a moment: while no visit is on its way."""
+    stop, until, told = asyncio.Event(), web.clock.now() + round(days * DAY), Told()
 
     async def pass_time() -> None:
         while web.clock.now() < until:
             await asyncio.sleep(0.004)
-            web.clock.advance(6 * 3600)
+            if web.asked and len(web.asked) == len(told.named("visit.settled")):
+                web.clock.advance(6 * 3600)
         stop.set()
 
     passing = asyncio.create_task(pass_time())
     try:
-        return await crawl(root, {}, [HOME], clock=web.clock, stop=stop, web=web, returning=again or returning())
+        return await crawl(
+            root, {}, [HOME], clock=web.clock, stop=stop, told=told, web=web, returning=again or returning()
+        )
     finally:
         passing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -97,7 +106,7 @@ def spooled(root: Path) -> Iterator[Reading]:
 
 def test_a_page_that_has_not_changed_is_not_sent_again_and_the_views_hear_nothing(tmp_path: Path) -> None:
     web = Changing({HOME: lambda _: page(body="the same, day after day")}, FakeClock())
-    done = asyncio.run(crawl_for(tmp_path, web, 40))
+    done = asyncio.run(crawl_for(tmp_path, web, 120))
     assert len(web.asked) > 4 and done.ends[HOME] == "unchanged"
     again = [kept for kept in done.kept if kept.refers_at is not None]
     (first,) = [kept for kept in done.kept if kept.url.text == HOME and kept.refers_at is None]

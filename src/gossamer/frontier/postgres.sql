@@ -383,6 +383,11 @@ UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
 WHERE reason = 'robots-unreachable' AND NOT is_queued
 RETURNING host_id, id, url, depth, how;
 
+-- recalled: Pages that were fetched, and wait for nothing, wait again.
+UPDATE addresses SET is_queued = true, due_at = NULL
+WHERE reason = ANY(%(reasons)s::text[]) AND NOT is_queued
+RETURNING host_id, id, url, depth, how;
+
 -- robots_forgotten: A robots.txt that could not be read is asked for afresh.
 DELETE FROM robots USING unnest(%(hosts)s::bigint[], %(lanes)s::smallint[]) AS o (host_id, lane)
 WHERE robots.host_id = o.host_id AND robots.lane = o.lane;

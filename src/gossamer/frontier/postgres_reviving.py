@@ -40,6 +40,17 @@ def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming:
     return len(rows)
 
 
+def recall(connection: Connection, worker_id: int, naming: Naming) -> int:
+    """Queue every page again that was fetched and waits for nothing; says how many."""
+    given = {"reasons": [Reason.FETCHED.value, Reason.UNCHANGED.value]}
+    rows = connection.execute(_SQL["recalled"], given).fetchall()
+    if rows:
+        _queue(connection, rows)
+        Entering(connection, naming).mail(sorted({row[0] for row in rows}))
+    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
+    return len(rows)
+
+
 def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[Url], naming: Naming) -> list[Url]:
     """Sitemaps that the robots.txt files of new seeds are known to name: see `reviving.maps_for`."""
     new = [seed for seed in seeds if known(connection, seed, naming.url_id, naming.identity) is None]

@@ -33,12 +33,21 @@ def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> 
         rows += [row[:4] for row in connection.execute(_SQL["ended"], key) if REASONS[row[4]] in MENDABLE]
     if tallies.counts(connection).by_reason.get(Reason.ROBOTS_UNREACHABLE):
         given_up = REASON_CODES[Reason.ROBOTS_UNREACHABLE]
-        rows += connection.execute(_SQL["given_up"], (given_up,)).fetchall()
+        rows += connection.execute(_SQL["ended_as"], (given_up,)).fetchall()
     revived = dict.fromkeys(rows)
     for host_id, _, lane, _ in revived:
         connection.execute(_SQL["robots_forgotten"], (host_id, lane))
     _queue_again(connection, list(revived))
     return len(revived)
+
+
+def recall(connection: sqlite3.Connection) -> int:
+    """Queue every page again that was fetched and waits for nothing: the crawl comes back to pages from now on."""
+    rows: list[tuple[int, int, int, int]] = []
+    for reason in (Reason.FETCHED, Reason.UNCHANGED):
+        rows += connection.execute(_SQL["ended_as"], (REASON_CODES[reason],)).fetchall()
+    _queue_again(connection, rows)
+    return len(rows)
 
 
 def _queue_again(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:

@@ -3,7 +3,7 @@ SELECT a.host_id, a.id, a.lane, a.depth, e.reason
 FROM addresses a JOIN ends e ON e.host_id = a.host_id AND e.id = a.id
 WHERE a.host_id = ? AND a.id = ? AND e.due_at IS NULL;
 
--- given_up: Every address that was given up because its robots.txt could not be read, and waits for nothing.
+-- ended_as: Addresses whose last visit ended in some way, and that wait for nothing.
 SELECT a.host_id, a.id, a.lane, a.depth
 FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
 WHERE e.reason = ? AND e.due_at IS NULL;
