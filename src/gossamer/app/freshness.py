@@ -77,9 +77,9 @@ def show(standing: Standing, limit: int, console: Console) -> None:
         console.print("no page comes again here: gossamer crawl --forever comes back to pages", highlight=False)
         return
     table = Table(title="Average age of the copies in days, and the share of them that is fresh", title_justify="left")
-    table.add_column("site", overflow="fold")
-    for name in ("pages", "visits a day", "now", "as planned", "possible", "gone"):
-        table.add_column(name, justify="right")
+    table.add_column("site", overflow="ellipsis", no_wrap=True)
+    for name in ("pages", "a day", "now", "planned", "possible", "gone"):
+        table.add_column(name, justify="right", no_wrap=True)
     shown = standing.sites if limit == 0 else standing.sites[:limit]
     for one in shown:
         table.add_row(one.site, *cells(one.freshness), f"{one.gone:,}")
@@ -96,7 +96,7 @@ def cells(found: Freshness) -> tuple[str, ...]:
     return (
         f"{found.pages:,}",
         f"{found.visits_a_day:,.1f}",
-        f"{found.average_age_days:.2f}  {found.freshness:4.0%}",
-        f"{found.planned_age_days:.2f}  {found.planned_freshness:4.0%}",
-        f"{found.possible_age_days:.2f}  {found.possible_freshness:4.0%}",
+        f"{found.average_age_days:.2f} {found.freshness:4.0%}",
+        f"{found.planned_age_days:.2f} {found.planned_freshness:4.0%}",
+        f"{found.possible_age_days:.2f} {found.possible_freshness:4.0%}",
     )
