@@ -670,7 +670,9 @@ def test_pages_that_were_fetched_are_due_again_when_the_crawl_comes_back_to_page
             assert await frontier.next_at() is None
             assert await frontier.recall() == 1 and await frontier.recall() == 0
             assert (await frontier.counts()).queued == 1
-            assert (await take_page(frontier, clock)).url.text == "http://one.test/"
+            again = await take_page(frontier, clock)
+            assert again.url.text == "http://one.test/"
+            assert again.past is not None and again.past.is_page and not again.past.validators
 
     run(work())
 

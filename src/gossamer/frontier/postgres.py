@@ -221,7 +221,7 @@ class PostgresFrontier:
         return await self._run(lambda connection, _: revive(connection, self._me(), seeds, self._naming))
 
     async def recall(self) -> int:
-        return await self._run(lambda connection, _: recall(connection, self._me(), self._naming))
+        return await self._run(lambda connection, _: recall(connection, self._me(), self._naming, self._clock.now()))
 
     async def counts(self) -> Counts:
         def work(connection: Connection, _: bool) -> Counts:

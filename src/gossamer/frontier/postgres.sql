@@ -386,7 +386,12 @@ RETURNING host_id, id, url, depth, how;
 -- recalled: Pages that were fetched, and wait for nothing, wait again.
 UPDATE addresses SET is_queued = true, due_at = NULL
 WHERE reason = ANY(%(reasons)s::text[]) AND NOT is_queued
-RETURNING host_id, id, url, depth, how;
+RETURNING host_id, id, url, depth, how, settled_at;
+
+-- pasts_begun: The least that is remembered of pages that were fetched; what is remembered already stays.
+INSERT INTO revisits (host_id, id, past)
+SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(pasts)s::bytea[])
+ON CONFLICT (host_id, id) DO NOTHING;
 
 -- robots_forgotten: A robots.txt that could not be read is asked for afresh.
 DELETE FROM robots USING unnest(%(hosts)s::bigint[], %(lanes)s::smallint[]) AS o (host_id, lane)

@@ -196,7 +196,7 @@ class SqliteFrontier:
         def after(_: int) -> None:
             self._backing.front_at = None
 
-        return await self._database.run(recall, after)
+        return await self._database.run(lambda connection: recall(connection, self._clock.now()), after)
 
     async def take(self, at_most: int) -> list[Visit]:
         def work(connection: sqlite3.Connection) -> _Taken:
