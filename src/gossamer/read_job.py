@@ -69,6 +69,8 @@ class ReadDone(msgspec.Struct, frozen=True):
     learnt: Learnt | None = None
     """Of HTML pages."""
     prints: Prints | None = None
+    is_shown: bool = True
+    """Whether the views are given what was read; not when nothing that counts has changed in it."""
     is_whole: bool = True
     """Whether its body is in the archive."""
     refers_at: Instant | None = None
@@ -86,7 +88,7 @@ def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
         done.media_type,
         done.digest,
         len(capture.body),
-        done.is_page and done.refers_at is None,
+        done.is_page and done.is_shown and done.refers_at is None,
         done.refers_at,
     )
 

@@ -148,7 +148,7 @@ class Returning:
         if read.prints is None or past.prints == UNKNOWN or read.is_page != past.is_page:
             return read
         is_new = counts(self.change(past, read), self._wanted)
-        return read if is_new else msgspec.structs.replace(read, reading=b"")
+        return read if is_new else msgspec.structs.replace(read, reading=b"", is_shown=False)
 
     def plan(self, end: End) -> Plan:
         """REQUIRES: it is asked once for each visit."""

@@ -136,10 +136,13 @@ def test_a_date_line_is_no_change_and_a_price_is(tmp_path: Path) -> None:
     clock = FakeClock()
     clock_start = clock.now()
     web = Changing({HOME: priced, HOME + "dated": dated}, clock)
-    asyncio.run(crawl_for(tmp_path, web, 30))
+    done = asyncio.run(crawl_for(tmp_path, web, 30))
     readings = list(spooled(tmp_path))
     assert len(web.days[HOME + "dated"]) > 3
     assert [one.page.url.text for one in readings].count(HOME + "dated") == 1
+    dated_kept = [kept for kept in done.kept if kept.url.text == HOME + "dated"]
+    assert len(dated_kept) > 3 and all(kept.refers_at is None for kept in dated_kept), "the bytes did change"
+    assert [kept.is_page for kept in dated_kept].count(True) == 1, "and a rebuild shows the one that the views hold"
     prices = [one.facts for one in readings if one.page.url.text == HOME]
     seen = {10 + day // 7 for day in web.days[HOME]}
     assert len(prices) == len(seen), "each price once, at the first visit that met it"
