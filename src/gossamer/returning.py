@@ -3,6 +3,7 @@
 One `Returning` for a crawler. It is asked by one task at a time, once for each visit, when what came is on disk.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,6 +50,15 @@ class Allowance:
 
     in_all: float | None = None
     per_site: float | None = None
+    gap_s: float = 0.0
+    """What a host is left alone for between two visits. Of the visits that this leaves room for, half are kept for pages
+    that were never seen: those that come again cannot keep new ones out."""
+
+    def at_site(self, delay_s: float | None) -> float:
+        """Visits a day to one that asks for such a Crawl-delay."""
+        gap_s = max(self.gap_s, delay_s if delay_s is not None and delay_s > 0 else 0.0)  # not NaN
+        room = DAY_S / gap_s / 2 if gap_s > 0 else math.inf
+        return max(1.0, room if self.per_site is None else min(self.per_site, room))
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -72,26 +82,23 @@ class Calendar:
     """Which days have visits left under the allowance. It is lost with the process, and begun anew."""
 
     def __init__(self, allowance: Allowance) -> None:
-        self._in_all, self._per_site = allowance.in_all, allowance.per_site
+        self._allowance = allowance
         self._days: Counter[int] = Counter()
         self._site_days: Counter[tuple[str, int]] = Counter()
         self._today = 0
 
-    def room(self, due_at: Instant, site: str, now: Instant) -> Instant:
+    def room(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
         """The first moment, from `due_at` on and at that hour, on a day with room; it is taken."""
         self._forget_before(now // DAY)
-        while self._is_full(site, due_at // DAY):
+        in_all = math.inf if self._allowance.in_all is None else max(1.0, self._allowance.in_all)
+        at_site = self._allowance.at_site(delay_s)
+        while self._days[due_at // DAY] >= in_all or self._site_days[site, due_at // DAY] >= at_site:
             due_at += DAY
-        if self._in_all is not None:
+        if in_all < math.inf:
             self._days[due_at // DAY] += 1
-        if self._per_site is not None:
+        if at_site < math.inf:
             self._site_days[site, due_at // DAY] += 1
         return due_at
-
-    def _is_full(self, site: str, day: int) -> bool:
-        if self._in_all is not None and self._days[day] >= max(1.0, self._in_all):
-            return True
-        return self._per_site is not None and self._site_days[site, day] >= max(1.0, self._per_site)
 
     def _forget_before(self, today: int) -> None:
         if today == self._today:
@@ -217,7 +224,9 @@ class Returning:
         return Plan(msgspec.structs.replace(past, due_at=due_at, why=why) if past is not None else None, due_at)
 
     def _planned(self, end: End, now: Past, due_at: Instant, why: Why) -> Plan:
-        due_at = self._calendar.room(max(due_at, end.done_at + 1), end.visit.url.host.name, end.done_at)
+        visit = end.visit
+        delay_s = visit.robots.crawl_delay_s if visit.robots is not None else None
+        due_at = self._calendar.room(max(due_at, end.done_at + 1), visit.url.host.name, end.done_at, delay_s)
         return Plan(msgspec.structs.replace(now, due_at=due_at, why=why.value), due_at)
 
     def _known(self, visit: Visit, past: Past | None) -> Known:

@@ -25,7 +25,7 @@ SETTINGS = Settings(
     retry=RetrySettings(base_s=0.5, cap_s=2.0, tries=2),
     archive=ArchiveSettings(volume_mib=1, low_water_mib=16),
 )
-FOREVER = replace(SETTINGS.crawl, revisit="uniform", revisit_budget=20 * 86_400.0)
+FOREVER = replace(SETTINGS.crawl, revisit="uniform", revisit_budget=6 * 86_400.0)
 
 
 def main() -> None:

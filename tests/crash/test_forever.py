@@ -18,7 +18,7 @@ from gossamer.frontier.pasts import every_past
 from gossamer.store.database import read_only
 
 POINTS = ("frontier.taken", "archive.synced", "spool.appended", "frontier.settled", "index.committed")
-HOSTS, PAGES, TURN_S = 4, 40, 7.0
+HOSTS, PAGES, TURN_S = 6, 90, 4.0
 
 
 def start(root: Path, port: int, crash_at: str | None) -> "subprocess.Popen[str]":
@@ -47,7 +47,7 @@ def test_M_B8_kills_of_a_crawl_without_end_lose_nothing(tmp_path: Path) -> None:
             heard.hear_out()
         child = start(tmp_path, port, None)
         heard.listen_to(child)
-        time.sleep(12.0)
+        time.sleep(25.0)
         assert child.poll() is None, "it has no end"
         child.send_signal(signal.SIGINT)
         assert harness.ended_within(child, 60.0)

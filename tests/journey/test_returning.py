@@ -190,6 +190,12 @@ def test_without_returning_a_crawl_ends_and_remembers_nothing(tmp_path: Path) ->
     assert done.asked.count(HOME) == 1
 
 
+def test_half_of_what_politeness_leaves_room_for_is_kept_for_new_pages() -> None:
+    calendar = Calendar(Allowance(gap_s=10_000.0))
+    assert [calendar.room(0, "one.test", 0) // DAY for _ in range(9)] == [0] * 5 + [1] * 4
+    assert [calendar.room(0, "slow.test", 0, 43_200.0) // DAY for _ in range(3)] == [0, 1, 2]
+
+
 @pytest.mark.parametrize("allowance", [Allowance(in_all=2.0), Allowance(per_site=2.0)])
 def test_no_day_gets_more_than_its_allowance(allowance: Allowance) -> None:
     calendar = Calendar(allowance)

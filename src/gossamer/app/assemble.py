@@ -120,7 +120,7 @@ def returning(settings: Settings, outside: Outside) -> Returning | None:
     given = settings.crawl
     if given.revisit == "no":
         return None
-    allowance = Allowance(given.revisit_budget, given.revisit_site_budget)
+    allowance = Allowance(given.revisit_budget, given.revisit_site_budget, settings.politeness.delay_s)
     policy = partial(policy_named, given.revisit)
     if given.revisit == "tree":
         return Returning(policy, outside.chance, allowance, start=at_its_level)

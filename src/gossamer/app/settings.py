@@ -48,7 +48,7 @@ class CrawlSettings:
         None, "visits a day to pages that were fetched before; unset: one a page every three days", example=20_000
     )
     revisit_site_budget: float | None = _setting(
-        None, "the same for one host; unset: no limit but politeness", example=1_000
+        None, "the same for one host; never more than half of what politeness leaves room for", example=1_000
     )
     site_visits: int = _setting(
         100_000, "visits after which a site waits behind the others; more when other sites link to it", least=1
