@@ -51,8 +51,8 @@ class Allowance:
     in_all: float | None = None
     per_site: float | None = None
     gap_s: float = 0.0
-    """What a host is left alone for between two visits. Of the visits that this leaves room for, half are kept for pages
-    that were never seen: those that come again cannot keep new ones out."""
+    """What a host is left alone for between two visits. Of the visits that this leaves room for, half are kept for
+    pages that were never seen: those that come again cannot keep new ones out."""
 
     def at_site(self, delay_s: float | None) -> float:
         """Visits a day to one that asks for such a Crawl-delay."""
