@@ -17,17 +17,17 @@ from gossamer.chance import seeded
 from gossamer.clock import SECOND
 from gossamer.files import DiskFiles
 from gossamer.recrawl.naming import policy_named
-from gossamer.returning import DAY, Allowance, Calendar, Returning
+from gossamer.returning import DAY, Allowance, Calendar, End, Plan, Returning
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, Position
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture
-from gossamer.values.outcome import Fetched, Outcome, Unchanged
+from gossamer.values.outcome import Failed, Fetched, Gone, Outcome, Reason, Refused, Unchanged
 from gossamer.values.page import Reading
-from gossamer.values.past import Validators
+from gossamer.values.past import Past, Validators
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
-from gossamer.values.visit import VisitKind
+from gossamer.values.visit import Visit, VisitKind
 
 HOME = "http://one.test/"
 Says = Callable[[int], str | None]
@@ -204,3 +204,24 @@ def test_no_day_gets_more_than_its_allowance(allowance: Allowance) -> None:
     assert all(day % DAY == 7 for day in days), "at the hour it was due"
     other = calendar.room(5 * DAY, "two.test", 0) // DAY
     assert other == (5 if allowance.per_site else 8)
+
+
+def ended(outcome: Outcome, reason: Reason, past: Past | None, failures: int = 0) -> End:
+    return End(Visit(Url(HOME), VisitKind.PAGE, 0, failures=failures, past=past), outcome, reason, DAY)
+
+
+def test_a_page_we_have_is_asked_for_again_after_a_failure_or_a_refusal_and_stays_in_the_views() -> None:
+    past, again = Past(0, DAY, is_page=True, etag='"x"'), returning()
+    failed = again.plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, past, failures=3))
+    assert failed.due_at is not None and 8 * DAY <= failed.due_at - DAY <= 10 * DAY
+    assert failed.past is not None and failed.past.is_page and failed.past.etag == '"x"'
+    refused = again.plan(ended(Refused(Reason.ROBOTS), Reason.ROBOTS, past))
+    assert refused.due_at is not None and refused.past is not None and refused.past.is_page
+    assert again.plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, past, failures=20)).due_at is None
+
+
+def test_what_was_never_there_is_not_come_back_to() -> None:
+    nothing = Capture(Url(HOME), DAY, 404, "Not Found", (), b"")
+    assert returning().plan(ended(Gone(nothing), Reason.GONE, None)) == Plan()
+    assert returning().plan(ended(Refused(Reason.ROBOTS), Reason.ROBOTS, None)) == Plan()
+    assert returning().plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, None)).due_at is not None
