@@ -142,3 +142,11 @@ def test_F_P5_a_full_disk_has_its_own_name_and_costs_nothing_committed(tmp_path:
 def test_a_closed_database_says_so(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="not open"):
         asyncio.run(database(tmp_path).read(lambda connection: None))
+
+
+def test_F_P11_a_reader_of_an_older_schema_is_told_who_brings_it_up_to_date(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "state.db")
+    migrate(connection, migrations()[:-1], tmp_path / "state.db")
+    connection.close()
+    with pytest.raises(DirectoryUnusable, match="older gossamer"):
+        read_only(tmp_path / "state.db")

@@ -118,6 +118,7 @@ def read_only(path: Path) -> sqlite3.Connection:
         with contextlib.ExitStack() as undo:
             undo.callback(connection.close)
             _refuse_newer(_version(connection), len(migrations()), path)
+            _refuse_older(_version(connection), len(migrations()), path)
             undo.pop_all()
     return connection
 
@@ -174,6 +175,15 @@ def _refuse_newer(found: int, known: int, path: Path) -> None:
     if found > known:
         raise DirectoryUnusable(
             f"{path} was written by a newer gossamer (schema {found}, this one knows {known}): upgrade gossamer"
+        )
+
+
+def _refuse_older(found: int, known: int, path: Path) -> None:
+    """A reader cannot mend it; one that was just made, and has no schema yet, is as good as empty."""
+    if 0 < found < known:
+        raise DirectoryUnusable(
+            f"{path} was written by an older gossamer (schema {found}, this one needs {known}): "
+            "`gossamer crawl` brings it up to date"
         )
 
 
