@@ -10,7 +10,7 @@ ADDRESSES ?= 10000000
 SEEDS  ?= 1000
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl simulate long-crawl addresses fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl simulate long-crawl addresses xss fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -57,6 +57,9 @@ long-crawl: $(VENV)/dev.done  ## 100,000 visits to a demonstration web with trap
 
 addresses: $(VENV)/dev.done  ## canonical forms of 100,000 generated addresses
 	ADDRESS_EXAMPLES=100000 $(BIN)/pytest tests/rules/test_canonical.py -k F_U2 --timeout=3600
+
+xss: $(VENV)/dev.done  ## every hostile text in every place of the web site, in Chromium, with its policy and without
+	XSS_STEP=1 $(BIN)/pytest tests/browser/test_xss.py --timeout=3600
 
 bench-extract: $(VENV)/bench.done  ## structured data, beside pyRdfa3 and extruct, on the same pages
 	$(BIN)/python -m bench.extract
