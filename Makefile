@@ -8,6 +8,7 @@ HOSTS  ?= 120
 SECONDS ?= 60
 ADDRESSES ?= 10000000
 SEEDS  ?= 1000
+JOBS   ?= 2
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
 .PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl simulate long-crawl addresses xss fuzz lock clean help
@@ -25,8 +26,8 @@ check: $(VENV)/dev.done  ## style and types
 	$(BIN)/ruff format --check src tests bench fuzz tools
 	$(BIN)/mypy
 
-unit: $(VENV)/dev.done  ## the tests alone
-	$(BIN)/pytest
+unit: $(VENV)/dev.done  ## the tests alone, JOBS at a time
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 crash: $(VENV)/dev.done  ## kill a crawl KILLS times and look for anything lost (KILLS=200 for the long run)
 	$(BIN)/python -m tests.crash --kills $(KILLS)

@@ -199,14 +199,16 @@ def catch_signals(stop: asyncio.Event, let_go: Callable[[], None] = lambda: None
 
 
 async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, pulse: Pulse, stop: asyncio.Event) -> None:
-    """Say how we are, once a second; heed what is asked, hear how far the indexer is and refresh what the person sees
-    more often."""
-    due_s = 0.0
+    """Say how we are, once a second, and at once when we were paused or go on; heed what is asked, hear how far the
+    indexer is and refresh what the person sees more often."""
+    due_s, was_paused = 0.0, False
     with pulse.beating():
         while not crawling.indexer.given_up:
             await crawling.steering.heed()
             await hear_indexer(crawling)
-            if pulse.clock.elapsed_s() >= due_s:
+            is_paused = crawling.steering.is_paused()
+            if pulse.clock.elapsed_s() >= due_s or is_paused is not was_paused:
+                was_paused = is_paused
                 due_s = pulse.clock.elapsed_s() + BEAT_S - LOOK_S / 2
                 said = await our_standing(crawling, tally, pulse.clock)
                 await asyncio.to_thread(pulse.beat, said, crawling.readers.pids)
