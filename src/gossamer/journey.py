@@ -29,7 +29,6 @@ from gossamer.values.link import How
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused, capture_of
 from gossamer.values.robots import RobotsState
 from gossamer.values.tell import Tell
-from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 
 T = TypeVar("T")
@@ -63,8 +62,8 @@ class Rooms:
     """What the journey is given. `read` sends a job to a reader process, `lag_s` says how far the views are behind."""
 
     frontier: Frontier
-    fetch: Callable[[Url, VisitKind, int], Awaitable[Outcome]]
-    """The last is its depth."""
+    fetch: Callable[..., Awaitable[Outcome]]
+    """Of an address, what kind of visit it is, its depth, and where there are any the validators of its last answer."""
     read: Callable[[bytes], Awaitable[bytes]]
     volumes: Volumes
     spool: SpoolWriter
@@ -87,14 +86,17 @@ async def follow(visit: Visit, rooms: Rooms, hold: Callable[[int], None] = lambd
     `hold` is told the size of the body as soon as it is there. What is named as a sitemap is asked for past the rules
     for pages; when it is a page after all, they decide whether the collection has it.
     """
-    outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(visit.url, asking(visit), visit.depth)
+    outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(*question(visit))
     outcome = within_chain(visit, outcome)
     done_at = rooms.clock.now()
     capture = capture_of(outcome)
     if capture is None:
         return Followed(visit, outcome, done_at)
     hold(len(capture.body))
-    job = ReadJob(capture, task_for(visit, outcome), rooms.pace.keep, rooms.agent, visit.how)
+    original = visit.past.original(visit.url.text) if visit.past is not None else None
+    comes_again = rooms.measures.returning is not None
+    task = task_for(visit, outcome)
+    job = ReadJob(capture, task, rooms.pace.keep, rooms.agent, visit.how, original, comes_again)
     done, lost = await in_reader(job, rooms)
     if visit.how in MAPS and done.is_page and rooms.judge(msgspec.structs.replace(visit, how=How.LINK)) is not None:
         done = msgspec.structs.replace(done, reading=b"", is_page=False, links=(), learnt=None)
@@ -105,11 +107,29 @@ def learning(followed: Followed, rooms: Rooms) -> Followed:
     """With what the page taught about its host. What says that it is no page is not shown to the views."""
     if followed.read is None or followed.read.learnt is None or not isinstance(followed.outcome, Fetched):
         return followed
+    if not brings_news(followed):
+        return followed
     learned = rooms.learn(followed.visit, followed.read)
     read = followed.read
+    if learned is not None and followed.visit.past is not None:  # what it brought was counted when it was new
+        learned = msgspec.structs.replace(learned, yielded=None, mirror_of="")
     if learned is not None and learned.no_page:
         read = msgspec.structs.replace(read, reading=b"", is_page=False)
     return msgspec.structs.replace(followed, read=read, learned=learned)
+
+
+def brings_news(followed: Followed) -> bool:
+    """Whether its host can be learnt about from it: not from a page that says what it said before."""
+    past, read = followed.visit.past, followed.read
+    if past is None or read is None or read.prints is None:
+        return True
+    return read.prints.text != past.prints.text
+
+
+def question(visit: Visit) -> tuple[object, ...]:
+    plain = (visit.url, asking(visit), visit.depth)
+    validators = visit.past.validators if visit.past is not None else None
+    return (*plain, validators) if validators else plain
 
 
 def asking(visit: Visit) -> VisitKind:
@@ -196,6 +216,8 @@ class Crawl:
     async def run(self, stop: asyncio.Event) -> None:
         """Until nothing is left to fetch, `max_pages` is reached, or `stop` is set and what flew is settled."""
         self._pages = (await self.rooms.frontier.counts()).pages
+        if (returning := self.rooms.measures.returning) is not None:
+            returning.holds(self._pages)
         async with asyncio.TaskGroup() as crew:
             crew.create_task(self._settle_groups())
             visits: set[asyncio.Task[None]] = set()
@@ -275,6 +297,8 @@ class Crawl:
 
     async def _visit(self, visit: Visit) -> None:
         followed = learning(await follow(visit, self.rooms, self._hold), self.rooms)
+        if (returning := self.rooms.measures.returning) is not None:
+            followed = msgspec.structs.replace(followed, read=returning.shown(followed.end))
         retry = self.rooms.measures.retry
         if self._outages.is_down(visit, followed.outcome, followed.done_at, retry):
             followed = msgspec.structs.replace(followed, is_host_down=True)
@@ -331,7 +355,7 @@ class Crawl:
         self._freed.set()
         if not is_acknowledged:
             return  # a full disk at the stop: it will be fetched again
-        self._pages += sum(1 for one in done if one.kept is not None and one.kept.is_page)
+        self._pages += sum(1 for one in done if is_new_page(one))
         if last := next((one.kept.place for one in reversed(done) if one.kept), None):
             rooms.tell("group.settled", volume=last.volume, number=last.number, visits=len(group))
         for followed, one in zip(group, done, strict=True):
@@ -352,6 +376,10 @@ class Crawl:
                 if self._give_up_at is not None and self.rooms.clock.elapsed_s() > self._give_up_at:
                     return None
                 await self.rooms.clock.sleep(1.0)
+
+
+def is_new_page(one: Settled) -> bool:
+    return one.kept is not None and one.kept.is_page and not (one.visit.past is not None and one.visit.past.is_page)
 
 
 async def acknowledged(done: list[Settled], rooms: Rooms) -> bool:

@@ -12,6 +12,7 @@ from gossamer.fetch.settings import RobotsKeeping
 from gossamer.parse.listed import Listing
 from gossamer.read_job import ReadDone, kept_at
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
+from gossamer.returning import End, Plan, Returning
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learning import Learned
 from gossamer.values.capture import Kept, Place
@@ -49,6 +50,8 @@ class Measures:
     retry: Retry
     keeping: RobotsKeeping
     lists: Lists = Lists()
+    returning: Returning | None = None
+    """None: a page that was fetched is not visited again."""
 
 
 class Followed(msgspec.Struct, frozen=True):
@@ -63,6 +66,14 @@ class Followed(msgspec.Struct, frozen=True):
     learned: Learned | None = None
     is_host_down: bool = False
     """It failed, and not by its own fault."""
+
+    @property
+    def reason(self) -> Reason:
+        return self.lost or (Reason.SOFT_404 if self.is_no_page else reason_of(self.outcome))
+
+    @property
+    def end(self) -> End:
+        return End(self.visit, self.outcome, self.reason, self.done_at, self.read)
 
     @property
     def is_no_page(self) -> bool:
@@ -105,17 +116,19 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
     """What the frontier writes down of it. REQUIRES: what `place` names has been synced."""
     visit, outcome, done_at = followed.visit, followed.outcome, followed.done_at
     capture = capture_of(outcome)
-    reason = followed.lost or (Reason.SOFT_404 if followed.is_no_page else reason_of(outcome))
+    reason = followed.reason
     respelt = respelt_by(followed)
     detail = followed.learned.no_page if followed.learned and followed.is_no_page else detail_of(outcome)
     again = again_at(followed, measures.lists)
+    retried = retried_at(followed, reason, measures)
+    plan = planned(followed, respelt, retried, measures.returning)
     return Settled(
         visit,
         reason,
         done_at,
         detail=detail if again is None else f"{FOLLOWED}: {detail}" if detail else FOLLOWED,
         took_s=capture.took_s if capture else 0.0,
-        due_at=done_at if respelt else retried_at(followed, reason, measures) or again,
+        due_at=done_at if respelt else retried or again or plan.due_at,
         host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
         offers=() if respelt else offers_of(followed, measures.lists),
         kept=kept_of(followed, place),
@@ -123,7 +136,16 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
         yielded=followed.learned.yielded if followed.learned else None,
         respelt=respelt,
         is_host_fault=followed.is_host_down,
+        past=plan.past,
     )
+
+
+def planned(followed: Followed, respelt: Url | None, retried: Instant | None, returning: Returning | None) -> Plan:
+    """When the page comes again, in a crawl that comes back to pages. A failure is retried first."""
+    past = followed.visit.past
+    if respelt is not None:
+        return Plan(past.without_body()) if past is not None else Plan()
+    return Plan() if returning is None or retried is not None else returning.plan(followed.end)
 
 
 def respelt_by(followed: Followed) -> Url | None:

@@ -5,14 +5,17 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.archive.record import response_record
+from gossamer.archive.record import response_record, revisit_record
+from gossamer.clock import Instant
 from gossamer.parse.listed import Listing
 from gossamer.parse.sniff import media_type_of
 from gossamer.rules.marks import Marks
 from gossamer.rules.robots import ParsedRobots
 from gossamer.rules.soft404 import Says
 from gossamer.values.capture import Capture, Kept, Place
+from gossamer.values.history import Prints
 from gossamer.values.link import How
+from gossamer.values.past import Original
 
 JOB = "gossamer.reading:job"
 """The function that a reader runs: one `ReadJob` in, one `ReadDone` out, both as msgpack."""
@@ -31,6 +34,10 @@ class ReadJob(msgspec.Struct, frozen=True):
     """Our product name, as pages and robots.txt would call us."""
     how: How = How.LINK
     """How its address was come by: plain text that was named as a sitemap is one."""
+    original: Original | None = None
+    """The capture to refer to when its body is the same, or the server says so."""
+    prints: bool = False
+    """Whether fingerprints are wanted: the page comes again."""
 
 
 class Learnt(msgspec.Struct, frozen=True, array_like=True):
@@ -61,6 +68,13 @@ class ReadDone(msgspec.Struct, frozen=True):
     """What it lists, when it is a sitemap or a feed."""
     learnt: Learnt | None = None
     """Of HTML pages."""
+    prints: Prints | None = None
+    is_shown: bool = True
+    """Whether the views are given what was read; not when nothing that counts has changed in it."""
+    is_whole: bool = True
+    """Whether its body is in the archive."""
+    refers_at: Instant | None = None
+    """When the capture was made that this record refers to for its body."""
 
 
 def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
@@ -74,12 +88,17 @@ def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
         done.media_type,
         done.digest,
         len(capture.body),
-        done.is_page,
+        done.is_page and done.is_shown and done.refers_at is None,
+        done.refers_at,
     )
 
 
-def stored(capture: Capture, digest: bytes | None = None) -> ReadDone:
-    """The record without any reading. `digest`: the body's SHA-256, if it is known already."""
+def stored(capture: Capture, digest: bytes | None = None, original: Original | None = None) -> ReadDone:
+    """The record without any reading. `digest`: the body's SHA-256, if it is known already. `original`: what a 304
+    says is unchanged."""
+    if original is not None and capture.status == 304:
+        record = revisit_record(capture, original)
+        return ReadDone(record, b"", "", original.digest, refers_at=original.fetched_at)
     digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
     media_type = media_type_of(capture.header("content-type"), capture.body)
     return ReadDone(response_record(capture, digest), b"", media_type, digest)

@@ -6,7 +6,7 @@ from itertools import islice
 
 import msgspec
 
-from gossamer.archive.record import metadata_record, response_record
+from gossamer.archive.record import metadata_record, response_record, revisit_record
 from gossamer.extract.hosts import host_of
 from gossamer.extract.naming import said_of
 from gossamer.extract.page import Extraction, extract
@@ -25,6 +25,7 @@ from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.text import folded
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.read_job import Learnt, ReadDone, ReadJob, stored
+from gossamer.recrawl.change import prints_of
 from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.marks import marks_of
@@ -66,7 +67,7 @@ def done(asked: ReadJob, own: Own = NO_OWN) -> ReadDone:
     digest = hashlib.sha256(capture.body).digest()
     if asked.task == "read":
         return _read(asked, digest, own)
-    done = stored(capture, digest)
+    done = stored(capture, digest, asked.original)
     if asked.task == "store":
         return done
     body = decode(capture.body, capture.joined("content-encoding"), ROBOTS_LIMIT)
@@ -84,8 +85,13 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
     is_kept = asked.keep == "all" or reading.fact_count > 0
     is_map = listing is not None and listing.kind != "feed"
     is_page = is_kept and page.directives.may_index and is_readable(reading) and not is_map
+    original = asked.original if is_kept and is_same(asked, digest, is_page) else None
     return ReadDone(
-        record=response_record(capture, digest) if is_kept else metadata_record(capture, links, digest),
+        record=revisit_record(capture, original)
+        if original is not None
+        else response_record(capture, digest)
+        if is_kept
+        else metadata_record(capture, links, digest),
         reading=encode(reading) if is_page else encode(wordless(reading)) if not page.directives.may_index else b"",
         media_type=page.media_type,
         digest=digest,
@@ -97,7 +103,18 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
         flags=reading.flags if listing is None else (*reading.flags, *listing.flags),
         listing=listing,
         learnt=learnt,
+        prints=prints_of(reading, capture.body) if asked.prints else None,
+        is_whole=is_kept,
+        refers_at=original.fetched_at if original is not None else None,
     )
+
+
+def is_same(asked: ReadJob, digest: bytes, is_page: bool) -> bool:
+    """Whether another capture holds the body, and is to the views what this one is: header fields may say otherwise."""
+    original = asked.original
+    if original is None or asked.capture.truncated is not None:
+        return False
+    return original.digest == digest and original.is_page == is_page
 
 
 def _listing(asked: ReadJob) -> Listing | None:

@@ -12,6 +12,7 @@ from gossamer.clock import SECOND, Clock, Instant
 from gossamer.files import Appender, Files, Lock
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome
+from gossamer.values.past import Validators
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 
@@ -192,7 +193,9 @@ class TinyWeb:
         self._clock = clock
         self.asked: list[str] = []
 
-    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0) -> Outcome:
+    async def fetch(
+        self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators | None = None
+    ) -> Outcome:
         self.asked.append(url.text)
         found = self._pages.get(url.text)
         if found is None:

@@ -18,6 +18,7 @@ LINES = [
     ["frontier", "fetch", "archive", "graph", "index", "links"],
     ["read_job"],
     ["reading", "extracting"],
+    ["returning"],
     ["landing"],
     ["journey", "views", "search", "monitor"],
     ["web", "cluster", "demo"],

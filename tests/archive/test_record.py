@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 
 import fastwarc
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.archive.samples import START_AT, capture
@@ -16,11 +17,13 @@ from gossamer.archive.record import (
     metadata_record,
     original_fields,
     response_record,
+    revisit_record,
     stored_fields,
     warcinfo_record,
 )
 from gossamer.files import DiskFiles
 from gossamer.values.capture import Capture, Place, Truncated
+from gossamer.values.past import Original
 from gossamer.values.url import Url
 
 VOLUME = "gossamer-00000001-20261115083000.warc.gz"
@@ -152,3 +155,31 @@ def test_a_volume_begins_with_who_made_it():
     record = next(iter(ArchiveIterator(BytesIO(warcinfo_record(VOLUME, START_AT, {"software": "gossamer"})))))
     assert record.rec_headers.get_header("WARC-Filename") == VOLUME
     assert b"software: gossamer\r\nformat: WARC File Format 1.1\r\n" in record.content_stream().read()
+
+
+def original_of(written: Capture) -> Original:
+    return Original(written.url.text, written.fetched_at, hashlib.sha256(written.body).digest())
+
+
+@pytest.mark.parametrize("status", [304, 200])
+def test_an_answer_without_its_body_refers_to_the_capture_that_has_it(tmp_path, status):
+    first = capture(1, b"<p>the body</p>")
+    later = capture(
+        1, b"" if status == 304 else first.body, status=status, fetched_at=first.fetched_at + 86_400_000_000
+    )
+    packed = revisit_record(later, original_of(first))
+    (record,) = ArchiveIterator(BytesIO(packed), check_digests="raise")
+    fields = record.rec_headers
+    assert record.rec_type == "revisit" and record.content_stream().read() == b""
+    assert fields["WARC-Profile"].endswith("server-not-modified" if status == 304 else "identical-payload-digest")
+    (before,) = ArchiveIterator(BytesIO(response_record(first)))
+    assert fields["WARC-Refers-To"] == before.rec_headers["WARC-Record-ID"]
+    assert fields["WARC-Refers-To-Date"] == before.rec_headers["WARC-Date"]
+    assert fields["WARC-Refers-To-Target-URI"] == first.url.text
+    assert fields["WARC-Payload-Digest"] == before.rec_headers["WARC-Payload-Digest"]
+    assert record.http_headers.get_statuscode() == str(status)
+    (other,) = fastwarc.ArchiveIterator(BytesIO(packed), parse_http=True)
+    assert other.record_type == fastwarc.WarcRecordType.revisit and other.http_headers.status_code == status
+    again = read_back(tmp_path, packed).again
+    assert again is not None and again.refers_at == first.fetched_at and again.answer.fetched_at == later.fetched_at
+    assert again.digest == hashlib.sha256(first.body).digest()

@@ -23,6 +23,7 @@ from gossamer.store.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
+from gossamer.values.past import Past
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
@@ -654,3 +655,43 @@ def test_every_promise_holds_on_a_long_walk(opener: Opener, tmp_path: Path, numb
     finally:
         promises.close()
         promises.runner.close()
+
+
+def test_pages_that_were_fetched_are_due_again_when_the_crawl_comes_back_to_pages(opened: Opener) -> None:
+    async def work() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("http://one.test/"), seed("http://one.test/gone")])
+            ends = {"http://one.test/": Reason.FETCHED, "http://one.test/gone": Reason.GONE}
+            for _ in ends:
+                visit = await take_page(frontier, clock)
+                await frontier.settle([settled(visit, clock, ends[visit.url.text])])
+                clock.advance(1)
+            assert await frontier.next_at() is None
+            assert await frontier.recall() == 1 and await frontier.recall() == 0
+            assert (await frontier.counts()).queued == 1
+            again = await take_page(frontier, clock)
+            assert again.url.text == "http://one.test/"
+            assert again.past is not None and again.past.is_page and not again.past.validators
+
+    run(work())
+
+
+def test_what_is_remembered_of_a_page_comes_back_with_its_next_visit(opened: Opener) -> None:
+    async def work() -> None:
+        clock = FakeClock()
+        past = Past(clock.now(), clock.now() + 60 * SECOND, 7, b"digest", '"tag"', is_page=True, why="rate")
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("http://one.test/")])
+            visit = await take_page(frontier, clock)
+            assert visit.past is None
+            await frontier.settle([settled(visit, clock, due_at=clock.now() + 60 * SECOND, past=past)])
+        async with opened(clock) as frontier:
+            clock.advance(61)
+            again = await take_page(frontier, clock)
+            assert again.url == visit.url and again.past == past
+            await frontier.settle([settled(again, clock, Reason.UNCHANGED, due_at=clock.now() + SECOND)])
+            clock.advance(2)
+            assert (await take_page(frontier, clock)).past == past, "nothing new to remember: what was, is"
+
+    run(work())

@@ -1,7 +1,7 @@
 """The program under test: a crawl of the demonstration web, its acknowledgements printed as JSON lines.
 
-Run as `python -m tests.crash.child DIR PORT HOSTS PAGES`; the harness kills it. `GOSSAMER_CRASH_AT=event:k` makes it,
-or its indexer, kill itself at a named crash point.
+Run as `python -m tests.crash.child DIR PORT HOSTS PAGES [forever]`; the harness kills it. With
+`GOSSAMER_CRASH_AT=event:k` it, or its indexer, kills itself at a named crash point.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.crash.web import demo_plan, demo_seeds
 
+from gossamer import returning
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Network, real_outside
@@ -24,19 +25,24 @@ SETTINGS = Settings(
     retry=RetrySettings(base_s=0.5, cap_s=2.0, tries=2),
     archive=ArchiveSettings(volume_mib=1, low_water_mib=16),
 )
+FOREVER = replace(SETTINGS.crawl, revisit="uniform", revisit_budget=6 * 86_400.0)
 
 
 def main() -> None:
     root, port, hosts, pages = Path(sys.argv[1]), *map(int, sys.argv[2:5])
     plan = demo_plan(hosts, pages, port)
+    is_forever = sys.argv[5:] == ["forever"]
+    if is_forever:
+        returning.MOST_PER_PAGE = 86_400.0  # a day's visits within seconds
     asyncio.run(
         crawl_to_end(
             Directory(root),
-            replace(SETTINGS),
+            replace(SETTINGS, crawl=FOREVER) if is_forever else SETTINGS,
             demo_seeds(hosts, pages),
             Network(plan, plan),
             real_outside(),
             JsonLines(sys.stdout),
+            signals=is_forever,
         )
     )
 

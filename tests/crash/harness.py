@@ -156,19 +156,21 @@ class Round:
         return sum(1 for event in list(self.acknowledged.events) if event.get("event") == "views.restarted")
 
     def _start(self, crash_at: str | None) -> "subprocess.Popen[str]":
-        environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
-        if crash_at:
-            environment[VARIABLE] = crash_at
         numbers = [str(n) for n in (self.port, self.hosts, self.pages)]
         child = subprocess.Popen(
             [sys.executable, "-m", "tests.crash.child", str(self.root / "crawl"), *numbers],
             stdout=subprocess.PIPE,
             text=True,
-            env=environment,
+            env=environment_for(crash_at),
             cwd=REPOSITORY,
         )
         self.acknowledged.listen_to(child)
         return child
+
+
+def environment_for(crash_at: str | None) -> dict[str, str]:
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    return environment | ({VARIABLE: crash_at} if crash_at else {})
 
 
 def ended_within(child: "subprocess.Popen[str]", seconds: float) -> bool:
@@ -214,11 +216,11 @@ def leased(directory: Path) -> int:
 
 
 @contextmanager
-def serving(root: Path, hosts: int, pages: int) -> Iterator[int]:
+def serving(root: Path, hosts: int, pages: int, *more: str) -> Iterator[int]:
     """The demonstration web in a process of its own: it outlives the crawler, and so does its log."""
     port_file = root / "port"
     arguments = ["--seed", str(SEED), "--hosts", str(hosts), "--pages", str(pages), "--profile", PROFILE]
-    arguments += ["--log", str(root / "access.log"), "--port-file", str(port_file)]
+    arguments += ["--log", str(root / "access.log"), "--port-file", str(port_file), *more]
     server = subprocess.Popen([sys.executable, "-m", "gossamer.demo.server", *arguments])
     try:
         until = time.monotonic() + 20

@@ -10,15 +10,16 @@ import pytest
 from gossamer import __version__
 from gossamer.clock import SECOND, SystemClock
 from gossamer.errors import ConfigError
-from gossamer.fetch.answer import wait_of
+from gossamer.fetch.answer import validators_of, wait_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan, made_up_address
 from gossamer.fetch.settings import Fetch
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
+from gossamer.values.past import Validators
 from gossamer.values.tell import silent
-from gossamer.values.url import url_of
+from gossamer.values.url import Url, url_of
 from gossamer.values.visit import VisitKind
 
 SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=5.0)
@@ -289,3 +290,33 @@ def test_a_contact_cannot_smuggle_a_header_field(contact):
     plan = AddressPlan({})
     with pytest.raises(ConfigError):
         Client(Fetch(contact=contact), plan, plan, SystemClock(), silent)
+
+
+def test_a_server_is_asked_by_what_it_called_its_last_answer():
+    site = Site(answer(304))
+    asked = Validators('W/"abc"', "Wed, 01 Jan 2025 08:00:00 GMT")
+
+    async def ask() -> Outcome:
+        async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
+            plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
+            async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+                return await client.fetch(Url(f"http://{HOST}/"), validators=asked)
+
+    assert isinstance(asyncio.run(ask()), Unchanged)
+    assert b'\r\nIf-None-Match: W/"abc"\r\n' in site.questions[0]
+    assert site.questions[0].endswith(b"\r\nIf-Modified-Since: Wed, 01 Jan 2025 08:00:00 GMT\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"ETag": '"x"'}, Validators('"x"')),
+        ({"ETag": "no quotes", "Last_Modified": "Wed, 01 Jan 2025 08:00:00 GMT"},
+         Validators("", "Wed, 01 Jan 2025 08:00:00 GMT")),
+        ({"ETag": '"' + "x" * 500 + '"', "Last_Modified": "some day"}, Validators()),
+        ({"ETag": '"a\xe9"', "Last_Modified": "0"}, Validators()),
+    ],
+)  # fmt: skip
+def test_only_what_is_well_formed_is_sent_back(fields, found):
+    (outcome,) = visit(Site(answer(200, b"<p>x</p>", Content_Type="text/html", **fields)), f"http://{HOST}/")
+    assert isinstance(outcome, Fetched) and validators_of(outcome.capture) == found

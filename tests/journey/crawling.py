@@ -20,6 +20,7 @@ from gossamer.landing import Measures
 from gossamer.processes import SystemProcesses
 from gossamer.reading import job
 from gossamer.recrawl.retry import Retry
+from gossamer.returning import Returning
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.rules.verdict import Allowed
 from gossamer.spool.spool import SpoolWriter
@@ -66,9 +67,11 @@ async def crawl(
     limits: Limits | None = None,
     stop: asyncio.Event | None = None,
     told: Told | None = None,
+    web: TinyWeb | None = None,
+    returning: Returning | None = None,
 ) -> Crawled:
     files, clock, told = files or DiskFiles(), clock or SystemClock(), told or Told()
-    web = TinyWeb(pages, clock)
+    web = web or TinyWeb(pages, clock)
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(Database(root / "state.db", clock, told))
         volumes = Volumes(files, root / "archive", clock, told)
@@ -95,7 +98,7 @@ async def crawl(
             volumes=volumes,
             spool=spool,
             clock=clock,
-            measures=Measures(seeded(1), Retry(base_s=0.01, cap_s=0.02, tries=2), RobotsKeeping()),
+            measures=Measures(seeded(1), Retry(base_s=0.01, cap_s=0.02, tries=2), RobotsKeeping(), returning=returning),
             tell=told,
             lag_s=lambda: 0.0,
             has_room=lambda: room_left(files, root, low_water),

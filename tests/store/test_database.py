@@ -113,7 +113,8 @@ def test_F_P11_a_migration_cut_short_is_done_again_from_its_start(tmp_path: Path
     broken = "CREATE TABLE two (n INTEGER); INSERT INTO nowhere VALUES (1);"
     with pytest.raises(sqlite3.OperationalError):
         migrate(connection, [first, broken], tmp_path)
-    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (0,)
+    assert migrate(connection, [first], tmp_path) == (0, 1)
     assert migrate(connection, [first, "CREATE TABLE two (n INTEGER);"], tmp_path) == (1, 2)
     assert migrate(connection, [first, "CREATE TABLE two (n INTEGER);"], tmp_path) == (2, 2)
     connection.close()
@@ -142,3 +143,11 @@ def test_F_P5_a_full_disk_has_its_own_name_and_costs_nothing_committed(tmp_path:
 def test_a_closed_database_says_so(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="not open"):
         asyncio.run(database(tmp_path).read(lambda connection: None))
+
+
+def test_F_P11_a_reader_of_an_older_schema_is_told_who_brings_it_up_to_date(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "state.db")
+    migrate(connection, migrations()[:-1], tmp_path / "state.db")
+    connection.close()
+    with pytest.raises(DirectoryUnusable, match="older gossamer"):
+        read_only(tmp_path / "state.db")

@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+import msgspec
+
 from gossamer.app.backlog import Backlog
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
@@ -31,16 +33,21 @@ from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Pace, Rooms
 from gossamer.landing import Lists, Measures
 from gossamer.monitor.control import Control
+from gossamer.recrawl.naming import policy_named
+from gossamer.recrawl.paper import Tree
 from gossamer.recrawl.retry import Retry
+from gossamer.returning import Allowance, Returning
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.rules.templates import template_of
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import seeds
 from gossamer.store.database import Database
+from gossamer.values.due import Known
 from gossamer.values.link import How, Offer
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
+from gossamer.values.visit import Visit
 from gossamer.workers.limits import MIB
 from gossamer.workers.pool import Pool
 
@@ -105,7 +112,25 @@ def measures(settings: Settings, outside: Outside) -> Measures:
         Retry(settings.retry.base_s, settings.retry.cap_s, settings.retry.tries),
         robots_keeping(settings),
         Lists(settings.crawl.sitemaps, settings.crawl.feeds == "follow"),
+        returning(settings, outside),
     )
+
+
+def returning(settings: Settings, outside: Outside) -> Returning | None:
+    given = settings.crawl
+    if given.revisit == "no":
+        return None
+    allowance = Allowance(given.revisit_budget, given.revisit_site_budget, settings.politeness.delay_s)
+    policy = partial(policy_named, given.revisit)
+    if given.revisit == "tree":
+        return Returning(policy, outside.chance, allowance, start=at_its_level)
+    return Returning(policy, outside.chance, allowance)
+
+
+def at_its_level(visit: Visit, known: Known) -> Known:
+    """For `tree`: starting points come at each crawl."""
+    history = Tree().shallow(known.history, visit.depth == 0)
+    return msgspec.structs.replace(known, history=history)
 
 
 def robots_keeping(settings: Settings) -> RobotsKeeping:
@@ -155,6 +180,8 @@ async def open_crawl(
         await opened.enter_async_context(remembering(ruling.learning, directory.root, outside, tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
+        if settings.crawl.revisit != "no":
+            await frontier.recall()
         steering = Steering(frontier, control, ruling, stop, partial(remembered, database))
         rooms = Rooms(
             frontier=frontier,

@@ -30,6 +30,7 @@ from gossamer.app.tally import Tally
 from gossamer.errors import ConfigError
 from gossamer.monitor.pulse import Pulse
 from gossamer.monitor.vitals import BEAT_S
+from gossamer.recrawl.naming import DEFAULT as POLICY
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
@@ -49,6 +50,9 @@ def crawl(
     keep: Annotated[
         Literal["all", "structured"] | None, Parameter(help="Keep every page, or only those with structured data.")
     ] = None,
+    forever: Annotated[
+        bool, Parameter(help="Come back to pages when it pays to look again; the crawl has no end.", negative=())
+    ] = False,
     allow_address: Annotated[
         tuple[str, ...], Parameter(help="Open a private address range, such as 10.1.0.0/16, and nothing else.")
     ] = (),
@@ -66,6 +70,7 @@ def crawl(
         "crawl.max_depth": max_depth,
         "crawl.scope": scope,
         "crawl.keep": keep,
+        "crawl.revisit": policy_for_ever(config, dir) if forever else None,
         "fetch.allow_addresses": list(allow_address) or None,
         "contact": contact,
     }
@@ -76,6 +81,12 @@ def crawl(
     if not addresses and not directory.state.is_file():
         raise ConfigError("name at least one address to begin with: gossamer crawl https://example.org/")
     return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json))
+
+
+def policy_for_ever(config: Path | None, dir: Path) -> str:
+    """The policy that is set, or the default one where the settings say "no"."""
+    given = load(named_file(config, dir), os.environ, {}).settings.crawl.revisit
+    return given if given != "no" else POLICY
 
 
 async def crawl_and_tell(

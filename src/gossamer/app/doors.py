@@ -207,6 +207,18 @@ DOORS = (
         ),
     ),
     Door(
+        "freshness",
+        "gossamer.app.freshness:freshness",
+        "Say how fresh the collection is: how old its copies are, all of them and by site.\n\n"
+        "From what visits have taught about how often each page changes. Beside it stands what the schedule leads to, "
+        "and what would be possible with as many visits by one who knew every page's rate of change. Only of crawls "
+        "that come back to pages (`gossamer crawl --forever`). Exit code 1 when there is nothing to measure.",
+        (
+            "gossamer freshness --dir example",
+            "gossamer freshness --limit 0 --dir example --json | jq .all.average_age_days",
+        ),
+    ),
+    Door(
         "history",
         "gossamer.app.history:history",
         "Say when a page was seen and how it changed; show it, its facts or a whole site as they were.\n\n"

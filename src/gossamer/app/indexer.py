@@ -35,16 +35,19 @@ from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
 from gossamer.read_job import ReadDone, ReadJob
+from gossamer.returning import silence
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower
 from gossamer.store import captures
 from gossamer.store.database import read_only
-from gossamer.values.capture import Place
+from gossamer.values.capture import Capture, Place
 from gossamer.values.page import Reading
 from gossamer.values.tell import Tell, silent
 from gossamer.views import Following, GraphView, Reread, Views
 
 NAME = "indexer"
+VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})
+"""Answers that say a page is no longer at its address."""
 
 
 def main() -> None:
@@ -145,7 +148,7 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
         async def reread(place: Place) -> Reading | None:
             capture = read_capture(outside.files, directory.archive, place)
             if capture is None or not seems_page(capture):
-                return None
+                return silence(capture) if capture is not None and await took_its_place(directory, capture) else None
             is_page = await asyncio.to_thread(was_page, directory, place)
             payload = msgspec.msgpack.encode(ReadJob(capture, "read", "all", agent))
             try:
@@ -157,6 +160,18 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
             return reading if reading is None or is_page or not reading.page.directives.may_index else None
 
         yield reread
+
+
+async def took_its_place(directory: Directory, capture: Capture) -> bool:
+    """Whether a page was there before, and this answer says that it is no more."""
+    if capture.status not in VANISHED or capture.url == capture.url.robots:
+        return False
+    return await asyncio.to_thread(was_held_before, directory, capture)
+
+
+def was_held_before(directory: Directory, capture: Capture) -> bool:
+    with closing(read_only(directory.state)) as state:
+        return any(one.is_page and one.fetched_at < capture.fetched_at for one in captures.versions(state, capture.url))
 
 
 def was_page(directory: Directory, place: Place) -> bool:

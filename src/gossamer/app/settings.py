@@ -39,6 +39,17 @@ class CrawlSettings:
     feeds: Literal["once", "follow"] = _setting(
         "once", "read feeds that pages name like any page, or come back as often as they ask: the crawl then has no end"
     )
+    revisit: Literal["no", "age", "paper", "tree", "uniform"] = _setting(
+        "no",
+        "come back to pages, by this policy (`age` keeps copies as young as the budget allows); the crawl then has no "
+        "end. no: each page is fetched once",
+    )
+    revisit_budget: float | None = _setting(
+        None, "visits a day to pages that were fetched before; unset: one a page every three days", example=20_000
+    )
+    revisit_site_budget: float | None = _setting(
+        None, "the same for one host; never more than half of what politeness leaves room for", example=1_000
+    )
     site_visits: int = _setting(
         100_000, "visits after which a site waits behind the others; more when other sites link to it", least=1
     )

@@ -87,6 +87,9 @@ class Best:
     def next_due(self, page: Known, seen: Seen, chance_number: float) -> Planned:
         return Planned(page.history, in_days(seen.at, self._days[rounded(self._rates[page.id])], Why.RATE))
 
+    def allow(self, per_page: float) -> None:
+        """The budget of a simulation does not change."""
+
     def told_load(self, used: float, days_behind: float, now: Instant) -> None:
         """Its price was computed beforehand."""
 

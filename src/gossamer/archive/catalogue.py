@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
 from gossamer.archive.members import Torn
 from gossamer.archive.reader import Scanned, Trace, read_capture, scan, volumes_in
 from gossamer.archive.volumes import End
@@ -45,7 +47,7 @@ class Catalogue:
             self._connection = None
 
     def kept(self, url: Url, at: Instant | None = None) -> Kept | None:
-        """What was kept of an address: the newest, or the newest that is not younger than `at`."""
+        """What was kept of an address: the newest with a body, or the newest that is not younger than `at`."""
         if at is None:
             return captures.latest(self._opened(), url)
         return next((one for one in captures.versions(self._opened(), url) if one.fetched_at <= at), None)
@@ -125,6 +127,9 @@ def _kept_of(scanned: Scanned, is_page: Callable[[Capture], bool]) -> Kept | Non
         return _kept(scanned, capture, digest, size, is_page(capture))
     if trace is not None:
         return _kept(scanned, trace, trace.digest, trace.size, False)
+    if again := scanned.again:
+        kept = _kept(scanned, again.answer, again.digest, 0, False)
+        return msgspec.structs.replace(kept, refers_at=again.refers_at)
     return None
 
 

@@ -30,13 +30,24 @@ class Trace(msgspec.Struct, frozen=True):
     links: tuple[str, ...] = ()
 
 
+class Again(msgspec.Struct, frozen=True):
+    """What a revisit record says: an answer, and where its body is to be found."""
+
+    answer: Capture
+    """Without its body."""
+    refers_at: Instant
+    digest: bytes
+
+
 class Scanned(msgspec.Struct, frozen=True):
-    """One whole record. `capture` is there for responses, `trace` for metadata, neither for warcinfo."""
+    """One whole record. `capture` is there for responses, `trace` for metadata, `again` for revisits, none of them for
+    warcinfo."""
 
     place: Place
     kind: str
     capture: Capture | None = None
     trace: Trace | None = None
+    again: Again | None = None
 
 
 class _Plain(msgspec.Struct, frozen=True):
@@ -53,7 +64,7 @@ def volumes_in(files: Files, folder: Path) -> list[str]:
 
 
 def read_capture(files: Files, folder: Path, place: Place) -> Capture | None:
-    """The capture at a place; None when only its metadata was kept. Raises ArchiveDamaged if it cannot be had."""
+    """The capture at a place; None when its body was not kept there. Raises ArchiveDamaged if it cannot be had."""
     return read_record(files, folder, place).capture
 
 
@@ -93,6 +104,8 @@ def _scanned(place: Place, plain: bytes) -> Scanned:
                 return Scanned(place, record.kind, capture=_capture_of(record))
             case "metadata":
                 return Scanned(place, record.kind, trace=_trace_of(record))
+            case "revisit":
+                return Scanned(place, record.kind, again=_again_of(record))
             case _:
                 return Scanned(place, record.kind)
     except (ValueError, LookupError) as error:
@@ -131,6 +144,12 @@ def _capture_of(record: _Plain) -> Capture:
         took_s=float(fields.get(TOOK.lower(), 0.0)),
         distrust=fields.get(DISTRUST.lower(), ""),
     )
+
+
+def _again_of(record: _Plain) -> Again:
+    fields = record.fields
+    digest = bytes.fromhex(fields["warc-payload-digest"].partition(":")[2])
+    return Again(_capture_of(record), from_words(fields["warc-refers-to-date"]), digest)
 
 
 def _trace_of(record: _Plain) -> Trace:

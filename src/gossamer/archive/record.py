@@ -12,7 +12,9 @@ import xxhash
 
 from gossamer.clock import Instant, in_words
 from gossamer.spool.deflate import gzip_member
-from gossamer.values.capture import Capture
+from gossamer.values.capture import Capture, capture_id_of
+from gossamer.values.past import Original
+from gossamer.values.url import Url
 
 ORIGINAL = "X-Archive-Orig-"
 """Stands before the name of a field that is kept for the record but is no longer true of the stored body."""
@@ -22,6 +24,9 @@ HTTP_RESPONSE = "application/http; msgtype=response"
 FIELDS = "application/warc-fields"
 CONFORMS_TO = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 LINE_BREAKS = re.compile(r"[\r\n]+[ \t]*")
+
+PROFILES = "http://netpreserve.org/warc/1.1/revisit/"
+NOT_MODIFIED, SAME_PAYLOAD = PROFILES + "server-not-modified", PROFILES + "identical-payload-digest"
 
 Field = tuple[str, str]
 
@@ -57,6 +62,30 @@ def metadata_record(capture: Capture, links: Sequence[str], digest: bytes | None
     )
     head = [("WARC-Type", "metadata"), ("WARC-Record-ID", _record_id(f"metadata {capture.id} {digest.hex()}"))]
     return _record([*head, *_circumstances(capture), *_own_digests(block)], FIELDS, block)
+
+
+def revisit_record(capture: Capture, original: Original) -> bytes:
+    """An answer without its body, which an earlier capture of the address holds (WARC 1.1, 6.7).
+
+    Its header fields are kept. A 304 has no body; any other answer is one with the same bytes as the original's.
+    """
+    profile = NOT_MODIFIED if capture.status == 304 else SAME_PAYLOAD
+    block, before = _http_head(capture), capture_id_of(Url(original.url), original.fetched_at)
+    return _record(
+        [
+            ("WARC-Type", "revisit"),
+            ("WARC-Record-ID", _record_id(f"revisit {capture.id} {original.digest.hex()}")),
+            *_circumstances(capture),
+            ("WARC-Profile", profile),
+            ("WARC-Refers-To", _record_id(f"response {before} {original.digest.hex()}")),
+            ("WARC-Refers-To-Target-URI", original.url),
+            ("WARC-Refers-To-Date", in_words(original.fetched_at)),
+            ("WARC-Payload-Digest", _labelled("sha256", original.digest)),
+            ("WARC-Block-Digest", _labelled("sha1", hashlib.sha1(block, usedforsecurity=False).digest())),
+        ],
+        HTTP_RESPONSE,
+        block,
+    )
 
 
 def warcinfo_record(volume: str, at: Instant, about: Mapping[str, str]) -> bytes:

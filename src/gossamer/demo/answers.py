@@ -6,6 +6,8 @@ from typing import NamedTuple
 import brotli
 import xxhash
 
+from gossamer.clock import Instant
+
 HTML = "text/html; charset=utf-8"
 CHANGED = "Wed, 01 Jan 2025 08:00:00 GMT"
 REASONS = {
@@ -26,6 +28,8 @@ class Question(NamedTuple):
     """If-None-Match, as sent."""
     asked_before: int = 0
     """How often this address was asked before; counted for hosts whose answers change only."""
+    now: Instant = 0
+    """When; for a web that changes."""
 
 
 class Answer(NamedTuple):
@@ -40,11 +44,13 @@ class Answer(NamedTuple):
     is_chunked: bool = False
 
 
-def page(html: str, question: Question, coding: str = "", is_chunked: bool = False) -> Answer:
+def page(
+    html: str, question: Question, coding: str = "", is_chunked: bool = False, changed: str | None = CHANGED
+) -> Answer:
     """A page as its site sends it: coded if both sides wish so, with validators, or 304 when nothing changed."""
     body = html.encode()
     etag = f'"{xxhash.xxh3_64_hexdigest(body)}"'
-    validators = (("Last-Modified", CHANGED), ("ETag", etag))
+    validators = (*((("Last-Modified", changed),) if changed is not None else ()), ("ETag", etag))
     if question.known and etag in question.known:
         return Answer(304, validators)
     headers = (("Content-Type", HTML), *validators)

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import signal
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -109,7 +110,7 @@ class DemoServer:
             key = (question.host, question.target)
             question = question._replace(asked_before=self._asked[key])
             self._asked[key] += 1
-        return self._web.answer(question)
+        return self._web.answer(question._replace(now=self._clock.now()))
 
 
 def request_in(head: bytes) -> Request:
@@ -183,10 +184,13 @@ def main() -> None:
     parser.add_argument("--profile", choices=sorted(PROFILES), default="demo")
     parser.add_argument("--trap-pages", type=int, default=12)
     parser.add_argument("--traps", type=int, default=0, help="real pages on each site without an end; 0: no such sites")
+    parser.add_argument("--changing", type=float, default=0.0, help="pages change in turns of so many seconds")
     parser.add_argument("--log", type=Path, help="append a line of JSON to this file for every visit")
     parser.add_argument("--port-file", type=Path, help="write the port here once the server listens")
     given = parser.parse_args()
     web = DemoWeb(given.seed, given.hosts, given.pages, given.profile, given.trap_pages, given.traps)
+    if given.changing > 0:
+        web = replace(web, turn_s=given.changing, started_at=SystemClock().now())
     asyncio.run(_run(web, given.log, given.port_file))
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from gossamer.demo import notices, odd_answers, trap_answers
+from gossamer.clock import SECOND, Instant
+from gossamer.demo import changing, notices, odd_answers, trap_answers
 from gossamer.demo.answers import Answer, Question, coded, missing, page, plain
 from gossamer.demo.compose import item_page, listing_page, start_page
 from gossamer.demo.draw import Draw
@@ -36,6 +37,10 @@ class DemoWeb:
     """How long the one trap is that robots rules leave open."""
     traps: int = 0
     """Real pages on each of the sites without an end (`traps.py`); 0: there are no such sites."""
+    turn_s: float = 0.0
+    """Ordinary pages change (`changing.py`), in turns of so many seconds; 0: nothing ever changes."""
+    started_at: Instant = 0
+    """When a web that changes was as it is without changes."""
 
     def __post_init__(self) -> None:
         if self.hosts < 1 or self.pages < FEWEST_PAGES * self.hosts:
@@ -128,8 +133,27 @@ class DemoWeb:
         return None
 
     def _page(self, site: Site, question: Question) -> Answer:
+        if self.turn_s > 0.0:
+            return self._changing_page(site, question)
         html = self._html(site, question.target)
         return missing() if html is None else page(html, question, site.kind.coding, site.kind.is_chunked)
+
+    def turn_at(self, now: Instant) -> int:
+        return int(max(0, now - self.started_at) / (self.turn_s * SECOND)) if self.turn_s > 0.0 else 0
+
+    def _changing_page(self, site: Site, question: Question) -> Answer:
+        """Items, start pages and news change; the others stay as they are."""
+        target, turn = question.target, self.turn_at(question.now)
+        html = self._html(site, target) or changing.news_page(site, target, turn)
+        if html is None:
+            return missing()
+        if number_in(site.kind.place).fullmatch(target):
+            if not changing.is_there(self.seed, site.host, target, turn):
+                return missing(410)
+            html = changing.changed(html, self.seed, site.host, target, turn, question.now)
+        elif target == "/":
+            html = changing.with_news(html, turn)
+        return page(html, question, site.kind.coding, site.kind.is_chunked, changed=None)
 
     def _html(self, site: Site, target: str) -> str | None:
         kind = site.kind

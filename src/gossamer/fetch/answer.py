@@ -1,5 +1,6 @@
 """What an answer's head and body mean. Pure: from a capture to an outcome, from header fields to decisions."""
 
+import re
 from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 
@@ -9,6 +10,7 @@ from gossamer.clock import SECOND, Instant
 from gossamer.fetch.settings import Fetch
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
+from gossamer.values.past import Validators
 from gossamer.values.url import url_of
 from gossamer.values.visit import VisitKind
 
@@ -31,6 +33,9 @@ TLS_DROPPED = "tls-dropped"
 LONGEST_NUMBER = 18
 """Digits of a length that fit into 64 bits; a longer one is as good as none."""
 PDF = "application/pdf"
+ETAG = re.compile(r'(?:W/)?"[!#-~]{1,200}"')
+"""An entity tag of ASCII (RFC 9110, 8.8.3)."""
+HTTP_DATE = re.compile(r"[A-Za-z0-9,: +-]{10,40}")
 
 
 class Head:
@@ -104,6 +109,24 @@ def _moved(capture: Capture, location: str) -> Outcome:
         return Refused(Reason.REDIRECT_OUT, f"status {capture.status} to {text[:200]}")
     flags = (TLS_DROPPED,) if capture.url.scheme == "https" and to.scheme == "http" else ()
     return Moved(to, capture, flags)
+
+
+def validators_of(capture: Capture) -> Validators:
+    """What the answer can be asked for by; of what is not well-formed, or too long to repeat, nothing."""
+    etag, date = capture.header("etag") or "", (capture.header("last-modified") or "").strip()
+    return Validators(
+        etag.strip() if ETAG.fullmatch(etag.strip()) else "",
+        date if HTTP_DATE.fullmatch(date) and moment_of(date) is not None else "",
+    )
+
+
+def moment_of(date: str) -> Instant | None:
+    """An HTTP date; None where it is none, or before 1970."""
+    try:
+        moment = round(parsedate_to_datetime(date).timestamp() * SECOND)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return moment if moment > 0 else None
 
 
 def wait_of(retry_after: str | None, now: Instant) -> float | None:

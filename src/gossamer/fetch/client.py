@@ -15,6 +15,7 @@ from gossamer.fetch.protocols import OtherExchange, Protocols
 from gossamer.fetch.seams import Dialer, Resolver
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Outcome, Reason, Refused
+from gossamer.values.past import Validators
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
@@ -22,6 +23,7 @@ from gossamer.values.visit import VisitKind
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 CODINGS = "gzip, deflate, br, zstd"
 _SENDABLE = re.compile(r"[!-~]+")
+NO_VALIDATORS = Validators()
 
 
 class Client:
@@ -58,9 +60,12 @@ class Client:
         self._connections.close()
         await asyncio.sleep(0)  # the transports close on the loop's next turn
 
-    async def fetch(self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0) -> Outcome:
+    async def fetch(
+        self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators = NO_VALIDATORS
+    ) -> Outcome:
         """GET `url`, which is `depth` links from its seed: some rules for types ask that. A robots.txt may be of any
-        media type, and only its first half mebibyte is taken."""
+        media type, and only its first half mebibyte is taken. With `validators` the server may answer that nothing has
+        changed."""
         if not _SENDABLE.fullmatch(url.text):
             return Refused(Reason.ADDRESS, "not a canonical address")
         async with self._room:
@@ -69,7 +74,9 @@ class Client:
                 other = OtherExchange(url, kind, protocol, self._settings, self._clock, self._connections, self._tell)
                 return await other.run(self._judge_type, depth)
             room = (self._connections, self._budget, self._judge_type, depth)
-            return await Exchange(url, kind, self._settings, self._clock, *room).run(self._fields)
+            return await Exchange(url, kind, self._settings, self._clock, *room).run(
+                self._fields + conditions(validators)
+            )
 
     async def address_of(self, hostname: str) -> str | None:
         """The address that a visit to this name would dial first, from the same memory and past the same guard.
@@ -94,4 +101,15 @@ def _fields(settings: Fetch) -> bytes:
     )
     if not all(line.isascii() and line.isprintable() for line in lines):
         raise ConfigError("agent and contact must be printable ASCII: they are sent in a header field")
-    return "\r\n".join((*lines, "", "")).encode("ascii")
+    return "\r\n".join((*lines, "")).encode("ascii")
+
+
+def conditions(validators: Validators) -> bytes:
+    """The rest of a question, up to its end. Both are sent: a server that knows entity tags passes over the date
+    (RFC 9110, 13.1.3). REQUIRES: they are as `answer.validators_of` gives them."""
+    lines = []
+    if validators.etag:
+        lines.append(f"If-None-Match: {validators.etag}")
+    if validators.last_modified:
+        lines.append(f"If-Modified-Since: {validators.last_modified}")
+    return "\r\n".join((*lines, "", "")).encode("ascii", "replace") if lines else b"\r\n"

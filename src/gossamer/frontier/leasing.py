@@ -18,6 +18,7 @@ from gossamer.frontier.rulebook import Rulebook
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.outcome import Reason
+from gossamer.values.past import Past, decoded
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 from gossamer.values.visit import FOLLOWED, Visit, VisitKind
@@ -200,6 +201,7 @@ class Leasing:
             host.failing,
             host.failing_since,
             due.last_detail is not None and due.last_detail.startswith(FOLLOWED),
+            self._past(host.id, due),
         )
         last = None if due.last_reason is None else REASONS[due.last_reason]
         return Lease(
@@ -215,6 +217,12 @@ class Leasing:
             due.address_id,
             last,
         )
+
+    def _past(self, host_id: int, due: _Due) -> Past | None:
+        if due.last_reason is None:
+            return None
+        row = self._connection.execute(_SQL["past_of"], (host_id, due.address_id)).fetchone()
+        return decoded(row[0]) if row is not None else None
 
     def _band(self, host: Host, priority: int) -> int:
         return band_of(priority, self._budget.is_over(host.visits, host.spent / SECOND, host.linked_from))

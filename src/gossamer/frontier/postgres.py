@@ -27,7 +27,7 @@ from gossamer.frontier.postgres_leasing import Choosing, Lease, Leasing, deliver
 from gossamer.frontier.postgres_networks import Networks
 from gossamer.frontier.postgres_presence import Presence
 from gossamer.frontier.postgres_raising import linked_of, raise_linked
-from gossamer.frontier.postgres_reviving import maps_for, read_again, revive
+from gossamer.frontier.postgres_reviving import maps_for, read_again, recall, revive
 from gossamer.frontier.postgres_rulebook import Moment, ReadTime, SharedRulebook, database_time
 from gossamer.frontier.postgres_settling import LeaseLost, Rules, Settling
 from gossamer.frontier.postgres_standing import Stay
@@ -219,6 +219,9 @@ class PostgresFrontier:
     async def revive(self, seeds: Sequence[Url]) -> int:
         """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
         return await self._run(lambda connection, _: revive(connection, self._me(), seeds, self._naming))
+
+    async def recall(self) -> int:
+        return await self._run(lambda connection, _: recall(connection, self._me(), self._naming, self._clock.now()))
 
     async def counts(self) -> Counts:
         def work(connection: Connection, _: bool) -> Counts:

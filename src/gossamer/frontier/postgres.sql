@@ -225,7 +225,7 @@ LEFT JOIN LATERAL (SELECT for_host_id, for_lane, url FROM errands e WHERE e.host
 
 -- lanes_looked: What is next in each lane of hosts, when the next page after that will be due, and which robots.txt.
 SELECT h.id, l.lane, later.later_at, r.version, q.priority, q.sequence, q.id, a.url, a.depth, a.hops, a.failures,
-    a.reason, a.how, a.detail
+    a.reason, a.how, a.detail, v.past
 FROM unnest(%(hosts)s::bigint[]) AS h (id) CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS l (lane)
 LEFT JOIN LATERAL (
     SELECT priority, sequence, id FROM queue
@@ -235,6 +235,7 @@ LEFT JOIN LATERAL (
     WHERE host_id = h.id AND lane = l.lane AND later_at > 0 ORDER BY later_at LIMIT 1) AS later ON true
 LEFT JOIN addresses a ON a.host_id = h.id AND a.id = q.id
 LEFT JOIN robots r ON r.host_id = h.id AND r.lane = l.lane
+LEFT JOIN revisits v ON v.host_id = h.id AND v.id = q.id
 WHERE q.id IS NOT NULL OR later.later_at IS NOT NULL;
 
 -- became_due: Pages whose time has come.
@@ -277,6 +278,11 @@ FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(reasons)s::text[], %(de
     %(failures)s::smallint[], %(settled_ats)s::bigint[], %(due_ats)s::bigint[])
     AS s (host_id, id, reason, detail, failures, settled_at, due_at)
 WHERE addresses.host_id = s.host_id AND addresses.id = s.id;
+
+-- pasts_kept: What is to be remembered from now on of pages that come again.
+INSERT INTO revisits (host_id, id, past)
+SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(pasts)s::bytea[])
+ON CONFLICT (host_id, id) DO UPDATE SET past = excluded.past;
 
 -- respelt: An address redirects to another spelling of itself, and goes on under that.
 UPDATE addresses SET url = %(url)s, hops = hops + 1 WHERE host_id = %(host_id)s AND id = %(id)s;
@@ -376,6 +382,16 @@ RETURNING addresses.host_id, addresses.id, url, depth, how;
 UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
 WHERE reason = 'robots-unreachable' AND NOT is_queued
 RETURNING host_id, id, url, depth, how;
+
+-- recalled: Pages that were fetched, and wait for nothing, wait again.
+UPDATE addresses SET is_queued = true, due_at = NULL
+WHERE reason = ANY(%(reasons)s::text[]) AND NOT is_queued
+RETURNING host_id, id, url, depth, how, settled_at;
+
+-- pasts_begun: The least that is remembered of pages that were fetched; what is remembered already stays.
+INSERT INTO revisits (host_id, id, past)
+SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(pasts)s::bytea[])
+ON CONFLICT (host_id, id) DO NOTHING;
 
 -- robots_forgotten: A robots.txt that could not be read is asked for afresh.
 DELETE FROM robots USING unnest(%(hosts)s::bigint[], %(lanes)s::smallint[]) AS o (host_id, lane)

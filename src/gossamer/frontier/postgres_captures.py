@@ -17,7 +17,7 @@ from gossamer.values.url import Url
 _SQL = load("gossamer.frontier", "postgres_captures.sql")
 _COLUMNS = (
     "host_ids", "url_ids", "fetched_ats", "capture_ids", "urls", "volume_ids", "numbers", "offsets", "lengths",
-    "statuses", "media_types", "digests", "sizes", "are_pages",
+    "statuses", "media_types", "digests", "sizes", "are_pages", "refers_ats",
 )  # fmt: skip
 
 
@@ -88,7 +88,21 @@ def _row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
 
 
 def _kept_of(row: tuple[object, ...]) -> Kept:
-    capture_id, url, fetched_at, volume, number, offset, length, status, media_type, digest, size, is_page = row
+    (
+        capture_id,
+        url,
+        fetched_at,
+        volume,
+        number,
+        offset,
+        length,
+        status,
+        media_type,
+        digest,
+        size,
+        is_page,
+        refers_at,
+    ) = row
     place = Place(str(volume), _int(number), _int(offset), _int(length))
     return Kept(
         _int(capture_id),
@@ -100,6 +114,7 @@ def _kept_of(row: tuple[object, ...]) -> Kept:
         bytes(digest) if isinstance(digest, bytes) else b"",
         _int(size),
         bool(is_page),
+        None if refers_at is None else _int(refers_at),
     )
 
 

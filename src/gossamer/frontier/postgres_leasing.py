@@ -22,6 +22,7 @@ from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
+from gossamer.values.past import decoded
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 from gossamer.values.visit import FOLLOWED, Visit, VisitKind
@@ -101,6 +102,7 @@ class _Lane(NamedTuple):
     last_reason: str | None
     how: str
     last_detail: str | None
+    past: bytes | None
 
 
 class Choosing(NamedTuple):
@@ -278,6 +280,7 @@ class Leasing:
             host.failing,
             None if host.failing_since is None else self._moment.local_at - (self._moment.at - host.failing_since),
             row.last_detail is not None and row.last_detail.startswith(FOLLOWED),
+            decoded(row.past),
         )
         return Lease(
             visit,

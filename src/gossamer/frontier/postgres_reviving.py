@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 
+from gossamer.clock import Instant
 from gossamer.frontier.hosts import lane_of
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.postgres_entering import MOST_AT_ONCE, Entering, Naming, tally
 from gossamer.frontier.postgres_known import known
 from gossamer.frontier.postgres_rulebook import SharedRulebook
 from gossamer.frontier.priority import priority_of
-from gossamer.frontier.reviving import MENDABLE, MOST_READ_AGAIN
+from gossamer.frontier.reviving import MENDABLE, MOST_READ_AGAIN, begun
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
+from gossamer.values.past import encoded
 from gossamer.values.url import Url, url_of
 
 _SQL = load("gossamer.frontier", "postgres.sql")
@@ -37,6 +39,20 @@ def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming:
         _start_afresh(connection, rows)
         entering.mail(sorted({row[0] for row in rows}))
     tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
+    return len(rows)
+
+
+def recall(connection: Connection, worker_id: int, naming: Naming, now: Instant) -> int:
+    """Queue every page again that was fetched and waits for nothing; says how many."""
+    given: dict[str, object] = {"reasons": [Reason.FETCHED.value, Reason.UNCHANGED.value]}
+    rows = connection.execute(_SQL["recalled"], given).fetchall()
+    if rows:
+        _queue(connection, [row[:5] for row in rows])
+        pasts = [encoded(begun(row[5] or now, now)) for row in rows]
+        given = {"host_ids": [row[0] for row in rows], "ids": [row[1] for row in rows], "pasts": pasts}
+        connection.execute(_SQL["pasts_begun"], given)
+        Entering(connection, naming).mail(sorted({row[0] for row in rows}))
+    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
     return len(rows)
 
 

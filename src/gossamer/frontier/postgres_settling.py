@@ -30,6 +30,7 @@ from gossamer.frontier.priority import LAST, LOWEST, Budget, band_of
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.past import encoded
 from gossamer.values.robots import RobotsState
 from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url, id_of
@@ -153,11 +154,18 @@ class Settling:
             "due_ats": [self._due_at(*pair) for pair in pages],
         }
         self._connection.execute(_SQL["addresses_settled"], given)
+        self._keep_pasts(pages)
         for settled, lease in pages:
             if settled.respelt is not None:
                 key = {"host_id": lease.host_id, "id": lease.address_id, "url": settled.respelt.text}
                 self._connection.execute(_SQL["respelt"], key)
         return moves_of(pages)
+
+    def _keep_pasts(self, pages: Sequence[Pair]) -> None:
+        rows = [(lease.host_id, lease.address_id, encoded(one.past)) for one, lease in pages if one.past is not None]
+        if rows:
+            given = dict(zip(("host_ids", "ids", "pasts"), map(list, zip(*rows, strict=True)), strict=True))
+            self._connection.execute(_SQL["pasts_kept"], given)
 
     def _settle_robots(self, settled: Settled, lease: Lease, entering: Entering) -> dict[str, int]:
         robots = settled.robots

@@ -43,6 +43,10 @@ class Frontier(Protocol):
         """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
         ...
 
+    async def recall(self) -> int:
+        """Pages that were fetched and wait for nothing are due: the crawl comes back to them. Says how many."""
+        ...
+
     async def retire(self, host: str, why: str) -> bool:
         """Nothing at the host is handed out any more. False: it is unknown, or was retired before."""
         ...

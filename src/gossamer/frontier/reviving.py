@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
+from gossamer.clock import Instant
 from gossamer.frontier.codes import REASON_CODES, REASONS
 from gossamer.frontier.hosts import find_host_id, parts_of
 from gossamer.frontier.merging import next_sequence
@@ -12,6 +13,7 @@ from gossamer.recrawl.retry import TRANSIENT
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.outcome import Reason
+from gossamer.values.past import Past, encoded
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Settled
 
@@ -33,12 +35,28 @@ def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> 
         rows += [row[:4] for row in connection.execute(_SQL["ended"], key) if REASONS[row[4]] in MENDABLE]
     if tallies.counts(connection).by_reason.get(Reason.ROBOTS_UNREACHABLE):
         given_up = REASON_CODES[Reason.ROBOTS_UNREACHABLE]
-        rows += connection.execute(_SQL["given_up"], (given_up,)).fetchall()
+        rows += connection.execute(_SQL["ended_as"], (given_up,)).fetchall()
     revived = dict.fromkeys(rows)
     for host_id, _, lane, _ in revived:
         connection.execute(_SQL["robots_forgotten"], (host_id, lane))
     _queue_again(connection, list(revived))
     return len(revived)
+
+
+def recall(connection: sqlite3.Connection, now: Instant) -> int:
+    """Queue every page again that was fetched and waits for nothing: the crawl comes back to pages from now on."""
+    rows: list[tuple[int, int, int, int, Instant]] = []
+    for reason in (Reason.FETCHED, Reason.UNCHANGED):
+        rows += connection.execute(_SQL["fetched"], (REASON_CODES[reason],)).fetchall()
+    _queue_again(connection, [row[:4] for row in rows])
+    pasts = [(host_id, number, encoded(begun(settled_at, now))) for host_id, number, _, _, settled_at in rows]
+    connection.executemany(_SQL["past_begun"], pasts)
+    return len(rows)
+
+
+def begun(settled_at: Instant, now: Instant) -> Past:
+    """Of a page from before the crawl came back to any: if it is gone by now, the views must hear of it."""
+    return Past(settled_at, now, is_page=True)
 
 
 def _queue_again(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:

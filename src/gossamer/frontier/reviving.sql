@@ -3,10 +3,18 @@ SELECT a.host_id, a.id, a.lane, a.depth, e.reason
 FROM addresses a JOIN ends e ON e.host_id = a.host_id AND e.id = a.id
 WHERE a.host_id = ? AND a.id = ? AND e.due_at IS NULL;
 
--- given_up: Every address that was given up because its robots.txt could not be read, and waits for nothing.
+-- ended_as: Addresses whose last visit ended in some way, and that wait for nothing.
 SELECT a.host_id, a.id, a.lane, a.depth
 FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
 WHERE e.reason = ? AND e.due_at IS NULL;
+
+-- fetched: The same, with when that was.
+SELECT a.host_id, a.id, a.lane, a.depth, e.settled_at
+FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
+WHERE e.reason = ? AND e.due_at IS NULL;
+
+-- past_begun: The least that is remembered of a page that was fetched; what is remembered already stays.
+INSERT OR IGNORE INTO revisits (host_id, id, past) VALUES (?, ?, ?);
 
 -- queued_again: It waits again.
 INSERT INTO queue (host_id, lane, later_at, priority, sequence, id) VALUES (?, ?, 0, ?, ?, ?);

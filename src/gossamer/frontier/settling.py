@@ -28,6 +28,7 @@ from gossamer.frontier.standing import retire
 from gossamer.store import captures, tallies
 from gossamer.store.statements import load
 from gossamer.values.outcome import IN_WORDS
+from gossamer.values.past import encoded
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.visit import Settled, VisitKind
 
@@ -119,6 +120,8 @@ class Settling:
         self._connection.executemany(_SQL["unqueued"], over)
         self._connection.executemany(_SQL["queued_later"], again)
         self._connection.executemany(_SQL["ended"], ends)
+        pasts = [(lease.host.id, lease.address_id, encoded(one.past)) for one, lease in pages if one.past is not None]
+        self._connection.executemany(_SQL["past_kept"], pasts)
         respelt = [
             (settled.respelt.target[1:], lease.host.id, lease.address_id)
             for settled, lease in pages

@@ -18,7 +18,7 @@ from gossamer.frontier.leasing import Lease, Leasing
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import Budget
 from gossamer.frontier.quarantine import Judge, Quarantine, Templates, quarantine, release
-from gossamer.frontier.reviving import maps_for, newly_named, read_again, revive
+from gossamer.frontier.reviving import maps_for, newly_named, read_again, recall, revive
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.seen import Seen
 from gossamer.frontier.settling import Settling
@@ -191,6 +191,12 @@ class SqliteFrontier:
             self._backing.front_at = None
 
         return await self._database.run(lambda connection: revive(connection, seeds, self._keys()), after)
+
+    async def recall(self) -> int:
+        def after(_: int) -> None:
+            self._backing.front_at = None
+
+        return await self._database.run(lambda connection: recall(connection, self._clock.now()), after)
 
     async def take(self, at_most: int) -> list[Visit]:
         def work(connection: sqlite3.Connection) -> _Taken:

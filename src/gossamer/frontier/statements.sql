@@ -71,6 +71,12 @@ LEFT JOIN ends e ON e.host_id = q.host_id AND e.id = q.id
 WHERE q.host_id = ? AND q.lane = ? AND q.later_at = 0
 ORDER BY q.priority, q.sequence LIMIT 1;
 
+-- past_of: What is remembered of a page that comes again.
+SELECT past FROM revisits WHERE host_id = ? AND id = ?;
+
+-- past_kept: What is to be remembered of it from now on.
+INSERT OR REPLACE INTO revisits (host_id, id, past) VALUES (?, ?, ?);
+
 -- best_due: The priority of the page of a lane that is visited next.
 SELECT priority FROM queue WHERE host_id = ? AND lane = ? AND later_at = 0 ORDER BY priority LIMIT 1;
 

@@ -74,6 +74,11 @@ class Age:
         days, why = self._interval(shares, page.importance, max(seen.elapsed_s / DAY_S, 0.01))
         return Planned(history, in_days(seen.at, varied(days, chance_number), why))
 
+    def allow(self, per_page: float) -> None:
+        """The price begins anew from what was learnt of all; the panel corrects it at the next visit."""
+        self._per_page, self._priced_at = per_page, None
+        self.price = price_for(per_page, [self._learning.all.weights], per_page**-2, 0.0, float("inf"))
+
     def told_load(self, used: float, days_behind: float, now: Instant) -> None:
         """A little behind is best: then no visit is wasted. What lasts is learnt, slowly, as intervals are long."""
         off = min(used - 1.0, 0.0) + days_behind * self._per_page - _BEHIND

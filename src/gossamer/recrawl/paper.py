@@ -83,6 +83,9 @@ class Paper:
         days = (every - 0.5 + chance_number) * self._crawl_days
         return Planned(history, in_days(seen.at, days, Why.TURN))
 
+    def allow(self, per_page: float) -> None:
+        """It counts in crawls, not in days."""
+
     def told_load(self, used: float, days_behind: float, now: Instant) -> None:
         """It knows no budget: a crawl takes as long as it takes."""
 
@@ -111,6 +114,9 @@ class Tree:
 
     def shallow(self, history: History, is_start: bool) -> History:
         return msgspec.structs.replace(history, every=1 if is_start else self._turns.limit)
+
+    def allow(self, per_page: float) -> None:
+        """It counts in crawls, not in days."""
 
     def told_load(self, used: float, days_behind: float, now: Instant) -> None:
         """It knows no budget: a crawl takes as long as it takes."""

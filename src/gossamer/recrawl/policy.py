@@ -32,6 +32,10 @@ class Policy(Protocol):
         """After every further visit. REQUIRES: 0 <= chance_number < 1; the caller draws it."""
         ...
 
+    def allow(self, per_page: float) -> None:
+        """The budget is now so many visits a page and day, perhaps because there are more pages. REQUIRES: above 0."""
+        ...
+
     def told_load(self, used: float, days_behind: float, now: Instant) -> None:
         """How the budget fares: the share of it that was used lately, and how late due pages are visited."""
         ...

@@ -22,5 +22,8 @@ class Uniform:
         days = varied(self._every_days, chance_number)
         return Planned(observed(page.history, seen), in_days(seen.at, days, Why.EVEN))
 
+    def allow(self, per_page: float) -> None:
+        self._every_days = 1.0 / per_page
+
     def told_load(self, used: float, days_behind: float, now: Instant) -> None:
         """Its interval is what the budget allows; there is nothing to learn."""

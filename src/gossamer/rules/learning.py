@@ -36,7 +36,7 @@ from gossamer.values.visit import Yield
 class Learned(msgspec.Struct, frozen=True):
     """What one page taught."""
 
-    yielded: Yield
+    yielded: Yield | None
     no_page: str = ""
     """Why it is a page that says there is none, in words; empty: it is one."""
     mirror_of: str = ""

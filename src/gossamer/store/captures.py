@@ -4,13 +4,14 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from gossamer.clock import Instant
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept, Place
 from gossamer.values.url import Url
 
 _SQL = load("gossamer.store", "captures.sql")
-_Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int]
+_Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None]
 
 
 def insert(connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
@@ -33,8 +34,14 @@ def latest(connection: sqlite3.Connection, url: Url) -> Kept | None:
 
 
 def versions(connection: sqlite3.Connection, url: Url) -> list[Kept]:
-    """Newest first."""
+    """Newest first. Captures that only refer to the body of another are none."""
     return list(_versions(connection, url))
+
+
+def last_seen(connection: sqlite3.Connection, url: Url) -> Instant | None:
+    """When it was last answered for, with a body of its own or without."""
+    row = connection.execute(_SQL["last_seen"], (url.host.id, url.id, url.text)).fetchone()
+    return int(row[0]) if row is not None else None
 
 
 def in_order(connection: sqlite3.Connection) -> Iterator[Kept]:
@@ -105,10 +112,25 @@ def row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
         kept.digest,
         kept.size,
         kept.is_page,
+        kept.refers_at,
     )
 
 
 def _kept_of(row: _Row) -> Kept:
-    capture_id, url, fetched_at, volume, number, offset, length, status, media_type, digest, size, is_page = row
+    (
+        capture_id,
+        url,
+        fetched_at,
+        volume,
+        number,
+        offset,
+        length,
+        status,
+        media_type,
+        digest,
+        size,
+        is_page,
+        refers_at,
+    ) = row
     place = Place(volume, number, offset, length)
-    return Kept(capture_id, Url(url), fetched_at, place, status, media_type, digest, size, bool(is_page))
+    return Kept(capture_id, Url(url), fetched_at, place, status, media_type, digest, size, bool(is_page), refers_at)

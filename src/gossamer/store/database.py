@@ -118,6 +118,7 @@ def read_only(path: Path) -> sqlite3.Connection:
         with contextlib.ExitStack() as undo:
             undo.callback(connection.close)
             _refuse_newer(_version(connection), len(migrations()), path)
+            _refuse_older(_version(connection), len(migrations()), path)
             undo.pop_all()
     return connection
 
@@ -147,16 +148,18 @@ def migrations() -> list[str]:
 def migrate(connection: sqlite3.Connection, steps: list[str], path: Path) -> tuple[int, int]:
     """Bring the schema up to date; says from which version to which.
 
-    Each step and its version number are one transaction, so a step cut short leaves the version before it.
+    All steps and the version number are one transaction: cut short, it leaves the version before, and no reader ever
+    sees one in between.
     """
-    before = _version(connection)
-    _refuse_newer(before, len(steps), path)
-    for number in range(before + 1, len(steps) + 1):
+    before, now = _version(connection), len(steps)
+    _refuse_newer(before, now, path)
+    if before < now:
+        script = "\n".join(["BEGIN IMMEDIATE;", *steps[before:], f"PRAGMA user_version = {now};", "COMMIT;"])
         try:
-            connection.executescript(f"BEGIN IMMEDIATE;\n{steps[number - 1]}\nPRAGMA user_version = {number};\nCOMMIT;")
+            connection.executescript(script)
         finally:
             _roll_back(connection)
-    return before, len(steps)
+    return before, now
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
@@ -174,6 +177,15 @@ def _refuse_newer(found: int, known: int, path: Path) -> None:
     if found > known:
         raise DirectoryUnusable(
             f"{path} was written by a newer gossamer (schema {found}, this one knows {known}): upgrade gossamer"
+        )
+
+
+def _refuse_older(found: int, known: int, path: Path) -> None:
+    """A reader cannot mend it; one that was just made, and has no schema yet, is as good as empty."""
+    if 0 < found < known:
+        raise DirectoryUnusable(
+            f"{path} was written by an older gossamer (schema {found}, this one needs {known}): "
+            "`gossamer crawl` brings it up to date"
         )
 
 

@@ -77,3 +77,5 @@ class Kept(msgspec.Struct, frozen=True):
     size: int
     is_page: bool
     """Whether views hold it: a successful page that was kept whole."""
+    refers_at: Instant | None = None
+    """When the capture of the same address was made that holds the body; None: it has its own."""

@@ -8,6 +8,7 @@ from gossamer.clock import Instant
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
+from gossamer.values.past import Past
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 
@@ -40,6 +41,8 @@ class Visit(msgspec.Struct, frozen=True):
     host_failing_since: Instant | None = None
     is_followed: bool = False
     """It is come back to, as its last end says (`FOLLOWED`)."""
+    past: Past | None = None
+    """What earlier visits left to remember, when it was fetched before and comes again."""
 
     @property
     def origin(self) -> str:
@@ -83,6 +86,8 @@ class Settled(msgspec.Struct, frozen=True):
     """It redirects to another spelling of itself: the address goes on under this text."""
     is_host_fault: bool = False
     """Its host is down: the failure is not counted against the address."""
+    past: Past | None = None
+    """What is to be remembered from now on; None: what was, is."""
 
 
 class Counts(msgspec.Struct, frozen=True):

@@ -1,0 +1,74 @@
+"""A crawl that comes back to changing pages, killed again and again: nothing acknowledged is lost, views stay right."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.crash import harness, verify
+
+from gossamer.app.directory import Directory
+from gossamer.demo.accesslog import read_log
+from gossamer.files import DiskFiles
+from gossamer.frontier.pasts import every_past
+from gossamer.store.database import read_only
+
+POINTS = ("frontier.taken", "archive.synced", "spool.appended", "frontier.settled", "index.committed")
+HOSTS, PAGES, TURN_S = 6, 90, 4.0
+
+
+def start(root: Path, port: int, crash_at: str | None) -> "subprocess.Popen[str]":
+    variables = harness.environment_for(crash_at)
+    numbers = [str(n) for n in (port, HOSTS, PAGES)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.crash.child", str(root / "crawl"), *numbers, "forever"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=variables,
+        cwd=harness.REPOSITORY,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_M_B8_kills_of_a_crawl_without_end_lose_nothing(tmp_path: Path) -> None:
+    draw, heard = random.Random(5), harness.Acknowledged()
+    with harness.serving(tmp_path, HOSTS, PAGES, "--changing", str(TURN_S)) as port:
+        for point in POINTS:
+            child = start(tmp_path, port, f"{point}:{draw.randint(4, 12)}")
+            heard.listen_to(child)
+            harness.ended_within(child, 10.0)
+            harness.kill_tree(child)
+            child.wait()
+            heard.hear_out()
+        child = start(tmp_path, port, None)
+        heard.listen_to(child)
+        time.sleep(25.0)
+        assert child.poll() is None, "it has no end"
+        child.send_signal(signal.SIGINT)
+        assert harness.ended_within(child, 60.0)
+        heard.hear_out()
+    judge(tmp_path, heard)
+
+
+def judge(root: Path, heard: harness.Acknowledged) -> None:
+    directory = Directory(root / "crawl")
+    settled = [event for event in heard.events if event.get("event") == "visit.settled"]
+    outcomes = {str(event["outcome"]) for event in settled}
+    assert {"fetched", "unchanged", "gone"} <= outcomes
+    assert verify.lost(directory, settled) == []
+    assert verify.unreadable(directory) == []
+    urls = verify.searchable(directory)
+    assert len(urls) == len(set(urls)) > 20
+    with closing(read_only(directory.state)) as state:
+        assert state.execute("SELECT count(*) FROM hosts WHERE leased").fetchone() == (0,)
+    pasts = [past for _, past in every_past(lambda: read_only(directory.state))]
+    assert sum(past.is_page for past in pasts) == len(urls), "the views hold the pages that are there, and no other"
+    assert any(past.gone for past in pasts)
+    hits = read_log(DiskFiles(), root / "access.log")
+    assert sum(hit.status == 304 for hit in hits) > 10
+    assert verify.differing(root / "crawl") == []

@@ -1,0 +1,132 @@
+"""The demonstration web as it changes, crawled for weeks: what counts is noticed, what does not is passed over."""
+
+import asyncio
+import contextlib
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
+from tests.journey.crawling import Crawled, Told, crawl
+from tests.journey.test_returning import returning, spooled
+
+from gossamer.demo.answers import Answer, Question
+from gossamer.demo.changing import Fate, fate_of, price_of, version_of
+from gossamer.demo.web import DemoWeb
+from gossamer.fetch.answer import Head, outcome_of
+from gossamer.returning import DAY
+from gossamer.testing import FakeClock, TinyWeb
+from gossamer.values.capture import Capture
+from gossamer.values.outcome import Outcome
+from gossamer.values.page import Reading
+from gossamer.values.past import Validators
+from gossamer.values.url import Url
+from gossamer.values.visit import VisitKind
+
+DAYS = 24
+
+
+class Served(TinyWeb):
+    """The answers of a demonstration web without its sockets."""
+
+    def __init__(self, web: DemoWeb, clock: FakeClock) -> None:
+        super().__init__({}, clock)
+        self.web, self.clock = web, clock
+        self.sent: Counter[int] = Counter()
+        """Bytes of bodies, by status; under 304 those that were spared."""
+        self.seen_at: dict[str, list[int]] = defaultdict(list)
+
+    async def fetch(
+        self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators | None = None
+    ) -> Outcome:
+        self.asked.append(url.text)
+        now, known = self.clock.now(), validators.etag if validators is not None else ""
+        asked = Question(url.host.name, url.target, "", known, 0, now)
+        answer = self.web.answer(asked)
+        whole = self.web.answer(asked._replace(known="")) if answer.status == 304 else answer
+        self.sent[answer.status] += len(whole.body)
+        self.seen_at[url.text].append(now)
+        return outcome(url, answer, now)
+
+
+def outcome(url: Url, answer: Answer, now: int) -> Outcome:
+    capture = Capture(url, now, answer.status, "", answer.headers, answer.body)
+    return outcome_of(capture, Head(CIMultiDictProxy(CIMultiDict(answer.headers))), (), now)
+
+
+@pytest.fixture(scope="module")
+def weeks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Served, Crawled, list[Reading]]:
+    root, clock = tmp_path_factory.mktemp("weeks"), FakeClock()
+    web = DemoWeb(3, 6, 90, turn_s=3 * 86_400.0, started_at=clock.now())
+    served = Served(web, clock)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gossamer.journey.WAIT_S", 0.003)
+        done = asyncio.run(crawl_weeks(root, served))
+    return served, done, list(spooled(root))
+
+
+async def crawl_weeks(root: Path, web: Served) -> Crawled:
+    stop, until, told = asyncio.Event(), web.clock.now() + DAYS * DAY, Told()
+
+    async def pass_time() -> None:
+        while web.clock.now() < until:
+            await asyncio.sleep(0.002)
+            settled = [one for one in told.named("visit.settled") if one["outcome"] != "robots"]
+            if web.asked and len(web.asked) == len(settled):
+                web.clock.advance(3 * 3600)
+        stop.set()
+
+    passing = asyncio.create_task(pass_time())
+    try:
+        seeds = list(web.web.seeds)
+        return await crawl(root, {}, seeds, clock=web.clock, stop=stop, told=told, web=web, returning=returning())
+    finally:
+        passing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await passing
+
+
+def fated(served: Served, *fates: Fate) -> list[str]:
+    """Items of a fate that were visited more than once."""
+    web = served.web
+    items = [web.item(site, number) for site in web.sites for number in range(site.items)]
+    fated = [item.url for item in items if fate_of(web.seed, item.site.host, item.path) in fates]
+    return [url for url in fated if len(served.seen_at[url]) > 1]
+
+
+Weeks = tuple[Served, Crawled, list[Reading]]
+
+
+def test_an_advertisement_or_a_date_line_is_no_change(weeks: Weeks) -> None:
+    served, _, readings = weeks
+    passed_over = fated(served, Fate.ADVERTISES, Fate.DATED)
+    assert len(passed_over) >= 3
+    told = Counter(reading.page.url.text for reading in readings)
+    assert {url: told[url] for url in passed_over} == dict.fromkeys(passed_over, 1)
+
+
+def test_a_price_is_a_change_and_in_the_graph_within_one_visit(weeks: Weeks) -> None:
+    served, _, readings = weeks
+    web, priced = served.web, fated(served, Fate.PRICED, Fate.PRICED_JSON)
+    assert len(priced) >= 2
+    for url in priced:
+        host, target = Url(url).host.name, Url(url).target
+        turns = [web.turn_at(at) for at in served.seen_at[url]]
+        wanted = dict.fromkeys([price_of(version_of(web.seed, host, target, turn)) for turn in turns])
+        stated = [reading.facts for reading in readings if reading.page.url.text == url]
+        assert len(stated) == len(wanted)
+        assert all(f'"{price}"'.encode() in facts for price, facts in zip(wanted, stated, strict=True))
+
+
+def test_what_servers_need_not_send_again_is_at_least_half(weeks: Weeks) -> None:
+    served, done, _ = weeks
+    assert served.sent[304] >= served.sent[200], served.sent
+    assert done.ends and "unchanged" in done.ends.values()
+
+
+def test_pages_that_vanish_leave_the_views_and_new_ones_are_found(weeks: Weeks) -> None:
+    _, done, readings = weeks
+    last = {reading.page.url.text: reading.page.directives.may_index for reading in readings}
+    gone = [url for url, reason in done.ends.items() if reason == "gone" and url in last]
+    assert gone and not any(last[url] for url in gone)
+    assert any("/news/" in url and is_shown for url, is_shown in last.items())

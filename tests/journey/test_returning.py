@@ -1,0 +1,227 @@
+"""Pages come again: conditions, what has changed and what is made of it, and what becomes of those that are gone."""
+
+import asyncio
+import contextlib
+import hashlib
+import itertools
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+from tests.journey.crawling import Crawled, Told, crawl, page
+
+from gossamer.archive.reader import places, read_record
+from gossamer.chance import seeded
+from gossamer.clock import SECOND
+from gossamer.files import DiskFiles
+from gossamer.recrawl.naming import policy_named
+from gossamer.returning import DAY, Allowance, Calendar, End, Plan, Returning
+from gossamer.spool.codec import decode
+from gossamer.spool.follower import Follower, Position
+from gossamer.testing import FakeClock, TinyWeb
+from gossamer.values.capture import Capture
+from gossamer.values.outcome import Failed, Fetched, Gone, Outcome, Reason, Refused, Unchanged
+from gossamer.values.page import Reading
+from gossamer.values.past import Past, Validators
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+from gossamer.values.visit import Visit, VisitKind
+
+HOME = "http://one.test/"
+Says = Callable[[int], str | None]
+"""What a page says so many days after the start; None: it is not there."""
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Days pass in milliseconds here: the crawl looks as often."""
+    monkeypatch.setattr("gossamer.journey.WAIT_S", 0.003)
+
+
+class Changing(TinyWeb):
+    """Pages that are functions of the day. It honours entity tags when `tagged`."""
+
+    def __init__(self, pages: dict[str, Says], clock: FakeClock, tagged: bool = True) -> None:
+        super().__init__({}, clock)
+        self._says, self._started, self._tagged, self.clock = pages, clock.now(), tagged, clock
+        self.whole = self.spared = 0
+        self.days: dict[str, list[int]] = {}
+
+    async def fetch(
+        self, url: Url, kind: VisitKind = VisitKind.PAGE, depth: int = 0, validators: Validators | None = None
+    ) -> Outcome:
+        day = (self.clock.now() - self._started) // DAY
+        says = self._says.get(url.text)
+        text = says(day) if says else None
+        if text is None:
+            return await super().fetch(url, kind, depth)
+        self.asked.append(url.text)
+        self.days.setdefault(url.text, []).append(day)
+        body = text.encode()
+        etag = f'"{hashlib.sha256(body).hexdigest()[:8]}"'
+        fields = (("Content-Type", "text/html"), ("ETag", etag)) if self._tagged else (("Content-Type", "text/html"),)
+        if self._tagged and validators is not None and validators.etag == etag:
+            self.spared += len(body)
+            return Unchanged(Capture(url, self.clock.now(), 304, "Not Modified", fields, b""))
+        self.whole += len(body)
+        return Fetched(Capture(url, self.clock.now(), 200, "OK", fields, body))
+
+
+def returning(allowance: Allowance | None = None) -> Returning:
+    return Returning(lambda per_page: policy_named("age", per_page), seeded(3), allowance)
+
+
+async def crawl_for(root: Path, web: Changing, days: float, again: Returning | None = None) -> Crawled:
+    """A crawl that goes on for so many days, which pass in a moment: while no visit is on its way."""
+    stop, until, told = asyncio.Event(), web.clock.now() + round(days * DAY), Told()
+
+    async def pass_time() -> None:
+        while web.clock.now() < until:
+            await asyncio.sleep(0.004)
+            if web.asked and len(web.asked) == len(told.named("visit.settled")):
+                web.clock.advance(6 * 3600)
+        stop.set()
+
+    passing = asyncio.create_task(pass_time())
+    try:
+        return await crawl(
+            root, {}, [HOME], clock=web.clock, stop=stop, told=told, web=web, returning=again or returning()
+        )
+    finally:
+        passing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await passing
+
+
+def spooled(root: Path) -> Iterator[Reading]:
+    """What the views get, in order."""
+    follower = Follower(DiskFiles(), root / "spool", root / "archive", places, silent)
+    at = Position()
+    while frames := follower.follow(at, 100):
+        yield from [decode(frame.reading) for frame in frames if frame.reading]
+        at = frames[-1].after
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again_and_the_views_hear_nothing(tmp_path: Path) -> None:
+    web = Changing({HOME: lambda _: page(body="the same, day after day")}, FakeClock())
+    done = asyncio.run(crawl_for(tmp_path, web, 120))
+    assert len(web.asked) > 4 and done.ends[HOME] == "unchanged"
+    again = [kept for kept in done.kept if kept.refers_at is not None]
+    (first,) = [kept for kept in done.kept if kept.url.text == HOME and kept.refers_at is None]
+    assert again and all(kept.status == 304 and kept.refers_at == first.fetched_at for kept in again)
+    assert web.spared > web.whole, "most of the bytes are spared"
+    assert [reading.page.url.text for reading in spooled(tmp_path)] == [HOME]
+
+
+def test_the_same_bytes_from_a_server_without_validators_are_kept_once(tmp_path: Path) -> None:
+    web = Changing({HOME: lambda _: page(body="the same")}, FakeClock(), tagged=False)
+    done = asyncio.run(crawl_for(tmp_path, web, 30))
+    again = [kept for kept in done.kept if kept.refers_at is not None]
+    assert again and {kept.status for kept in again} == {200} and done.ends[HOME] == "fetched"
+    said = read_record(DiskFiles(), tmp_path / "archive", again[0].place).again
+    assert said is not None and said.digest == again[0].digest and said.answer.body == b""
+
+
+def test_a_date_line_is_no_change_and_a_price_is(tmp_path: Path) -> None:
+    def dated(day: int) -> str:
+        today = format_datetime(datetime.fromtimestamp(clock_start / SECOND + day * 86_400, UTC))
+        return page(body=f"A page about lakes, printed {today}")
+
+    def priced(day: int) -> str:
+        said = f'<div vocab="http://schema.org/" typeof="Offer"><span property="price">{10 + day // 7}</span></div>'
+        return page("/dated", body=said)
+
+    clock = FakeClock()
+    clock_start = clock.now()
+    web = Changing({HOME: priced, HOME + "dated": dated}, clock)
+    done = asyncio.run(crawl_for(tmp_path, web, 30))
+    readings = list(spooled(tmp_path))
+    assert len(web.days[HOME + "dated"]) > 3
+    assert [one.page.url.text for one in readings].count(HOME + "dated") == 1
+    dated_kept = [kept for kept in done.kept if kept.url.text == HOME + "dated"]
+    assert len(dated_kept) > 3 and all(kept.refers_at is None for kept in dated_kept), "the bytes did change"
+    assert [kept.is_page for kept in dated_kept].count(True) == 1, "and a rebuild shows the one that the views hold"
+    prices = [one.facts for one in readings if one.page.url.text == HOME]
+    seen = {10 + day // 7 for day in web.days[HOME]}
+    assert len(prices) == len(seen), "each price once, at the first visit that met it"
+    assert all(f'"{price}"'.encode() in b"".join(prices) for price in seen)
+
+
+def test_a_page_that_is_gone_leaves_the_views_and_is_looked_for_ever_more_seldom(tmp_path: Path) -> None:
+    pages: dict[str, Says] = {
+        HOME: lambda _: page("/x"),
+        HOME + "x": lambda day: page(body="here") if day < 10 else None,
+    }
+    web = Changing(pages, FakeClock())
+    done = asyncio.run(crawl_for(tmp_path, web, 120))
+    assert done.ends[HOME + "x"] == "gone"
+    last = [one for one in spooled(tmp_path) if one.page.url.text == HOME + "x"][-1]
+    assert not last.page.directives.may_index and last.facts == b"" and last.page.content == ""
+    assert sum(not one.page.directives.may_index for one in spooled(tmp_path)) == 1, "said once"
+    gone = sorted(kept.fetched_at for kept in done.kept if kept.status == 404 and kept.url.text == HOME + "x")
+    gaps = [later - sooner for sooner, later in itertools.pairwise(gone)]
+    assert 3 <= len(gone) <= 8 and gaps == sorted(gaps)
+
+
+def test_a_page_that_comes_back_is_shown_again(tmp_path: Path) -> None:
+    pages: dict[str, Says] = {
+        HOME: lambda _: page("/x"),
+        HOME + "x": lambda day: None if 10 <= day < 20 else page(body="here"),
+    }
+    asyncio.run(crawl_for(tmp_path, Changing(pages, FakeClock()), 90))
+    shown = [one.page.directives.may_index for one in spooled(tmp_path) if one.page.url.text == HOME + "x"]
+    assert shown == [True, False, True]
+
+
+def test_new_links_on_a_page_that_changed_are_followed(tmp_path: Path) -> None:
+    pages: dict[str, Says] = {
+        HOME: lambda day: page("/new", body="news") if day >= 5 else page(body="nothing"),
+        HOME + "new": lambda _: page(body="new"),
+    }
+    done = asyncio.run(crawl_for(tmp_path, Changing(pages, FakeClock()), 40))
+    assert done.ends[HOME + "new"] in ("fetched", "unchanged")
+
+
+def test_without_returning_a_crawl_ends_and_remembers_nothing(tmp_path: Path) -> None:
+    done = asyncio.run(crawl(tmp_path, {HOME: page("/a"), HOME + "a": page()}, [HOME]))
+    assert done.ends == {HOME: "fetched", HOME + "a": "fetched"}
+    assert done.asked.count(HOME) == 1
+
+
+def test_half_of_what_politeness_leaves_room_for_is_kept_for_new_pages() -> None:
+    calendar = Calendar(Allowance(gap_s=10_000.0))
+    assert [calendar.room(0, "one.test", 0) // DAY for _ in range(9)] == [0] * 5 + [1] * 4
+    assert [calendar.room(0, "slow.test", 0, 43_200.0) // DAY for _ in range(3)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("allowance", [Allowance(in_all=2.0), Allowance(per_site=2.0)])
+def test_no_day_gets_more_than_its_allowance(allowance: Allowance) -> None:
+    calendar = Calendar(allowance)
+    days = [calendar.room(5 * DAY + 7, "one.test", 0) for _ in range(7)]
+    assert sorted(day // DAY for day in days) == [5, 5, 6, 6, 7, 7, 8]
+    assert all(day % DAY == 7 for day in days), "at the hour it was due"
+    other = calendar.room(5 * DAY, "two.test", 0) // DAY
+    assert other == (5 if allowance.per_site else 8)
+
+
+def ended(outcome: Outcome, reason: Reason, past: Past | None, failures: int = 0) -> End:
+    return End(Visit(Url(HOME), VisitKind.PAGE, 0, failures=failures, past=past), outcome, reason, DAY)
+
+
+def test_a_page_we_have_is_asked_for_again_after_a_failure_or_a_refusal_and_stays_in_the_views() -> None:
+    past, again = Past(0, DAY, is_page=True, etag='"x"'), returning()
+    failed = again.plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, past, failures=3))
+    assert failed.due_at is not None and 8 * DAY <= failed.due_at - DAY <= 10 * DAY
+    assert failed.past is not None and failed.past.is_page and failed.past.etag == '"x"'
+    refused = again.plan(ended(Refused(Reason.ROBOTS), Reason.ROBOTS, past))
+    assert refused.due_at is not None and refused.past is not None and refused.past.is_page
+    assert again.plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, past, failures=20)).due_at is None
+
+
+def test_what_was_never_there_is_not_come_back_to() -> None:
+    nothing = Capture(Url(HOME), DAY, 404, "Not Found", (), b"")
+    assert returning().plan(ended(Gone(nothing), Reason.GONE, None)) == Plan()
+    assert returning().plan(ended(Refused(Reason.ROBOTS), Reason.ROBOTS, None)) == Plan()
+    assert returning().plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, None)).due_at is not None
