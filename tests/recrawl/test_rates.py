@@ -149,7 +149,8 @@ def test_after_ten_visits_the_error_is_near_that_of_one_who_knows_the_prior(name
 
 
 def test_smoothing_keeps_the_sum() -> None:
-    assert smoothed([3.0, 0.0, 0.0, 6.0]) == pytest.approx([2.0, 1.0, 2.0, 4.0])
+    assert smoothed([0.0, 0.0, 9.0, 0.0, 0.0]) == pytest.approx([1.0, 2.0, 3.0, 2.0, 1.0])
+    assert sum(smoothed([3.0, 0.0, 0.0, 6.0])) == pytest.approx(9.0)
 
 
 def test_a_group_is_learnt_from_its_pages_and_drawn_to_its_parent() -> None:

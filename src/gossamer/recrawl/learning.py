@@ -54,7 +54,11 @@ def learnt(histories: Iterable[History], start: Prior, parent: Prior, pull: floa
 
 
 def smoothed(weights: Sequence[float]) -> list[float]:
-    """Each rate shares with its two neighbours; the sum stays."""
+    """Each rate shares with the two on either side, the nearer twice the farther; the sum stays."""
+    return _shared(_shared(weights))
+
+
+def _shared(weights: Sequence[float]) -> list[float]:
     below, above = [weights[0], *weights[:-1]], [*weights[1:], weights[-1]]
     return [(low + one + high) / 3.0 for low, one, high in zip(below, weights, above, strict=True)]
 
