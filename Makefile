@@ -11,7 +11,7 @@ SEEDS  ?= 1000
 JOBS   ?= 2
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl simulate long-crawl addresses xss fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl simulate soak long-crawl addresses xss fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -52,6 +52,9 @@ bench-recrawl: $(VENV)/dev.done  ## revisits: what each policy makes of a budget
 
 simulate: $(VENV)/dev.done  ## whole crawls on a virtual clock with faults, SEEDS of them
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+soak: $(VENV)/dev.done  ## 72 virtual hours of a crawl that comes back: memory, tasks, open files (SOAK_HOURS=)
+	$(BIN)/python -m tests.simulation.soak
 
 long-crawl: $(VENV)/dev.done  ## 100,000 visits to a demonstration web with traps, over 20 stops and kills
 	$(BIN)/python -m tests.crash.long

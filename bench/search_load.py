@@ -5,7 +5,8 @@
 Half of the questions ask for the page, half for JSON, all facets, entities and snippets on; with every fifth
 comes the beginning of a word, for suggestions. A question is counted from the moment it was due, so that waiting for a
 server that is behind counts too. `--crawl 50` runs a real crawl of the benchmark web into the same collection, 50 hosts
-with a second between visits; it needs nginx. `--runaway` sends a SPARQL query that never ends, halfway.
+with a second between visits; it needs nginx. `--runaway` sends a SPARQL query that never ends, and tells the searches
+before, beside and after it apart.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from urllib.parse import quote, urlsplit
 
 import psutil
 
-from bench.collection import Writing, build
+from bench.collection import Writing, build, make_state
 from bench.crawl import the_web
 from bench.nginx import serving
 from bench.web import PORT, Size
@@ -54,6 +55,8 @@ class Seen:
     took: dict[str, list[float]] = field(default_factory=dict)
     within: list[float] = field(default_factory=list)
     """What the server says its searches took."""
+    searches: list[tuple[float, float]] = field(default_factory=list)
+    """When each search was due, and its milliseconds."""
     failed: int = 0
     bytes_in: int = 0
 
@@ -118,7 +121,10 @@ async def load(host: str, port: int, asked: Sequence[tuple[float, str, str]], se
         asker = await idle.get()
         try:
             status, body = await asker.ask(target)
-            seen.took.setdefault(kind, []).append(1000 * (loop.time() - due))
+            took_ms = 1000 * (loop.time() - due)
+            seen.took.setdefault(kind, []).append(took_ms)
+            if kind != "suggest":
+                seen.searches.append((due, took_ms))
             seen.failed += status != 200
             seen.bytes_in += len(body)
             if kind == "json" and status == 200:
@@ -139,14 +145,16 @@ async def load(host: str, port: int, asked: Sequence[tuple[float, str, str]], se
     return took
 
 
-async def run_away(host: str, port: int, after_s: float) -> tuple[float, int]:
-    """How long a query without end lived, and what it was answered with."""
+async def run_away(host: str, port: int, after_s: float) -> tuple[float, float, int]:
+    """When a query without end began and ended, and what it was answered with."""
+    loop = asyncio.get_running_loop()
     await asyncio.sleep(after_s)
     asker = Asker(host, port)
-    began = time.perf_counter()
-    status, _ = await asker.ask(f"/sparql?query={quote(RUNAWAY)}")
+    began = loop.time()
+    status, body = await asker.ask(f"/sparql?query={quote(RUNAWAY)}")
     asker.close()
-    return time.perf_counter() - began, status
+    print(f"the runaway query was told: {body.decode(errors='replace').strip()[:200]}")
+    return began, loop.time(), status
 
 
 @contextlib.contextmanager
@@ -226,6 +234,8 @@ def cpu_of(process: psutil.Process | None) -> float:
 
 
 def told(name: str, took: list[float]) -> None:
+    if not took:
+        return
     took.sort()
     at = [took[min(len(took) - 1, int(share * len(took)))] for share in (0.5, 0.9, 0.99)]
     print(f"{name:28} {len(took):6}   p50 {at[0]:6.1f} ms   p90 {at[1]:6.1f} ms   p99 {at[2]:6.1f} ms", flush=True)
@@ -239,8 +249,11 @@ async def measured(host: str, port: int, given: argparse.Namespace, seen: Seen) 
     async with asyncio.TaskGroup() as crew:
         away = crew.create_task(run_away(host, port, given.seconds / 3))
         took = await load(host, port, questions(given.rate, given.seconds), seen)
-    lived, status = away.result()
-    print(f"the runaway query was ended after {lived:.1f} s (limit {SPARQL_S:.0f} s) with status {status}")
+    began, ended, status = away.result()
+    print(f"the runaway query was ended after {ended - began:.1f} s (limit {SPARQL_S:.0f} s) with status {status}")
+    told("searches before it", [ms for due, ms in seen.searches if due < began])
+    told("searches beside it", [ms for due, ms in seen.searches if began <= due < ended])
+    told("searches after it", [ms for due, ms in seen.searches if due >= ended])
     return took
 
 
@@ -261,6 +274,7 @@ def main() -> None:
         root = given.keep or Path(scratch) / "collection"
         if not (root / "index").is_dir():
             build(root, given.pages)
+        asyncio.run(make_state(Directory(root)))  # one that was built before may be of an older schema
         seen = Seen()
         with server(root) as (web, host, port), crawling(root, given.crawl, Path(scratch)) as crawl:
             before, fetched, began = (cpu_of(web), cpu_of(crawl)), fetched_in(root), time.perf_counter()
@@ -281,7 +295,7 @@ def show(given: argparse.Namespace, seen: Seen, took_s: float, used: tuple[float
     print(
         f"{searches / took_s:.1f} searches/s asked at {given.rate}/s, {seen.failed} failed, "
         f"{seen.bytes_in / max(1, searches) / 1000:.0f} kB each; CPU: web {used[0]:.2f}, "
-        f"crawl {used[1]:.2f} of {os.cpu_count()} cores"
+        f"crawl {used[1]:.2f} of {os.cpu_count()} cores, {1000 * used[0] * took_s / max(1, searches):.1f} ms a search"
     )
 
 

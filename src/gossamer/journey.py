@@ -274,7 +274,8 @@ class Crawl:
             self.rooms.tell("disk.roomy" if has_room else "disk.low", detail=detail)
 
     async def _is_over(self) -> bool:
-        if self._flying:
+        """A crawl that was paused waits to be resumed or stopped, whatever is left: seeds may still be added to it."""
+        if self._flying or self.rooms.is_paused():
             return False
         limit = self.rooms.pace.max_pages
         if limit is not None and self._pages >= limit:

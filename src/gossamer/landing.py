@@ -9,14 +9,14 @@ from gossamer.chance import Chance
 from gossamer.clock import SECOND, Instant
 from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import RobotsKeeping
-from gossamer.parse.listed import Listing
+from gossamer.parse.listed import Listed, Listing
 from gossamer.read_job import ReadDone, kept_at
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
-from gossamer.returning import End, Plan, Returning
+from gossamer.returning import End, Plan, Returning, news_in
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learning import Learned
 from gossamer.values.capture import Kept, Place
-from gossamer.values.link import How, Offer
+from gossamer.values.link import How, Offer, Said
 from gossamer.values.outcome import Failed, Moved, Outcome, Reason, Refused, capture_of, reason_of
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url, url_of
@@ -130,7 +130,7 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
         took_s=capture.took_s if capture else 0.0,
         due_at=done_at if respelt else retried or again or plan.due_at,
         host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
-        offers=() if respelt else offers_of(followed, measures.lists),
+        offers=() if respelt else offers_of(followed, measures.lists, measures.returning is not None),
         kept=kept_of(followed, place),
         robots=robots_of(followed, measures.keeping),
         yielded=followed.learned.yielded if followed.learned else None,
@@ -200,7 +200,7 @@ def detail_of(outcome: Outcome) -> str:
             return ""
 
 
-def offers_of(followed: Followed, lists: Lists) -> tuple[Offer, ...]:
+def offers_of(followed: Followed, lists: Lists, comes_back: bool = False) -> tuple[Offer, ...]:
     """New addresses: they will face the rules themselves."""
     visit, outcome, read = followed.visit, followed.outcome, followed.read
     if isinstance(outcome, Moved) and visit.kind is not VisitKind.ROBOTS:
@@ -212,7 +212,7 @@ def offers_of(followed: Followed, lists: Lists) -> tuple[Offer, ...]:
         return maps_of(visit, read) if lists.sitemaps else ()
     source, depth = visit.url.id, visit.depth + 1
     if read.listing is not None:
-        return listed(visit, read.listing)
+        return listed(visit, read.listing, comes_back)
     return tuple([Offer(Url(text), How.LINK, source, depth) for text in read.links])
 
 
@@ -225,15 +225,25 @@ def maps_of(visit: Visit, read: ReadDone) -> tuple[Offer, ...]:
     return tuple([Offer(url, How.ROBOTS, visit.url.id) for url in urls if url not in too_many])
 
 
-def listed(visit: Visit, listing: Listing) -> tuple[Offer, ...]:
+def listed(visit: Visit, listing: Listing, comes_back: bool = False) -> tuple[Offer, ...]:
     """What a sitemap or a feed lists. For an address of another host, a sitemap's too, the sitemap or index must be
     named by that host's own robots.txt, which the frontier knows; what a feed lists is a link like any other."""
     source, depth = visit.url.id, visit.depth if listing.kind == "index" else visit.depth + 1
     how = {"index": How.MAP, "sitemap": How.SITEMAP}.get(listing.kind, How.FEED)
     speaker = None if how is How.FEED else visit.url
+    new = frozenset(news_in(visit, listing)) if comes_back else frozenset[Listed]()
     return tuple(
         [
-            Offer(stripped(one.url), how, source, depth, 0, one.hint, speaker if one.is_foreign else None)
+            Offer(
+                stripped(one.url),
+                how,
+                source,
+                depth,
+                0,
+                one.hint,
+                speaker if one.is_foreign else None,
+                Said(one.changed_at, one.every_s) if one in new else None,
+            )
             for one in listing.entries
         ]
     )

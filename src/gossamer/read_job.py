@@ -12,7 +12,7 @@ from gossamer.parse.sniff import media_type_of
 from gossamer.rules.marks import Marks
 from gossamer.rules.robots import ParsedRobots
 from gossamer.rules.soft404 import Says
-from gossamer.values.capture import Capture, Kept, Place
+from gossamer.values.capture import Capture, Kept, Place, Truncated
 from gossamer.values.history import Prints
 from gossamer.values.link import How
 from gossamer.values.past import Original
@@ -75,6 +75,8 @@ class ReadDone(msgspec.Struct, frozen=True):
     """Whether its body is in the archive."""
     refers_at: Instant | None = None
     """When the capture was made that this record refers to for its body."""
+    modified_at: Instant | None = None
+    """When the page says that it last changed, where it comes again."""
 
 
 def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
@@ -93,11 +95,16 @@ def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
     )
 
 
+def is_unread(capture: Capture) -> bool:
+    """Whether its body was not read because it is the one we have: our limits never cut a body to nothing."""
+    return capture.status == 200 and capture.truncated is Truncated.LENGTH and not capture.body
+
+
 def stored(capture: Capture, digest: bytes | None = None, original: Original | None = None) -> ReadDone:
     """The record without any reading. `digest`: the body's SHA-256, if it is known already. `original`: what a 304
     says is unchanged."""
-    if original is not None and capture.status == 304:
-        record = revisit_record(capture, original)
+    if original is not None and (capture.status == 304 or is_unread(capture)):
+        record = revisit_record(msgspec.structs.replace(capture, truncated=None), original)
         return ReadDone(record, b"", "", original.digest, refers_at=original.fetched_at)
     digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
     media_type = media_type_of(capture.header("content-type"), capture.body)

@@ -26,6 +26,7 @@ from gossamer.parse.text import folded
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.read_job import Learnt, ReadDone, ReadJob, stored
 from gossamer.recrawl.change import prints_of
+from gossamer.recrawl.modified import modified_at
 from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.marks import marks_of
@@ -104,6 +105,7 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
         listing=listing,
         learnt=learnt,
         prints=prints_of(reading, capture.body) if asked.prints else None,
+        modified_at=modified_at(reading.facts, capture.fetched_at) if asked.prints else None,
         is_whole=is_kept,
         refers_at=original.fetched_at if original is not None else None,
     )

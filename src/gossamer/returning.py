@@ -3,33 +3,35 @@
 One `Returning` for a crawler. It is asked by one task at a time, once for each visit, when what came is on disk.
 """
 
-import math
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from gossamer.chance import Chance
 from gossamer.clock import SECOND, Instant
 from gossamer.fetch.answer import moment_of, validators_of
+from gossamer.frontier.priority import priority_of
+from gossamer.parse.listed import Listed, Listing
 from gossamer.read_job import ReadDone
-from gossamer.recrawl.change import compared, counts
-from gossamer.recrawl.hints import Hints, hinted
+from gossamer.recrawl.calendar import DAY, Allowance, Calendar
+from gossamer.recrawl.change import compared, counts, links_print
+from gossamer.recrawl.hints import Hints, hinted, importance_of, published
+from gossamer.recrawl.news import News, Novelties
 from gossamer.recrawl.policy import Policy
+from gossamer.recrawl.rates import believed
 from gossamer.recrawl.retry import TRANSIENT
 from gossamer.rules.templates import template_of
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.due import Known, Why
-from gossamer.values.history import COUNTS, DAY_S, Change, Prints, Seen, packed
+from gossamer.values.history import COUNTS, Change, Prints, Seen, packed
+from gossamer.values.link import How
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged, capture_of
 from gossamer.values.page import Directives, Page, Reading
-from gossamer.values.past import Past
+from gossamer.values.past import FADES, Past
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
 
-DAY = round(DAY_S * SECOND)
 USUAL_PER_PAGE = 1.0 / 3.0
 """Visits a page and day where no budget is set."""
 MOST_PER_PAGE = 24.0
@@ -39,26 +41,11 @@ BROKEN_LOOKS = 12
 REFUSED_DAYS = 7.0
 """After so long a rule that keeps us from a page we have is asked again."""
 GROWN = 1.1
+AVERAGED = 1_000
+"""Pages over which the average importance is taken."""
 UNKNOWN = Prints()
 UNREAD = frozenset({Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY})
 VANISHED, BROKEN, REFUSED = "vanished", "broken", "refused"
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """Visits a day to pages that were visited before; None: no limit but politeness."""
-
-    in_all: float | None = None
-    per_site: float | None = None
-    gap_s: float = 0.0
-    """What a host is left alone for between two visits. Of the visits that this leaves room for, half are kept for
-    pages that were never seen: those that come again cannot keep new ones out."""
-
-    def at_site(self, delay_s: float | None) -> float:
-        """Visits a day to one that asks for such a Crawl-delay."""
-        gap_s = max(self.gap_s, delay_s if delay_s is not None and delay_s > 0 else 0.0)  # not NaN
-        room = DAY_S / gap_s / 2 if gap_s > 0 else math.inf
-        return max(1.0, room if self.per_site is None else min(self.per_site, room))
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -78,36 +65,6 @@ class End(msgspec.Struct, frozen=True):
     read: ReadDone | None = None
 
 
-class Calendar:
-    """Which days have visits left under the allowance. It is lost with the process, and begun anew."""
-
-    def __init__(self, allowance: Allowance) -> None:
-        self._allowance = allowance
-        self._days: Counter[int] = Counter()
-        self._site_days: Counter[tuple[str, int]] = Counter()
-        self._today = 0
-
-    def room(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
-        """The first moment, from `due_at` on and at that hour, on a day with room; it is taken."""
-        self._forget_before(now // DAY)
-        in_all = math.inf if self._allowance.in_all is None else max(1.0, self._allowance.in_all)
-        at_site = self._allowance.at_site(delay_s)
-        while self._days[due_at // DAY] >= in_all or self._site_days[site, due_at // DAY] >= at_site:
-            due_at += DAY
-        if in_all < math.inf:
-            self._days[due_at // DAY] += 1
-        if at_site < math.inf:
-            self._site_days[site, due_at // DAY] += 1
-        return due_at
-
-    def _forget_before(self, today: int) -> None:
-        if today == self._today:
-            return
-        self._today = today
-        self._days = Counter({day: many for day, many in self._days.items() if day >= today})
-        self._site_days = Counter({key: many for key, many in self._site_days.items() if key[1] >= today})
-
-
 class Returning:
     def __init__(
         self,
@@ -116,11 +73,15 @@ class Returning:
         allowance: Allowance | None = None,
         wanted: Change = COUNTS,
         start: Callable[[Visit, Known], Known] = lambda _visit, known: known,
+        nudge: Callable[[Visit], int] = lambda _: 0,
     ) -> None:
         """`policy` makes the policy for so many visits a page and day. `wanted`: which changes count. `start` may move
-        what is known of a page before its first visit."""
+        what is known of a page before its first visit. `nudge`: what the user's rules say of a page now, from -8
+        (sooner, or more often) to 8."""
         allowance = allowance or Allowance()
-        self._chance, self._wanted, self._start = chance, wanted, start
+        self._chance, self._wanted, self._start, self._nudge = chance, wanted, start, nudge
+        self._novelties = Novelties()
+        self._weighed, self._mean_weight = 0, 1.0
         self._per_day = allowance.in_all
         self._calendar = Calendar(allowance)
         self._pages = self._told_pages = 0
@@ -139,6 +100,18 @@ class Returning:
             self._told_pages = pages
             self._policy.allow(self._per_page())
 
+    def expect(self, plans: Mapping[tuple[str, int], int]) -> None:
+        """What waits for which day, after a restart."""
+        self._calendar.expect(plans)
+
+    def news(self) -> News:
+        """Pages found changed since this was last asked, and those that are to be looked at because of it."""
+        return self._novelties.taken()
+
+    def sooner(self, url: Url, past: Past, now: Instant) -> Instant:
+        """The earliest moment that the budget leaves for a page that is to come before its time."""
+        return self._calendar.sooner(past.due_at, url.host.name, now)
+
     def change(self, past: Past, read: ReadDone) -> Change:
         return compared(past.prints, read.prints or UNKNOWN)
 
@@ -154,7 +127,7 @@ class Returning:
             return msgspec.structs.replace(read, reading=encode(silence(capture))) if past.is_page else read
         if read.prints is None or past.prints == UNKNOWN or read.is_page != past.is_page:
             return read
-        is_new = counts(self.change(past, read), self._wanted)
+        is_new = counts(self.change(past, read), self._counting(read))
         return read if is_new else msgspec.structs.replace(read, reading=b"", is_shown=False)
 
     def plan(self, end: End) -> Plan:
@@ -166,7 +139,7 @@ class Returning:
         if is_gone(end):
             return self._gone(end, past) if past is not None else Plan()
         if isinstance(outcome, Unchanged) and past is not None:
-            return self._seen(end, past, past, False, None)
+            return self._seen(end, past, past, False, ())
         if isinstance(outcome, Fetched) and end.read is not None and end.read.prints is not None:
             return self._read(end, outcome.capture, end.read, end.read.prints)
         if isinstance(outcome, Refused):
@@ -190,26 +163,60 @@ class Returning:
             is_page=read.is_page,
             prints=prints,
             history=past.history if past is not None else packed(self._known(end.visit, None).history),
+            changed_at=past.changed_at if past is not None else 0,
+            look=past.look if past is not None else None,
+            leads=past.leads if past is not None else 0,
+            links=links_print(read.links, end.visit.url.host.name),
+            said_at=(end.visit.said.changed_at or 0) if end.visit.said is not None else 0,
         )
-        changed_at = moment_of(tags.last_modified) if tags.last_modified else None
+        if read.listing is not None:
+            own = [one for one in news_in(end.visit, read.listing) if not one.is_foreign]
+            self._novelties.told([(one.url, one.changed_at) for one in own if one.changed_at is not None])
+        dates = dates_of(end.visit, read, tags.last_modified)
         if past is None or past.prints == UNKNOWN:
-            return self._first(end, now, changed_at)
-        return self._seen(end, past, now, counts(self.change(past, read), self._wanted), changed_at)
+            return self._first(end, now, dates)
+        return self._seen(end, past, now, self._has_changed(past, now, read), dates)
 
-    def _first(self, end: End, now: Past, changed_at: Instant | None) -> Plan:
-        if end.visit.past is None:
+    def _has_changed(self, past: Past, now: Past, read: ReadDone) -> bool:
+        """For the schedule. A page that has led to new pages before changes with its links too: that is its news."""
+        is_renewed = past.leads > 0 and past.links != now.links and bool(past.links)
+        return is_renewed or counts(self.change(past, read), self._counting(read))
+
+    def _counting(self, read: ReadDone) -> Change:
+        """A list of addresses changes with each of them; often it has no text to compare."""
+        return self._wanted | Change.BYTES if read.listing is not None else self._wanted
+
+    def _first(self, end: End, now: Past, dates: tuple[Instant, ...]) -> Plan:
+        visit = end.visit
+        if visit.past is None:
             self.holds(self._pages + 1)
-        known = self._start(end.visit, self._known(end.visit, now))
-        history = hinted(known.history, Hints(changed_at=changed_at), end.done_at)
+        known = self._start(visit, self._known(visit, now))
+        every_s = visit.said.every_s if visit.said is not None else None
+        history = hinted(known.history, Hints(every_s, dates[0] if dates else None), end.done_at)
+        if is_item(visit, now):
+            history = published(history)
         known = msgspec.structs.replace(known, history=history)
         due = self._policy.first_due(known, end.done_at, self._chance.random())
         return self._planned(end, msgspec.structs.replace(now, history=packed(history)), due.at, due.why)
 
-    def _seen(self, end: End, before: Past, now: Past, has_changed: bool, changed_at: Instant | None) -> Plan:
-        elapsed_s = max(0.0, (end.done_at - before.visited_at) / SECOND)
-        seen = Seen(end.done_at, elapsed_s, has_changed, changed_at if has_changed else None)
+    def _seen(self, end: End, before: Past, now: Past, has_changed: bool, dates: tuple[Instant, ...]) -> Plan:
+        at = end.done_at
+        elapsed_s = max(0.0, (at - before.visited_at) / SECOND)
+        told_at = next((one for one in dates if believed(one, at, elapsed_s)), None)
+        seen = Seen(at, elapsed_s, has_changed, told_at if has_changed else None)
         planned = self._policy.next_due(self._known(end.visit, before), seen, self._chance.random())
-        now = msgspec.structs.replace(now, visited_at=end.done_at, history=packed(planned.history), gone=0)
+        kept, whole = FADES
+        now = msgspec.structs.replace(
+            now,
+            visited_at=at,
+            history=packed(planned.history),
+            gone=0,
+            changed_at=at if has_changed else before.changed_at,
+            leads=before.leads * kept // whole,
+            said_at=(end.visit.said.changed_at or 0) if end.visit.said is not None else 0,
+        )
+        if has_changed:
+            self._novelties.found(end.visit.url, end.read.links if planned.looks_below and end.read else ())
         return self._planned(end, now, planned.due.at, planned.due.why)
 
     def _gone(self, end: End, past: Past) -> Plan:
@@ -231,7 +238,20 @@ class Returning:
 
     def _known(self, visit: Visit, past: Past | None) -> Known:
         known = Known(visit.url.id, (visit.url.host.name, template_of(visit.url)))
-        return msgspec.structs.replace(known, history=past.known) if past is not None else known
+        if past is None:
+            return known
+        return msgspec.structs.replace(known, history=past.known, importance=self._relative(self._weight(visit, past)))
+
+    def _weight(self, visit: Visit, past: Past) -> float:
+        nudge = self._nudge(visit)
+        moved = 0 if visit.priority is None else visit.priority - priority_of(visit.how, visit.depth, nudge=nudge)
+        return importance_of(visit.depth, moved, past.new_pages, nudge, is_item(visit, past))
+
+    def _relative(self, weight: float) -> float:
+        """Against the average of the pages that were met lately, so that the budget is neither left nor overdrawn."""
+        self._weighed = min(self._weighed + 1, AVERAGED)
+        self._mean_weight += (weight - self._mean_weight) / self._weighed
+        return weight / self._mean_weight
 
     def _per_page(self) -> float:
         if self._per_day is None:
@@ -250,6 +270,27 @@ class Returning:
         could = self._per_page() * max(self._pages, 1) * passed
         self._policy.told_load(self._made / could, self._late_days / max(self._made, 1), now)
         self._since, self._made, self._late_days = now, 0, 0.0
+
+
+def is_item(visit: Visit, past: Past) -> bool:
+    """Whether it was come by as something that a feed has published."""
+    return visit.how is How.FEED and past.is_page
+
+
+def dates_of(visit: Visit, read: ReadDone, last_modified: str) -> tuple[Instant, ...]:
+    """When the page last changed, as a sitemap or feed, the page itself and its server say: in the order of trust.
+    Servers stamp what they make up on the way out; people and their tools write the other two."""
+    said_at = visit.said.changed_at if visit.said is not None else None
+    sent_at = moment_of(last_modified) if last_modified else None
+    return tuple([at for at in (said_at, read.modified_at, sent_at) if at is not None])
+
+
+def news_in(visit: Visit, listing: Listing) -> list[Listed]:
+    """The entries of a list that say when a page changed, or how often it does, and did not when it was last read.
+    Dates without a time of day may be a day late."""
+    since_at = visit.past.visited_at - DAY if visit.past is not None else None
+    said = [one for one in listing.entries if one.changed_at is not None or one.every_s is not None]
+    return said if since_at is None else [one for one in said if (one.changed_at or 0) > since_at]
 
 
 def is_gone(end: End) -> bool:

@@ -1,11 +1,13 @@
 """The first thing a newcomer runs."""
 
+import json
 import re
 import signal
 import urllib.request
 from pathlib import Path
 
-from tests.app.site import started
+import pytest
+from tests.app.site import gossamer, started
 
 
 def test_the_demo_goes_on_serving_after_its_crawl_until_it_is_told_to_stop(tmp_path: Path) -> None:
@@ -27,3 +29,24 @@ def test_the_demo_goes_on_serving_after_its_crawl_until_it_is_told_to_stop(tmp_p
     finally:
         demo.kill()
         demo.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_web_that_changes_is_kept_up_with_and_everything_is_checked(tmp_path: Path) -> None:
+    """Two weeks in half a minute. On a machine that has no time for it some pages may not be met: what was must be
+    right all the same."""
+    where = tmp_path / "demo"
+    ran = started(
+        "demo", "--changing", "--exit", "--json", "--dir", where, "--port", "0", "--pages", "60", "--day", "1.5",
+        "--days", "14",
+    )  # fmt: skip
+    out, said = ran.communicate(timeout=250)
+    found = json.loads(out)
+    wrong = ("taken_for_changes", "prices_missed", "still_shown", "politeness_violations")
+    assert {name: found[name] for name in wrong} == {name: [] for name in wrong}
+    assert found["visits"] > 100 and found["spared_share"] >= 0.5
+    assert ran.returncode == (0 if found["passes"] else 4)
+    assert "day " in said and "of the bytes not sent" in said and "Traceback" not in said
+    told = json.loads(gossamer("freshness", "--dir", where, "--json").stdout)
+    assert len(told["samples"]) >= 2 and told["runs"][0]["comes_back"] and told["visits"]["visits"] > 100

@@ -77,6 +77,9 @@ def test_the_archive_as_one_warc_file_is_read_by_others_and_imports_to_equal_vie
     done = gossamer("import", out, "--dir", root)
     assert done.returncode == 0 and "10 captures taken in, 8 of them pages" in done.stderr
     assert held(root) == held(collection.root)
+    again = gossamer("import", out, out, "--dir", root)
+    assert again.returncode == 0 and "0 captures taken in, 0 of them pages; 20 already here" in again.stderr
+    assert held(root) == held(collection.root) and sum(1 for _ in Directory(root).archive.iterdir()) == 1
 
 
 def test_what_is_no_archive_is_told(
@@ -142,20 +145,23 @@ def test_a_backup_of_a_finished_crawl_rebuilds_to_equal_views(
     assert held(tmp_path / "copy") == held(collection.root)
 
 
+@pytest.mark.parametrize(
+    ("lost", "mends"),
+    [
+        (("index", "graph"), ("rebuild",)),
+        (("index", "links"), ("crawl", *OPEN)),
+        (("graph",), ("crawl", *OPEN)),
+    ],
+)
 def test_F_P8_deleted_views_are_rebuilt_equal_by_rebuild_and_by_the_next_crawl(
-    collection: Collection, tmp_path: Path
+    collection: Collection, tmp_path: Path, lost: tuple[str, ...], mends: tuple[str, ...]
 ) -> None:
     root = tmp_path / "c"
     shutil.copytree(collection.root, root)
     directory, whole = Directory(root), held(collection.root)
-    shutil.rmtree(directory.index)
-    shutil.rmtree(directory.graph)
-    assert gossamer("rebuild", "--dir", root).returncode == 0
-    assert held(root) == whole
-    shutil.rmtree(directory.index)
-    directory.links.unlink()
-    assert gossamer("crawl", "--dir", root, *OPEN).returncode == 0
-    assert held(root) == whole
-    shutil.rmtree(directory.graph)
-    assert gossamer("crawl", "--dir", root, *OPEN).returncode == 0
+    for view in lost:
+        path: Path = getattr(directory, view)
+        path.unlink() if path.is_file() else shutil.rmtree(path)
+    done = gossamer(*mends, "--dir", root)
+    assert done.returncode == 0, done.stderr
     assert held(root) == whole

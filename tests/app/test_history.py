@@ -17,6 +17,8 @@ from gossamer.app.history_past import Past, extractor
 from gossamer.app.outside import real_outside
 from gossamer.archive.history import Timeline, Version
 from gossamer.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
+from gossamer.monitor import chronicle
+from gossamer.monitor.chronicle import Chronicle, Run
 from gossamer.values.url import Url, url_of
 
 ESCAPE = "\x1b]0;mine\x07"
@@ -97,6 +99,35 @@ def test_M_Z9_a_page_is_shown_as_it_was(capsys: pytest.CaptureFixture[str], kept
     assert any('"20.00"' in fact for fact in found["facts"]) and found["extractor"] == extractor()
     out = told(capsys, kept, SHOP.text, at="2026-11-04T12:00:00Z", facts=True)
     assert '"18.00"' in out and len(out.splitlines()) == 9, "when it was gone, the last that was there"
+
+
+def test_M_Z9_a_page_that_was_gone_is_told_as_gone_with_the_last_version_before(
+    capsys: pytest.CaptureFixture[str], kept: Directory
+) -> None:
+    found = json.loads(told(capsys, kept, SHOP.text, at="2026-11-04T12:00:00Z", json=True))
+    assert found["gone_at"].startswith("2026-11-04T08:00:00") and found["gone_status"] == 404
+    assert found["fetched_at"].startswith("2026-11-03T08:00:00") and "whistles" in found["text"]
+    assert history(SHOP.text, at="2026-11-04T12:00:00Z", dir=kept.root) == 0
+    said = capsys.readouterr()
+    assert "gone by then: it answered 404 on 2026-11-04 08:00:00 UTC" in said.err and "whistles" in said.out
+    later = json.loads(told(capsys, kept, SHOP.text, at="2026-11-05T12:00:00Z", json=True))
+    assert later["gone_at"] is None and "sings" in later["text"]
+
+
+def test_the_time_line_says_gone_and_back_and_counts_visits_that_found_nothing_new(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    days = [(kettle(), 200), ("", 304), ("", 304), ("gone", 410), ("gone", 410), ("busy", 503), (kettle(), 200)]
+    taken = [captured(SHOP, START_AT + day * DAY, body, status) for day, (body, status) in enumerate(days)]
+    directory = collection(tmp_path, taken)
+    found = timeline(directory)
+    assert [one.is_gone for one in found.versions] == [False, True, True, False, False]
+    assert [one.is_back for one in found.versions] == [False, False, False, False, True]
+    assert [one.seen_again for one in found.versions] == [2, 0, 0, 0, 0] and len(found.seen_again) == 2
+    late = timeline(directory, most=2)
+    assert [one.is_back for one in late.versions] == [False, True] and late.seen_again == []
+    out = told(capsys, directory, SHOP.text)
+    assert "2 visits found it unchanged" in out and "gone (answered 410)" in out and "back" in out
 
 
 def test_the_page_itself_comes_out_byte_by_byte(capfdbinary: pytest.CaptureFixture[bytes], kept: Directory) -> None:
@@ -189,6 +220,26 @@ def test_M_B4_each_crawl_is_a_folder_of_domains_of_paths_with_the_html_in_it(kep
     assert len(found) == 6 + 5
     listed = found["2026-11-06T08-00-00Z.tsv"].decode().splitlines()
     assert len(listed) == 3 and listed[1].split("\t")[:2] == ["shop.test/kettle/page.html", SHOP.text]
+
+
+def test_M_B4_each_run_is_a_folder_named_by_its_start_and_each_day_of_one_that_comes_back(tmp_path: Path) -> None:
+    urls = [Url(f"https://a.test/{number}") for number in range(8)]
+    moments = [0, 10, 24, 30, 49, 50, 73, 200]
+    taken = [captured(url, START_AT + hour * HOUR, kettle()) for url, hour in zip(urls, moments, strict=True)]
+    directory = collection(tmp_path / "c", taken)
+    runs = (
+        Run(START_AT + 9 * HOUR, START_AT + 25 * HOUR, is_over=True),
+        Run(START_AT + 29 * HOUR, START_AT + 29 * HOUR),
+        Run(START_AT + 48 * HOUR, START_AT + 80 * HOUR, is_over=True, comes_back=True),
+    )
+    chronicle.write(real_outside().files, directory.root, Chronicle(runs))
+    written(directory, tmp_path / "out")
+    found = {name.split("/")[2]: name.split("/")[0] for name in tree(tmp_path / "out") if name.endswith(".html")}
+    assert found["0"] == "2026-11-01T08-00-00Z", "before any that is known of: its day"
+    assert found["1"] == found["2"] == "2026-11-01T17-00-00Z", "one crawl, over midnight"
+    assert found["3"] == "2026-11-02T13-00-00Z", "one that was killed"
+    assert found["4"] == found["5"] == "2026-11-03T09-00-00Z" and found["6"] == "2026-11-04T09-00-00Z", "its days"
+    assert found["7"] == "2026-11-09T16-00-00Z", "after the end of the last: taken in from elsewhere"
 
 
 def test_an_export_goes_on_where_it_was_stopped_and_takes_in_what_is_new(tmp_path: Path) -> None:

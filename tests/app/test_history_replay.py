@@ -20,6 +20,7 @@ from gossamer.graph.export import opened, page_facts
 from gossamer.graph.store import Graph, PageFacts
 from gossamer.read_job import ReadJob
 from gossamer.reading import done
+from gossamer.returning import silence
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture
 from gossamer.values.tell import silent
@@ -36,11 +37,15 @@ def body(kind: str, number: int) -> tuple[str, int]:
             return kettle(price=str(number)).replace("<title>", '<meta name="robots" content="noindex"><title>'), 200
         case "picture":
             return "\x89PNG\r\n\x1a\n\x00\x00", 200
+        case "moved":
+            return "", 301
+        case "broken":
+            return "out of order", 503
         case _:
-            return "gone", 404
+            return "gone", 410 if number % 2 else 404
 
 
-KINDS = ["page", "page", "silent", "gone", "picture"]
+KINDS = ["page", "page", "page", "silent", "gone", "gone", "moved", "broken", "picture"]
 PASTS = some.lists(
     some.tuples(some.sampled_from(URLS), some.integers(0, 12), some.sampled_from(KINDS), some.integers(0, 3)),
     min_size=1,
@@ -56,15 +61,19 @@ def facts_in(folder: Path) -> list[bytes]:
 
 
 def live_at(folder: Path, taken: Sequence[Capture], at: int) -> list[bytes]:
-    """What a graph held that was fed while it happened, as the indexer feeds it."""
+    """What a graph held that was fed while it happened, as the indexer feeds it: a page that is gone says nothing."""
     outside = real_outside()
     with Graph(folder / "live", outside.files, outside.clock, silent) as graph:
         for capture in sorted(taken, key=lambda one: one.fetched_at):
-            if capture.fetched_at <= at and capture.status == 200:
+            if capture.fetched_at > at or capture.status == 503:
+                continue
+            if capture.status == 200:
                 spooled = done(ReadJob(capture, "read", "all", "gossamer")).reading
-                if spooled:
-                    reading = decode(spooled)
-                    graph.replace([PageFacts(reading.page.url, reading.facts, reading.capture_id, reading.fetched_at)])
+                reading = decode(spooled) if spooled else None
+            else:
+                reading = silence(capture)
+            if reading is not None:
+                graph.replace([PageFacts(reading.page.url, reading.facts, reading.capture_id, reading.fetched_at)])
         return sorted(b"".join(page_facts(graph.store)).splitlines())
 
 
@@ -84,6 +93,23 @@ def test_M_Z9_a_replay_of_any_moment_has_exactly_the_facts_that_were_there(
         directory = collection(folder / "collection", taken)
         asyncio.run(replay(past(directory), real_outside(), folder, at, None, MOST_PAGES, unheard))
         assert facts_in(folder) == live_at(folder, taken, at)
+
+
+def test_M_Z9_a_page_that_was_gone_states_nothing_at_that_moment_and_again_when_it_is_back(tmp_path: Path) -> None:
+    taken = [
+        captured(SHOP, START_AT, kettle(price="20.00")),
+        captured(SHOP, START_AT + 2 * DAY, "no more", 410),
+        captured(SHOP, START_AT + 4 * DAY, kettle(price="25.00")),
+        captured(SHOP, START_AT + 6 * DAY, "", 301, Location="https://shop.test/elsewhere"),
+    ]
+    directory = collection(tmp_path / "collection", taken)
+    found = []
+    for day in (1, 3, 5, 7):
+        folder = tmp_path / str(day)
+        asyncio.run(replay(past(directory), real_outside(), folder, START_AT + day * DAY, None, 9, unheard))
+        text = b"\n".join(facts_in(folder))
+        found.append(b"20.00" in text or b"25.00" in text)
+    assert found == [True, False, True, False]
 
 
 def test_a_site_alone_is_replayed_and_the_others_left_out(tmp_path: Path) -> None:

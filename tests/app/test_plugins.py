@@ -11,8 +11,8 @@ import pytest
 from tests.app.site import OPEN, gossamer
 
 from gossamer.app.directory import Directory
-from gossamer.app.plugged import NAME, Plugged, recalled
-from gossamer.app.plugins import job_for, plugged_in, protocols_of, split, write
+from gossamer.app.plugged import NAME, Plugged, job_for, recalled
+from gossamer.app.plugins import plugged_in, protocols_of, split, write
 from gossamer.archive.reader import volumes_in
 from gossamer.errors import ConfigError
 from gossamer.files import DiskFiles

@@ -16,6 +16,7 @@ from gossamer.reading import done
 from gossamer.store import captures
 from gossamer.store.database import Database
 from gossamer.values.capture import Capture, Kept
+from gossamer.values.past import Original
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
@@ -60,10 +61,13 @@ async def kept_in(
         outside.files.make_folder(folder)
     volumes = Volumes(outside.files, directory.archive, outside.clock, silent)
     volumes.open()
-    kept = []
+    kept: list[Kept] = []
     for capture in taken:
         is_page = 200 <= capture.status < 300
-        read = done(ReadJob(capture, "read" if is_page else "store", keep, agent))
+        whole = [one for one in kept if one.url == capture.url and one.is_page]
+        said = Original(capture.url.text, whole[-1].fetched_at, whole[-1].digest) if whole else None
+        original = said if capture.status == 304 else None
+        read = done(ReadJob(capture, "read" if is_page else "store", keep, agent, original=original))
         kept.append(kept_at(volumes.append(read.record), capture, read))
     volumes.close()
     async with Database(directory.state, outside.clock, silent) as database:

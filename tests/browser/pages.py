@@ -25,6 +25,7 @@ EVERY_PAGE: tuple[str, ...] = (
     "/crawl/visits",
     "/crawl/visits?reason=failed",
     "/crawl/hosts",
+    "/crawl/freshness",
     "/crawl/rules",
     "/nodes",
     "/nodes?minutes=5",

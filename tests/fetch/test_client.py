@@ -320,3 +320,37 @@ def test_a_server_is_asked_by_what_it_called_its_last_answer():
 def test_only_what_is_well_formed_is_sent_back(fields, found):
     (outcome,) = visit(Site(answer(200, b"<p>x</p>", Content_Type="text/html", **fields)), f"http://{HOST}/")
     assert isinstance(outcome, Fetched) and validators_of(outcome.capture) == found
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "size", "more", "is_spared"),
+    [
+        ('"abc"', '"abc"', 100_000, {}, True),
+        ('"abc"', '"abc"', 1_000, {}, False),
+        ('"abc"', '"other"', 100_000, {}, False),
+        ('W/"abc"', 'W/"abc"', 100_000, {}, False),
+        ("", '"abc"', 100_000, {}, False),
+        ('"abc"', '"abc"', 100_000, {"X_Robots_Tag": "noindex"}, False),
+    ],
+    ids=["the same", "small", "another", "weak", "not asked", "decided beside it"],
+)
+def test_a_large_body_is_not_read_when_its_entity_tag_is_the_one_we_asked_about(
+    asked: str, said: str, size: int, more: dict[str, str], is_spared: bool
+) -> None:
+    """From a server that passes over conditions."""
+    site = Site(answer(body=b"x" * size, ETag=said, Content_Type="text/html", **more))
+
+    async def twice() -> list[Outcome]:
+        async with await asyncio.start_server(site.serve, "127.0.0.1", 0) as server:
+            plan = AddressPlan({HOST: {80: server.sockets[0].getsockname()[1]}})
+            async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+                url = Url(f"http://{HOST}/")
+                return [await client.fetch(url, validators=Validators(asked)) for _ in range(2)]
+
+    for outcome in asyncio.run(twice()):
+        if is_spared:
+            assert isinstance(outcome, Unchanged) and outcome.capture.status == 200
+            assert outcome.capture.body == b"" and outcome.capture.truncated is Truncated.LENGTH
+        else:
+            assert isinstance(outcome, Fetched) and len(outcome.capture.body) == size
+    assert site.connections == (2 if is_spared else 1), "what is not read is not waited for"

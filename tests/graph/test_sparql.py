@@ -243,7 +243,9 @@ def test_F_W11_a_runaway_query_is_stopped_and_the_worker_is_free_again(facts: Pa
     print(f"stopped and replaced within {time.monotonic() - started_at:.2f} s")
 
 
-def test_F_W11_a_query_that_swells_is_stopped_at_its_memory_limit(facts: Path) -> None:
+def test_F_W11_a_query_that_swells_is_stopped_at_its_memory_limit_and_the_terminal_stays_clean(
+    facts: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     swelling = "SELECT * { ?a ?b ?c . ?d ?e ?f } ORDER BY ?c ?f"
 
     async def use(pool: QueryPool) -> None:
@@ -252,6 +254,7 @@ def test_F_W11_a_query_that_swells_is_stopped_at_its_memory_limit(facts: Path) -
         await pool.ask("ASK { }", JSON)
 
     asking(facts, use, time_s=60.0, memory_bytes=200 << 20)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_F_W13_odd_and_huge_queries_are_refused_or_answered(facts: Path) -> None:

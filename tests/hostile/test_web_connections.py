@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -9,11 +11,12 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+import uvicorn
 from tests.web.gate import gate_of
 
 from gossamer.clock import SystemClock
 from gossamer.web import connections, guard
-from gossamer.web.connections import server_of
+from gossamer.web.connections import Serving, server_of
 from gossamer.web.headers import HEADERS
 
 GET = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -33,7 +36,7 @@ async def reads_all(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
+def server() -> Iterator[uvicorn.Server]:
     gate = gate_of(SystemClock(), inner=reads_all)
     server = server_of(gate, "127.0.0.1", 0)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()), name="the site")
@@ -41,9 +44,15 @@ def port() -> Iterator[int]:
     until = time.monotonic() + 20
     while not server.started and time.monotonic() < until:
         time.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()[1]
+    yield server
     server.should_exit = True
     thread.join(20)
+
+
+@pytest.fixture
+def port(server: uvicorn.Server) -> int:
+    found: int = server.servers[0].sockets[0].getsockname()[1]
+    return found
 
 
 @pytest.fixture
@@ -164,20 +173,43 @@ def test_F_W16_two_lengths_two_hosts_or_nonsense_are_refused(port: int, head: by
     assert b"content-security-policy" in answer.lower()
 
 
-def test_F_W16_idle_connections_make_room_for_others(port: int) -> None:
+def test_F_W16_idle_connections_make_room_for_others(server: uvicorn.Server, port: int) -> None:
     held: list[socket.socket] = []
+    assert isinstance(server.config, Serving)
+    server.config.most_connections = 400
     try:
-        for _ in range(connections.MOST_CONNECTIONS + 200):
+        for _ in range(600):
             held.append(line_to(port))
         assert is_served(port)
         held[-1].sendall(GET)
         assert held[-1].recv(65536).startswith(b"HTTP/1.1 200"), "the newest are still there"
         held[0].settimeout(5)
         assert held[0].recv(10) == b"", "the oldest had to go"
+        assert len(server.server_state.connections) <= 400
     finally:
+        server.config.most_connections = connections.MOST_CONNECTIONS
         for line in held:
             line.close()
     assert is_served(port)
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "files", "allowed"),
+    [(256, 256, 256, 16), (1024, 1024, 1024, 424), (1024, 1 << 20, 16_384, 4_000), (1 << 20, 1 << 20, 1 << 20, 4_000)],
+)
+def test_F_W16_as_many_files_are_asked_for_as_may_be_had(soft: int, hard: int, files: int, allowed: int) -> None:
+    """In a process of its own: a limit that was lowered cannot be raised again."""
+    script = (
+        "import resource\n"
+        "from gossamer.web.connections import connections_allowed\n"
+        f"most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        f"limits = [most if most != -1 and one > most else one for one in ({soft}, {hard})]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, tuple(limits))\n"
+        "print(connections_allowed(), resource.getrlimit(resource.RLIMIT_NOFILE)[0], limits[1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    found, opened, most = map(int, done.stdout.split())
+    assert opened == min(files, most) and found == min(allowed, max(16, opened - connections.FILES_KEPT))
 
 
 def test_F_W16_a_flood_down_one_line_does_not_drown_the_others(port: int) -> None:

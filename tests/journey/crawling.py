@@ -1,7 +1,7 @@
 """A crawl of a TinyWeb through the real frontier, archive, spool and reader processes; no indexer, no sockets."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,6 +69,7 @@ async def crawl(
     told: Told | None = None,
     web: TinyWeb | None = None,
     returning: Returning | None = None,
+    is_paused: Callable[[], bool] = lambda: False,
 ) -> Crawled:
     files, clock, told = files or DiskFiles(), clock or SystemClock(), told or Told()
     web = web or TinyWeb(pages, clock)
@@ -104,6 +105,7 @@ async def crawl(
             has_room=lambda: room_left(files, root, low_water),
             agent="Gossamer",
             pace=pace or Pace(),
+            is_paused=is_paused,
         )
         await asyncio.wait_for(Crawl(rooms).run(stop or asyncio.Event()), 60)
         volumes.close()

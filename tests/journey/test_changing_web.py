@@ -14,7 +14,7 @@ from gossamer.demo.answers import Answer, Question
 from gossamer.demo.changing import Fate, fate_of, price_of, version_of
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import Head, outcome_of
-from gossamer.returning import DAY
+from gossamer.recrawl.calendar import DAY
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Outcome
@@ -33,7 +33,7 @@ class Served(TinyWeb):
         super().__init__({}, clock)
         self.web, self.clock = web, clock
         self.sent: Counter[int] = Counter()
-        """Bytes of bodies, by status; under 304 those that were spared."""
+        """Bytes of bodies asked for again, by status; under 304 those that were spared."""
         self.seen_at: dict[str, list[int]] = defaultdict(list)
 
     async def fetch(
@@ -44,7 +44,7 @@ class Served(TinyWeb):
         asked = Question(url.host.name, url.target, "", known, 0, now)
         answer = self.web.answer(asked)
         whole = self.web.answer(asked._replace(known="")) if answer.status == 304 else answer
-        self.sent[answer.status] += len(whole.body)
+        self.sent[answer.status] += len(whole.body) if url.text in self.seen_at else 0
         self.seen_at[url.text].append(now)
         return outcome(url, answer, now)
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.journey.crawling import Crawled, Told, crawl, page
 
@@ -16,12 +17,13 @@ from gossamer.archive.reader import places, read_record
 from gossamer.chance import seeded
 from gossamer.clock import SECOND
 from gossamer.files import DiskFiles
+from gossamer.recrawl.calendar import DAY, Allowance, Calendar
 from gossamer.recrawl.naming import policy_named
-from gossamer.returning import DAY, Allowance, Calendar, End, Plan, Returning
+from gossamer.returning import End, Plan, Returning
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, Position
 from gossamer.testing import FakeClock, TinyWeb
-from gossamer.values.capture import Capture
+from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Outcome, Reason, Refused, Unchanged
 from gossamer.values.page import Reading
 from gossamer.values.past import Past, Validators
@@ -122,6 +124,26 @@ def test_the_same_bytes_from_a_server_without_validators_are_kept_once(tmp_path:
     assert again and {kept.status for kept in again} == {200} and done.ends[HOME] == "fetched"
     said = read_record(DiskFiles(), tmp_path / "archive", again[0].place).again
     assert said is not None and said.digest == again[0].digest and said.answer.body == b""
+
+
+def test_a_body_that_was_not_read_is_a_visit_again_to_the_one_we_have(tmp_path: Path) -> None:
+    class Deaf(Changing):
+        """It passes over conditions; the client stops reading where the entity tag is the one it asked about."""
+
+        async def fetch(self, *given: object, **more: object) -> Outcome:
+            outcome = await super().fetch(*given, **more)  # type: ignore[arg-type]
+            if not isinstance(outcome, Unchanged):
+                return outcome
+            capture = msgspec.structs.replace(outcome.capture, status=200, reason="OK", truncated=Truncated.LENGTH)
+            return Unchanged(capture)
+
+    web = Deaf({HOME: lambda _: page(body="the same")}, FakeClock())
+    done = asyncio.run(crawl_for(tmp_path, web, 30))
+    again = [kept for kept in done.kept if kept.refers_at is not None]
+    assert again and {kept.status for kept in again} == {200} and done.ends[HOME] == "unchanged"
+    said = read_record(DiskFiles(), tmp_path / "archive", again[0].place).again
+    assert said is not None and said.digest == again[0].digest and said.answer.truncated is None
+    assert len(list(spooled(tmp_path))) == 1
 
 
 def test_a_date_line_is_no_change_and_a_price_is(tmp_path: Path) -> None:

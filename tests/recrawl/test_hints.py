@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.clock import from_words
-from gossamer.recrawl.hints import Hints, hinted, importance_of
+from gossamer.recrawl.hints import Hints, hinted, importance_of, published
 from gossamer.recrawl.least_age import Age, Patience
 from gossamer.recrawl.rates import FASTEST, IGNORANT, likely_rate, observed, posterior
 from gossamer.values.due import Known
@@ -50,7 +50,24 @@ def test_F_S4_always_cannot_raise_the_rate_above_the_policy() -> None:
 
 
 def test_M_E7_importance_grows_with_links_and_wishes_and_little_with_the_site_s_own_priority() -> None:
-    assert importance_of(0, Hints()) == 1.0 and importance_of(15, Hints()) == 2.0
-    assert importance_of(10**9, Hints()) == 4.0
-    assert importance_of(0, Hints(priority=1.0)) == 2.0 and importance_of(0, Hints(priority=0.0)) == 0.5
-    assert importance_of(0, Hints(priority=1e9)) == 1.0 and importance_of(0, Hints(), wish=3.0) == 3.0
+    assert importance_of(4) == 1.0 and importance_of(0) == 2.0 and importance_of(8) == 0.5
+    assert importance_of(4, moved=-3) > importance_of(4, moved=-2) > importance_of(4) > importance_of(4, moved=2)
+    assert importance_of(0, moved=-(10**6)) == importance_of(0, moved=-4) == 4.0
+    assert importance_of(10**6, moved=10**6) == 0.25
+    assert importance_of(0, -4, nudge=-8) == 16.0, "the user's wish counts beyond what others say"
+    assert importance_of(4, nudge=-8) == 4.0 and importance_of(4, nudge=8) == 0.25
+
+
+def test_pages_that_lead_to_new_pages_count_more() -> None:
+    assert importance_of(4, new_pages=5.0) > importance_of(4, new_pages=1.0) > importance_of(4)
+    assert importance_of(4, new_pages=1e9) == 4.0
+
+
+def test_M_C8_a_published_item_is_looked_at_rarely_until_it_changes() -> None:
+    plain, item = History(), published(History())
+    ages = Age(1 / 3)
+    days = [(ages.first_due(Known(1, history=one), NOW, 0.999).at - NOW) / 1e6 / DAY_S for one in (plain, item)]
+    assert days[1] > 3 * days[0]
+    for _ in range(5):
+        item = observed(item, Seen(NOW, DAY_S, True))
+    assert rate(item) > 1 / 30

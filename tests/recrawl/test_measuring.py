@@ -2,9 +2,9 @@
 
 import pytest
 
-from gossamer.recrawl.ages import age_after
-from gossamer.recrawl.measuring import Copy, measured, prior_from
-from gossamer.recrawl.rates import observed
+from gossamer.recrawl.ages import Kind, age_after, average_age, optimum
+from gossamer.recrawl.measuring import Copy, Sums, first_days, in_short, measured, prior_from, summed, together
+from gossamer.recrawl.rates import RATES, observed
 from gossamer.values.history import DAY_S, History, Seen
 
 
@@ -34,6 +34,33 @@ def test_copies_that_were_just_made_are_fresh_and_grow_old_with_the_rate_of_thei
     assert new.average_age_days == 0.0 and new.freshness == pytest.approx(1.0)
     assert busy.average_age_days > 3.0 > 0.5 > quiet.average_age_days
     assert busy.freshness < 0.2 < 0.9 < quiet.freshness
+
+
+@pytest.mark.parametrize("per_page", [0.01, 0.3, 5.0])
+def test_what_is_possible_is_what_the_optimum_for_known_rates_comes_to(per_page: float) -> None:
+    copies = [Copy(BUSY, 1.0, 1 / per_page)] * 10 + [Copy(QUIET, 1.0, 1 / per_page)] * 30
+    prior = prior_from(copies)
+    found, sums = measured(copies, prior), summed(copies, prior, 0.0)
+    everies = optimum([Kind(rate, pages) for rate, pages in zip(RATES, sums.weights, strict=True)], per_page)
+    ages = [pages * average_age(rate, every) for rate, every, pages in zip(RATES, everies, sums.weights, strict=True)]
+    assert found is not None and found.possible_age_days == pytest.approx(sum(ages) / 40, rel=1e-3)
+
+
+def test_sums_of_parts_are_those_of_the_whole() -> None:
+    some, others = [Copy(BUSY, 1.0, 3.0)] * 3, [Copy(QUIET, 2.0, 9.0)] * 4
+    prior = prior_from(some + others)
+    parts = together([summed(some, prior, 0.0), summed(others, prior, 0.0)])
+    whole = summed(some + others, prior, 0.0)
+    assert parts.pages == 7 and parts.age == pytest.approx(whole.age) and parts.weights == pytest.approx(whole.weights)
+    assert together([]) == Sums() and in_short(Sums()) is None
+
+
+def test_pages_seen_once_count_as_often_as_their_mean_wait_says() -> None:
+    """Their second visits are spread over an interval: one due at once does not come a thousand times a day."""
+    copies = [Copy(History(), 0.1, days) for days in (0.001, 1.0, 2.0, 3.0)]
+    found = measured(copies, prior_from(copies))
+    assert first_days(copies) == pytest.approx(3.0, rel=0.01)
+    assert found is not None and found.visits_a_day == pytest.approx(4 / 3, rel=0.01)
 
 
 def test_what_is_possible_is_at_least_as_young_as_what_is_planned_with_as_many_visits() -> None:

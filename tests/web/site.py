@@ -63,8 +63,8 @@ async def crawl_and_import(directory: Directory, warc: Path) -> None:
         plan = address_plan(WEB, server.port)
         seeds = [Url(text) for text in WEB.seeds]
         await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, Silent())
-    _, pages, skipped = await take_in(directory, (warc,), settings, outside)
-    assert pages > 5 and not skipped
+    taken = await take_in(directory, (warc,), settings, outside)
+    assert taken.pages > 5 and not taken.skipped
 
 
 @dataclass(frozen=True)
@@ -124,13 +124,15 @@ def serving(
     sparql_s: float = SPARQL_S,
     wrap: Callable[[Any], Any] = lambda app: app,
     names: tuple[str, ...] = (),
+    behind_tls: bool = False,
 ) -> Iterator[Site]:
     """`wrap`: puts another application round the whole of it."""
     started = threading.Event()
     found: list[Any] = []
 
     async def serve() -> None:
-        settings = replace(settings_for(0), web=WebSettings(port=0, sparql_s=sparql_s, names=names))
+        web = WebSettings(port=0, sparql_s=sparql_s, names=names, behind_tls=behind_tls)
+        settings = replace(settings_for(0), web=web)
         async with web_server(directory, settings, real_outside(), ("harbour", "type:Recipe")) as server:
             server.config.app = wrap(server.config.app)
             running = asyncio.ensure_future(server.serve())

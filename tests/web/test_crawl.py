@@ -14,7 +14,7 @@ from tests.web.site import Site, trouble_in
 
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.outside import real_outside
-from gossamer.app.serving_crawl import Helm
+from gossamer.app.serving_crawl import STILL_STARTING, Helm
 from gossamer.app.settings import Settings
 from gossamer.errors import GossamerError
 from gossamer.monitor.control import Control
@@ -63,15 +63,16 @@ def test_a_crawl_that_has_nothing_left_says_that_it_has_ended_and_what_it_found(
 
 
 def test_seeds_added_while_the_crawl_runs_are_crawled(slow: Desk) -> None:
-    slow.change("/crawl/seeds", seeds=f"{slow.web.root}cat/", reach="prefix", then="start")
+    cats = "\n".join(f"{slow.web.root}cat/{number}" for number in range(60))
+    slow.change("/crawl/seeds", seeds=cats, reach="prefix", then="start")
     until(lambda: slow.state() == "running", "it did not begin")
-    slow.change("/crawl/pause")
+    assert "paused" in slow.change("/crawl/pause")
     new = f"http://localhost.invalid/\n{slow.web.root}dog/7\nnot@an.address\n# a remark\n\n"
     said = slow.change("/crawl/seeds", seeds=new, reach="prefix")
     assert "added. Left out:" in said and "not@an.address" in said
     with closing(read_only(slow.directory.state)) as state:
         assert (f"{slow.web.root}dog/7", "prefix") in [(url.text, reach) for url, reach in seeds.every(state)]
-    slow.change("/crawl/resume")
+    assert "goes on" in slow.change("/crawl/resume")
     until(lambda: "/dog/7" in slow.web.hits, "the seed was not visited")
 
 
@@ -129,6 +130,9 @@ def test_a_crawler_that_cannot_begin_says_why(tmp_path: Path) -> None:
         here.change("/crawl/seeds", seeds=here.web.root)
         (here.directory.root / "rules.txt").write_text("exclude everything\n")
         said = here.change("/crawl/start")
+        if said == STILL_STARTING:
+            until(lambda: here.state() == "at rest", "it neither begins nor ends")
+            said = here.see("/crawl").text
         assert "could not go on" in said and "rules.txt" in said and str(here.directory.root) not in said
         assert "could not go on" in here.see("/crawl").text and here.state() == "at rest"
 
@@ -213,6 +217,18 @@ def test_a_program_may_steer_with_the_token_and_gets_json(slow: Desk) -> None:
     assert answer.status == 409 and answer.json == {"words": "No crawl is running.", "kind": "bad", "lines": []}
     answer = slow.post("/crawl/seeds", "application/json", seeds=slow.web.root)
     assert answer.status == 200 and answer.json["kind"] == "good"
+    assert slow.post("/crawl/seeds", "*/*", seeds="").status == 409, "whoever does not ask for HTML is a program"
+
+
+def test_a_program_may_save_rules_unless_they_are_none_or_others_were_quicker(tmp_path: Path) -> None:
+    with desk(tmp_path) as here:
+        mark = here.json("/crawl/rules.json")["mark"]
+        answer = here.post("/crawl/rules/save", "application/json", draft="exclude colour = red", mark=mark)
+        assert answer.status == 409 and answer.json["lines"][0].startswith("line 1, column")
+        answer = here.post("/crawl/rules/save", "application/json", draft="exclude host = a.org", mark=mark)
+        assert answer.status == 200 and answer.json["words"] == "The rules are saved."
+        answer = here.post("/crawl/rules/save", "application/json", draft="exclude host = b.org", mark=mark)
+        assert answer.status == 409 and "changed meanwhile" in answer.json["words"]
 
 
 def test_every_number_leads_to_the_list_that_it_counts(site: Site) -> None:

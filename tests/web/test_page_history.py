@@ -74,8 +74,8 @@ def test_M_C11_each_version_says_when_and_how_it_changed_and_leads_to_its_copy(c
     ]
     assert found == [
         (moment(11), ["unchanged"]),
-        (moment(10), ["text changed"]),
-        (moment(3), ["answered 404"]),
+        (moment(10), ["back", "text changed"]),
+        (moment(3), ["gone", "answered 404"]),
         (moment(2), ["facts changed"]),
         (moment(1), ["bytes only"]),
         (moment(0), ["first seen"]),
@@ -88,7 +88,7 @@ def test_M_C11_each_version_says_when_and_how_it_changed_and_leads_to_its_copy(c
 def test_the_picture_is_drawn_to_scale_and_told_in_a_sentence(changing: Site) -> None:
     page = asked(changing).page
     picture = page.css_first("figure.timeline svg")
-    summary = "6 versions from 2026-11-01 to 2026-11-12; text or facts changed 2 times"
+    summary = "6 versions from 2026-11-01 to 2026-11-12; text or facts changed 2 times; gone once"
     assert picture.attributes["aria-label"] == summary
     assert [one.attributes["cx"] for one in picture.css("circle.changed")] == ["118", "534"]
     assert len(picture.css("circle")) + len(picture.css("path")) + len(picture.css("rect")) == 6

@@ -1,15 +1,17 @@
 """A search as an address and back, and the tree of types; pure."""
 
+import jinja2
 import pytest
 
 from gossamer.clock import from_words
 from gossamer.errors import QueryRefused
-from gossamer.search.answer import Facet
+from gossamer.search.answer import Answer, Facet, Span
 from gossamer.web.names import language
-from gossamer.web.search_address import Asked, query_of, with_open_end
-from gossamer.web.search_facets import as_tree
+from gossamer.web.search_address import Addresses, Asked, query_of, with_open_end
+from gossamer.web.search_facets import as_tree, groups_of, spans_of
 from gossamer.web.search_shown import meant_by
 from gossamer.web.search_table import harmless
+from gossamer.web.showing import shortened
 
 
 def test_the_same_question_has_one_address() -> None:
@@ -65,7 +67,28 @@ def test_languages_have_names() -> None:
 
 def test_an_address_written_fast_is_the_address() -> None:
     for asked in (Asked(), Asked("a b", {"type": ("x",), "site": ("s",)}, {"type": ("y",)}, "2026", "", "newest", 20)):
-        adding = asked.adding()
+        addresses = Addresses(asked)
         for name in ("type", "ontology", "syntax"):
-            assert adding(name, "http://a.test/é &") == asked.with_only(name, "http://a.test/é &").href
-            assert adding(f"not_{name}", "<&>") == asked.with_never(name, "<&>").href
+            assert addresses.adding(name, "http://a.test/é &") == asked.with_only(name, "http://a.test/é &").href
+            assert addresses.adding(f"not_{name}", "<&>") == asked.with_never(name, "<&>").href
+        assert addresses.instead({"since": "2027", "until": ""}) == asked.between("2027", "").href
+        assert addresses.instead({"sort": ""}) == asked.sorted_by("best").href
+        assert addresses.instead({"q": "c & d"}) == asked.saying("c & d").href
+        assert addresses.instead({"from": "30"}) == asked.at(30).href
+        assert "/?" + addresses.parameters == asked.at(0).href
+
+
+def test_a_text_is_shortened_as_templates_shorten_it() -> None:
+    cut = jinja2.Environment(autoescape=True).from_string("{{ text|truncate(12) }}")
+    for text in ("", "short", "a" * 17, "a" * 18, "several words of it", "one twothreefourfive"):
+        assert shortened(text, 12) == cut.render(text=text)
+
+
+def test_a_count_that_is_an_estimate_says_so() -> None:
+    facets = {"lang": (Facet("de", 1_200),)}
+    dates = (Span(0, 86_400_000_000, "1970-01-01", 40),)
+    for counted, shown in ((90_000, ("1,200", "40")), (2_500, ("≈1,200", "≈40"))):
+        asked, answer = Asked("fish"), Answer((), 90_000, 0.0, 0, facets=facets, dates=dates, counted=counted)
+        [group] = groups_of(asked, answer, Addresses(asked))
+        [span] = spans_of(asked, answer, Addresses(asked))
+        assert (group.first[0].pages, span.pages) == shown

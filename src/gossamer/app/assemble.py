@@ -2,29 +2,32 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
-import msgspec
-
 from gossamer.app.backlog import Backlog
+from gossamer.app.chronicling import chronicling
+from gossamer.app.coming_back import coming_back, returning
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.outside import Network, Outside
 from gossamer.app.own_filters import own_filters
-from gossamer.app.plugged import NOTHING, Plugged
-from gossamer.app.plugins import job_for, plugged_in, protocols_of
+from gossamer.app.plugged import NOTHING, Plugged, job_for
+from gossamer.app.plugins import plugged_in, protocols_of
 from gossamer.app.plugins import write as write_plugged
 from gossamer.app.readers import reader_pool
 from gossamer.app.remembering import recalled, remembering
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.ruling import Ruling
 from gossamer.app.settings import Settings
+from gossamer.app.short_days import Even
 from gossamer.app.steering import CRAWLER, Steering
 from gossamer.archive.catalogue import acknowledged, adopt
+from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
+from gossamer.errors import ConfigError
 from gossamer.fetch.client import Client
 from gossamer.fetch.settings import Fetch, RobotsKeeping
 from gossamer.frontier.politeness import Politeness
@@ -33,17 +36,14 @@ from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Pace, Rooms
 from gossamer.landing import Lists, Measures
 from gossamer.monitor.control import Control
-from gossamer.recrawl.naming import policy_named
-from gossamer.recrawl.paper import Tree
 from gossamer.recrawl.retry import Retry
-from gossamer.returning import Allowance, Returning
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.rules.templates import template_of
+from gossamer.rules.verdict import Denied
 from gossamer.spool.spool import SpoolWriter
-from gossamer.store import seeds
+from gossamer.store import forgotten, seeds
 from gossamer.store.database import Database
-from gossamer.values.due import Known
 from gossamer.values.link import How, Offer
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
@@ -106,31 +106,14 @@ def budget(settings: Settings) -> Budget:
     return Budget(visits=settings.crawl.site_visits, time_s=settings.crawl.site_time_s)
 
 
-def measures(settings: Settings, outside: Outside) -> Measures:
+def measures(settings: Settings, outside: Outside, nudge: Callable[[Visit], int] = lambda _: 0) -> Measures:
     return Measures(
         outside.chance,
         Retry(settings.retry.base_s, settings.retry.cap_s, settings.retry.tries),
         robots_keeping(settings),
         Lists(settings.crawl.sitemaps, settings.crawl.feeds == "follow"),
-        returning(settings, outside),
+        returning(settings, outside, nudge),
     )
-
-
-def returning(settings: Settings, outside: Outside) -> Returning | None:
-    given = settings.crawl
-    if given.revisit == "no":
-        return None
-    allowance = Allowance(given.revisit_budget, given.revisit_site_budget, settings.politeness.delay_s)
-    policy = partial(policy_named, given.revisit)
-    if given.revisit == "tree":
-        return Returning(policy, outside.chance, allowance, start=at_its_level)
-    return Returning(policy, outside.chance, allowance)
-
-
-def at_its_level(visit: Visit, known: Known) -> Known:
-    """For `tree`: starting points come at each crawl."""
-    history = Tree().shallow(known.history, visit.depth == 0)
-    return msgspec.structs.replace(known, history=history)
 
 
 def robots_keeping(settings: Settings) -> RobotsKeeping:
@@ -172,16 +155,19 @@ async def open_crawl(
         plugged = plugged_in(settings.crawl.readers, protocols, directory.root)
         write_plugged(plugged, directory.root, outside.files)
         fetching = fetch_settings(settings, plugged)
-        client = Client(fetching, network.resolver, network.dialer, clock, tell, ruling.judge_type, protocols)
+        client = Client(fetching, network.resolver, network.dialer, outside.dates, tell, ruling.judge_type, protocols)
         await opened.enter_async_context(client)
         frontier = the_frontier(settings, database, ruling, client, outside, tell)
         await opened.enter_async_context(frontier)
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))
         await opened.enter_async_context(remembering(ruling.learning, directory.root, outside, tell))
+        comes_back = settings.crawl.revisit != "no"
+        await opened.enter_async_context(chronicling(directory, outside, comes_back, tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
-        if settings.crawl.revisit != "no":
-            await frontier.recall()
+        measuring = measures(settings, outside, ruling.nudge_visit)
+        again = coming_back(measuring.returning, settings, frontier, directory.links, outside, tell)
+        await opened.enter_async_context(again)
         steering = Steering(frontier, control, ruling, stop, partial(remembered, database))
         rooms = Rooms(
             frontier=frontier,
@@ -189,8 +175,8 @@ async def open_crawl(
             read=readers.call,
             volumes=volumes,
             spool=spool,
-            clock=clock,
-            measures=measures(settings, outside),
+            clock=outside.dates,
+            measures=measuring,
             tell=tell,
             lag_s=words.lag_s,
             has_room=lambda: room_left(outside.files, directory.root, settings.archive.low_water_mib * MIB),
@@ -209,7 +195,7 @@ def the_frontier(
     return SqliteFrontier(
         database,
         politeness(settings),
-        outside.clock,
+        outside.clock if outside.calendar is None else Even(outside.calendar),
         tell,
         ruling.may_enter,
         identity=identity_of,
@@ -248,11 +234,15 @@ async def open_ruling(
     directory: Directory, settings: Settings, starts: Sequence[Url], database: Database, outside: Outside, tell: Tell
 ) -> Ruling:
     """What may enter: every seed's scope, rules.txt, and the user's own filters."""
+    block = await database.read(forgotten.block)
+    for verdict in map(block.judge, starts):
+        if isinstance(verdict, Denied):
+            raise ConfigError(verdict.rule)
     reaches = await remembered(database, starts, settings.crawl.scope)
     rules_file = RulesFile(outside.files, directory.root, tell)
-    own = own_filters(settings.crawl.filters, directory.root, tell)
+    own = own_filters(settings.crawl.filters, directory.root, tell, are_watched=True)
     learning = await asyncio.to_thread(recalled, directory.root, outside, tell)
-    ruling = Ruling(reaches, settings.crawl.max_depth, rules_file, own, learning)
+    ruling = Ruling(reaches, settings.crawl.max_depth, rules_file, own, learning, block)
     ruling.open()
     return ruling
 
@@ -263,6 +253,7 @@ async def open_archive(
     """The archive and the spool, mended after an unclean stop; both are closed when the stack is."""
     files = outside.files
     volumes = Volumes(files, directory.archive, outside.clock, tell, settings.archive.volume_mib * MIB)
+    await tidy(database, files, directory.archive, tell)
     recovered = volumes.open(await acknowledged(database))
     await adopt(database, files, directory.archive)
     spool = SpoolWriter(files, directory.spool, tell)

@@ -12,9 +12,12 @@ from gossamer.app import plugged, remembering
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.working import Working
-from gossamer.errors import DirectoryUnusable
+from gossamer.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.monitor import chronicle
 from gossamer.store import captures
 from gossamer.store.database import read_only
+
+TRIES = 5
 
 
 def backup(
@@ -30,22 +33,48 @@ def backup(
 
 
 def back_up(source: Directory, target: Directory, outside: Outside) -> int:
-    """The state first, then every volume as far as that state knows it: volumes only ever grow, so the two agree."""
+    """The state first, then every volume as far as that state knows it: volumes only ever grow, so the two agree.
+
+    A volume that `compact` has rewritten meanwhile is gone; then the state is copied once more, and what it knows
+    beyond what was copied before.
+    """
     files = outside.files
     if files.names(target.root):
         raise DirectoryUnusable(f"{target.root} is not empty; name a new directory for the backup")
     for folder in (target.root, target.archive, target.spool):
         files.make_folder(folder)
+    copied = None
+    for _ in range(TRIES):
+        if (copied := _copied(source, target, outside)) is not None:
+            break
+    if copied is None:
+        for name in files.names(target.root):
+            files.remove(target.root / name)
+        raise DirectoryBusy(f"{source.root} is being compacted, and its volumes change; ask again when that is done")
+    for name in (source.config.name, source.rules.name, remembering.NAME, plugged.NAME, chronicle.NAME):
+        if (source.root / name).is_file():
+            files.copy(source.root / name, target.root / name)
+    return copied
+
+
+def _copied(source: Directory, target: Directory, outside: Outside) -> int | None:
+    """How many volumes; None when one was not there any more."""
+    files = outside.files
     with closing(read_only(source.state)) as live, closing(sqlite3.connect(target.state)) as copy:
         live.backup(copy)  # in one step: in several it would begin again whenever the crawl has written
     with closing(read_only(target.state)) as state:
-        ends = {name: captures.end_of(state, name) for name in captures.volume_names(state)}
+        known = {name: captures.end_of(state, name) for name in captures.volume_names(state)}
+    ends = {name: end[1] for name, end in known.items() if end is not None}
+    for name in files.names(target.archive):
+        if files.size(target.archive / name) != ends.get(name):
+            files.remove(target.archive / name)
     with Working("copying", outside.clock) as progress:
         for number, (name, end) in enumerate(ends.items(), 1):
             progress.says(f"copying volume {number} of {len(ends)}")
-            if end is not None:
-                files.copy(source.archive / name, target.archive / name, end[1])
-    for name in (source.config.name, source.rules.name, remembering.NAME, plugged.NAME):
-        if (source.root / name).is_file():
-            files.copy(source.root / name, target.root / name)
+            if files.size(target.archive / name) == end:
+                continue
+            try:
+                files.copy(source.archive / name, target.archive / name, end)
+            except FileNotFoundError:
+                return None
     return len(ends)

@@ -12,6 +12,7 @@ import msgspec
 
 from gossamer.app.settings import Settings
 from gossamer.errors import ConfigError
+from gossamer.rules.retention import retain_of
 
 FILE_NAME = "gossamer.toml"
 VARIABLE_PREFIX = "GOSSAMER_"
@@ -137,6 +138,10 @@ def _settings(given: Mapping[str, object], origins: Mapping[str, tuple[object, s
     settings = msgspec.convert(tree, Settings, strict=False)
     if settings.retry.base_s > settings.retry.cap_s:
         raise ConfigError("retry.cap_s must not be less than retry.base_s")
+    try:
+        retain_of(settings.archive.retain)
+    except ValueError as trouble:
+        raise ConfigError(f"archive.retain: {trouble}") from None
     return settings
 
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gossamer.app.crawl import catch_signals, crawl_to_end
+from gossamer.app.demo_changing import DAYS, show_changing
 from gossamer.app.directory import Directory
 from gossamer.app.ending import summary
 from gossamer.app.outside import Network, real_outside
@@ -27,6 +28,7 @@ from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.verdict import Found, Verdict, check
 from gossamer.demo.web import DemoWeb
+from gossamer.errors import ConfigError
 from gossamer.frontier.ends import every_end
 from gossamer.index.searcher import Searcher
 from gossamer.store.database import read_only
@@ -34,6 +36,8 @@ from gossamer.values.url import Url
 
 SUGGESTIONS = ("harbour", "type:Recipe", "type:Person", "lang:ja")
 MISSED = 4
+MOST_HOSTS, MOST_PAGES = 12, 120
+"""Of a web that changes: as many as can be come back to once a day, when a day lasts seconds."""
 
 
 def settings_for(port: int) -> Settings:
@@ -58,15 +62,28 @@ def demo(
     traps: Annotated[int, Parameter(help="Real pages on each site that has no end; 0: no such sites.")] = 12,
     seed: Annotated[int, Parameter(help="Another seed makes another web.")] = 1,
     port: Annotated[int, Parameter(help="The port of the search page; 0 for any free one.")] = 8642,
+    changing: Annotated[
+        bool, Parameter(help="Its pages change, vanish and appear, and the crawl comes back to them for ever.")
+    ] = False,
+    day: Annotated[float, Parameter(help="With --changing: so many seconds does a day of that web last.")] = 4.0,
+    days: Annotated[int, Parameter(help="With --changing and --exit: leave after so many days.")] = DAYS,
     json: Annotated[bool, Parameter(help="With --exit: the verdict as JSON.")] = False,
 ) -> int:
-    web = DemoWeb(seed, hosts, pages, traps=traps)
     with tempfile.TemporaryDirectory(prefix="gossamer-demo-") as scratch:
         directory = Directory(dir or Path(scratch))
-        return uvloop.run(show(web, directory, settings_for(port), exit, json))
+        if changing:
+            if not 0.5 <= day <= 86_400 or days < 1:
+                raise ConfigError("--day: from 0.5 to 86400 seconds; --days: at least 1")
+            web = DemoWeb(seed, min(hosts, MOST_HOSTS), min(pages, MOST_PAGES))
+            days_left, is_kept = days if exit else None, dir is not None or not exit
+            return uvloop.run(show_changing(web, directory, port, day, days_left, json, is_kept))
+        web = DemoWeb(seed, hosts, pages, traps=traps)
+        return uvloop.run(show(web, directory, settings_for(port), exit, json, is_kept=dir is not None or not exit))
 
 
-async def show(web: DemoWeb, directory: Directory, settings: Settings, leaves: bool, as_json: bool) -> int:
+async def show(
+    web: DemoWeb, directory: Directory, settings: Settings, leaves: bool, as_json: bool, is_kept: bool = True
+) -> int:
     outside = real_outside()
     console = Console(stderr=True)
     stop = asyncio.Event()
@@ -82,7 +99,7 @@ async def show(web: DemoWeb, directory: Directory, settings: Settings, leaves: b
         catch_signals(stop, face.close)
         seeds = [Url(text) for text in web.seeds]
         ended = await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, face, tally, stop)
-        console.print(summary(tally, ended, str(directory.root)), highlight=False)
+        console.print(summary(tally, ended, str(directory.root) if is_kept else None), highlight=False)
         verdict = judged(web, directory, server.log.hits, settings) if leaves else None
         if verdict is not None:
             report(verdict, as_json, console)

@@ -23,8 +23,15 @@ DOORS = (
         "gossamer.app.demo:demo",
         "Crawl a small web that ships with the program, offline, and search it meanwhile.\n\n"
         "It has a museum, a library, a shop, recipes, events, people, a blog and more; robots rules, redirects, "
-        "copies, dead links, slow and failing servers, and traps. Nothing leaves this machine.",
-        ("gossamer demo", "gossamer demo --exit --pages 200", "gossamer demo --dir demo --port 0"),
+        "copies, dead links, slow and failing servers, and traps. Nothing leaves this machine. With --changing its "
+        "pages change, vanish and appear, a day lasts seconds, and the crawl comes back to them: see how fresh they "
+        "are kept.",
+        (
+            "gossamer demo",
+            "gossamer demo --exit --pages 200",
+            "gossamer demo --dir demo --port 0",
+            "gossamer demo --changing",
+        ),
     ),
     Door(
         "crawl",
@@ -209,12 +216,15 @@ DOORS = (
     Door(
         "freshness",
         "gossamer.app.freshness:freshness",
-        "Say how fresh the collection is: how old its copies are, all of them and by site.\n\n"
+        "Say how fresh the collection is and was: how old its copies are, all of them, by site, and over time.\n\n"
         "From what visits have taught about how often each page changes. Beside it stands what the schedule leads to, "
-        "and what would be possible with as many visits by one who knew every page's rate of change. Only of crawls "
-        "that come back to pages (`gossamer crawl --forever`). Exit code 1 when there is nothing to measure.",
+        "and what would be possible with as many visits by one who knew every page's rate of change. A crawl that "
+        "comes back to pages (`gossamer crawl --forever`) takes samples as it runs: the curve, and what visits found: "
+        "changes, bytes that needed not be sent again, pages that vanished and appeared. Exit code 1 when there is "
+        "nothing to measure.",
         (
             "gossamer freshness --dir example",
+            "gossamer freshness --dir example --site example.org --plot freshness.svg",
             "gossamer freshness --limit 0 --dir example --json | jq .all.average_age_days",
         ),
     ),
@@ -273,6 +283,36 @@ DOORS = (
             "gossamer sitemap public --site https://example.org/",
             "gossamer sitemap public --site https://example.org/ --output public/sitemap.xml.gz --json",
             "gossamer sitemap public --site https://example.org/ --previous public/sitemap.xml",
+        ),
+    ),
+    Door(
+        "compact",
+        "gossamer.app.compact:compact",
+        "Drop old versions of pages from the archive, as far as archive.retain or --keep says.\n\n"
+        "last:N keeps the newest N versions of each page. thinned keeps all of the last 30 days, one a week to a year "
+        "of age, then one every four weeks, and always the first. The newest version always stays, search and facts "
+        "stay as they are, and a version that another refers to stays with it. Not while a crawl runs; it may be "
+        "stopped at any moment, and asked for again. Let cron call it now and then.",
+        (
+            "gossamer compact --dir example --dry-run --keep thinned",
+            "gossamer compact --dir example --keep last:5",
+            "gossamer compact --dir example --json | jq .bytes",
+        ),
+    ),
+    Door(
+        "forget",
+        "gossamer.app.forget:forget",
+        "Erase pages or whole hosts from a collection for good, and keep them out.\n\n"
+        "Every capture leaves the archive, with what was found, queued and learned of it; search, facts and links are "
+        "made again from the rest, which takes as long as `gossamer rebuild` (with --quick it is taken out of them as "
+        "they stand). Later crawls, imports and rebuilds do not bring it back, until --allow. Not while a crawl runs; "
+        "cut short, the same command goes on with it. It says in the end what it does not reach.",
+        (
+            "gossamer forget https://example.org/private --dir example --dry-run",
+            "gossamer forget https://example.org/private http://example.org/old --dir example",
+            "gossamer forget example.org --dir example --yes",
+            "gossamer forget --list --dir example",
+            "gossamer forget --allow example.org --dir example",
         ),
     ),
     Door(

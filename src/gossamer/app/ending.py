@@ -44,7 +44,8 @@ class Ended:
         return NOTHING_FETCHED if not tally.pages and not self.counts.pages else 0
 
 
-def summary(tally: Tally, ended: Ended, directory: str) -> Group:
+def summary(tally: Tally, ended: Ended, directory: str | None) -> Group:
+    """`directory`: None when it is gone once this has been read."""
     seconds = max(0.001, tally.elapsed_s())
     title = f"{'Stopped' if ended.was_stopped else 'Finished'} after {seconds:.1f} s"
     table = Table(title=title, title_justify="left", show_header=False, box=None)
@@ -69,7 +70,9 @@ def summary(tally: Tally, ended: Ended, directory: str) -> Group:
     return Group(table, *_last_words(tally, ended, directory))
 
 
-def _last_words(tally: Tally, ended: Ended, directory: str) -> list[Text]:
+def _last_words(tally: Tally, ended: Ended, directory: str | None) -> list[Text]:
+    if ended.counts.pages and directory is None:
+        return [Text("The collection is gone with this program: --dir DIR keeps it, to be searched afterwards.")]
     if ended.counts.pages:
         search = f"gossamer search WORDS --dir {directory}"
         return [Text(f"Search it:  {search}   or   gossamer serve --dir {directory}")]

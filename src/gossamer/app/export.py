@@ -12,8 +12,7 @@ from cyclopts import Parameter
 
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.outside import Outside, real_outside
-from gossamer.app.plugged import reopened
-from gossamer.app.plugins import job_for
+from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.app.working import Working

@@ -1,6 +1,5 @@
-"""`gossamer freshness`: how fresh the collection is, as far as visits have taught, and how fresh it could be."""
+"""`gossamer freshness`: how fresh the collection is and was, as far as visits have taught; how fresh it could be."""
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Annotated
 
@@ -8,95 +7,125 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from gossamer.app.chronicling import standing_now
 from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.outside import real_outside
-from gossamer.app.saying import as_json
-from gossamer.clock import SECOND, Instant, in_words
-from gossamer.frontier.pasts import every_past
-from gossamer.recrawl.measuring import Copy, Freshness, measured, prior_from
-from gossamer.store.database import read_only
-from gossamer.values.history import DAY_S
-from gossamer.values.past import Past
+from gossamer.app.freshness_plot import over_time
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.saying import as_json, counted, harmless
+from gossamer.clock import Instant, from_words
+from gossamer.errors import GossamerError
+from gossamer.monitor import chronicle
+from gossamer.monitor.chronicle import Visits
+from gossamer.monitor.freshness import Told, days_in_words, even, span_in_words, sparkline, told
 
-DAY = DAY_S * SECOND
 NOTHING = 1
-
-
-class Site(msgspec.Struct, frozen=True):
-    site: str
-    freshness: Freshness
-    gone: int
-
-
-class Standing(msgspec.Struct, frozen=True):
-    at: str
-    all: Freshness | None
-    gone: int
-    """Pages that are gone, and still looked for now and then."""
-    overdue: int
-    """Pages whose visit should have been."""
-    sites: list[Site]
-    """The oldest copies first."""
+EVERY_SITE = 1_000_000
+WIDTH = 60
+NEVER = "no page comes again here: gossamer crawl --forever comes back to pages"
 
 
 def freshness(
     *,
-    limit: Annotated[int, Parameter(help="Show so many sites; 0: all.")] = 20,
+    limit: Annotated[int, Parameter(help="Show so many sites, those with most age together first; 0: all.")] = 20,
+    site: Annotated[str, Parameter(help="The curve of this site alone.")] = "",
+    plot: Annotated[Path | None, Parameter(help="Write age and freshness over time to this SVG file.")] = None,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    json: Annotated[bool, Parameter(help="As JSON, every site.")] = False,
+    json: Annotated[bool, Parameter(help="As JSON, with every sample of the curve.")] = False,
 ) -> int:
-    standing = standing_of(existing(dir), real_outside().clock.now())
-    print(as_json(standing)) if json else show(standing, limit, Console())
-    return 0 if standing.all is not None else NOTHING
+    outside = real_outside()
+    found = looked_at(existing(dir), outside, limit or EVERY_SITE, site.strip().lower())
+    if plot is not None:
+        outside.files.write(plot, over_time(found).encode())
+    if json:
+        print(as_json(found))
+    else:
+        show(found, Console())
+        if plot is not None:
+            print(f"The plot is in {plot}.")
+    return 0 if found.all is not None else NOTHING
 
 
-def standing_of(directory: Directory, now: Instant) -> Standing:
-    copies: dict[str, list[Copy]] = defaultdict(list)
-    gone: dict[str, int] = defaultdict(int)
-    overdue = 0
-    for site, past in every_past(lambda: read_only(directory.state)):
-        if past.gone:
-            gone[site] += 1
-        elif past.is_page:
-            copies[site].append(copy_of(past, now))
-            overdue += past.due_at < now
-    every = [copy for some in copies.values() for copy in some]
-    prior = prior_from(every)
-    sites = [Site(site, found, gone[site]) for site, some in copies.items() if (found := measured(some, prior))]
-    sites.sort(key=lambda one: -one.freshness.average_age_days * one.freshness.pages)
-    return Standing(in_words(now), measured(every, prior), sum(gone.values()), overdue, sites)
+def looked_at(directory: Directory, outside: Outside, most_sites: int, site: str = "") -> Told:
+    """Raises GossamerError for a site that is not among those the samples tell of."""
+    now = standing_now(directory, outside, sites=EVERY_SITE if site else most_sites)
+    found = told(chronicle.read(outside.files, directory.root), now, outside.dates.now(), site)
+    if site and not found.samples:
+        raise GossamerError(f"nothing is known of the freshness of {site}; gossamer freshness lists sites")
+    return msgspec.structs.replace(found, sites=found.sites[:most_sites])
 
 
-def copy_of(past: Past, now: Instant) -> Copy:
-    return Copy(past.known, (now - past.visited_at) / DAY, (past.due_at - past.visited_at) / DAY)
-
-
-def show(standing: Standing, limit: int, console: Console) -> None:
-    if standing.all is None:
-        console.print("no page comes again here: gossamer crawl --forever comes back to pages", highlight=False)
+def show(found: Told, console: Console) -> None:
+    if found.all is None:
+        console.print(NEVER, highlight=False)
         return
-    table = Table(title="Average age of the copies in days, and the share of them that is fresh", title_justify="left")
+    if not found.site:
+        console.print(sites_table(found))
+        if len(found.sites) < found.site_count:
+            console.print(f"{found.site_count - len(found.sites):,} more sites: --limit 0", highlight=False)
+        if found.estimated_from < found.all.pages:
+            console.print(f"estimated from {found.estimated_from:,} of them", highlight=False)
+        if found.overdue:
+            console.print(f"{counted(found.overdue, 'page')} wait for a visit that is due", highlight=False)
+    for line in curve(found):
+        console.print(Text(line), soft_wrap=True)
+    if found.hubs and not found.site:
+        console.print(f"{counted(found.hubs, 'page')} lead to new ones", highlight=False)
+    if found.visits.visits and not found.site:
+        console.print(Text("\n" + in_words_of(found.visits, found.since)), soft_wrap=True)
+
+
+def sites_table(found: Told) -> Table:
+    title = "Average age of the copies in days, and the share of them that is fresh"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("site", overflow="ellipsis", no_wrap=True)
-    for name in ("pages", "a day", "now", "planned", "possible", "gone"):
+    for name in ("pages", "visits/day", "age", "fresh", "planned", "possible", "gone"):
         table.add_column(name, justify="right", no_wrap=True)
-    shown = standing.sites if limit == 0 else standing.sites[:limit]
-    for one in shown:
-        table.add_row(one.site, *cells(one.freshness), f"{one.gone:,}")
-    table.add_section()
-    table.add_row("all", *cells(standing.all), f"{standing.gone:,}")
-    console.print(table)
-    if len(shown) < len(standing.sites):
-        console.print(f"{len(standing.sites) - len(shown):,} more sites: --limit 0", highlight=False)
-    if standing.overdue:
-        console.print(f"{standing.overdue:,} pages wait for a visit that is due", highlight=False)
+    for one in found.sites:
+        ages = (one.age_days, one.planned_age_days, one.possible_age_days)
+        table.add_row(
+            Text(harmless(one.site)), *cells(one.pages, one.visits_a_day, one.freshness, ages), f"{one.gone:,}"
+        )
+    whole = found.all
+    assert whole is not None, "the caller has seen to that"
+    ages = (whole.average_age_days, whole.planned_age_days, whole.possible_age_days)
+    table.add_row("all", *cells(whole.pages, whole.visits_a_day, whole.freshness, ages), f"{found.gone:,}")
+    return table
 
 
-def cells(found: Freshness) -> tuple[str, ...]:
-    return (
-        f"{found.pages:,}",
-        f"{found.visits_a_day:,.1f}",
-        f"{found.average_age_days:.2f} {found.freshness:4.0%}",
-        f"{found.planned_age_days:.2f} {found.planned_freshness:4.0%}",
-        f"{found.possible_age_days:.2f} {found.possible_freshness:4.0%}",
-    )
+def cells(pages: int, visits_a_day: float, fresh: float, ages: tuple[float, float, float]) -> tuple[str, ...]:
+    now, planned, possible = ages
+    return f"{pages:,}", f"{visits_a_day:,.1f}", f"{now:.2f}", f"{fresh:.0%}", f"{planned:.2f}", f"{possible:.2f}"
+
+
+def curve(found: Told) -> list[str]:
+    """The curve as two lines of blocks; none before there is anything to compare."""
+    instants = [from_words(point.at) for point in found.samples]
+    if len(instants) < 2 or instants[0] == instants[-1]:
+        return ["", "The curve over time begins with the next sample: one is taken while a crawl that comes back runs."]
+    ages, shares = [one.age_days for one in found.samples], [one.freshness for one in found.samples]
+    of = f" of {harmless(found.site)}" if found.site else ""
+    return [
+        "",
+        f"The last {span_in_words(instants[0], instants[-1])}{of}, from left to right:",
+        _line("age", instants, ages, f"up to {days_in_words(max(ages))}, now {days_in_words(ages[-1])}"),
+        _line("fresh", instants, shares, f"least {min(shares):.0%}, now {shares[-1]:.0%}", 1.0),
+    ]
+
+
+def _line(name: str, instants: list[Instant], values: list[float], says: str, top: float | None = None) -> str:
+    return f"  {name:<6}{sparkline(even(instants, values, WIDTH), top)}  {says}"
+
+
+def in_words_of(visits: Visits, since: str) -> str:
+    """What visits to known pages found."""
+    changed, spared = visits.changed_share or 0.0, visits.spared_share or 0.0
+    parts = [
+        f"Since {since[:16].replace('T', ' ')} UTC: {counted(visits.visits, 'visit')} to known pages",
+        f"{changed:.0%} found a change",
+        f'{visits.unmodified:,} answers of "not modified" and {visits.identical:,} of the same bytes',
+        f"{spared:.0%} of the bytes not sent again",
+        f"{counted(visits.appeared, 'page')} appeared, {visits.vanished:,} vanished, {visits.back:,} came back",
+    ]
+    return "; ".join(parts) + "."

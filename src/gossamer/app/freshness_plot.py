@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from gossamer.clock import from_words
+from gossamer.monitor.freshness import Box, Told, rounded_up
+
 MARKS = "*o+x#@%"
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 150, 36, 46
@@ -61,4 +64,37 @@ def as_svg(curves: Mapping[str, Sequence[float]], title: str) -> str:
         parts.append(f'<path {stroke} d="M{points}"/>' if curve else "")
         parts.append(f'<path {stroke} d="M{WIDTH - RIGHT + 14},{y} h34"/>')
         parts.append(f'<text x="{WIDTH - RIGHT + 56}" y="{y + 4}">{escape(name)}</text>')
+    return "".join([*parts, "</svg>\n"])
+
+
+def over_time(found: Told) -> str:
+    """Two pictures, one above the other: the age beside the least possible one, and the share that is fresh."""
+    wide, high = WIDTH - LEFT - RIGHT, 150
+    instants = [from_words(point.at) for point in found.samples]
+    ages = {
+        "age": [one.age_days for one in found.samples],
+        "possible": [one.possible_age_days for one in found.samples],
+    }
+    most = rounded_up(max([*ages["age"], *ages["possible"]], default=1.0))
+    of = found.site or "the collection"
+    title = f"Freshness of {of}, {found.samples[0].at[:10] if found.samples else found.at[:10]} to {found.at[:10]}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {2 * high + 130}" role="img">',
+        f"<title>{escape(title)}</title><style>{_STYLE}</style>",
+        f'<rect class="back" width="{WIDTH}" height="{2 * high + 130}"/><text x="{LEFT}" y="22">{escape(title)}</text>',
+    ]
+    boxes = (Box(LEFT, TOP + 14, wide, high), Box(LEFT, TOP + high + 60, wide, high))
+    shares = {"fresh": [one.freshness for one in found.samples]}
+    for box, curves, top, says in zip(boxes, (ages, shares), (most, 1.0), ("age, days", "fresh"), strict=True):
+        parts.append(f'<text x="{LEFT}" y="{box.top - 6}">{says}</text>')
+        for step in range(3):
+            y = box.top + box.height * (1 - step / 2)
+            parts.append(f'<line class="grid" x1="{LEFT}" x2="{LEFT + wide}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{top * step / 2:g}</text>')
+        for number, (name, curve) in enumerate(curves.items()):
+            stroke = f'stroke="{COLOURS[number]}" stroke-dasharray="{DASHES[number]}" fill="none" stroke-width="2"'
+            parts.append(f'<polyline {stroke} points="{box.points(instants, curve, top)}"/>')
+            y = box.top + 20 * number + 8
+            parts.append(f'<path {stroke} d="M{WIDTH - RIGHT + 14},{y} h34"/>')
+            parts.append(f'<text x="{WIDTH - RIGHT + 56}" y="{y + 4}">{name}</text>')
     return "".join([*parts, "</svg>\n"])

@@ -22,6 +22,7 @@ from gossamer.app.history_shown import (
     PastPage,
     answer_json,
     difference_shown,
+    gone_in_words,
     past_page,
     past_shown,
     timeline_shown,
@@ -29,7 +30,7 @@ from gossamer.app.history_shown import (
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.working import Working
-from gossamer.archive.history import moment_of
+from gossamer.archive.history import moment_of, vanished
 from gossamer.clock import Instant, in_words
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.store import captures
@@ -115,15 +116,19 @@ class Asked:
 
     async def page(self, url: Url, at: Instant, part: Part | None) -> int:
         async with self._past(1) as past:
-            kept = in_force(past.versions(url), at)
+            versions = past.versions(url)
+            kept = in_force(versions, at)
             if kept is None:
                 raise GossamerError(NO_PAGE.format(url=url, when=f" at {in_words(at)} or before"))
+            gone = vanished([one for one in reversed(versions) if one.fetched_at <= at])
+            if gone is not None and not self._is_json:
+                print(gone_in_words(gone, kept), file=sys.stderr)
             if part == "html":
                 return await self._raw(past, kept)
             said = await past.said(kept)
         if isinstance(said, str):
             raise GossamerError(f"the version of {in_words(kept.fetched_at)} cannot be read: {said}")
-        self._tell(past_page(said, kept, at, extractor()), said, part)
+        self._tell(past_page(said, kept, at, extractor(), gone), said, part)
         return 0
 
     async def _raw(self, past: Past, kept: Kept) -> int:
@@ -180,7 +185,7 @@ class Asked:
         more = f"; {written.known:,} were there already" if written.known else ""
         lost = f"; {written.unread:,} could not be read" if written.unread else ""
         of = f"{counted(written.pages, 'page')} written, {counted(written.crawls, 'folder')}{more}{lost}"
-        print(f"{of}. Each folder is a day (UTC): when the crawler was started is not recorded.", file=sys.stderr)
+        print(f"{of}. Each folder is a crawl; a day (UTC) of one that comes back to pages.", file=sys.stderr)
         return 0
 
     def _past(self, workers: int = 0) -> AbstractAsyncContextManager[Past]:

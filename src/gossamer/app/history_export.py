@@ -1,13 +1,14 @@
 """`gossamer history export`: every page as it was at every visit, in folders by date and time, domain and path.
 
-A crawl is, for this purpose, a day (UTC) on which something was fetched: when the program was started and stopped is
-not recorded, and a crawl that never ends has no other end. The folder is named by the day's first capture in the
-archive, so that it keeps its name whatever is fetched or taken in later.
+A crawl is a folder, named by when it was started. One that comes back to pages never ends: each of its days (UTC) is a
+folder, and so is each day of captures from nobody knows which crawl (taken in from elsewhere, or older than the
+collection's chronicle). Such a folder is named by the day's first capture in the archive, so that it keeps its name
+whatever is fetched or taken in later.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,8 +21,10 @@ from gossamer.app.history_names import file_of, folder_at, told_apart
 from gossamer.app.history_past import Past, batches
 from gossamer.app.outside import Outside
 from gossamer.archive.catalogue import Catalogue
-from gossamer.clock import SECOND, in_words
+from gossamer.clock import SECOND, Instant, in_words
 from gossamer.errors import ConfigError
+from gossamer.monitor import chronicle
+from gossamer.monitor.chronicle import Run, run_at
 from gossamer.values.capture import Kept
 from gossamer.values.url import id_of
 
@@ -72,7 +75,8 @@ async def export_tree(
     """Goes on where an earlier export to the same folder ended, or was stopped."""
     files = outside.files
     with Catalogue(directory.state, files, directory.archive) as catalogue:
-        placed = placing(kept for kept in catalogue.in_order() if kept.is_page)
+        runs = chronicle.read(files, directory.root).runs
+        placed = placing((kept for kept in catalogue.in_order() if kept.is_page), runs)
         first = next(placed, None)
         if first is None:
             return Written(0, 0, 0, 0)
@@ -95,20 +99,28 @@ async def export_tree(
         return Written(pages - unread, known, unread, lists.count)
 
 
-def placing(pages: Iterator[Kept]) -> Iterator[Placed]:
+def placing(pages: Iterator[Kept], runs: Sequence[Run] = ()) -> Iterator[Placed]:
     """In the order of the archive, which only grows: the same names every time.
 
     Two captures of one name (a page visited twice, or addresses that differ in scheme or case alone) are numbered.
     """
-    folders: dict[int, str] = {}
+    folders: dict[tuple[Instant | None, int], str] = {}
     taken: Counter[int] = Counter()
     for kept in pages:
-        day = kept.fetched_at // (DAY_S * SECOND)
-        crawl = folders.setdefault(day, folder_at(kept.fetched_at))
+        crawl = folder_of(kept.fetched_at, runs, folders)
         file = file_of(kept.url, kept.media_type)
         name_id = id_of(f"{crawl}/{file.lower()}")
         yield Placed(kept, crawl, told_apart(file, taken[name_id]))
         taken[name_id] += 1
+
+
+def folder_of(at: Instant, runs: Sequence[Run], folders: dict[tuple[Instant | None, int], str]) -> str:
+    """`folders`: those of days, by when their run was started."""
+    run = run_at(runs, at)
+    if run is not None and not run.comes_back:
+        return folder_at(run.started_at)
+    key = run.started_at if run is not None else None, at // (DAY_S * SECOND)
+    return folders.setdefault(key, folder_at(at))
 
 
 def begun(outside: Outside, folder: Path, archive: str) -> Done:

@@ -7,9 +7,8 @@ from typing import Literal
 import msgspec
 
 from gossamer.app.foreign import loaded
-from gossamer.app.plugged import DECODER, NOTHING, Plugged
+from gossamer.app.plugged import DECODER, NOTHING, READERS, Plugged
 from gossamer.app.plugged_reader import safe
-from gossamer.app.plugins import READERS
 from gossamer.archive.history import Difference, kinds_of
 from gossamer.archive.history_facts import fact_changes
 from gossamer.archive.history_text import text_changes

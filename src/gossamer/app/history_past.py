@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
@@ -17,9 +18,18 @@ from gossamer.app.outside import Outside
 from gossamer.app.plugged import recalled
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
-from gossamer.archive.history import Difference, Timeline, Version, kinds_of, until
+from gossamer.archive.history import (
+    VANISHED,
+    Difference,
+    Timeline,
+    Version,
+    in_force,
+    kinds_of,
+    seen_again,
+    until,
+)
 from gossamer.archive.reader import read_capture
-from gossamer.clock import Instant, in_words
+from gossamer.clock import Instant, from_words, in_words
 from gossamer.errors import ArchiveDamaged, GossamerError, WorkerLost
 from gossamer.recrawl.change import compared
 from gossamer.store import captures
@@ -35,6 +45,8 @@ AT_ONCE = 16
 MOST_BYTES = 32 * MIB
 """Captures in memory at one time, and their bytes; one alone may be larger."""
 MOST_REMEMBERED = 10_000
+MOST_AGAIN = 500
+"""Visits that found nothing new, of a time line."""
 NO_BODY = "only its headers were kept"
 DAMAGED = "the archive is damaged there"
 TOO_MUCH = "these two versions cannot be compared within the limits that keep this machine safe"
@@ -113,7 +125,17 @@ class Past:
         before = [kept for kept in everything[:start] if 200 <= kept.status < 300][-1:]  # to compare the first with
         shown = [*before, *everything[start:]]
         versions = _compared(shown, await self._all_gists(shown), start + 1 - len(before))
-        return Timeline(url.text, versions[len(before) :], start)
+        again = await asyncio.to_thread(self._seen_again, url)
+        told = gone_and_back(counted_again(versions, again)[len(before) :], everything[:start])
+        first = everything[start].fetched_at if everything else 0
+        later = [in_words(at) for at in again if at >= first]
+        return Timeline(url.text, told, start, later[-MOST_AGAIN:])
+
+    def _seen_again(self, url: Url) -> list[Instant]:
+        if not self._directory.state.is_file():
+            return []
+        with closing(read_only(self._directory.state)) as state:
+            return seen_again(state, url)
 
     async def difference(self, before: Kept, after: Kept) -> Difference:
         """Raises GossamerError, saying why, when they cannot be compared."""
@@ -135,12 +157,9 @@ class Past:
         count = 0
         with closing(read_only(self._directory.state)) as state:
             for versions in until(state, at, host):
-                page = next((number for number, kept in enumerate(versions) if kept.is_page), None)
-                if page is None:
-                    continue
-                count += 1
-                if count <= most:
-                    found.append(versions[: page + 1])
+                if held := in_force(versions):
+                    count += 1
+                    found += [held] if count <= most else []
         return found, count
 
     async def said_by(self, versions: Sequence[Kept]) -> Said | str:
@@ -226,6 +245,34 @@ def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -
             )
         )
     return found
+
+
+def gone_and_back(versions: Sequence[Version], earlier: Sequence[Kept] = ()) -> list[Version]:
+    """With what says that the page is gone, and that it is back, marked so. `earlier`: what came before them."""
+    was_page = any(kept.is_page for kept in earlier)
+    is_gone = was_page and next((kept.status in VANISHED for kept in reversed(earlier) if _tells(kept)), False)
+    found = []
+    for one in versions:
+        if one.status in VANISHED and was_page:
+            one, is_gone = msgspec.structs.replace(one, is_gone=True), True
+        elif one.is_page:
+            one, was_page, is_gone = msgspec.structs.replace(one, is_back=is_gone), True, False
+        found.append(one)
+    return found
+
+
+def _tells(kept: Kept) -> bool:
+    return kept.is_page or kept.status in VANISHED
+
+
+def counted_again(versions: Sequence[Version], again: Sequence[Instant]) -> list[Version]:
+    """How often each was found unchanged, before the next one came."""
+    starts = [from_words(one.fetched_at) for one in versions]
+    counts = [0] * len(starts)
+    for at in again:
+        if place := bisect_right(starts, at):
+            counts[place - 1] += 1
+    return [msgspec.structs.replace(one, seen_again=count) for one, count in zip(versions, counts, strict=True)]
 
 
 def extractor() -> str:

@@ -32,6 +32,9 @@ class PastPage(msgspec.Struct, frozen=True):
     """N-Triples."""
     extractor: str
     """Which readers made this of it now."""
+    gone_at: str | None = None
+    """When it was gone by then: since this answer. What is told is the last version before; nobody stated it then."""
+    gone_status: int | None = None
 
 
 class PastFacts(msgspec.Struct, frozen=True):
@@ -41,7 +44,13 @@ class PastFacts(msgspec.Struct, frozen=True):
     unread: int
 
 
-def past_page(said: Said, kept: Kept, at: Instant, extractor: str) -> PastPage:
+def gone_in_words(gone: Kept, last: Kept) -> str:
+    when, before = (in_words(one.fetched_at)[:19].replace("T", " ") for one in (gone, last))
+    how = "redirected elsewhere" if gone.status < 400 else f"answered {gone.status}"
+    return f"gone by then: it {how} on {when} UTC; this is the last version before, of {before} UTC"
+
+
+def past_page(said: Said, kept: Kept, at: Instant, extractor: str, gone: Kept | None = None) -> PastPage:
     return PastPage(
         said.url,
         in_words(at),
@@ -53,6 +62,8 @@ def past_page(said: Said, kept: Kept, at: Instant, extractor: str) -> PastPage:
         said.text,
         said.facts.decode("utf-8", "replace").splitlines(),
         extractor,
+        in_words(gone.fetched_at) if gone is not None else None,
+        gone.status if gone is not None else None,
     )
 
 
@@ -84,12 +95,26 @@ def timeline_shown(found: Timeline, console: Console) -> None:
             told_of(version),
         )
     console.print(Text(found.url, style="cyan"), soft_wrap=True)
+    if found.seen_again:
+        again = counted(len(found.seen_again), "visit")
+        says = f"{again} found it unchanged, the last on {found.seen_again[-1][:19].replace('T', ' ')} UTC"
+        console.print(Text(says, style="dim"))
     if found.earlier:
         console.print(Text(f"the newest of {counted(found.earlier + len(found.versions), 'version')}", style="dim"))
     console.print(table)
 
 
 def told_of(version: Version) -> Text:
+    if version.is_gone:
+        return Text(f"gone ({version.note})", style="red")
+    shown = Text("back, ", style="bold") if version.is_back else Text()
+    shown.append_text(change_of(version))
+    if version.seen_again:
+        shown.append(f"; seen so {counted(version.seen_again, 'time')} more", style="dim")
+    return shown
+
+
+def change_of(version: Version) -> Text:
     if version.changes is None:
         return Text(version.note or ("first seen" if version.number == 1 else "first that could be read"), style="dim")
     if not version.changes:
@@ -131,6 +156,10 @@ def past_shown(page: PastPage, console: Console) -> None:
     console.print(Text(harmless(page.title or page.url), style="bold"))
     console.print(Text(page.url, style="cyan"), soft_wrap=True)
     when = page.fetched_at[:19].replace("T", " ")
+    if page.gone_at is not None:
+        console.print(
+            Text(f"gone by then: status {page.gone_status}, {page.gone_at[:19].replace('T', ' ')} UTC", "red")
+        )
     console.print(Text(f"as it was fetched on {when} UTC, status {page.status}", style="dim"))
     console.print(Text("\n" + harmless(page.text)), soft_wrap=True)
     if page.facts:

@@ -21,12 +21,13 @@ from gossamer.app.directory import Directory
 from gossamer.app.indexing import become_the_one
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Outside, real_outside
-from gossamer.app.plugged import reopened
-from gossamer.app.plugins import job_for
+from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
 from gossamer.archive.catalogue import seems_page
 from gossamer.archive.reader import places, read_capture
 from gossamer.errors import WorkerLost
+from gossamer.frontier.hastening import pasts_of
+from gossamer.frontier.sieve import Keys
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.store import Graph
 from gossamer.index.writer import IndexWriter
@@ -36,13 +37,16 @@ from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
 from gossamer.read_job import ReadDone, ReadJob
 from gossamer.returning import silence
+from gossamer.rules.canonical import identity_of
+from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower
-from gossamer.store import captures
+from gossamer.store import captures, forgotten
 from gossamer.store.database import read_only
 from gossamer.values.capture import Capture, Place
 from gossamer.values.page import Reading
 from gossamer.values.tell import Tell, silent
+from gossamer.values.url import id_of
 from gossamer.views import Following, GraphView, Reread, Views
 
 NAME = "indexer"
@@ -143,13 +147,18 @@ class Published:
 async def rereading(directory: Directory, agent: str, outside: Outside, tell: Tell) -> AsyncIterator[Reread]:
     """Captures whose readings were lost are read again, in readers that are started only when that happens."""
     job = job_for(reopened(directory.root, outside.files))
+    block = await asyncio.to_thread(forgotten_in, directory)
     async with lazy_readers(outside, tell, job) as call:
 
         async def reread(place: Place) -> Reading | None:
             capture = read_capture(outside.files, directory.archive, place)
+            if capture is not None and block.has(capture.url):
+                return None
             if capture is None or not seems_page(capture):
                 return silence(capture) if capture is not None and await took_its_place(directory, capture) else None
             is_page = await asyncio.to_thread(was_page, directory, place)
+            if not is_page and await asyncio.to_thread(is_given_up, directory, capture):
+                return silence(capture)
             payload = msgspec.msgpack.encode(ReadJob(capture, "read", "all", agent))
             try:
                 answer = await call(payload)
@@ -172,6 +181,21 @@ async def took_its_place(directory: Directory, capture: Capture) -> bool:
 def was_held_before(directory: Directory, capture: Capture) -> bool:
     with closing(read_only(directory.state)) as state:
         return any(one.is_page and one.fetched_at < capture.fetched_at for one in captures.versions(state, capture.url))
+
+
+def is_given_up(directory: Directory, capture: Capture) -> bool:
+    """Whether the page is remembered as gone, though it answered: with a page that says that there is none."""
+    with closing(read_only(directory.state)) as state:
+        (past,) = pasts_of(state, [capture.url], Keys(id_of, identity_of))
+    return past is not None and past.gone > 0 and was_held_before(directory, capture)
+
+
+def forgotten_in(directory: Directory) -> Forgotten:
+    """What is never read again. A collection without a state has nothing to forget yet."""
+    if not directory.state.is_file():
+        return NOTHING
+    with closing(read_only(directory.state)) as state:
+        return forgotten.block(state)
 
 
 def was_page(directory: Directory, place: Place) -> bool:

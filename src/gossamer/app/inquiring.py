@@ -52,6 +52,7 @@ REFUSED = (
     Reason.FILTER,
     Reason.TRAP,
     Reason.RETIRED,
+    Reason.FORGOTTEN,
 )
 GONE = (Reason.GONE, Reason.SOFT_404)
 Words = Callable[[Url], Sequence[Counted]]

@@ -10,6 +10,8 @@ from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings
 from gossamer.clock import SECOND, Instant
+from gossamer.monitor import chronicle
+from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.control import Control
 from gossamer.monitor.hints import MIB, Standing, Survey, hints
 from gossamer.monitor.machine import ThisMachine
@@ -27,6 +29,7 @@ QUERY_WORKER = "query worker"
 LOOK_OVER_S = 15.0
 """How old sizes on disk and the survey of hosts may be: both walk over many things."""
 LAG_SINCE_S = 120.0
+READ_AGAIN_S = 2.0
 COUNTED = ("known", "settled", "queued", "leased", "pages", "captures", "hosts", "quarantined", "retired")
 
 
@@ -42,6 +45,8 @@ class Watch:
     _looked_s: float | None = None
     _survey: Survey = field(default_factory=Survey)
     _sizes: dict[str, int] = field(default_factory=dict)
+    _chronicle: tuple[float, Chronicle] | None = None
+    """When it was read."""
 
     def system(self) -> System:
         now = self.outside.clock.now()
@@ -73,6 +78,12 @@ class Watch:
 
     def history(self, since_at: Instant) -> list[Sample]:
         return self.control.history(since_at)
+
+    def chronicle(self) -> Chronicle:
+        now_s, known = self.outside.clock.elapsed_s(), self._chronicle
+        if known is None or now_s - known[0] > READ_AGAIN_S:
+            known = self._chronicle = now_s, chronicle.read(self.outside.files, self.directory.root)
+        return known[1]
 
     def watched(self, streams: int) -> None:
         self.streams = streams
@@ -115,7 +126,7 @@ async def monitor_rooms(directory: Directory, settings: Settings, outside: Outsi
         watch = Watch(directory, settings, outside, control)
         beating = asyncio.ensure_future(beat(watch))
         try:
-            yield MonitorRooms(watch.system, watch.history, watch.watched)
+            yield MonitorRooms(watch.system, watch.history, watch.watched, chronicle=watch.chronicle)
         finally:
             beating.cancel()
             with contextlib.suppress(asyncio.CancelledError):

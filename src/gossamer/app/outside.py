@@ -17,6 +17,12 @@ class Outside:
     chance: Chance
     files: Files
     processes: Processes
+    calendar: Clock | None = None
+    """What pages are dated and come again by, where that is another clock: the days of a demonstration are short."""
+
+    @property
+    def dates(self) -> Clock:
+        return self.calendar or self.clock
 
 
 @dataclass(frozen=True, slots=True)

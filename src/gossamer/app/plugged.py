@@ -6,9 +6,13 @@ import msgspec
 
 from gossamer.errors import ConfigError
 from gossamer.files import Files
+from gossamer.read_job import JOB
 from gossamer.values.url import admit
 
 NAME = "plugged.json"
+READERS = "gossamer.readers"
+"""The group of entry points that readers of formats are looked for in."""
+_FACTORY = "gossamer.app.plugged_reader:reader"
 
 
 class Plugged(msgspec.Struct, frozen=True):
@@ -43,3 +47,8 @@ def reopened(folder: Path, files: Files) -> Plugged:
         except ValueError as trouble:
             raise ConfigError(f"{folder / NAME}: {trouble}; the next crawl writes it anew") from trouble
     return plugged
+
+
+def job_for(plugged: Plugged) -> str:
+    """What a reader process is to run. Here, since who starts readers need not load what protocols stand on."""
+    return JOB if plugged == NOTHING else f"{_FACTORY} {msgspec.json.encode(plugged).decode()}"

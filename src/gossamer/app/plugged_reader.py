@@ -6,8 +6,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.foreign import loaded
-from gossamer.app.plugged import DECODER
-from gossamer.app.plugins import READERS
+from gossamer.app.plugged import DECODER, READERS
 from gossamer.reading import job
 from gossamer.values.plain import OwnReader, Text
 from gossamer.values.url import admit

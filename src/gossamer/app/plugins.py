@@ -14,16 +14,13 @@ from typing import cast
 import msgspec
 
 from gossamer.app.foreign import is_there, loaded
-from gossamer.app.plugged import NAME, NOTHING, Plugged, recalled
+from gossamer.app.plugged import NAME, NOTHING, READERS, Plugged, recalled
 from gossamer.errors import ConfigError
 from gossamer.fetch.protocols import OtherProtocol
 from gossamer.files import Files
-from gossamer.read_job import JOB
 from gossamer.values.url import admit
 
-READERS = "gossamer.readers"
 PROTOCOLS = "gossamer.protocols"
-_FACTORY = "gossamer.app.plugged_reader:reader"
 
 
 def plugged_in(readers: Sequence[str], protocols: Mapping[str, OtherProtocol], folder: Path) -> Plugged:
@@ -80,8 +77,3 @@ def write(plugged: Plugged, folder: Path, files: Files) -> None:
         files.remove(folder / NAME)
     else:
         files.write(folder / NAME, msgspec.json.format(msgspec.json.encode(plugged)) + b"\n")
-
-
-def job_for(plugged: Plugged) -> str:
-    """What a reader process is to run."""
-    return JOB if plugged == NOTHING else f"{_FACTORY} {msgspec.json.encode(plugged).decode()}"

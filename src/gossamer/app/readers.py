@@ -17,7 +17,7 @@ NICENESS = 5
 
 
 def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = JOB) -> Pool:
-    """`job` is another than the usual one where something is plugged in (`plugins.job_for`)."""
+    """`job` is another than the usual one where something is plugged in (`plugged.job_for`)."""
     limits = Limits(
         wall_s=settings.readers.wall_s,
         cpu_s=settings.readers.wall_s,

@@ -14,12 +14,13 @@ from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.app.indexing import become_the_one, indexer_running
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.working import Working
+from gossamer.archive.compaction import tidy
 from gossamer.archive.reader import volumes_in
 from gossamer.errors import GossamerError
 from gossamer.monitor.control import Control
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import tallies
-from gossamer.store.database import read_only
+from gossamer.store.database import Database, read_only
 from gossamer.values.tell import silent
 
 SAYS = "reading the archive again"
@@ -39,6 +40,8 @@ async def build_again(directory: Directory, agent: str, outside: Outside) -> int
     lock = lock_directory(directory, outside, "rebuild")
     try:
         (await become_the_one(directory, outside, "rebuild")).release()  # an indexer may still be at the old views
+        async with Database(directory.state, outside.clock, silent) as database:
+            await tidy(database, outside.files, directory.archive, silent)
         for path in [*directory.views(), directory.spool]:
             outside.files.remove(path)
         for folder in directory.folders():

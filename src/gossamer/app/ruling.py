@@ -7,6 +7,7 @@ from gossamer.app.rules_file import RulesFile
 from gossamer.landing import MAPS
 from gossamer.read_job import ReadDone
 from gossamer.rules.filters import NO_RULES, OwnFilter, RuleBook, Unknown, judge
+from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.rules.learning import Learned, Learning
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
 from gossamer.rules.verdict import Denied
@@ -26,6 +27,7 @@ class Ruling:
     rules_file: RulesFile
     own: tuple[OwnFilter, ...] = ()
     learning: Learning = field(default_factory=Learning)
+    forgotten: Forgotten = NOTHING
     _scope: Scope = field(default_factory=Scope)
     _book: RuleBook = NO_RULES
 
@@ -51,6 +53,8 @@ class Ruling:
     def may_enter(self, offer: Offer) -> bool:
         """A sitemap is no page: whatever the prefix of a seed, the sitemaps of its host may be read, and so may those
         on other hosts that its robots.txt names (sitemaps.org), and those beside them that they name in turn."""
+        if self.forgotten is not NOTHING and self.forgotten.has(offer.url):
+            return False
         if offer.how in MAPS:
             return offer.via is None or not isinstance(judge_host(offer.url, self._scope), Denied)
         verdict = judge(offer.url, offer.depth, offer.how, self._scope, self._book, self.own)
@@ -61,8 +65,14 @@ class Ruling:
     def nudge(self, offer: Offer) -> int:
         return self._book.nudge(offer.url, offer.depth)
 
+    def nudge_visit(self, visit: Visit) -> int:
+        """The same for a page that comes again."""
+        return self._book.nudge(visit.url, visit.depth)
+
     def judge(self, visit: Visit) -> Refused | None:
         """Asked again when an address is taken: rules may have been added, and copies found out, since it entered."""
+        if self.forgotten.has(visit.url):
+            return Refused(Reason.FORGOTTEN, visit.url.text)
         if visit.kind is VisitKind.ROBOTS or visit.how in MAPS or visit.how is How.SEED:
             return None
         verdict = judge(visit.url, visit.depth, visit.how, self._scope, self._book, self.own)

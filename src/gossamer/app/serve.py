@@ -1,6 +1,7 @@
 """`gossamer serve`: the search page of a collection, also while it is being crawled."""
 
 import asyncio
+import gc
 import os
 import socket
 import sys
@@ -44,6 +45,10 @@ from gossamer.web.tokens import Door, Keys, is_near
 
 THREADS = 3
 """Pages made at one time. More only take turns at the interpreter: with eight, a busy server answered half as much."""
+QUERIES = 3
+"""SPARQL queries answered at one time: two that run away leave one for everybody else."""
+COLLECT_AFTER = 50_000
+SWITCH_S = 0.0005
 BEFOREHAND = {FILE_NAME, "rules.txt", VOCABULARY, ADMIN, READER}
 """What may lie in a directory before there is a collection in it."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -87,12 +92,31 @@ def served(root: Path, outside: Outside) -> Directory:
 
 async def serve_until_stopped(directory: Directory, settings: Settings, outside: Outside) -> None:
     async with web_server(directory, settings, outside, tell=complain) as server:
+        make_nimble()
         serving = asyncio.ensure_future(server.serve())
-        address = await address_of(server, serving)
+        address = outer_address(settings.web, await address_of(server, serving))
         print(f"search page: {link_of(address, directory, outside)}  (Ctrl-C stops it)", flush=True)
         for line in warnings(settings.web):
             print(line, file=sys.stderr, flush=True)
         await serving
+
+
+def make_nimble() -> None:
+    """Settings of the interpreter for a process that answers many small questions from a few threads.
+
+    What is loaded by now stays, so the collector need not look at it again; answers die by count, so it need not come
+    often. A thread that returns from the index waits for the interpreter as long as another may keep it: 5 ms, five
+    times an answer, were most of the time of a search under load.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 50)
+    sys.setswitchinterval(SWITCH_S)
+
+
+def outer_address(web: WebSettings, address: str) -> str:
+    """Where people find it."""
+    return f"https://{web.names[0]}/" if web.behind_tls and web.names else address
 
 
 def link_of(address: str, directory: Directory, outside: Outside) -> str:
@@ -102,7 +126,9 @@ def link_of(address: str, directory: Directory, outside: Outside) -> str:
 
 def warnings(web: WebSettings) -> list[str]:
     """What to know before others are let in."""
-    if is_own_machine(web.host):
+    if web.behind_tls and not web.names:
+        return ["web.behind_tls is set: say in web.names by which host name people reach the server in front of it."]
+    if web.behind_tls or is_own_machine(web.host):
         return []
     return [
         f"This is plain HTTP on {web.host}: who can listen on the way reads tokens and answers. "
@@ -155,8 +181,9 @@ def names_of(web: WebSettings) -> tuple[str, ...]:
 
 
 def door_of(web: WebSettings, keys: Keys) -> Door:
-    is_open = is_own_machine(web.host) or web.public
-    return Door(keys, is_open, is_public=web.public)
+    """Behind a proxy everybody seems to ask from this machine: then nobody reads without a token either."""
+    is_open = web.public or (is_own_machine(web.host) and not web.behind_tls)
+    return Door(keys, is_open, web.public, web.behind_tls)
 
 
 def is_free(host: str, port: int) -> bool:
@@ -189,7 +216,7 @@ async def web_rooms(
         outside.files.make_folder(folder)
     handles = ReadHandles(directory, outside)
     opened.callback(handles.close)
-    ask = await opened.enter_async_context(queries(directory, outside, silent, 2, settings.web.sparql_s))
+    ask = await opened.enter_async_context(queries(directory, outside, silent, QUERIES, settings.web.sparql_s))
     return WebRooms(
         find=handles.search.find,
         stored=handles.search.stored,
@@ -212,7 +239,9 @@ async def web_rooms(
         pages=await opened.enter_async_context(page_rooms(directory, settings, outside, handles.search.words)),
         history=await opened.enter_async_context(history_rooms(directory, settings, outside)),
         vocabularies=await opened.enter_async_context(vocabulary_rooms(directory, outside, ask)),
-        searching=SearchRooms(handles.search.suggest, handles.search.explain, handles.search.copies),
+        searching=SearchRooms(
+            handles.search.suggest, handles.search.explain, handles.search.copies, handles.search.is_found
+        ),
     )
 
 

@@ -47,9 +47,11 @@ from gossamer.web.crawl_rooms import (
 
 LOOK_S = 0.1
 PATIENCE_S = 10.0
-FIRST_BEAT_S = 8.0
+FIRST_BEAT_S = 12.0
+"""How long whoever starts a crawl waits to hear of it."""
 END_S = 15.0
 """What a crawl may take to end when the server does; a clean stop stays below ten seconds."""
+STILL_STARTING = "The crawl has been started, but nothing has been heard of it yet: this machine is busy."
 MOST_SEEDS_SHOWN = 200
 LOG_LINES, LOG_TAIL = 12, 8192
 HOLDER = re.compile(r"pid (\d+) \(([^)]*)\)")
@@ -132,7 +134,7 @@ class Helm:
                         return said
                     raise GossamerError(said)
                 await self.outside.clock.sleep(LOOK_S)
-        return "The crawl has begun."
+        return "The crawl has begun." if self.crawler_pid() == child.pid else STILL_STARTING
 
     async def _may_start(self) -> None:
         if self.is_crawling() or (self._child is not None and self._child.exit_code() is None):

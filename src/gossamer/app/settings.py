@@ -50,6 +50,14 @@ class CrawlSettings:
     revisit_site_budget: float | None = _setting(
         None, "the same for one host; never more than half of what politeness leaves room for", example=1_000
     )
+    revisit_links: bool = _setting(
+        True,
+        "a page also comes sooner because enough of the pages it links to have changed (`age` and `paper`: 40 % at "
+        "first, then moved for each page), or because the page that links to it has (`tree`)",
+    )
+    changes: tuple[Literal["bytes", "text", "facts"], ...] = _setting(
+        ("text", "facts"), "what counts as a change of a page: its bytes, its main text, the facts it states"
+    )
     site_visits: int = _setting(
         100_000, "visits after which a site waits behind the others; more when other sites link to it", least=1
     )
@@ -116,6 +124,11 @@ class ReaderSettings:
 class ArchiveSettings:
     volume_mib: int = _setting(1024, "a new WARC volume is begun when one has grown to this size", least=1)
     low_water_mib: int = _setting(256, "the crawl pauses while the disk has less free space than this")
+    retain: str = _setting(
+        "all",
+        "which versions of a page `gossamer compact` keeps: all, last:N, or thinned (all for 30 days, one a week to a "
+        "year, then one every four weeks; the first and the newest always)",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +141,10 @@ class WebSettings:
     )
     public: bool = _setting(
         False, "anybody who reaches the search page may read without a token; changes still need it"
+    )
+    behind_tls: bool = _setting(
+        False,
+        "a server on this machine that speaks TLS stands in front: cookies are sent by HTTPS only, all need a token",
     )
     port: int = _setting(8642, "the port of the search page; 0: any free one", most=65535)
     sparql_s: float = _setting(10.0, "the longest a SPARQL query may run", least=0.1)

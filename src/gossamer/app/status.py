@@ -13,15 +13,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gossamer.app.compacting import Compacted, look_ahead
 from gossamer.app.config import FILE_NAME, load
-from gossamer.app.directory import DEFAULT, existing
+from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.monitoring import Watch
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.saying import harmless
+from gossamer.app.settings import Settings
 from gossamer.clock import SECOND
 from gossamer.monitor.control import Beat, Control
-from gossamer.store import tallies
+from gossamer.rules.retention import retain_of
+from gossamer.store import forgotten, tallies
 from gossamer.store.database import read_only
 from gossamer.values.outcome import IN_WORDS, Reason
+
+MOST_LOOKED_THROUGH = 200_000
+"""Captures; a second's work."""
 
 
 def status(
@@ -30,16 +37,21 @@ def status(
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
     directory, outside = existing(dir), real_outside()
+    settings = load(dir / FILE_NAME, os.environ, {}).settings
     with closing(read_only(directory.state)) as state:
         counts = tallies.counts(state)
+        unended = [one.name for one in forgotten.every(state) if one.done_at is None]
+    old = droppable(directory, settings, counts.captures, outside)
     with Control(directory.control, outside.clock) as control:
         beats = control.beats()
-        system = Watch(directory, load(dir / FILE_NAME, os.environ, {}).settings, outside, control).system()
+        system = Watch(directory, settings, outside, control).system()
     processes = at_work(beats, outside)
     numbers = {name: getattr(counts, name) for name in ("pages", "captures", "known", "queued", "leased", "hosts")}
     if json:
         hints = msgspec.to_builtins(system.hints)
         told = {**numbers, "outcomes": counts.by_reason, "processes": processes, "hints": hints}
+        told |= {"forgetting": unended} if unended else {}
+        told |= {"droppable": {"records": old.records, "bytes": old.freed_bytes}} if old is not None else {}
         print(json_format.dumps(told, indent=2))
         return 0
     table = Table(show_header=False, box=None, title=str(dir), title_justify="left")
@@ -50,6 +62,11 @@ def status(
         table.add_row(f"{number:,}", says)
     for reason, number in sorted(counts.by_reason.items(), key=lambda one: -one[1]):
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
+    if old is not None and old.records:
+        says = f"old versions that `gossamer compact` would drop ({old.freed_bytes / 1e6:,.1f} MB)"
+        table.add_row(f"{old.records:,}", says)
+    for name in unended:
+        table.add_row("", f"forgetting {harmless(name)} did not come to its end: `gossamer forget --dir {dir}` goes on")
     for process in processes:
         table.add_row("", f"{process['name']} at work (pid {process['pid']}), heard of {process['silent_s']} s ago")
     if not processes:
@@ -58,6 +75,12 @@ def status(
         table.add_row(hint.severity, Text.assemble((hint.words, "bold"), f" {hint.mend}"))
     Console().print(table, highlight=False)
     return 0
+
+
+def droppable(directory: Directory, settings: Settings, captures: int, outside: Outside) -> Compacted | None:
+    """What the retention that is set would drop now; None: all is kept, or there is too much to look through."""
+    retain = retain_of(settings.archive.retain)
+    return None if retain.kind == "all" or captures > MOST_LOOKED_THROUGH else look_ahead(directory, retain, outside)
 
 
 def at_work(beats: Sequence[Beat], outside: Outside) -> list[dict[str, object]]:

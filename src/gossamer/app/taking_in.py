@@ -2,10 +2,13 @@
 
 import asyncio
 import os
+import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -19,20 +22,22 @@ from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, lock_directory
 from gossamer.app.indexing import indexer_running
 from gossamer.app.outside import Outside, real_outside
-from gossamer.app.plugged import reopened
-from gossamer.app.plugins import job_for
+from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
 from gossamer.archive.volumes import Volumes
+from gossamer.clock import Instant
 from gossamer.errors import ConfigError, GossamerError, WorkerLost
 from gossamer.read_job import ReadDone, ReadJob, kept_at
+from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.spool import SpoolWriter
-from gossamer.store import captures
+from gossamer.store import captures, forgotten
 from gossamer.store.database import Database
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.tell import silent
+from gossamer.values.url import Url
 from gossamer.workers.pool import Pool
 
 GROUP = 64
@@ -48,21 +53,33 @@ def import_archives(
         if not archive.is_file():
             raise ConfigError(f"there is no file {archive}")
     settings = load(dir / FILE_NAME, os.environ, {}).settings
-    taken, pages, skipped = asyncio.run(take_in(Directory(dir), archives, settings, real_outside()))
-    if not taken:
+    done = asyncio.run(take_in(Directory(dir), archives, settings, real_outside()))
+    if not done.captures and not done.already_here:
         raise GossamerError("nothing was taken in: no usable record was found. Are these WARC or ARC files?")
-    words = f"{taken:,} captures taken in, {pages:,} of them pages"
-    Console(stderr=True).print(words + (f"; {skipped:,} records skipped" if skipped else ""), highlight=False)
+    Console(stderr=True).print(done.in_words(), highlight=False)
     return 0
 
 
-async def take_in(
-    directory: Directory, archives: tuple[Path, ...], settings: Settings, outside: Outside
-) -> tuple[int, int, int]:
-    """Captures, pages among them, and records that could not be used."""
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    captures: int = 0
+    pages: int = 0
+    """Among the captures."""
+    already_here: int = 0
+    """The same answer of the same address at the same instant: left out."""
+    skipped: int = 0
+    """Records that could not be used."""
+
+    def in_words(self) -> str:
+        words = f"{self.captures:,} captures taken in, {self.pages:,} of them pages"
+        words += f"; {self.already_here:,} already here" if self.already_here else ""
+        return words + (f"; {self.skipped:,} records skipped" if self.skipped else "")
+
+
+async def take_in(directory: Directory, archives: tuple[Path, ...], settings: Settings, outside: Outside) -> TakenIn:
     lock = lock_directory(directory, outside, "import")
     skipped: Counter[str] = Counter()
-    taken = pages = 0
+    taken = pages = already_here = 0
     try:
         async with AsyncExitStack() as opened:
             database = await opened.enter_async_context(Database(directory.state, outside.clock, silent))
@@ -71,21 +88,49 @@ async def take_in(
             job = job_for(reopened(directory.root, outside.files))
             readers = await opened.enter_async_context(reader_pool(settings, outside, silent, job))
             progress = opened.enter_context(Working("importing", outside.clock))
-            for group in groups_of(archives, skipped):
-                kept = await keep(group, settings, readers, *archive)
+            block = await database.read(forgotten.block)
+            for group in groups_of(archives, skipped, block):
+                new = await database.read(partial(not_here, group=group))
+                already_here += len(group) - len(new)
+                kept = await keep(new, settings, readers, *archive)
                 await database.run(partial(captures.insert, kept=kept))
                 taken += len(kept)
                 pages += sum(one.is_page for one in kept)
                 progress.says(f"importing: {taken:,} captures, {pages:,} pages")
     finally:
         lock.release()
-    return taken, pages, sum(number for reason, number in skipped.items() if reason not in PASSED_OVER)
+    unusable = sum(number for reason, number in skipped.items() if reason not in PASSED_OVER)
+    return TakenIn(taken, pages, already_here, unusable)
 
 
-def groups_of(archives: tuple[Path, ...], skipped: Counter[str]) -> Iterator[list[Capture]]:
-    captured = (capture for archive in archives for capture in foreign(archive, skipped))
+def groups_of(archives: tuple[Path, ...], skipped: Counter[str], block: Forgotten = NOTHING) -> Iterator[list[Capture]]:
+    """What was to be forgotten is left out."""
+
+    def wanted(capture: Capture) -> bool:
+        skipped["forgotten"] += (is_out := block.has(capture.url))
+        return not is_out
+
+    captured = filter(wanted, (capture for archive in archives for capture in foreign(archive, skipped)))
     while group := list(islice(captured, GROUP)):
         yield group
+
+
+def not_here(connection: sqlite3.Connection, group: Sequence[Capture]) -> list[Capture]:
+    """Those that the collection has not got. Two answers of one address at one instant, which archives that count in
+    seconds hold, are a microsecond apart here: an instant tells which capture is meant."""
+    known: dict[Url, dict[Instant, bytes]] = {}
+    new = []
+    for capture in group:
+        if (held := known.get(capture.url)) is None:
+            versions = captures.versions(connection, capture.url)
+            held = known[capture.url] = {one.fetched_at: one.digest for one in versions}
+        digest, at = sha256(capture.body).digest(), capture.fetched_at
+        while at in held and held[at] != digest:
+            at += 1
+        if at not in held:
+            held[at] = digest
+            new.append(msgspec.structs.replace(capture, fetched_at=at))
+    return new
 
 
 async def keep(

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gossamer.app.again import Again, in_words
 from gossamer.app.saying import counted, lasting, moment
 from gossamer.clock import Instant
 from gossamer.values.link import How
@@ -132,6 +133,8 @@ class Trail(msgspec.Struct, frozen=True):
     """How many of its host go first."""
     waits: tuple[Wait, ...] = ()
     host: Standing | None = None
+    again: Again | None = None
+    """What is remembered of it, in a crawl that comes back to pages."""
 
 
 class HostTrail(msgspec.Struct, frozen=True):
@@ -231,7 +234,8 @@ def _visits(trail: Trail) -> list[str]:
 
 
 def _next(trail: Trail) -> list[str]:
-    lines = [f"- {wait.says}" for wait in trail.waits]
+    lines = in_words(trail.again, trail.asked_at) if trail.again is not None and trail.due_at is not None else []
+    lines += [f"- {wait.says}" for wait in trail.waits]
     return lines or ["nothing: how it ended stands, and it is not due again"] if trail.is_known else lines
 
 

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
+from gossamer.app.again import Again, again_of
 from gossamer.app.assemble import politeness
 from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT, Directory, existing
@@ -38,12 +39,14 @@ from gossamer.app.trail import (
 from gossamer.app.waiting import Crew, gap_in_words, host_waits, waits_of
 from gossamer.clock import Instant
 from gossamer.errors import ConfigError
+from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.hosts import SCHEMES, find_host_id, lane_of
 from gossamer.frontier.known import Known, known
 from gossamer.frontier.listing import HostState, Template, host_state, templates, waits_before
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST, priority_of
 from gossamer.frontier.rulebook import Rulebook
+from gossamer.frontier.sieve import Keys
 from gossamer.journey import Pace
 from gossamer.landing import MAPS
 from gossamer.monitor.control import Control
@@ -54,13 +57,13 @@ from gossamer.rules.filters import NO_RULES, UNRULED, OwnFilter, RuleBook, Unkno
 from gossamer.rules.templates import template_of
 from gossamer.rules.traps import judge_shape
 from gossamer.rules.verdict import Allowed, Denied
-from gossamer.store import captures, seeds
+from gossamer.store import captures, forgotten, seeds
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.link import How
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.tell import silent
-from gossamer.values.url import Url
+from gossamer.values.url import Url, id_of
 
 Reaches = list[tuple[Url, scope.Reach]]
 LONGEST_WAY = 100
@@ -167,7 +170,12 @@ class Asking:
             if found and host
             else (),
             host=self._standing(name, host),
+            again=self._again(fetched),
         )
+
+    def _again(self, url: Url) -> Again | None:
+        (past,) = pasts_of(self.state, [url], Keys(id_of, identity_of))
+        return again_of(past) if past is not None else None
 
     def host_trail(self, given: str) -> HostTrail:
         name = checked_seeds([given])[0].host.name
@@ -233,6 +241,11 @@ class Asking:
         depth, how = (found.depth, found.how) if found is not None else (0, How.LINK)
         reaches = [(seed, scope.Reach(reach)) for seed, reach in seeds.every(self.state)]
         rulings = [
+            *[
+                Ruling("forgotten", False, no.rule)
+                for no in [forgotten.block(self.state).judge(url)]
+                if isinstance(no, Denied)
+            ],
             self._scope(url, depth, how, reaches),
             *self._filters(url, depth, how, reaches),
             _ruled("shape", judge_shape(url), "no repetition, not too long"),

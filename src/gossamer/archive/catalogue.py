@@ -70,7 +70,14 @@ class Catalogue:
         return self.read(found) if found is not None else None
 
     def read(self, kept: Kept) -> Capture | None:
-        return read_capture(self._files, self._folder, kept.place)
+        """Also when its volume has been rewritten since it was looked up; None when it was dropped meanwhile."""
+        try:
+            return read_capture(self._files, self._folder, kept.place)
+        except ArchiveDamaged:
+            now = next((one for one in self.versions(kept.url) if one.fetched_at == kept.fetched_at), None)
+            if now is not None and now.place == kept.place:
+                raise
+            return read_capture(self._files, self._folder, now.place) if now is not None else None
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -103,9 +110,11 @@ async def adopt(database: Database, files: Files, folder: Path, is_page: Callabl
 
 
 def _end(connection: sqlite3.Connection) -> End | None:
-    names = captures.volume_names(connection)
-    found = captures.end_of(connection, names[-1]) if names else None
-    return End(names[-1], *found) if found is not None else None
+    for name in reversed(captures.volume_names(connection)):
+        found = captures.end_of(connection, name)
+        if found is not None:  # of a rewritten volume perhaps nothing was kept
+            return End(name, *found)
+    return None
 
 
 def _beyond(files: Files, folder: Path, end: End | None) -> Iterator[Scanned]:

@@ -1,7 +1,7 @@
 """What pages were at other times: which captures were in force at a moment, and what is told of a page's versions."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 
@@ -17,6 +17,8 @@ from gossamer.values.url import Host, Url
 _SQL = load("gossamer.archive", "history.sql")
 _Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int]
 _DAY = len("2026-11-15")
+VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})
+"""Answers that say a page is no longer at its address."""
 KINDS = {Change.BYTES: "bytes", Change.TEXT: "text", Change.FACTS: "facts"}
 
 
@@ -37,6 +39,12 @@ class Version(msgspec.Struct, frozen=True):
     fact_count: int | None = None
     note: str = ""
     """Why it was not compared."""
+    is_gone: bool = False
+    """It says that the page, which had been there, is no more."""
+    is_back: bool = False
+    """The page was gone, and is there again."""
+    seen_again: int = 0
+    """Visits after it that found the same, until the next version."""
 
 
 class Timeline(msgspec.Struct, frozen=True):
@@ -45,6 +53,8 @@ class Timeline(msgspec.Struct, frozen=True):
     """Oldest first."""
     earlier: int = 0
     """Older versions that were left out."""
+    seen_again: list[str] = []
+    """When visits found it unchanged; the newest of them, oldest first."""
 
 
 class FactChanges(msgspec.Struct, frozen=True):
@@ -73,11 +83,38 @@ def kinds_of(change: Change) -> tuple[str, ...]:
     return tuple([name for kind, name in KINDS.items() if change & kind])
 
 
-def until(connection: sqlite3.Connection, at: Instant, host: Host | None = None) -> Iterator[list[Kept]]:
-    """For each address its successful answers of that moment and before, the newest first.
+def vanished(versions: Sequence[Kept]) -> Kept | None:
+    """The answer by which a page was gone, when the newest of these say so: the first of them after the page was last
+    there. REQUIRES: newest first."""
+    gone: Kept | None = None
+    for kept in versions:
+        if kept.is_page or (gone is None and 200 <= kept.status < 300):
+            return gone
+        gone = kept if kept.status in VANISHED else gone
+    return None
 
-    The first that is a page, or that asks not to be indexed, was in force then: it is what the views held. What came
-    in between (a failure, a capture cut short) had changed nothing in them.
+
+def in_force(versions: Sequence[Kept]) -> list[Kept]:
+    """Those that may have been what the views held: the newest page, and before it what was answered since. Nothing,
+    when there was no page or it was gone. REQUIRES: newest first."""
+    for number, kept in enumerate(versions):
+        if kept.is_page:
+            return list(versions[: number + 1])
+        if kept.status in VANISHED:
+            return []
+    return []
+
+
+def seen_again(connection: sqlite3.Connection, url: Url) -> list[Instant]:
+    """When visits found it unchanged; oldest first."""
+    return [at for (at,) in connection.execute(_SQL["seen_again"], (url.host.id, url.id, url.text))]
+
+
+def until(connection: sqlite3.Connection, at: Instant, host: Host | None = None) -> Iterator[list[Kept]]:
+    """For each address its answers of that moment and before, the newest first; `in_force` says which of them counts.
+
+    The first that is a page, that asks not to be indexed, or that says there is no such page any more, was in force
+    then: it is what the views held. What came in between (a failure, a capture cut short) had changed nothing in them.
     """
     if host is None:
         rows = connection.execute(_SQL["until"], (at,))

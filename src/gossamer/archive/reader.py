@@ -13,7 +13,9 @@ from gossamer.files import Files
 from gossamer.values.capture import Capture, Place, Truncated
 from gossamer.values.url import Url
 
-VOLUME_NAME = re.compile(r"gossamer-(\d{8})-\d{14}\.warc\.gz")
+VOLUME_NAME = re.compile(r"gossamer-(\d{8})-\d{14}(?:-c(\d{4,}))?\.warc\.gz")
+"""Serial, moment, and in a volume that was rewritten how often."""
+_STEM = len("gossamer-00000000-00000000000000")
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -59,8 +61,25 @@ class _Plain(msgspec.Struct, frozen=True):
 
 
 def volumes_in(files: Files, folder: Path) -> list[str]:
-    """The volumes of an archive, in the order they were begun."""
-    return [name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)]
+    """The volumes of an archive, in the order they were begun; of one that is just being rewritten only the newest."""
+    newest: dict[str, str] = {}
+    for name in files.names(folder):
+        if found := VOLUME_NAME.fullmatch(name):
+            before = newest.get(name[:_STEM])
+            if before is None or generation_of(before) < int(found[2] or 0):
+                newest[name[:_STEM]] = name
+    return sorted(newest.values())
+
+
+def generation_of(name: str) -> int:
+    """How often a volume was rewritten."""
+    found = VOLUME_NAME.fullmatch(name)
+    return int(found[2] or 0) if found else 0
+
+
+def stem_of(name: str) -> str:
+    """What stays of a volume's name when it is rewritten."""
+    return name[:_STEM]
 
 
 def read_capture(files: Files, folder: Path, place: Place) -> Capture | None:
@@ -110,6 +129,15 @@ def _scanned(place: Place, plain: bytes) -> Scanned:
                 return Scanned(place, record.kind)
     except (ValueError, LookupError) as error:
         raise damaged(place.volume, place.offset, f"not a record of ours ({error})") from error
+
+
+def target_in(plain: bytes) -> tuple[str, str]:
+    """The kind of a record and the address it is about; both empty for what is no record."""
+    try:
+        record = _unframed(plain)
+        return record.kind, record.fields.get("warc-target-uri", "")
+    except (ValueError, LookupError):
+        return "", ""
 
 
 def _unframed(plain: bytes) -> _Plain:

@@ -38,7 +38,8 @@ class DemoWeb:
     traps: int = 0
     """Real pages on each of the sites without an end (`traps.py`); 0: there are no such sites."""
     turn_s: float = 0.0
-    """Ordinary pages change (`changing.py`), in turns of so many seconds; 0: nothing ever changes."""
+    """Ordinary pages change (`changing.py`), in turns of so many seconds, and no link leads to the awkward hosts; 0:
+    nothing ever changes."""
     started_at: Instant = 0
     """When a web that changes was as it is without changes."""
 
@@ -84,7 +85,7 @@ class DemoWeb:
     def doors(self, site: Site) -> list[Way]:
         onward = [self.sites[(site.number + step) % self.hosts] for step in (*range(1, 12), RING, 5 * RING)]
         ways: list[Way] = [(f"{each.origin}/", each.title) for each in dict.fromkeys(onward) if each is not site]
-        if site.ring == 0:
+        if site.ring == 0 and not self.turn_s:  # how a web changes is seen better without the awkward ones
             ways += [(f"http://{host}/", f"Beware: {host}") for host in (*ODD_HOSTS, *self.trap_hosts)]
         ways += [(f"/private/ledger-{number}", f"Ledger {number}") for number in range(1, LEDGERS + 1)]
         return [*ways, ("/old/brochure", "Our old brochure")]

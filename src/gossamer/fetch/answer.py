@@ -32,6 +32,8 @@ TLS_DROPPED = "tls-dropped"
 """The flag of a redirect that leads from https to http."""
 LONGEST_NUMBER = 18
 """Digits of a length that fit into 64 bits; a longer one is as good as none."""
+WORTH_A_CONNECTION = 64 * 1024
+"""Bytes of a body; a smaller one is sooner read than another connection made."""
 PDF = "application/pdf"
 ETAG = re.compile(r'(?:W/)?"[!#-~]{1,200}"')
 """An entity tag of ASCII (RFC 9110, 8.8.3)."""
@@ -70,6 +72,15 @@ def _length_fault(fields: Fields) -> str | None:
 def is_wanted(media_type: str, wanted: Sequence[str]) -> bool:
     """An answer that does not say what it is may be a page: the reader will find out."""
     return not media_type or media_type in wanted
+
+
+def is_what_we_have(fields: Fields, head: Head, etag: str) -> bool:
+    """Whether a server that passed over our condition begins to send what we have: under the very strong entity tag
+    that we asked about, which no other bytes may have (RFC 9110, 8.8.1). Only a large body is worth a connection. Not
+    where a field beside it decides what may be shown."""
+    if not etag.startswith('"') or fields.get("ETag", "").strip() != etag or "X-Robots-Tag" in fields:
+        return False
+    return head.length is not None and head.length > WORTH_A_CONNECTION
 
 
 def limit_of(kind: VisitKind, status: int, media_type: str, settings: Fetch) -> int:

@@ -75,7 +75,7 @@ class Client:
                 return await other.run(self._judge_type, depth)
             room = (self._connections, self._budget, self._judge_type, depth)
             return await Exchange(url, kind, self._settings, self._clock, *room).run(
-                self._fields + conditions(validators)
+                self._fields + conditions(validators), validators.etag
             )
 
     async def address_of(self, hostname: str) -> str | None:

@@ -10,13 +10,13 @@ from aiohttp.http_parser import RawResponseMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from gossamer.clock import Clock
-from gossamer.fetch.answer import Head, is_wanted, limit_of, outcome_of
+from gossamer.fetch.answer import Head, is_wanted, is_what_we_have, limit_of, outcome_of
 from gossamer.fetch.budget import FREE, Budget
 from gossamer.fetch.dial import Connection, Connections
 from gossamer.fetch.settings import Fetch
 from gossamer.parse.coding import STEP, Decoder, codings_of
 from gossamer.values.capture import Capture, Truncated
-from gossamer.values.outcome import Failed, Outcome, Reason, Refused
+from gossamer.values.outcome import Failed, Outcome, Reason, Refused, Unchanged
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 
@@ -65,11 +65,14 @@ class Exchange:
         self._message: RawResponseMessage | None = None
         self._stream: StreamReader = EMPTY_PAYLOAD
         self._parts: list[bytes] = []
+        self._etag = ""
         self._is_slow = False
         self._held = 0
         self._waited_s = 0.0
 
-    async def run(self, fields: bytes) -> Outcome:
+    async def run(self, fields: bytes, etag: str = "") -> Outcome:
+        """`etag`: what the question asks about, as far as it asks whether anything has changed."""
+        self._etag = etag
         try:
             async with asyncio.timeout(self._settings.timeout_s) as deadline:
                 trouble = await self._connect() or await self._ask(fields)
@@ -156,6 +159,8 @@ class Exchange:
             return Refused(Reason.MEDIA_TYPE, head.media_type)
         if is_page and (why := self._judge_type(self._url, head.media_type, self._depth)) is not None:
             return Refused(Reason.MEDIA_TYPE, why)
+        if status == 200 and is_what_we_have(self._message.headers, head, self._etag):
+            return Unchanged(self._capture(Truncated.LENGTH))  # with its connection the rest of the body is given up
         limit = limit_of(self._kind, status, head.media_type, settings)
         decoder = Decoder(codings_of(head.codings), limit) if head.codings else None
         is_cut = await self._body(limit, min(limit, head.length or limit), decoder, deadline)

@@ -32,6 +32,7 @@ REASON_CODES: dict[Reason, int] = {
     Reason.FILTER: 18,
     Reason.TRAP: 19,
     Reason.RETIRED: 20,
+    Reason.FORGOTTEN: 21,
     Reason.DNS: 30,
     Reason.CONNECT: 31,
     Reason.TLS: 32,

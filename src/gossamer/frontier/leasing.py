@@ -3,6 +3,7 @@
 import math
 import sqlite3
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -15,13 +16,14 @@ from gossamer.frontier.politeness import Politeness, gap_s
 from gossamer.frontier.priority import Budget, band_of
 from gossamer.frontier.quarantine import Quarantine
 from gossamer.frontier.rulebook import Rulebook
+from gossamer.frontier.saying import said_of
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.outcome import Reason
 from gossamer.values.past import Past, decoded
-from gossamer.values.robots import Robots
+from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
-from gossamer.values.visit import FOLLOWED, Visit, VisitKind
+from gossamer.values.visit import FOLLOWED, Settled, Visit, VisitKind
 
 _SQL = load("gossamer.frontier")
 MOST_HELD = 1000
@@ -78,6 +80,8 @@ class _Due(NamedTuple):
     failures: int | None
     last_reason: int | None
     last_detail: str | None
+    said_at: Instant | None
+    said_every_s: int | None
 
 
 class Looked(NamedTuple):
@@ -202,6 +206,8 @@ class Leasing:
             host.failing_since,
             due.last_detail is not None and due.last_detail.startswith(FOLLOWED),
             self._past(host.id, due),
+            due.priority,
+            said_of(due.said_at, due.said_every_s),
         )
         last = None if due.last_reason is None else REASONS[due.last_reason]
         return Lease(
@@ -230,6 +236,20 @@ class Leasing:
     def _robots_visit(self, url: Url, robots: Robots | None) -> Visit:
         failures = robots.failures if robots else 0
         return Visit(url, VisitKind.ROBOTS, self._now, failures=failures, robots=robots)
+
+
+def lease_of(settled: Settled, leases: Mapping[str, Lease]) -> Lease:
+    """The lease that this ends, of those that are out (by host name). Raises ValueError when there is none, or a robots
+    visit ends without a whole entry."""
+    visit = settled.visit
+    lease = leases.get(visit.url.host.name)
+    if lease is None or lease.visit.url != visit.url or lease.visit.taken_at != visit.taken_at:
+        raise ValueError(f"the visit to {visit.url} is not out: it was never taken, or is settled")
+    if visit.kind is VisitKind.ROBOTS:
+        robots = settled.robots
+        if robots is None or (robots.state is RobotsState.PENDING and robots.ask is None):
+            raise ValueError(f"the robots visit to {visit.url} is settled without a whole entry")
+    return lease
 
 
 def give_up(connection: sqlite3.Connection, host_id: int, lane: int, failures: int, now: Instant) -> int:

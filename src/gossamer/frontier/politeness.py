@@ -53,6 +53,7 @@ UNTOUCHED = frozenset(
         Reason.FILTER,
         Reason.TRAP,
         Reason.RETIRED,
+        Reason.FORGOTTEN,
     }
 )
 """Ends before anything was sent to the host: its gap does not start again."""

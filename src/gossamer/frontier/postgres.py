@@ -22,6 +22,7 @@ from gossamer.frontier.known import Known
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.postgres_database import Connection, SharedDatabase
 from gossamer.frontier.postgres_entering import Entering, Met, Naming, tally, vouched_for
+from gossamer.frontier.postgres_hastening import hasten, pasts_of, plans
 from gossamer.frontier.postgres_known import known
 from gossamer.frontier.postgres_leasing import Choosing, Lease, Leasing, deliver
 from gossamer.frontier.postgres_networks import Networks
@@ -29,7 +30,7 @@ from gossamer.frontier.postgres_presence import Presence
 from gossamer.frontier.postgres_raising import linked_of, raise_linked
 from gossamer.frontier.postgres_reviving import maps_for, read_again, recall, revive
 from gossamer.frontier.postgres_rulebook import Moment, ReadTime, SharedRulebook, database_time
-from gossamer.frontier.postgres_settling import LeaseLost, Rules, Settling
+from gossamer.frontier.postgres_settling import LeaseLost, Rules, Settling, having_led
 from gossamer.frontier.postgres_standing import Stay
 from gossamer.frontier.priority import LAST, Budget
 from gossamer.frontier.raising import MOST_RAISED
@@ -37,7 +38,9 @@ from gossamer.frontier.reviving import newly_named
 from gossamer.frontier.seen import Seen
 from gossamer.store import tallies
 from gossamer.store.statements import load
+from gossamer.values.due import Sooner
 from gossamer.values.link import How, Offer
+from gossamer.values.past import Past
 from gossamer.values.robots import RobotsState
 from gossamer.values.tell import Tell
 from gossamer.values.template import TemplateTally
@@ -186,7 +189,9 @@ class PostgresFrontier:
             fresh, met = self._sifted(connection, done)
             entering = Entering(connection, self._naming)
             _, moves = entering.enter(fresh)
+            pairs = having_led(pairs, entering.new)
             settling.settle(pairs, entering)
+            settling.note_said(pairs, lambda text: self._naming.url_id(self._naming.identity(text)))
             tally(connection, self._me(), moves)
             for settled in done:
                 if settled.robots is not None:
@@ -222,6 +227,19 @@ class PostgresFrontier:
 
     async def recall(self) -> int:
         return await self._run(lambda connection, _: recall(connection, self._me(), self._naming, self._clock.now()))
+
+    async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
+        return await self._run(lambda connection, _: pasts_of(connection, urls, self._naming))
+
+    async def hasten(self, sooner: Sequence[Sooner]) -> int:
+        if not sooner:
+            return 0
+        moved = await self._run(lambda connection, now: hasten(connection, sooner, self._naming, now))
+        self._tell("frontier.hastened", visits=moved)
+        return moved
+
+    async def plans(self) -> dict[tuple[str, int], int]:
+        return await self._run(plans)
 
     async def counts(self) -> Counts:
         def work(connection: Connection, _: bool) -> Counts:

@@ -225,7 +225,7 @@ LEFT JOIN LATERAL (SELECT for_host_id, for_lane, url FROM errands e WHERE e.host
 
 -- lanes_looked: What is next in each lane of hosts, when the next page after that will be due, and which robots.txt.
 SELECT h.id, l.lane, later.later_at, r.version, q.priority, q.sequence, q.id, a.url, a.depth, a.hops, a.failures,
-    a.reason, a.how, a.detail, v.past
+    a.reason, a.how, a.detail, v.past, s.changed_at, s.every_s
 FROM unnest(%(hosts)s::bigint[]) AS h (id) CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS l (lane)
 LEFT JOIN LATERAL (
     SELECT priority, sequence, id FROM queue
@@ -236,6 +236,7 @@ LEFT JOIN LATERAL (
 LEFT JOIN addresses a ON a.host_id = h.id AND a.id = q.id
 LEFT JOIN robots r ON r.host_id = h.id AND r.lane = l.lane
 LEFT JOIN revisits v ON v.host_id = h.id AND v.id = q.id
+LEFT JOIN said s ON s.host_id = h.id AND s.id = q.id
 WHERE q.id IS NOT NULL OR later.later_at IS NOT NULL;
 
 -- became_due: Pages whose time has come.
@@ -283,6 +284,11 @@ WHERE addresses.host_id = s.host_id AND addresses.id = s.id;
 INSERT INTO revisits (host_id, id, past)
 SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(pasts)s::bytea[])
 ON CONFLICT (host_id, id) DO UPDATE SET past = excluded.past;
+
+-- said: What sitemaps and feeds say of the changes of addresses.
+INSERT INTO said (host_id, id, changed_at, every_s)
+SELECT * FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[], %(changed_ats)s::bigint[], %(every_s)s::bigint[])
+ON CONFLICT (host_id, id) DO UPDATE SET changed_at = excluded.changed_at, every_s = excluded.every_s;
 
 -- respelt: An address redirects to another spelling of itself, and goes on under that.
 UPDATE addresses SET url = %(url)s, hops = hops + 1 WHERE host_id = %(host_id)s AND id = %(id)s;

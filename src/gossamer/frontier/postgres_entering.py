@@ -63,6 +63,8 @@ class Entering:
         self._naming = naming
         self.known: list[tuple[tuple[int, int], Met]] = []
         """What turned out to be known: host id and id, and how it was met now."""
+        self.new: list[Met] = []
+        """What turned out not to be."""
 
     def enter(self, met: Sequence[Met]) -> tuple[int, dict[str, int]]:
         """How many were new, and how the counters move. REQUIRES: at most MOST_AT_ONCE; each may enter."""
@@ -72,6 +74,7 @@ class Entering:
         host_ids, new_hosts = self.host_ids({host_of(one.offer.url.text) for one, _, _ in nearest.values()})
         rows = self._laid_out(nearest, host_ids)
         fresh = self._entered(rows)
+        self.new = [row.met for row in fresh]
         if len(fresh) < len(rows):
             entered = {row.met for row in fresh}
             self.known = [(row[:2], row.met) for row in rows if row.met not in entered]

@@ -18,6 +18,7 @@ from gossamer.frontier.postgres_networks import Networks
 from gossamer.frontier.postgres_quarantine import set_aside
 from gossamer.frontier.postgres_rulebook import Moment, SharedRulebook
 from gossamer.frontier.priority import LAST, pick_band
+from gossamer.frontier.saying import said_of
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.link import How
@@ -103,6 +104,8 @@ class _Lane(NamedTuple):
     how: str
     last_detail: str | None
     past: bytes | None
+    said_at: Instant | None
+    said_every_s: int | None
 
 
 class Choosing(NamedTuple):
@@ -281,6 +284,8 @@ class Leasing:
             None if host.failing_since is None else self._moment.local_at - (self._moment.at - host.failing_since),
             row.last_detail is not None and row.last_detail.startswith(FOLLOWED),
             decoded(row.past),
+            row.priority,
+            said_of(row.said_at, row.said_every_s),
         )
         return Lease(
             visit,

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from gossamer.chance import Chance
 from gossamer.clock import SECOND, Instant
 from gossamer.errors import GossamerError
@@ -22,13 +24,15 @@ from gossamer.frontier.politeness import (
     troubles_after,
 )
 from gossamer.frontier.postgres_database import Connection
-from gossamer.frontier.postgres_entering import Entering, tally
+from gossamer.frontier.postgres_entering import Entering, Met, tally
 from gossamer.frontier.postgres_leasing import Lease, give_up
 from gossamer.frontier.postgres_quarantine import hold_back
 from gossamer.frontier.postgres_rulebook import Moment, SharedRulebook
 from gossamer.frontier.priority import LAST, LOWEST, Budget, band_of
+from gossamer.frontier.saying import said_rows
 from gossamer.store import tallies
 from gossamer.store.statements import load
+from gossamer.values.link import LISTS
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.past import encoded
 from gossamer.values.robots import RobotsState
@@ -167,6 +171,15 @@ class Settling:
             given = dict(zip(("host_ids", "ids", "pasts"), map(list, zip(*rows, strict=True)), strict=True))
             self._connection.execute(_SQL["pasts_kept"], given)
 
+    def note_said(self, done: Sequence[Pair], key_of: Callable[[str], int]) -> None:
+        """What the lists among them say of the pages of their own hosts."""
+        lists = [pair for pair in done if pair[0].offers and pair[0].offers[0].how in LISTS]
+        found = [(lease.host_id, one.offers, one.visit.url.host.name) for one, lease in lists]
+        rows = [(host_id, *row) for host_id, offers, host in found for row in said_rows(offers, host, key_of)]
+        if rows:
+            names = ("host_ids", "ids", "changed_ats", "every_s")
+            self._connection.execute(_SQL["said"], dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
     def _settle_robots(self, settled: Settled, lease: Lease, entering: Entering) -> dict[str, int]:
         robots = settled.robots
         assert robots is not None, "checked by the caller"
@@ -268,6 +281,18 @@ class Settling:
         if settled.due_at is None:
             return None
         return self._ended_at(settled, lease) + settled.due_at - settled.done_at
+
+
+def having_led(done: Sequence[Pair], new: Sequence[Met]) -> list[Pair]:
+    """The same, each page with how many new ones its visit led to, when that was not its first."""
+    many = Counter(met.offer.source_id for met in new)
+    found: list[Pair] = []
+    for settled, lease in done:
+        led = many[settled.visit.url.id] if settled.past is not None and settled.visit.past is not None else 0
+        if led and settled.past is not None:
+            settled = msgspec.structs.replace(settled, past=settled.past.led(led))
+        found.append((settled, lease))
+    return found
 
 
 def failures_of(settled: Settled) -> int:

@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gossamer.clock import Instant
+from gossamer.values.due import Sooner
 from gossamer.values.link import Offer
+from gossamer.values.past import Past
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts, Settled, Visit
 
@@ -45,6 +47,19 @@ class Frontier(Protocol):
 
     async def recall(self) -> int:
         """Pages that were fetched and wait for nothing are due: the crawl comes back to them. Says how many."""
+        ...
+
+    async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
+        """What is remembered of each of these pages; None: nothing is."""
+        ...
+
+    async def hasten(self, sooner: Sequence[Sooner]) -> int:
+        """Pages that wait for a later time come sooner; says how many. One that is due or on lease already, held in
+        quarantine, or not remembered stays where it is. Politeness and the order within the host are not touched."""
+        ...
+
+    async def plans(self) -> dict[tuple[str, int], int]:
+        """How many pages wait for each day (since 1970, UTC) at each host, as far as their time has not come."""
         ...
 
     async def retire(self, host: str, why: str) -> bool:

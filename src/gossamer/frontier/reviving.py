@@ -4,9 +4,10 @@ import sqlite3
 from collections.abc import Sequence
 
 from gossamer.clock import Instant
-from gossamer.frontier.codes import REASON_CODES, REASONS
+from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.hosts import find_host_id, parts_of
 from gossamer.frontier.merging import next_sequence
+from gossamer.frontier.priority import priority_of
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.sieve import Keys
 from gossamer.recrawl.retry import TRANSIENT
@@ -45,11 +46,12 @@ def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> 
 
 def recall(connection: sqlite3.Connection, now: Instant) -> int:
     """Queue every page again that was fetched and waits for nothing: the crawl comes back to pages from now on."""
-    rows: list[tuple[int, int, int, int, Instant]] = []
+    rows: list[tuple[int, int, int, int, int, Instant]] = []
     for reason in (Reason.FETCHED, Reason.UNCHANGED):
         rows += connection.execute(_SQL["fetched"], (REASON_CODES[reason],)).fetchall()
-    _queue_again(connection, [row[:4] for row in rows])
-    pasts = [(host_id, number, encoded(begun(settled_at, now))) for host_id, number, _, _, settled_at in rows]
+    places = [(host_id, number, lane, priority_of(HOWS[how], depth)) for host_id, number, lane, depth, how, _ in rows]
+    _queue_at(connection, places)
+    pasts = [(host_id, number, encoded(begun(settled_at, now))) for host_id, number, _, _, _, settled_at in rows]
     connection.executemany(_SQL["past_begun"], pasts)
     return len(rows)
 
@@ -60,9 +62,14 @@ def begun(settled_at: Instant, now: Instant) -> Past:
 
 
 def _queue_again(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:
+    _queue_at(connection, [(*row[:3], priority_again(row[3])) for row in rows])
+
+
+def _queue_at(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:
+    """Of each the host id, id, lane and priority."""
     first = next_sequence(connection, len(rows))
-    for place, (host_id, number, lane, depth) in enumerate(rows):
-        connection.execute(_SQL["queued_again"], (host_id, lane, priority_again(depth), first + place, number))
+    for place, (host_id, number, lane, priority) in enumerate(rows):
+        connection.execute(_SQL["queued_again"], (host_id, lane, priority, first + place, number))
         connection.execute(_SQL["end_revived"], (host_id, number))
         connection.execute(_SQL["host_got_one"], (1 << lane, host_id))
     tallies.add(connection, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})

@@ -8,8 +8,8 @@ SELECT a.host_id, a.id, a.lane, a.depth
 FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
 WHERE e.reason = ? AND e.due_at IS NULL;
 
--- fetched: The same, with when that was.
-SELECT a.host_id, a.id, a.lane, a.depth, e.settled_at
+-- fetched: The same, with how each was met and when that visit was.
+SELECT a.host_id, a.id, a.lane, a.depth, a.how, e.settled_at
 FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
 WHERE e.reason = ? AND e.due_at IS NULL;
 

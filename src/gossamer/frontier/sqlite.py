@@ -13,13 +13,16 @@ from gossamer.clock import SECOND, Clock, Instant
 from gossamer.frontier.backing import Backing
 from gossamer.frontier.backs import Backs
 from gossamer.frontier.front import Resolve, Resolving
+from gossamer.frontier.hastening import hasten, pasts_of, plans
 from gossamer.frontier.known import Known, known
-from gossamer.frontier.leasing import Lease, Leasing
+from gossamer.frontier.leading import led
+from gossamer.frontier.leasing import Lease, Leasing, lease_of
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import Budget
 from gossamer.frontier.quarantine import Judge, Quarantine, Templates, quarantine, release
 from gossamer.frontier.reviving import maps_for, newly_named, read_again, recall, revive
 from gossamer.frontier.rulebook import Rulebook
+from gossamer.frontier.saying import said_rows
 from gossamer.frontier.seen import Seen
 from gossamer.frontier.settling import Settling
 from gossamer.frontier.sieve import Keys, Met, Sieve, Waiting, journal, merge_offers, merge_some, relieve, waiting_in
@@ -29,11 +32,12 @@ from gossamer.frontier.vouching import is_vouched_for
 from gossamer.store import tallies
 from gossamer.store.database import Database
 from gossamer.store.statements import load
-from gossamer.values.link import How, Offer
-from gossamer.values.robots import RobotsState
+from gossamer.values.due import Sooner
+from gossamer.values.link import LISTS, How, Offer
+from gossamer.values.past import Past, encoded
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url, id_of
-from gossamer.values.visit import Counts, Settled, Visit, VisitKind
+from gossamer.values.visit import Counts, Settled, Visit
 
 _SQL = load("gossamer.frontier")
 
@@ -178,7 +182,7 @@ class SqliteFrontier:
         def after(result: tuple[int, int, set[int], Waiting]) -> None:
             self._seen.remember(result[2])
             self._waiting = result[3]
-            self._backing.front_at = None
+            self._look_anew()
 
         amount, new, _, _ = await self._database.run(work, after)
         self._tell("frontier.merged", new=new)
@@ -186,17 +190,24 @@ class SqliteFrontier:
 
     async def revive(self, seeds: Sequence[Url]) -> int:
         """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
-
-        def after(_: int) -> None:
-            self._backing.front_at = None
-
-        return await self._database.run(lambda connection: revive(connection, seeds, self._keys()), after)
+        return await self._database.run(lambda connection: revive(connection, seeds, self._keys()), self._look_anew)
 
     async def recall(self) -> int:
-        def after(_: int) -> None:
-            self._backing.front_at = None
+        return await self._database.run(lambda connection: recall(connection, self._clock.now()), self._look_anew)
 
-        return await self._database.run(lambda connection: recall(connection, self._clock.now()), after)
+    async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
+        return await self._database.read(lambda connection: pasts_of(connection, urls, self._keys()))
+
+    async def hasten(self, sooner: Sequence[Sooner]) -> int:
+        if not sooner:
+            return 0
+        await self._keep_step()
+        moved = await self._database.run(lambda connection: hasten(connection, sooner, self._keys()), self._look_anew)
+        self._tell("frontier.hastened", visits=moved)
+        return moved
+
+    async def plans(self) -> dict[tuple[str, int], int]:
+        return await self._database.read(plans)
 
     async def take(self, at_most: int) -> list[Visit]:
         def work(connection: sqlite3.Connection) -> _Taken:
@@ -240,7 +251,7 @@ class SqliteFrontier:
     async def settle(self, done: Sequence[Settled]) -> None:
         def work(connection: sqlite3.Connection) -> _Written:
             now = self._clock.now()
-            leases = [self._lease_of(settled) for settled in done]
+            leases = [lease_of(settled, self._leases) for settled in done]
             pairs = [
                 (self._by_this_clock(settled, lease, now), lease) for settled, lease in zip(done, leases, strict=True)
             ]
@@ -280,10 +291,15 @@ class SqliteFrontier:
         for settled, lease in pairs:
             if not settled.offers:
                 continue
+            if settled.offers[0].how in LISTS:
+                rows = said_rows(settled.offers, lease.host.name, self._key)
+                connection.executemany(_SQL["said"], [(lease.host.id, *row) for row in rows])
             nods: list[Offer] = []
             fresh, met = self._seen.sift(settled.offers, self._may_enter, lease.host.name, met, nods)
             if any(one.via is not None for one in fresh):
                 fresh = self._vouched_for(connection, fresh, met)
+            if (past := led(connection, settled, fresh, self._keys())) is not None:
+                connection.execute(_SQL["past_kept"], (lease.host.id, lease.address_id, encoded(past)))
             if fresh or nods:
                 pages.append((lease.host.id, lease.address_id or None, fresh + nods))
                 amount += len(fresh)
@@ -350,10 +366,7 @@ class SqliteFrontier:
         return found is not None
 
     async def reinstate(self, host: str) -> bool:
-        def after(_: int | None) -> None:
-            self._backing.front_at = None
-
-        return await self._database.run(lambda connection: reinstate(connection, host), after) is not None
+        return await self._database.run(lambda connection: reinstate(connection, host), self._look_anew) is not None
 
     async def quarantine(self, host: str, template: str) -> int:
         held = self._holding()
@@ -384,6 +397,10 @@ class SqliteFrontier:
         self._may_enter, self._nudge = may_enter, nudge
         self._seen = Seen(self._sieve.seen_slots)
 
+    def _look_anew(self, _: object = None) -> None:
+        """Hosts of the front may have something sooner than was known."""
+        self._backing.front_at = None
+
     def _holding(self) -> Quarantine:
         if self._quarantine is None:
             raise ValueError("this frontier was not told what a template is")
@@ -398,6 +415,9 @@ class SqliteFrontier:
             return None
         quarantine(connection, host.name, yielded.template, held.template_of, now)
         return host.id, host.name, yielded.template
+
+    def _key(self, text: str) -> int:
+        return self._url_id(text if self._identity is None else self._identity(text))
 
     def _keys(self, taken: Sequence[Lease] = ()) -> Keys:
         """`taken`: visits just leased in this transaction."""
@@ -448,17 +468,6 @@ class SqliteFrontier:
             return settled
         due_at = None if settled.due_at is None else now + settled.due_at - settled.done_at
         return msgspec.structs.replace(settled, done_at=now, due_at=due_at)
-
-    def _lease_of(self, settled: Settled) -> Lease:
-        visit = settled.visit
-        lease = self._leases.get(visit.url.host.name)
-        if lease is None or lease.visit.url != visit.url or lease.visit.taken_at != visit.taken_at:
-            raise ValueError(f"the visit to {visit.url} is not out: it was never taken, or is settled")
-        if visit.kind is VisitKind.ROBOTS:
-            robots = settled.robots
-            if robots is None or (robots.state is RobotsState.PENDING and robots.ask is None):
-                raise ValueError(f"the robots visit to {visit.url} is settled without a whole entry")
-        return lease
 
     def _merge_at(self, connection: sqlite3.Connection, now: Instant, found_some: bool) -> Instant:
         """When offers are to be merged: now and then, and at once when nothing else could be found."""

@@ -65,9 +65,11 @@ UPDATE hosts SET crawl_delay_s = ?1, gap = max(gap, ?2),
 WHERE id = ?3;
 
 -- first_due: The page of a lane that is visited next.
-SELECT q.priority, q.sequence, q.id, a.text, a.how, a.depth, a.hops, e.failures, e.reason, e.detail
+SELECT q.priority, q.sequence, q.id, a.text, a.how, a.depth, a.hops, e.failures, e.reason, e.detail,
+    s.changed_at, s.every_s
 FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
 LEFT JOIN ends e ON e.host_id = q.host_id AND e.id = q.id
+LEFT JOIN said s ON s.host_id = q.host_id AND s.id = q.id
 WHERE q.host_id = ? AND q.lane = ? AND q.later_at = 0
 ORDER BY q.priority, q.sequence LIMIT 1;
 
@@ -76,6 +78,9 @@ SELECT past FROM revisits WHERE host_id = ? AND id = ?;
 
 -- past_kept: What is to be remembered of it from now on.
 INSERT OR REPLACE INTO revisits (host_id, id, past) VALUES (?, ?, ?);
+
+-- said: What a sitemap or feed says of the changes of an address.
+INSERT OR REPLACE INTO said (host_id, id, changed_at, every_s) VALUES (?, ?, ?, ?);
 
 -- best_due: The priority of the page of a lane that is visited next.
 SELECT priority FROM queue WHERE host_id = ? AND lane = ? AND later_at = 0 ORDER BY priority LIMIT 1;

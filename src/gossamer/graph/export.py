@@ -1,12 +1,13 @@
 """All facts, out of the store: as N-Quads, and as one number that is equal for equal facts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import xxhash
 from pyoxigraph import NamedNode, Quad, Store
 
-from gossamer.graph.names import PROVENANCE
+from gossamer.graph.names import PROVENANCE, graph_name
+from gossamer.values.url import Url
 
 PIECE = 1 << 16
 
@@ -19,11 +20,20 @@ def opened(folder: Path) -> Store:
 def page_facts(store: Store) -> Iterator[bytes]:
     """The facts of every page as N-Quads, in pieces of many lines; the graph of each line is the page."""
     provenance = NamedNode(PROVENANCE)
+    every = store.quads_for_pattern(None, None, None, None)
+    return _pieces(quad for quad in every if quad.graph_name != provenance)
+
+
+def facts_of(store: Store, pages: Iterable[Url]) -> Iterator[bytes]:
+    """The same of these pages alone, one after the other."""
+    graphs = (NamedNode(graph_name(page)) for page in pages)
+    return _pieces(quad for graph in graphs for quad in store.quads_for_pattern(None, None, None, graph))
+
+
+def _pieces(quads: Iterable[Quad]) -> Iterator[bytes]:
     lines: list[str] = []
     size = 0
-    for quad in store.quads_for_pattern(None, None, None, None):
-        if quad.graph_name == provenance:
-            continue
+    for quad in quads:
         lines.append(line := _line(quad))
         size += len(line)
         if size >= PIECE:

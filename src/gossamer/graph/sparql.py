@@ -1,6 +1,8 @@
 """SPARQL over the newest checkpoint: read only, from this collection alone, within limits of time, memory and size."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,9 +24,12 @@ from gossamer.workers.pool import Pool
 MOST_ROWS = 10_000
 MOST_BYTES = 10 * MIB
 MOST_WAITING = 64
+"""In line for a worker; nobody stands there longer than a query may take, or these seconds if that is less."""
+LEAST_WAIT_S = 5.0
+BUSY = "Other queries take all the time there is; please ask again in a moment."
 TIME_S = 10.0
 MEMORY_BYTES = 1024 * MIB
-NICENESS = 5
+NICENESS = 10
 """Behind the searches: a query may take seconds, and whoever typed a word waits."""
 
 _questions = msgspec.msgpack.Encoder()
@@ -78,6 +83,7 @@ class QueryPool:
         self._clock = clock
         self._refresh = refresh
         self._time_s = time_s
+        self._free, self._waiting = asyncio.Semaphore(size), 0
         limits = Limits(
             wall_s=time_s,
             cpu_s=time_s,
@@ -86,6 +92,7 @@ class QueryPool:
             answer_bytes=2 * MOST_BYTES,
             ahead=0,
             niceness=NICENESS,
+            is_silent=True,
         )
         self._pool = Pool(job, size, limits, processes, clock, tell)
 
@@ -114,8 +121,18 @@ class QueryPool:
             raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
         if not query.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in query):
             raise QueryRefused("The query holds half of a character (a lone surrogate).")
-        if self._pool.waiting >= MOST_WAITING:
-            raise QueryTooLong("Too many queries are waiting; please ask again in a moment.")
+        async with self._turn():
+            return await self._answered(query, accept, default_graphs, named_graphs, most_rows, has_inference)
+
+    async def _answered(
+        self,
+        query: str,
+        accept: str,
+        default_graphs: tuple[str, ...],
+        named_graphs: tuple[str, ...],
+        most_rows: int,
+        has_inference: bool,
+    ) -> SparqlResult:
         for _ in range(3):
             checkpoint = newest(self._files, self._checkpoints)
             as_of = checkpoint.as_of if checkpoint else self._clock.now()
@@ -134,6 +151,24 @@ class QueryPool:
                 case Gone():
                     continue
         raise QueryTooLong("The facts could not be opened; please ask again in a moment.")
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """A worker's time. Behind a line of runaways one is told to come back instead of standing there."""
+        if self._waiting >= MOST_WAITING:
+            raise QueryTooLong(BUSY)
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(max(LEAST_WAIT_S, self._time_s)):
+                await self._free.acquire()
+        except TimeoutError:
+            raise QueryTooLong(BUSY) from None
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._free.release()
 
     def _own_vocabulary(self) -> bytes:
         """Read anew for each question, so that a change counts at once; it is small."""

@@ -78,7 +78,7 @@ _LETTERS = {"a": "abcdefghijklmnopqrstuvwxyz0123456789", "а": "абвгдежз
 _PLAIN = re.compile(r"[^\W\d_]+")
 
 
-class Form(msgspec.Struct, frozen=True, array_like=True):
+class Form(msgspec.Struct, frozen=True, array_like=True, gc=False):
     word: str
     pages: int
 
@@ -130,8 +130,9 @@ def is_stop_word(word: str, languages: Sequence[str]) -> bool:
     )
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str, language: str) -> str:
-    """The word itself when nobody knows how to stem in this language."""
+    """The word itself when nobody knows how to stem in this language. Cached: a word is met in field after field."""
     analyzer = _stemmer(language)
     stemmed = analyzer.analyze(word) if analyzer is not None else []
     return stemmed[0] if stemmed else word

@@ -21,7 +21,7 @@ ROUNDS = 3
 _CARD = msgspec.msgpack.Decoder(Card)
 
 
-class Entity(msgspec.Struct, frozen=True):
+class Entity(msgspec.Struct, frozen=True, gc=False):
     """Something with a name; what several pages say of one IRI is one entity."""
 
     iri: str

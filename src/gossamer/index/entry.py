@@ -29,11 +29,12 @@ _ENCODER = msgspec.msgpack.Encoder()
 def entry_of(reading: Reading) -> tantivy.Document:
     """A page that asks not to be indexed gets an entry without words: it holds the place against older captures.
 
-    Every value is added by its own typed call: tantivy ends the whole writer over a value of the wrong type.
+    Texts are given together, which costs less than half of adding each by itself. Numbers and bytes are added by typed
+    calls: tantivy ends the whole writer over a value of the wrong type, and guesses that of a number.
     """
     try:
         return _filled(reading)
-    except UnicodeEncodeError:
+    except ValueError:  # which is how a lone surrogate is told
         return _filled(_without_surrogates(reading))
 
 
@@ -44,40 +45,47 @@ def copy_id(exact: bytes) -> int:
 
 def _filled(reading: Reading) -> tantivy.Document:
     page = reading.page
-    entry = tantivy.Document()
-    entry.add_integer("url_id", page.url.id)
-    entry.add_integer("fetched_at", reading.fetched_at)
-    if page.directives.may_index:
-        entry.add_integer("copy_id", copy_id(page.exact))
-        inferred = supertypes_of(reading.types[:MOST_TYPES])
-        things = _things_of(reading)
-        _add_filters(entry, reading, inferred)
-        _add_words(entry, page)
-        _add_things(entry, things, page.url.host.name)
-        _add_pointers(entry, page)
-        entry.add_bytes("card", _ENCODER.encode(_card_of(reading, inferred, things)))
+    if not page.directives.may_index:
+        return _numbered(tantivy.Document(), reading)
+    inferred = supertypes_of(reading.types[:MOST_TYPES])
+    things = _things_of(reading)
+    pointers = _pointers_of(page)
+    texts = _filters_of(reading, inferred) | _words_of(page)
+    texts["names"] = ["\n".join([thing.name for thing in things])] if things else []
+    texts["pointing"] = ["\n".join([words for _, words in pointers])] if pointers else []
+    entry = _numbered(tantivy.Document(**{field: values for field, values in texts.items() if values}), reading)
+    entry.add_integer("copy_id", copy_id(page.exact))
+    host = page.url.host.name
+    for thing in things:
+        entry.add_integer("things", key_of(thing, host))
+    if pointers:
+        pointing = Pointers(host, tuple([(id_of(target), words) for target, words in pointers]))
+        entry.add_bytes("pointers", _ENCODER.encode(pointing))
+    entry.add_bytes("card", _ENCODER.encode(_card_of(reading, inferred, things)))
     return entry
 
 
-def _add_filters(entry: tantivy.Document, reading: Reading, inferred: tuple[str, ...]) -> None:
-    host = reading.page.url.host.name
-    entry.add_text("host", host)
-    for name in names_above(host):
-        entry.add_text("sites", name)
-    if reading.page.language:
-        entry.add_text("language", reading.page.language)
+def _numbered(entry: tantivy.Document, reading: Reading) -> tantivy.Document:
+    entry.add_integer("url_id", reading.page.url.id)
+    entry.add_integer("fetched_at", reading.fetched_at)
+    return entry
+
+
+def _filters_of(reading: Reading, inferred: tuple[str, ...]) -> dict[str, list[str]]:
+    host, language = reading.page.url.host.name, reading.page.language
     types = reading.types[:MOST_TYPES]
-    for field, values in (
-        ("types", types),
-        ("supertypes", inferred),
-        ("kinds", _last_parts(types + inferred)),
-        ("properties", reading.properties),
-        ("relations", _last_parts(reading.properties)),
-        ("ontologies", ontologies_of(types + reading.properties)),
-        ("syntaxes", reading.syntaxes),
-    ):
-        for value in values:
-            entry.add_text(field, value)
+    return {
+        "host": [host],
+        "sites": names_above(host),
+        "language": [language] if language else [],
+        "types": list(types),
+        "supertypes": list(inferred),
+        "kinds": list(_last_parts(types + inferred)),
+        "properties": list(reading.properties),
+        "relations": list(_last_parts(reading.properties)),
+        "ontologies": list(ontologies_of(types + reading.properties)),
+        "syntaxes": list(reading.syntaxes),
+    }
 
 
 @lru_cache(maxsize=20_000)
@@ -85,44 +93,32 @@ def _last_parts(iris: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(last_part, iris)))
 
 
-def _add_words(entry: tantivy.Document, page: Page) -> None:
-    if page.title:
-        entry.add_text("title", page.title[:LONGEST_TITLE])
-    if page.headings:
-        entry.add_text("headings", "\n".join(page.headings)[:MOST_HEADINGS])
-    if page.bold:
-        entry.add_text("headings", "\n".join(page.bold)[:MOST_HEADINGS])
+def _words_of(page: Page) -> dict[str, list[str]]:
     content = page.content[:MOST_TEXT]
-    entry.add_text("content", content)
-    if page.rest:
-        entry.add_text("rest", page.rest[:MOST_REST])
-    entry.add_text("address", page.url.text.partition("://")[2].translate(_SPLIT_ADDRESS))
-    if signs := signs_of(f"{page.title} {content}"):
-        entry.add_text("signs", signs)
+    signs = signs_of(f"{page.title} {content}")
+    headings = ["\n".join(said)[:MOST_HEADINGS] for said in (page.headings, page.bold) if said]
+    return {
+        "title": [page.title[:LONGEST_TITLE]] if page.title else [],
+        "headings": headings,
+        "content": [content],
+        "rest": [page.rest[:MOST_REST]] if page.rest else [],
+        "address": [page.url.text.partition("://")[2].translate(_SPLIT_ADDRESS)],
+        "signs": [signs] if signs else [],
+    }
 
 
-def _add_things(entry: tantivy.Document, things: tuple[Named, ...], host: str) -> None:
-    if things:
-        entry.add_text("names", "\n".join([thing.name for thing in things]))
-        for thing in things:
-            entry.add_integer("things", key_of(thing, host))
-
-
-def _add_pointers(entry: tantivy.Document, page: Page) -> None:
+def _pointers_of(page: Page) -> list[tuple[str, str]]:
     """Links to other sites say what those pages are called there; nofollow links vouch for nothing."""
     if not page.directives.may_follow:
-        return
+        return []
     host = page.url.host.name
     ours = f"http://{host}/", f"https://{host}/"
     found = [
         (link.url.text, link.text[:LONGEST_ANCHOR])
         for link in page.links
         if link.text and link.may_follow and not link.url.text.startswith(ours)
-    ][:MOST_POINTERS]
-    if found:
-        entry.add_text("pointing", "\n".join([words for _, words in found]))
-        pointers = Pointers(host, tuple([(id_of(target), words) for target, words in found]))
-        entry.add_bytes("pointers", _ENCODER.encode(pointers))
+    ]
+    return found[:MOST_POINTERS]
 
 
 def _things_of(reading: Reading) -> tuple[Named, ...]:

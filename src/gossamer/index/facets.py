@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 import tantivy
 
 from gossamer.clock import SECOND, Instant
-from gossamer.index.filters import GROUPS
+from gossamer.index.filters import EARLIEST, GROUPS
 from gossamer.index.ontology import means, namespaces_of
 from gossamer.index.snapshot import Snapshot
 from gossamer.values.query import Query
@@ -17,6 +18,9 @@ from gossamer.values.query import Query
 FACETS = (*GROUPS, "date")
 """What one can count by."""
 MOST_VALUES = 20
+MOST_COUNTED, SAMPLE = 5_000, 2_500
+"""Of more pages than that, about so many are counted, and the counts are estimates: to count a hundred thousand would
+hold up everybody for what nobody reads to the last digit."""
 _FIELDS = {
     "type": ("types", "supertypes"),
     "ontology": ("ontologies",),
@@ -31,7 +35,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST, _LAST = date(1900, 1, 1).toordinal() - _EPOCH, date(2999, 1, 1).toordinal() - _EPOCH
 
 
-class Facet(msgspec.Struct, frozen=True):
+class Facet(msgspec.Struct, frozen=True, gc=False):
     """One value of a filter."""
 
     value: str
@@ -46,7 +50,7 @@ class Facet(msgspec.Struct, frozen=True):
     """The query asks for anything but."""
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """Pages fetched at or after `since` and before `until`."""
 
     since: Instant
@@ -56,28 +60,63 @@ class Span(msgspec.Struct, frozen=True):
     count: int
 
 
+class Counts(msgspec.Struct, frozen=True):
+    facets: dict[str, tuple[Facet, ...]] = {}
+    dates: tuple[Span, ...] = ()
+    counted: int = 0
+    """Pages that were looked at; where that is fewer than there are, every count is an estimate."""
+
+
 def counted(
     snapshot: Snapshot,
     query: Query,
     names: Iterable[str],
-    pages: tantivy.Query,
     pages_without: Callable[[str], tantivy.Query],
-) -> tuple[dict[str, tuple[Facet, ...]], tuple[Span, ...]]:
-    """REQUIRES: names in FACETS. `pages` finds what matches, `pages_without(group)` what does so without the filters of
-    that group.
+    total: int,
+    most: int = MOST_COUNTED,
+    sample: int = SAMPLE,
+) -> Counts:
+    """REQUIRES: names in FACETS. `pages_without(group)` finds what matches without the filters of that group;
+    `pages_without("")` finds the `total` pages that match.
 
     Groups without filters of their own are counted in one go.
     """
     names = [name for name in FACETS if name in set(names)]
     together = [name for name in names if not _is_filtered(query, name)]
+    share = 1 if total <= most else -(-total // sample)
     raw: dict[str, Any] = {}
     for group, some in [("", together), *((name, [name]) for name in names if name not in together)]:
         if some:
-            raw |= snapshot.aggregate(
-                pages_without(group) if group else pages, {k: v for name in some for k, v in _asked(name).items()}
-            )
+            asked = {k: v for name in some for k, v in _asked(name).items()}
+            raw |= snapshot.aggregate(_sample(snapshot, pages_without(group), share), asked)
+    if share > 1:
+        _scale(raw, share)
     facets = {name: _facets(query, name, raw) for name in names if name != "date"}
-    return facets, _spans(raw["date"]["buckets"]) if "date" in names else ()
+    dates = _spans(raw["date"]["buckets"]) if "date" in names else ()
+    return Counts(facets, dates, total // share)
+
+
+def _sample(snapshot: Snapshot, pages: tantivy.Query, share: int) -> tantivy.Query:
+    """One page in `share` of those. The ids of pages are hashes: a range of them is as good as drawing lots, and the
+    same pages are drawn whatever is asked, so that two answers can be compared."""
+    if share == 1:
+        return pages
+    last = EARLIEST + (1 << 64) // share - 1
+    some = tantivy.Query.range_query(snapshot.schema, "url_id", tantivy.FieldType.Integer, EARLIEST, last)
+    clauses = [(tantivy.Occur.Must, pages), (tantivy.Occur.Must, tantivy.Query.const_score_query(some, 0.0))]
+    return tantivy.Query.boolean_query(clauses)
+
+
+def _scale(raw: dict[str, Any], share: int) -> None:
+    for told in raw.values():
+        for bucket in told["buckets"]:
+            bucket["doc_count"] = estimated(share * int(bucket["doc_count"]))
+
+
+def estimated(pages: int) -> int:
+    """To two digits: more would promise what a sample cannot keep."""
+    unit = int(10 ** max(0, len(str(pages)) - 2))
+    return (pages + unit // 2) // unit * unit
 
 
 def _is_filtered(query: Query, name: str) -> bool:
@@ -130,27 +169,33 @@ def _is_named(name: str, values: Sequence[str], found: str) -> bool:
 
 def _spans(buckets: list[dict[str, Any]]) -> tuple[Span, ...]:
     """Days, folded into months and years when there are too many to show."""
-    days = {_day(bucket["key"]): int(bucket["doc_count"]) for bucket in buckets}
+    days = [(_day(bucket["key"]), int(bucket["doc_count"])) for bucket in buckets]
     if not days:
         return ()
-    first, last = min(days), max(days)
+    first, last = min(days)[0], max(days)[0]
     step = _next_day if (last - first).days < _DAYS_SHOWN else _next_month
     if step is _next_month and (last.year - first.year) * 12 + last.month - first.month >= _MONTHS_SHOWN:
         step = _next_year
     start = {_next_day: first, _next_month: first.replace(day=1), _next_year: first.replace(month=1, day=1)}[step]
     length = {_next_day: 10, _next_month: 7, _next_year: 4}[step]
     per_label = Counter[str]()
-    for day, pages in days.items():
-        per_label[day.isoformat()[:length]] += pages
+    for day, pages in days:
+        per_label[_label(day, length)] += pages
     spans = []
     while start <= last:
         until = step(start)
-        label = start.isoformat()[:length]
+        label = _label(start, length)
         spans.append(Span(_instant(start), _instant(until), label, per_label[label]))
         start = until
     return tuple(spans)
 
 
+@lru_cache(maxsize=10_000)
+def _label(day: date, length: int) -> str:
+    return day.isoformat()[:length]
+
+
+@lru_cache(maxsize=10_000)
 def _day(at: float) -> date:
     """Clamped: an imported page may claim any instant."""
     days = min(max(int(at) // _DAY, _FIRST), _LAST)

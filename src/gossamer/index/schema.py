@@ -49,9 +49,10 @@ _SIGNS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff]"
 )
+_ASCII = bytes(range(128))
 
 
-class Named(msgspec.Struct, frozen=True, array_like=True):
+class Named(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A thing the page speaks of."""
 
     iri: str
@@ -60,7 +61,7 @@ class Named(msgspec.Struct, frozen=True, array_like=True):
     types: tuple[str, ...] = ()
 
 
-class Pointers(msgspec.Struct, frozen=True, array_like=True):
+class Pointers(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A page's links to other sites."""
 
     host: str
@@ -68,7 +69,7 @@ class Pointers(msgspec.Struct, frozen=True, array_like=True):
     """`Url.id` of the target, and the words."""
 
 
-class Card(msgspec.Struct, frozen=True, array_like=True):
+class Card(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a result shows of a page without asking anywhere else."""
 
     url: Url
@@ -117,8 +118,12 @@ def analyzer() -> tantivy.TextAnalyzer:
 
 
 def signs_of(text: str) -> str:
-    """The characters of scripts without word spaces, spaced out: a word of such a script is a phrase of them."""
-    return "" if text.isascii() else " ".join(_SIGNS.findall(text))
+    """The characters of scripts without word spaces, spaced out: a word of such a script is a phrase of them.
+
+    Most texts that are not all ASCII have a few letters or quotation marks beyond it: only those are looked at.
+    """
+    beyond = "" if text.isascii() else text.encode("utf-8", "replace").translate(None, _ASCII).decode()
+    return " ".join(_SIGNS.findall(beyond))
 
 
 def may_have(text: str, words: Sequence[Sequence[str]]) -> bool:

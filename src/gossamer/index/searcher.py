@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import tantivy
@@ -10,11 +12,11 @@ import tantivy
 from gossamer.clock import Instant
 from gossamer.errors import DirectoryUnusable, QueryRefused
 from gossamer.index import entities, facets
-from gossamer.index.asking import FULL, Asking
+from gossamer.index.asking import Asking
 from gossamer.index.copies import Copy, copies_of
 from gossamer.index.entities import Entity
 from gossamer.index.explaining import Explanation, explained
-from gossamer.index.facets import Facet, Span
+from gossamer.index.facets import Counts, Facet, Span
 from gossamer.index.schema import ANALYZER, FORMAT, VERSION, Card, analyzer, signs_of
 from gossamer.index.snapshot import Snapshot, count, integers
 from gossamer.index.snippets import Segment, around, snippets
@@ -27,7 +29,7 @@ FEW = 10
 _CARD = msgspec.msgpack.Decoder(Card)
 
 
-class Found(msgspec.Struct, frozen=True):
+class Found(msgspec.Struct, frozen=True, gc=False):
     """One page that matches; `copies` counts the pages with the same text, this one included."""
 
     card: Card
@@ -68,10 +70,16 @@ class Matches(msgspec.Struct, frozen=True):
     facets: dict[str, tuple[Facet, ...]] = {}
     dates: tuple[Span, ...] = ()
     omitted: tuple[str, ...] = ()
+    counted: int = 0
+    """Pages that facets and dates were counted over; fewer than `total` where they are estimates."""
 
 
-_Ranked = tuple[float, tantivy.DocAddress, int]
-"""Score, place, copy id."""
+class _Ranked(NamedTuple):
+    score: float
+    place: tantivy.DocAddress
+    copy: int
+    """0 when it is none."""
+    has_all: bool
 
 
 class Searcher:
@@ -135,20 +143,26 @@ class Searcher:
         snapshot = self.snapshot
         asking = Asking(snapshot, query)
         wanted = asking.all_words()
-        best, total = _folded(snapshot, query, wanted)
+        best, total = _folded(snapshot, query, wanted, has_all=True)
         with_all, all_words = total, True
         if len(asking.parts) > 1 and total < FEW and (query.sort == "best" or not total):
-            wanted = asking.some_words()
-            best, total = _folded(snapshot, query, wanted)
+            wanted = asking.any_word()
+            best, total = _folded(snapshot, query, wanted, has_all=False, first=best)
             all_words = total == with_all
         found = tuple(_shown(snapshot, query, asking, best[query.offset :], all_words))
-        without = asking.all_words if all_words else asking.some_words
-        counted, dates = facets.counted(snapshot, query, count_by, wanted, without) if count_by else ({}, ())
-        return Matches(found, total, all_words, with_all, counted, dates, asking.omitted)
+        key = msgspec.structs.replace(query, offset=0, limit=0, sort="best"), all_words, *count_by
+        counts: Counts = (
+            snapshot.recall_counts(
+                key, lambda: facets.counted(snapshot, query, count_by, partial(asking.matching, all_words), total)
+            )
+            if count_by
+            else Counts()
+        )
+        return Matches(found, total, all_words, with_all, counts.facets, counts.dates, asking.omitted, counts.counted)
 
     def matching(self, query: Query) -> int:
         """How many pages have all that is asked for."""
-        return 0 if query.is_empty else count(self.snapshot.searcher, Asking(self.snapshot, query).all_words())
+        return 0 if query.is_empty else count(self.snapshot.searcher, Asking(self.snapshot, query).matching(True))
 
     def entities(self, query: Query) -> list[Entity]:
         """Things by that name."""
@@ -221,10 +235,14 @@ class Searcher:
             )
 
 
-def _folded(snapshot: Snapshot, query: Query, wanted: tantivy.Query) -> tuple[list[_Ranked], int]:
-    """The best pages with different texts, as many as are asked for; and how many pages match, each copy counted."""
+def _folded(
+    snapshot: Snapshot, query: Query, wanted: tantivy.Query, has_all: bool, first: Sequence[_Ranked] = ()
+) -> tuple[list[_Ranked], int]:
+    """The best pages with different texts, as many as are asked for, `first` before the others; and how many pages
+    match, each copy counted. REQUIRES: `first` are few, and among those that match."""
     enough = query.offset + query.limit
     deep = enough + 20
+    known = {(one.place.segment_ord, one.place.doc) for one in first}
     while True:
         if query.sort == "best":
             hits, total = snapshot.best_of(wanted, deep)
@@ -232,9 +250,14 @@ def _folded(snapshot: Snapshot, query: Query, wanted: tantivy.Query) -> tuple[li
             total = count(snapshot.searcher, wanted)
             hits = [(0.0, place) for _, place in snapshot.newest(wanted, deep, query.sort == "oldest")]
         copies = integers(snapshot.searcher, "copy_id", [place for _, place in hits])
+        ranked = [
+            _Ranked(score, place, copy, has_all)
+            for (score, place), copy in zip(hits, copies, strict=True)
+            if not known or (place.segment_ord, place.doc) not in known
+        ]
         best: dict[int, _Ranked] = {}
-        for number, ((score, place), copy) in enumerate(zip(hits, copies, strict=True)):
-            best.setdefault(copy or number + 1, (score, place, copy))
+        for number, one in enumerate([*first, *ranked]):
+            best.setdefault(one.copy or number + 1, one)
         if len(best) >= enough or len(hits) < deep or deep >= DEEPEST_HIT:
             return list(best.values())[:enough], total
         deep *= 4
@@ -246,12 +269,11 @@ def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked]
     snippet_of = snippets(snapshot.searcher, snapshot.schema, "content", asking.shown())
     texts = (" ".join(word.text) for word in query.wanted)
     signs = next((text for text in texts if signs_of(text)), "")
-    for score, place, copy in best:
+    for score, place, copy, has_all in best:
         entry = snapshot.searcher.doc(place)
         card = _CARD.decode(bytes(entry["card"][0]))
         snippet = () if signs else snippet_of(entry)
         if not any(part.is_match for part in snippet):
             snippet = around(entry.get_first("content") or "", signs, card.description)
-        has_all = all_words or score >= FULL
         copies = snapshot.with_number("copy_id", copy) if copy else 1
-        yield Found(card, score if all_words or not has_all else score - FULL, snippet, copies, has_all)
+        yield Found(card, score, snippet, copies, has_all or all_words)

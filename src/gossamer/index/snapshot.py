@@ -13,15 +13,18 @@ from gossamer.clock import Instant
 MOST_LANGUAGES = 3
 LEAST_SHARE = 0.1
 MOST_FREQUENCIES = 50_000
+MOST_REMEMBERED, MOST_LASTING, MOST_COUNTS = 5_000, 20_000, 200
 LARGE = 10_000
 """Pages from which on a commit changes little."""
-MOST_GROWTH, MOST_SNAPSHOTS = 0.01, 20
+MOST_GROWTH, MOST_SNAPSHOTS = 0.05, 120
+"""Two minutes at most, while a crawl goes on."""
 
 
 @dataclass(slots=True)
 class Lasting:
     """What changes so slowly in a large index that one snapshot may hand it on to the next: which words are forms of
-    which, and what other sites call a page. Whatever is counted or found is of the snapshot itself."""
+    which, what other sites call a page, and which languages most are in. Whatever is counted or found is of the
+    snapshot itself."""
 
     pages: int
     """Of the snapshot it was begun with."""
@@ -52,6 +55,7 @@ class Snapshot:
         self.remembered: dict[object, Any] = {}
         """Answers that stay true as long as the snapshot; see `recall`."""
         self._frequencies: dict[tuple[str, str], int] = {}
+        self._counts: dict[object, Any] = {}
 
     @cached_property
     def pages(self) -> int:
@@ -61,31 +65,26 @@ class Snapshot:
     @cached_property
     def languages(self) -> tuple[str, ...]:
         """Those that a good part of the pages is written in, most frequent first; English when nobody knows."""
+        found: tuple[str, ...] = self.recall_lasting("languages", self._most_languages)
+        return found
+
+    def _most_languages(self) -> tuple[str, ...]:
         asked = {"all": {"terms": {"field": "language", "size": MOST_LANGUAGES}}}
         buckets = self.aggregate(tantivy.Query.all_query(), asked)["all"]["buckets"]
         least = LEAST_SHARE * sum(bucket["doc_count"] for bucket in buckets)
         return tuple(bucket["key"] for bucket in buckets if bucket["doc_count"] >= least) or ("en",)
 
-    def recall(self, key: object, find: Any, most: int = 5_000) -> Any:
+    def recall(self, key: object, find: Any) -> Any:
         """`find()`, or what it gave before. Two threads may find the same at once; either answer is right."""
-        try:
-            return self.remembered[key]
-        except KeyError:
-            if len(self.remembered) > most:
-                self.remembered.clear()
-            found = self.remembered[key] = find()
-            return found
+        return _recalled(self.remembered, key, find, MOST_REMEMBERED)
 
-    def recall_lasting(self, key: object, find: Any, most: int = 20_000) -> Any:
+    def recall_lasting(self, key: object, find: Any) -> Any:
         """The same for what is of the `lasting` kind."""
-        known = self.lasting.found
-        try:
-            return known[key]
-        except KeyError:
-            if len(known) > most:
-                known.clear()
-            found = known[key] = find()
-            return found
+        return _recalled(self.lasting.found, key, find, MOST_LASTING)
+
+    def recall_counts(self, key: object, find: Any) -> Any:
+        """The same for what was counted, which is large: for those who look at the next page, or in another order."""
+        return _recalled(self._counts, key, find, MOST_COUNTS)
 
     def tokens(self, text: str) -> list[str]:
         """The words of a text as the index knows them."""
@@ -131,6 +130,16 @@ class Snapshot:
     def newest(self, query: tantivy.Query, limit: int, is_oldest: bool) -> list[tuple[Instant, tantivy.DocAddress]]:
         order = tantivy.Order.Asc if is_oldest else tantivy.Order.Desc
         return self.searcher.search(query, limit=limit, count=False, order_by_field="fetched_at", order=order).hits
+
+
+def _recalled(known: dict[object, Any], key: object, find: Any, most: int) -> Any:
+    try:
+        return known[key]
+    except KeyError:
+        if len(known) > most:
+            known.clear()
+        found = known[key] = find()
+        return found
 
 
 def integers(searcher: tantivy.Searcher, field: str, places: Sequence[tantivy.DocAddress]) -> list[int]:

@@ -12,7 +12,7 @@ MOST_PLACES = 50
 AGAIN = 0.1
 
 
-class Segment(msgspec.Struct, frozen=True, array_like=True):
+class Segment(msgspec.Struct, frozen=True, array_like=True, gc=False):
     text: str
     is_match: bool
 

@@ -71,11 +71,12 @@ def changes_between(source: int, old: dict[int, tuple[int, str]], new: dict[int,
 
 
 def pack(changes: list[Change]) -> tuple[bytes, bytes]:
-    """The columns and texts of a run; sorts `changes`. REQUIRES: there are some.
+    """The columns and texts of a run; sorts `changes`. REQUIRES: there are some, and they come by source in order of
+    their ids, each page's removals first. Then to sort by target, which keeps the order of equals, is enough.
 
     Columns: targets and sources (8 bytes each), ends of the texts (4), kinds (1), in this machine's byte order.
     """
-    changes.sort()
+    changes.sort(key=by_target)
     targets, sources, kinds, texts = zip(*changes, strict=True)
     joined = "".join(texts)
     if joined.isascii():

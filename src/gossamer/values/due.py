@@ -6,6 +6,8 @@ import msgspec
 
 from gossamer.clock import Instant
 from gossamer.values.history import History
+from gossamer.values.past import Look
+from gossamer.values.url import Url
 
 
 class Why(StrEnum):
@@ -25,6 +27,8 @@ class Why(StrEnum):
     """Its turn comes each so many crawls."""
     LINKS = "links"
     """Enough of the pages it links to have changed, or the page that links to it has."""
+    LISTED = "listed"
+    """A sitemap or a feed says that it has changed since."""
 
 
 IN_WORDS: dict[Why, str] = {
@@ -35,6 +39,7 @@ IN_WORDS: dict[Why, str] = {
     Why.EVEN: "every page is visited at the same interval",
     Why.TURN: "its turn comes by then",
     Why.LINKS: "pages next to it have changed",
+    Why.LISTED: "a sitemap or feed says that it has changed since the last visit",
 }
 
 
@@ -62,3 +67,15 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
     due: Due
     looks_below: bool = False
     """The pages it links to, one step further from the start of the site, are due at once (`tree`)."""
+
+
+class Sooner(msgspec.Struct, frozen=True):
+    """Word to the frontier: a page that waits for its time is to come sooner, or was at least thought of."""
+
+    url: Url
+    due_at: Instant | None
+    """None: it comes when it comes, and only the look is noted."""
+    why: Why = Why.LINKS
+    look: Look | None = None
+    threshold: int | None = None
+    """Of links that must have changed from now on; None: as before."""

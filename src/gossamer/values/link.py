@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
+from gossamer.clock import Instant
 from gossamer.values.url import Url
 
 
@@ -19,7 +20,11 @@ class How(StrEnum):
     MAP = "map"  # a sitemap that a sitemap index names
 
 
-class Link(msgspec.Struct, frozen=True, array_like=True):
+LISTS = frozenset((How.SITEMAP, How.FEED))
+"""What lists name: with a word, perhaps, of when it changed."""
+
+
+class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An address found on a page, with the text of the link."""
 
     url: Url
@@ -27,7 +32,14 @@ class Link(msgspec.Struct, frozen=True, array_like=True):
     may_follow: bool = True
 
 
-class Offer(msgspec.Struct, frozen=True, array_like=True):
+class Said(msgspec.Struct, frozen=True, array_like=True):
+    """What a sitemap or a feed says of a page's changes; at least one of the two."""
+
+    changed_at: Instant | None = None
+    every_s: float | None = None
+
+
+class Offer(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An address given to the frontier, perhaps new to it: how it was come by, from which address, how deep."""
 
     url: Url
@@ -41,3 +53,5 @@ class Offer(msgspec.Struct, frozen=True, array_like=True):
     via: Url | None = None
     """The sitemap that lists it, when that is on another host: only a sitemap which the robots.txt of the address's
     own origin names may speak for it."""
+    said: Said | None = None
+    """What the list that it stands in says of its changes, in a crawl that comes back to pages."""

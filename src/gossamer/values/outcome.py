@@ -28,6 +28,7 @@ class Reason(StrEnum):
     FILTER = "filter"
     TRAP = "trap"
     RETIRED = "retired"
+    FORGOTTEN = "forgotten"
     # failed: the host, the network or the page is at fault
     DNS = "dns"
     CONNECT = "connect"
@@ -64,6 +65,7 @@ IN_WORDS: dict[Reason, str] = {
     Reason.FILTER: "a rule of this crawl's own keeps it out",
     Reason.TRAP: "part of a series that brings nothing new; it waits in quarantine",
     Reason.RETIRED: "its host has been down or too slow for long",
+    Reason.FORGOTTEN: "it was forgotten on request, and is not let in again (gossamer forget --list)",
     Reason.DNS: "the host name does not resolve",
     Reason.CONNECT: "no connection to the host",
     Reason.TLS: "the TLS connection could not be trusted or established",

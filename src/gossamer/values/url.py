@@ -29,7 +29,7 @@ def id_of(text: str) -> int:
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-class Host(msgspec.Struct, frozen=True, array_like=True):
+class Host(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What politeness is owed to: a name (punycode) or address, with the port when it is not the scheme's own."""
 
     name: str
@@ -42,7 +42,7 @@ class Host(msgspec.Struct, frozen=True, array_like=True):
         return self.name
 
 
-class Url(msgspec.Struct, frozen=True, array_like=True):
+class Url(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A normalised address: WHATWG serialisation without fragment, user or password. Build it with `url_of`."""
 
     text: str

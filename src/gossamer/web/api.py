@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 from fastapi.routing import iter_route_contexts
 
 from gossamer.web.answers import FAULTS, JSON, REF, Described, Refusal, any_of
+from gossamer.web.protocol import FORM
 from gossamer.web.showing import Show
 
 HTML = "text/html"
@@ -40,6 +41,7 @@ class Operation(NamedTuple):
     parameters: list[Parameter]
     answers: list[tuple[str, str]]
     """Media types, and the name of what comes."""
+    needs_token: bool
 
 
 class Example(NamedTuple):
@@ -104,7 +106,7 @@ def mend(path: str, responses: dict[str, Any]) -> None:
         told = {JSON: {"schema": {"$ref": REF.format(name=Refusal.__name__)}}}
         responses.setdefault(str(code), {"description": words, "content": told})
     if not path.endswith(".json"):
-        for status in responses.keys() - {"200"}:
+        for status in responses.keys() - {"200", "303"}:
             responses[status]["content"]["text/plain"] = {"schema": TEXT}  # to those who do not say that they like JSON
 
 
@@ -144,11 +146,12 @@ def operations_in(whole: Mapping[str, Any]) -> Iterator[Operation]:
                 path,
                 one.get("summary", ""),
                 one.get("description", ""),
-                [parameter_of(each) for each in one.get("parameters", [])],
+                [*map(parameter_of, one.get("parameters", [])), *fields_of(one.get("requestBody", {}))],
                 [
                     (media_type, name_of(body.get("schema", {})))
                     for media_type, body in content.get("content", {}).items()
                 ],
+                "security" in one,
             )
 
 
@@ -162,10 +165,20 @@ def parameter_of(given: Mapping[str, Any]) -> Parameter:
     )
 
 
+def fields_of(body: Mapping[str, Any]) -> list[Parameter]:
+    """Of a form that is sent there."""
+    schema = body.get("content", {}).get(FORM, {}).get("schema", {})
+    needed = schema.get("required", ())
+    return [
+        Parameter(name, kind_of(one), one.get("description", ""), name in needed)
+        for name, one in schema.get("properties", {}).items()
+    ]
+
+
 def kind_of(schema: Mapping[str, Any]) -> str:
     """In few words, with its bounds."""
     if "enum" in schema:
-        return ", ".join(map(str, schema["enum"]))
+        return ", ".join(str(one) for one in schema["enum"] if one != "")
     if "anyOf" in schema:
         return " or ".join(kind_of(one) for one in schema["anyOf"] if one.get("type") != "null")
     kind = str(schema.get("type", "value"))

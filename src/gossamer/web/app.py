@@ -20,6 +20,7 @@ from gossamer.web import (
     entity,
     exports,
     facts,
+    freshness,
     metrics,
     nodes,
     page_view,
@@ -44,6 +45,7 @@ SUBJECTS = (
     status,
     exports,
     crawl,
+    freshness,
 )
 
 

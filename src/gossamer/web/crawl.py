@@ -10,11 +10,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from gossamer.clock import in_words
 from gossamer.errors import GossamerError
+from gossamer.monitor.chronicle import Chronicle
+from gossamer.monitor.freshness import days_in_words
 from gossamer.monitor.hints import Hint
 from gossamer.monitor.system import System
 from gossamer.values.outcome import IN_WORDS
 from gossamer.web import crawl_rules, hosts, visits
 from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.changing import change, field
 from gossamer.web.crawl_forms import Notice, Notices, form_of, refusal, then, told
 from gossamer.web.crawl_rooms import Crawler, ListedVisit, Seed, Standing, VisitsAsked
 from gossamer.web.nodes import pieces
@@ -49,6 +52,14 @@ REACHES = (
     ("prefix", "its folder"),
     ("any", "anywhere"),
 )
+
+CONTACT = field("Where site owners reach whoever crawls; needed before a public site is visited, unless it is set.")
+SEEDS_FORM = {
+    "seeds": field("Addresses, one a line; a line that begins with # is a remark.", needed=True),
+    "reach": field("How far links are followed from there; host if not given.", *(name for name, _ in REACHES)),
+    "contact": CONTACT,
+    "then": field("“start”: start the crawl too, once they are added.", "", "start"),
+}
 
 
 class CrawlNow(msgspec.Struct, frozen=True):
@@ -90,25 +101,27 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         """How the crawl stands: its state, numbers, seeds, and what is wrong with it."""
         return json_answer(looked_at(rooms)[0])
 
-    @routes.post("/crawl/start", include_in_schema=False)
+    @routes.post("/crawl/start", summary="Start the crawl", **change(contact=CONTACT))
     async def start(request: Request) -> Response:
+        """It goes on from where it was. Says so once something has been heard of it."""
         fields = await form_of(request)
         return then(request, notices, await told(rooms.crawl.start(fields.get("contact", ""))), "/crawl")
 
-    @routes.post("/crawl/pause", include_in_schema=False)
+    @routes.post("/crawl/pause", summary="Pause the crawl", **change())
     async def pause(request: Request) -> Response:
         return then(request, notices, await told(rooms.crawl.ask("pause")), "/crawl")
 
-    @routes.post("/crawl/resume", include_in_schema=False)
+    @routes.post("/crawl/resume", summary="Let the crawl go on", **change())
     async def resume(request: Request) -> Response:
         return then(request, notices, await told(rooms.crawl.ask("resume")), "/crawl")
 
-    @routes.post("/crawl/stop", include_in_schema=False)
+    @routes.post("/crawl/stop", summary="Stop the crawl", **change())
     async def stop(request: Request) -> Response:
         return then(request, notices, await told(rooms.crawl.ask("stop")), "/crawl")
 
-    @routes.post("/crawl/seeds", include_in_schema=False)
+    @routes.post("/crawl/seeds", summary="Add addresses to begin with", **change(**SEEDS_FORM))
     async def seeds_added(request: Request) -> Response:
+        """Those that cannot be visited are left out, and each reason is said."""
         fields = await form_of(request)
         typed = fields.get("seeds", "")
         notice, are_added = await added(rooms, typed, fields.get("reach", "host"), fields.get("contact", ""))
@@ -144,7 +157,7 @@ def looked_at(rooms: WebRooms) -> tuple[CrawlNow, Standing, tuple[ListedVisit, .
     now = CrawlNow(
         state,
         says,
-        numbers_of(system),
+        numbers_of(system) | freshness_of(rooms.monitor.chronicle()),
         system.outcomes,
         standing.crawler,
         standing.seeds,
@@ -174,6 +187,14 @@ def numbers_of(system: System) -> dict[str, float]:
     return numbers | {"pages_s": round(system.totals.get("pages_s", 0.0), 1)}
 
 
+def freshness_of(known: Chronicle) -> dict[str, float]:
+    """By the last sample; nothing where no page comes again."""
+    if not known.samples:
+        return {}
+    last = known.samples[-1].all
+    return {"freshness": last.freshness, "age_days": last.average_age_days}
+
+
 def page_of(now: CrawlNow, standing: Standing, newest: tuple[ListedVisit, ...]) -> dict[str, Any]:
     words = {reason.value: text for reason, text in IN_WORDS.items()}
     ends = sorted(now.outcomes.items(), key=lambda one: -one[1])
@@ -186,4 +207,6 @@ def page_of(now: CrawlNow, standing: Standing, newest: tuple[ListedVisit, ...]) 
         "reaches": REACHES,
         "reach": standing.reach,
         "newest": newest,
+        "fresh": f"{now.numbers['freshness']:.0%}" if "freshness" in now.numbers else "",
+        "age": days_in_words(now.numbers.get("age_days", 0.0)),
     }

@@ -5,7 +5,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
-from fastapi import Request, Response
+from fastapi import HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gossamer.errors import GossamerError
@@ -14,7 +14,6 @@ from gossamer.web.answers import json_answer
 LONGEST = 1_500_000
 """Bytes of a form; the rules are the longest text that is sent, and each letter may take three."""
 MOST_KEPT = 100
-TOO_LONG = "That is longer than anything one can send here."
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -44,16 +43,16 @@ class Notices:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """As browsers send it. Raises GossamerError when it is too long."""
+    """As browsers send it. Raises HTTPException when it is too long, or none."""
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > LONGEST:
-            raise GossamerError(TOO_LONG)
+            raise HTTPException(413)
     try:
         return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))
     except ValueError:
-        raise GossamerError("That is no form of ours.") from None
+        raise HTTPException(400) from None
 
 
 async def told(doing: Awaitable[str]) -> Notice:
@@ -69,10 +68,14 @@ def refusal(trouble: GossamerError) -> Notice:
     return Notice(first[:1].upper() + first[1:], "bad", tuple(lines))
 
 
+def is_program(request: Request) -> bool:
+    """Browsers say that they like HTML whenever they send a form."""
+    return "text/html" not in request.headers.get("accept", "")
+
+
 def then(request: Request, notices: Notices, notice: Notice, path: str, **state: str) -> Response:
     """On to a page that says it; a program gets it at once."""
-    accept = request.headers.get("accept", "")
-    if "application/json" in accept and "text/html" not in accept:
+    if is_program(request):
         return json_answer(notice, 200 if notice.kind == "good" else 409)
     parameters = {name: value for name, value in state.items() if value}
     return RedirectResponse(f"{path}?{urlencode(parameters | {'said': notices.keep(notice)})}", 303)

@@ -1,5 +1,6 @@
 """The rules of the crawl: edited, tried out on what waits, saved, and undone."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -8,7 +9,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
 from gossamer.web.answers import answers_with, json_answer
-from gossamer.web.crawl_forms import Notice, Notices, form_of, refusal, then, told
+from gossamer.web.changing import change, field
+from gossamer.web.crawl_forms import Notice, Notices, form_of, is_program, refusal, then, told
 from gossamer.web.crawl_rooms import Effect, Rules, RulesChanged, Wrong
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
@@ -28,11 +30,23 @@ EXAMPLES = (
 )
 
 
+MOST_LINES = 50
+BOTH = "Look at both, and save again to replace them with yours."
+SAVE_FORM = {
+    "draft": field("All the rules there are to be, one a line.", needed=True),
+    "mark": field(
+        "Of the rules that they take the place of, as /crawl/rules.json tells: others may have changed them."
+    ),
+}
+
+
 class RulesNow(msgspec.Struct, frozen=True):
     """The rules in force; or rules that are tried out, and what they would do."""
 
     text: str
     is_draft: bool
+    mark: str
+    """Of the rules in force: whoever saves others sends it along, so that nobody's change is lost unseen."""
     wrong: tuple[Wrong, ...]
     effect: Effect | None
     """What a draft would do to what waits; None without one, or when something is wrong with it."""
@@ -77,35 +91,44 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
         """The rules in force, or what others would do: which of the addresses that wait they would keep out."""
         return json_answer(now_of(rooms, rooms.crawl.rules(), draft, add, seconds))
 
-    @routes.post("/crawl/rules/save", include_in_schema=False)
+    @routes.post("/crawl/rules/save", summary="Save the rules of the crawl", **change(**SAVE_FORM))
     async def save(request: Request) -> Response:
+        """All or nothing: a line that is no rule is pointed at, and the rules stay as they were."""
         fields = await form_of(request)
         text, mark = fields.get("draft", "").replace("\r\n", "\n"), fields.get("mark", "")
         wrong = rooms.crawl.wrong(text)
         rules = await run_in_threadpool(rooms.crawl.rules)
-        now = RulesNow(text, True, wrong, None)
+        now = RulesNow(text, True, rules.mark, wrong, None)
         if wrong:
-            words = f"Nothing is saved: {len(wrong)} line{'s are' if len(wrong) > 1 else ' is'} no rule."
-            return shown(rules, now, mark, SECONDS, Notice(words, "bad"), 400)
+            said = not_saved(wrong)
+            if is_program(request):
+                return json_answer(said, 409)
+            return shown(rules, now, mark, SECONDS, Notice(said.words, "bad"), 400)  # the page points at the lines
         try:
             notice = Notice(await rooms.crawl.save_rules(text, mark))
         except RulesChanged as trouble:
-            lines = ("Look at both, and save again to replace them with yours.",)
-            return shown(rules, now, rules.mark, SECONDS, Notice(refusal(trouble).words, "bad", lines), 409)
+            said = Notice(refusal(trouble).words, "bad", (BOTH,))
+            return json_answer(said, 409) if is_program(request) else shown(rules, now, rules.mark, SECONDS, said, 409)
         return then(request, notices, notice, "/crawl/rules")
 
-    @routes.post("/crawl/rules/undo", include_in_schema=False)
+    @routes.post("/crawl/rules/undo", summary="Undo the last change of the rules", **change())
     async def undo(request: Request) -> Response:
         return then(request, notices, await told(rooms.crawl.undo_rules()), "/crawl/rules")
 
     return routes
 
 
+def not_saved(wrong: Sequence[Wrong]) -> Notice:
+    words = f"Nothing is saved: {len(wrong)} line{'s are' if len(wrong) > 1 else ' is'} no rule."
+    lines = [f"line {one.line}, column {one.column}: {one.says}" for one in wrong[:MOST_LINES]]
+    return Notice(words, "bad", tuple(lines))
+
+
 def now_of(rooms: WebRooms, rules: Rules, draft: str | None, add: str, seconds: float) -> RulesNow:
     if draft is None and not add.strip():
-        return RulesNow(rules.text, False, rules.wrong, None)
+        return RulesNow(rules.text, False, rules.mark, rules.wrong, None)
     text = (rules.text if draft is None else draft).replace("\r\n", "\n")
     if add.strip():
         text = (text.rstrip() + "\n" if text.strip() else "") + " ".join(add.split()) + "\n"
     wrong = rooms.crawl.wrong(text)
-    return RulesNow(text, True, wrong, None if wrong else rooms.crawl.effect(text, seconds))
+    return RulesNow(text, True, rules.mark, wrong, None if wrong else rooms.crawl.effect(text, seconds))

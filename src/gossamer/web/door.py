@@ -8,11 +8,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from gossamer.clock import Clock
 from gossamer.web.faults import fault
 from gossamer.web.showing import Show
-from gossamer.web.tokens import ROLE, SESSION_S, Door, Role, Tries
+from gossamer.web.tokens import ROLE, SESSION_S, Door, Role, Tries, is_near
 
 WRONG = "That token is not right, or no longer: a new one may be in use."
 WAIT = "Too many wrong tokens have come from there. Wait a minute."
 LONGEST_FORM = 8192
+LONGEST_ADDRESS = 64
 
 
 def same_site(target: str) -> str:
@@ -22,9 +23,19 @@ def same_site(target: str) -> str:
     return target if is_path and target.isprintable() else "/"
 
 
-def cookie_name(request: Request) -> str:
-    """With the port: cookies are shared by all servers on one host."""
-    return f"gossamer-{(request.scope.get('server') or ('', 0))[1]}"
+def cookie_name(request: Request, door: Door) -> str:
+    """With the port: cookies are shared by all servers on one host. Browsers take one that is called __Host- from that
+    host alone, and by HTTPS alone (RFC 6265bis, 4.1.3)."""
+    return f"{'__Host-' if door.is_behind_tls else ''}gossamer-{(request.scope.get('server') or ('', 0))[1]}"
+
+
+def client_of(request: Request, door: Door) -> str:
+    """The address that asks. A proxy on this machine says last for whom it does; nobody else is believed."""
+    peer = request.client.host if request.client else ""
+    if door.is_behind_tls and is_near(peer):
+        told = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
+        return told[:LONGEST_ADDRESS] or peer
+    return peer
 
 
 def unauthorized(request: Request, show: Show, words: str) -> Response:
@@ -42,11 +53,12 @@ class Entrance:
 
     def role_in(self, request: Request) -> Role:
         """By its session. One that is wrong is no try: a browser keeps sending the cookie of an earlier token."""
-        return self.door.keys.role_in(request.cookies.get(cookie_name(request), ""), self._clock.now())
+        session = request.cookies.get(cookie_name(request, self.door), "")
+        return self.door.keys.role_in(session, self._clock.now())
 
     def refusal_of(self, request: Request, token: str) -> Response | None:
         """None admits, and sets ROLE."""
-        client = request.client.host if request.client else ""
+        client = client_of(request, self.door)
         if self._tries.are_too_many(client):
             answer = fault(request, self._show, 429, WAIT)
             answer.headers["Retry-After"] = "60"
@@ -62,7 +74,14 @@ class Entrance:
         """A session for whoever was admitted, and on to where they wanted to go. REQUIRES: a path of ours."""
         answer = RedirectResponse(target, 303)
         session = self.door.keys.session(ROLE.get(), self._clock.now())
-        answer.set_cookie(cookie_name(request), session, int(SESSION_S), httponly=True, samesite="strict")
+        name, is_secure = cookie_name(request, self.door), self.door.is_behind_tls
+        answer.set_cookie(name, session, int(SESSION_S), secure=is_secure, httponly=True, samesite="strict")
+        return answer
+
+    def farewell(self, request: Request) -> Response:
+        answer = RedirectResponse("/door", 303)
+        name, is_secure = cookie_name(request, self.door), self.door.is_behind_tls
+        answer.delete_cookie(name, secure=is_secure, httponly=True, samesite="strict")
         return answer
 
 
@@ -83,9 +102,7 @@ def router(entrance: Entrance, show: Show) -> APIRouter:
 
     @routes.post("/door/leave")
     def leave(request: Request) -> Response:
-        answer = RedirectResponse("/door", 303)
-        answer.delete_cookie(cookie_name(request), httponly=True, samesite="strict")
-        return answer
+        return entrance.farewell(request)
 
     return routes
 

@@ -33,6 +33,7 @@ class Exports:
 
     pages: Callable[[Query, bool], Iterator[ExportedPage]]
     """Those that a query finds, or all for an empty one; with their texts or without."""
-    facts: Callable[[], Iterator[bytes]]
+    facts: Callable[[Query], Iterator[bytes]]
+    """Those of the same pages, as N-Quads."""
     links: Callable[[], Iterator[tuple[str, tuple[Link, ...]]]]
     visits: Callable[[], Iterator[LastVisit]]

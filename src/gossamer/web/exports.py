@@ -47,8 +47,8 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 
     @routes.get("/pages.jsonl", responses=answers_with(str, media_type=JSON_LINES), summary="Pages, as JSON lines")
     def jsonl(request: Request, wanted: Annotated[Asked, Depends(asked)]) -> Response:
-        """One JSON object a line, with the page's text. Without parameters all pages; with those of a search what it
-        finds, at most the first 10,000."""
+        """One JSON object a line, with the page's text. Without parameters all pages; with those of a search every
+        page it finds, copies of one text too: in its order up to 10,000 pages, in no order when there are more."""
         return pages_found(
             request, wanted, lambda exports, query: pages_jsonl(exports.pages(query, True)), JSON_LINES, "pages.jsonl"
         )
@@ -61,9 +61,10 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         )
 
     @routes.get("/facts.nq", responses=answers_with(str, media_type=N_QUADS), summary="Facts, as N-Quads")
-    def facts(request: Request) -> Response:
-        """Every fact of every page; the graph of each line is the page that states it."""
-        return all_of(request, lambda exports: drawn(exports.facts()), N_QUADS, "facts.nq")
+    def facts(request: Request, wanted: Annotated[Asked, Depends(asked)]) -> Response:
+        """Every fact of every page, or of those that a search with the same parameters finds; the graph of each line
+        is the page that states it."""
+        return pages_found(request, wanted, lambda exports, query: drawn(exports.facts(query)), N_QUADS, "facts.nq")
 
     @routes.get("/links.csv", responses=answers_with(str, media_type=CSV), summary="Links, as a table")
     def links(request: Request) -> Response:

@@ -50,6 +50,8 @@ def in_words(status: int, path: str) -> str:
             return f"No page has the address {path[:200]}. Begin again from the search."
         case 405:
             return "That method is not for this address: pages are read with GET, and /sparql takes POST too."
+        case 413:
+            return "That is longer than anything one can send here."
         case _:
             return "The question could not be understood. Begin again from the search."
 

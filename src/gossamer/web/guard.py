@@ -43,6 +43,14 @@ def answers_to(host_header: str | None, names: Sequence[str]) -> bool:
     return name.lower() in names
 
 
+def _is_of(origin: str, schemes: Sequence[str], host: str) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # such as `http://[`
+        return False
+    return parts.scheme in schemes and parts.netloc.lower() == host
+
+
 class Gate:
     """An ASGI application round another: it lets pass what may, and puts HEADERS on every answer, ours or not."""
 
@@ -54,6 +62,8 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # no other protocol is spoken here
+        if self._door.is_behind_tls:
+            scope = {**scope, "scheme": "https"}
         request = Request(scope)
         body = Body(request, receive)
         ROLE.set(Role.ANONYMOUS)
@@ -123,7 +133,8 @@ class Gate:
             # A browser set to withhold every referrer posts with the origin "null" (Fetch, 3.2): only its other word
             # then tells a form of ours from a stranger's.
             is_our_form = origin == "null" and site == "same-origin"
-            is_foreign = origin is not None and urlsplit(origin).netloc.lower() != host and not is_our_form
+            ours = (("https",) if self._door.is_behind_tls else ("http", "https"), host)
+            is_foreign = origin is not None and not _is_of(origin, *ours) and not is_our_form
             if is_foreign or site not in (None, "same-origin", "none"):
                 return fault(request, self._show, 403, "Another site may not ask in your name.")
         elif site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate" and not self._door.is_public:

@@ -13,6 +13,7 @@ from gossamer.errors import QueryRefused
 from gossamer.frontier.host_list import STATES, Order
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.cells import csv_line
+from gossamer.web.changing import change, field
 from gossamer.web.crawl_forms import Notice, Notices, form_of, then, told
 from gossamer.web.crawl_rooms import HostAction, HostsAsked, HostsFound, ListedHost
 from gossamer.web.faults import fault
@@ -71,6 +72,11 @@ def asked(
 
 
 Wanted = Annotated[Asked, Depends(asked)]
+CHANGE_FORM = {
+    "action": field("What is to become of it.", *get_args(HostAction), needed=True),
+    "host": field("Its name, with its port if it has one.", needed=True),
+    "words": field("Why, for those who ask later."),
+}
 
 
 def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
@@ -103,8 +109,8 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
         except QueryRefused as trouble:
             return fault(request, show, 400, f"{trouble}.".capitalize())
 
-    @routes.post("/crawl/hosts/change", include_in_schema=False)
-    async def change(request: Request) -> Response:
+    @routes.post("/crawl/hosts/change", summary="Retire, reinstate, release or exclude a host", **change(**CHANGE_FORM))
+    async def changed(request: Request) -> Response:
         fields = await form_of(request)
         action, host = fields.get("action", ""), fields.get("host", "")
         if action not in get_args(HostAction) or not host:

@@ -1,6 +1,6 @@
 """`/metrics`: the same figures for Prometheus, in its text format 0.0.4 or as OpenMetrics 1.0."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
@@ -8,6 +8,7 @@ from fastapi.responses import PlainTextResponse
 
 from gossamer import __version__
 from gossamer.clock import SECOND
+from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.system import Beaten, System, is_alive
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
@@ -41,6 +42,7 @@ PROCESS = (
     ("words_lag_seconds", "gauge", "words_lag_s", "How long the oldest page waits to be found by its words."),
     ("facts_lag_seconds", "gauge", "facts_lag_s", "How long the oldest page waits to be found by its facts."),
 )
+REVISITS = ("changed", "unmodified", "identical", "passed_over", "vanished", "back")
 NODE = (
     ("node_cpu_percent", "cpu", "CPU in use, of all cores together."),
     ("node_cores", "cores", "Cores."),
@@ -60,7 +62,8 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     def metrics(request: Request) -> Response:
         """For Prometheus: the figures of every process and machine, and the counters of the collection."""
         is_open = "application/openmetrics-text" in request.headers.get("accept", "")
-        text = written(metrics_of(rooms.monitor.system()), is_open)
+        every = (*metrics_of(rooms.monitor.system()), *freshness_of(rooms.monitor.chronicle()))
+        text = written(every, is_open)
         return Response(text, headers={"Content-Type": OPEN if is_open else TEXT})
 
     return routes
@@ -96,6 +99,29 @@ def metrics_of(system: System) -> Iterator[Metric]:
     yield Metric("hint", "gauge", "1 for everything that is wrong or could go better.", hints)
 
 
+def freshness_of(known: Chronicle) -> Iterator[Metric]:
+    """Of a collection that is come back to, by its last sample."""
+    if not known.samples:
+        return
+    last, visits = known.samples[-1], visits_in(known.samples)
+    ages = [("now", last.all.average_age_days), ("planned", last.all.planned_age_days)]
+    ages.append(("possible", last.all.possible_age_days))
+    yield Metric(
+        "freshness", "gauge", "Estimated share of copies that are as their pages are.", [({}, last.all.freshness)]
+    )
+    yield Metric(
+        "age_days", "gauge", "Estimated average age of the copies.", [({"of": name}, age) for name, age in ages]
+    )
+    yield Metric("pages_overdue", "gauge", "Pages whose visit should have been.", [({}, last.overdue)])
+    sampled_at = last.at / SECOND
+    yield Metric("freshness_sampled_time_seconds", "gauge", "When that was estimated.", [({}, sampled_at)])
+    found = [(name, getattr(visits, name)) for name in REVISITS]
+    yield Metric(
+        "revisits", "gauge", "What visits to known pages found since the first sample.",
+        [({"found": name}, value) for name, value in found],
+    )  # fmt: skip
+
+
 def told(every: Sequence[Beaten], figure: str) -> list[tuple[Labels, float]]:
     return [(labels_of(one), one.figures[figure]) for one in every if figure in one.figures and is_alive(one)]
 
@@ -104,7 +130,7 @@ def labels_of(one: Beaten) -> Labels:
     return {"node": one.node} if one.pid is None else {"node": one.node, "process": one.name}
 
 
-def written(metrics: Iterator[Metric], is_open: bool) -> str:
+def written(metrics: Iterable[Metric], is_open: bool) -> str:
     """The two forms differ in what a counter's family is called, and in the last line."""
     lines = []
     for metric in metrics:

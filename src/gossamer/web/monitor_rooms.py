@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gossamer.clock import Instant
+from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.system import System
 from gossamer.monitor.vitals import Sample
 
@@ -37,3 +38,5 @@ class MonitorRooms:
     watched: Callable[[int], None] = unheard
     """Told how many watch live."""
     ending: Ending = field(default_factory=Ending)
+    chronicle: Callable[[], Chronicle] = Chronicle
+    """How the collection fared; it reads a file, so on a thread."""

@@ -1,6 +1,7 @@
 """Short names for IRIs, for people."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _LAST = re.compile(r"[^/#:]+(?=[/#]?$)")
@@ -31,12 +32,14 @@ class Named(NamedTuple):
     name: str
 
 
+@lru_cache(maxsize=4_000)
 def named(iri: str) -> Named:
     """The last part of an IRI is what vocabularies name things by."""
     match = _LAST.search(iri)
     return Named(iri, match.group() if match else iri)
 
 
+@lru_cache(maxsize=4_000)
 def short(iri: str) -> str:
     """With a prefix that everybody knows (`schema:name`); the whole IRI when there is none."""
     local = named(iri).name

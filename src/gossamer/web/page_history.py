@@ -30,6 +30,8 @@ UNKNOWN = "Nothing of that address was kept."
 WIDTH, EDGE = 600, 14
 """Of the picture, and where its line begins and ends, in its own units."""
 LOOKS = {
+    "gone": ("bad", "gone"),
+    "back": ("good", "back"),
     "first": ("idle", "first seen"),
     "same": ("idle", "unchanged"),
     "bytes": ("idle", "bytes only"),
@@ -133,6 +135,7 @@ def drawing(known: PageJson, history: PageHistory) -> dict[str, Any]:
     return {
         "history": history,
         "dots": dots_of(line),
+        "ticks": ticks_of(line),
         "summary": summary_of(line) if line.versions else "",
         "badges_of": badges_of,
         "is_late": any(version.note == NOT_YET for version in line.versions),
@@ -141,6 +144,12 @@ def drawing(known: PageJson, history: PageHistory) -> dict[str, Any]:
 
 
 def badges_of(version: Version) -> list[tuple[str, str]]:
+    if version.is_gone:
+        return [LOOKS["gone"], (LOOKS["note"][0], version.note)] if version.note else [LOOKS["gone"]]
+    return [LOOKS["back"], *change_of(version)] if version.is_back else change_of(version)
+
+
+def change_of(version: Version) -> list[tuple[str, str]]:
     if version.changes is None:
         return [(LOOKS["note"][0], version.note)] if version.note else [LOOKS["first"]]
     strong = [LOOKS[name] for name in version.changes if name != "bytes"]
@@ -163,7 +172,19 @@ def dots_of(timeline: Timeline) -> list[Dot]:
     ]
 
 
+def ticks_of(timeline: Timeline) -> list[int]:
+    """Where on that line visits found nothing new; each place once."""
+    instants = [from_words(version.fetched_at) for version in timeline.versions]
+    if len(instants) < 2 or instants[0] == instants[-1]:
+        return []
+    span = instants[-1] - instants[0]
+    places = [(from_words(at) - instants[0]) / span for at in timeline.seen_again]
+    return sorted({EDGE + round(place * (WIDTH - 2 * EDGE)) for place in places if 0 <= place <= 1})
+
+
 def _kind(version: Version) -> str:
+    if version.is_gone:
+        return "trouble"
     if version.note == NOT_YET:
         return "same"
     if version.changes is None:
@@ -176,4 +197,6 @@ def summary_of(timeline: Timeline) -> str:
     changed = sum(_kind(version) == "changed" for version in timeline.versions)
     first, last = timeline.versions[0].fetched_at[:10], timeline.versions[-1].fetched_at[:10]
     times = "once" if changed == 1 else f"{changed} times"
-    return f"{len(timeline.versions)} versions from {first} to {last}; text or facts changed {times}"
+    gone = sum(version.is_gone for version in timeline.versions)
+    told = f"{len(timeline.versions)} versions from {first} to {last}; text or facts changed {times}"
+    return f"{told}; gone {'once' if gone == 1 else f'{gone} times'}" if gone else told

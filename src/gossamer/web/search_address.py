@@ -4,9 +4,10 @@ The words in `q` may hold filters too (`type:Person`); those chosen by a click s
 own (`type=IRI`, `not_type=IRI`), so that each can be taken away by itself.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import itemgetter
 from typing import Annotated, NamedTuple
 from urllib.parse import quote_plus, urlencode
 
@@ -45,6 +46,7 @@ GROUPS = (
 _FILTERS = (name for group in GROUPS for name in (group.name, f"not_{group.name}"))
 RANK = {name: rank for rank, name in enumerate(("q", *_FILTERS, "since", "until", "sort", "from"))}
 """The order of the parameters in an address."""
+_by_rank = itemgetter(0)
 ORDERS: dict[Sort, str] = {"best": "Best first", "newest": "Newest first", "oldest": "Oldest first"}
 
 Value = Annotated[str, Parameter(max_length=LONGEST_VALUE)]
@@ -98,24 +100,6 @@ class Asked:
     def href(self) -> str:
         return f"/?{self.parameters}"
 
-    def adding(self) -> Callable[[str, str], str]:
-        """(parameter, value) -> the address of this question with one filter more, as `with_only` and `with_never`
-        write it. There are a hundred on a page: what they share is written once.
-
-        REQUIRES: the value is neither chosen nor excluded yet.
-        """
-        pieces = [(RANK[name], urlencode([(name, value)], errors="replace")) for name, value in self.at(0).pairs()]
-        ends: dict[str, tuple[str, str]] = {}
-
-        def href(name: str, value: str) -> str:
-            if name not in ends:
-                head = "".join(f"{text}&" for rank, text in pieces if rank <= RANK[name])
-                ends[name] = (head, "".join(f"&{text}" for rank, text in pieces if rank > RANK[name]))
-            head, tail = ends[name]
-            return f"/?{head}{name}={quoted(value)}{tail}"
-
-        return href
-
     def at(self, start: int) -> "Asked":
         return replace(self, start=start)
 
@@ -142,6 +126,34 @@ class Asked:
         only = {**self.only, name: tuple(one for one in self.only.get(name, ()) if one != value)}
         never = {**self.never, name: tuple(one for one in self.never.get(name, ()) if one != value)}
         return replace(self, only=only, never=never, start=0)
+
+
+class Addresses:
+    """Where the links of one page lead: the same question, a little different, from its beginning. There are a hundred
+    and more of them; what they share is written once."""
+
+    def __init__(self, asked: Asked) -> None:
+        pairs = [(name, value) for name, value in asked.pairs() if name != "from"]
+        self._pieces = [(RANK[name], name, f"{name}={quoted(value)}") for name, value in pairs]
+        self._ends: dict[str, tuple[str, str]] = {}
+        self.parameters = "&".join([text for _, _, text in self._pieces])
+
+    def adding(self, name: str, value: str) -> str:
+        """With one filter more, as `with_only` and `with_never` write it. REQUIRES: the value is neither chosen nor
+        excluded yet."""
+        ends = self._ends.get(name)
+        if ends is None:
+            head = "".join([f"{text}&" for rank, _, text in self._pieces if rank <= RANK[name]])
+            tail = "".join([f"&{text}" for rank, _, text in self._pieces if rank > RANK[name]])
+            ends = self._ends[name] = (f"/?{head}{name}=", tail)
+        return f"{ends[0]}{quoted(value)}{ends[1]}"
+
+    def instead(self, values: Mapping[str, str]) -> str:
+        """With these parameters in the place of what they were; an empty one is left out."""
+        pieces = [piece for piece in self._pieces if piece[1] not in values]
+        pieces += [(RANK[name], name, f"{name}={quoted(value)}") for name, value in values.items() if value]
+        pieces.sort(key=_by_rank)
+        return "/?" + "&".join([text for _, _, text in pieces])
 
 
 async def asked(

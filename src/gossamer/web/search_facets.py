@@ -1,6 +1,8 @@
 """The filters beside the results: what each value is called, where it stands in its tree, and where a click leads."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 from zlib import crc32
 
@@ -10,27 +12,33 @@ from gossamer.search.answer import Answer, Facet, Span
 from gossamer.search.query import parse, text_of, toggled
 from gossamer.values.query import Query
 from gossamer.web.names import PREFIXES, language, named, short
-from gossamer.web.search_address import GROUPS, Asked, Group
+from gossamer.web.search_address import GROUPS, Addresses, Asked, Group
+from gossamer.web.showing import number, shortened
 
 SHOWN = 8
 """Values of a group that are always in sight; the rest unfolds."""
 DEEPEST = 4
+LONGEST_LABEL = 60
 MOST_SPANS = 12
 
 
 class ShownFacet(NamedTuple):
+    """Its fields are named by the loop of the template, in this order."""
+
     id: str
     """Stays the same while the answer changes, so that the focus does too."""
+    look: str
+    """The classes of its element: how deep it stands, and whether it is chosen."""
     label: str
     title: str
-    pages: int
+    """What it stands for, where the label does not say it."""
+    pages: str
     href: str
     """Chooses it, or lets go of it."""
     not_href: str
     is_chosen: bool
     is_unwanted: bool
     is_inferred: bool
-    depth: int
 
 
 class ShownGroup(NamedTuple):
@@ -43,7 +51,7 @@ class ShownGroup(NamedTuple):
 class ShownSpan(NamedTuple):
     id: str
     label: str
-    pages: int
+    pages: str
     href: str
     is_chosen: bool
 
@@ -56,18 +64,25 @@ class Chip(NamedTuple):
     href: str
 
 
-def groups_of(asked: Asked, answer: Answer) -> list[ShownGroup]:
+def groups_of(asked: Asked, answer: Answer, addresses: Addresses) -> list[ShownGroup]:
     """Those with something to choose."""
     typed = parse(asked.words)
     found = [(group, _in_order(group, answer.facets.get(group.name, ()))) for group in GROUPS]
-    return [_group(asked, typed, group, values) for group, values in found if values]
+    about = "≈" if answer.counted < answer.total else ""
+    return [_group(asked, typed, group, values, addresses, about) for group, values in found if values]
 
 
-def _group(asked: Asked, typed: Query, group: Group, values: Sequence[tuple[Facet, int]]) -> ShownGroup:
+def _group(
+    asked: Asked,
+    typed: Query,
+    group: Group,
+    values: Sequence[tuple[Facet, int]],
+    addresses: Addresses,
+    about: str,
+) -> ShownGroup:
     labels = labels_of(group, [facet.value for facet, _ in values])
-    adding = asked.adding()
     shown = [
-        _shown(*_turns(asked, typed, group, facet, adding), group, facet, depth, labels[facet.value])
+        _shown(*_turns(asked, typed, group, facet, addresses), group, facet, depth, labels[facet.value], about)
         for facet, depth in values
     ]
     in_sight = len(shown) if len(shown) <= SHOWN + 2 else SHOWN
@@ -76,13 +91,11 @@ def _group(asked: Asked, typed: Query, group: Group, values: Sequence[tuple[Face
     return ShownGroup(group.name, group.heading, [*chosen_below, *shown[:in_sight]], rest)
 
 
-def _turns(
-    asked: Asked, typed: Query, group: Group, facet: Facet, adding: Callable[[str, str], str]
-) -> tuple[str, str]:
+def _turns(asked: Asked, typed: Query, group: Group, facet: Facet, addresses: Addresses) -> tuple[str, str]:
     """Where a click on the value leads, and one on its `not`."""
     value, name = facet.value, group.name
     if not (facet.is_chosen or facet.is_excluded):
-        return adding(name, value), adding(f"not_{name}", value)
+        return addresses.adding(name, value), addresses.adding(f"not_{name}", value)
     let_go = released(asked, typed, group, value)
     return (
         (let_go if facet.is_chosen else let_go.with_only(name, value)).href,
@@ -90,19 +103,25 @@ def _turns(
     )
 
 
-def _shown(href: str, not_href: str, group: Group, facet: Facet, depth: int, label: str) -> ShownFacet:
+def _shown(href: str, not_href: str, group: Group, facet: Facet, depth: int, label: str, about: str) -> ShownFacet:
+    look = f"depth-{min(depth, DEEPEST)}"
     return ShownFacet(
-        id=f"f-{group.name}-{crc32(facet.value.encode('utf-8', 'replace')):08x}",
-        label=label,
+        id=id_of(group.name, facet.value),
+        look=f"{look} chosen" if facet.is_chosen else f"{look} unwanted" if facet.is_excluded else look,
+        label=shortened(label, LONGEST_LABEL),
         title=facet.value if facet.value != label else "",
-        pages=facet.count,
+        pages=about + number(facet.count),
         href=href,
         not_href=not_href,
         is_chosen=facet.is_chosen,
         is_unwanted=facet.is_excluded,
         is_inferred=facet.inferred == facet.count > 0,
-        depth=min(depth, DEEPEST),
     )
+
+
+@lru_cache(maxsize=4_000)
+def id_of(group: str, value: str) -> str:
+    return f"f-{group}-{crc32(value.encode('utf-8', 'replace')):08x}"
 
 
 def released(asked: Asked, typed: Query, group: Group, value: str) -> Asked:
@@ -167,16 +186,18 @@ def _descend(below: Mapping[str, list[Facet]], parent: str, depth: int, told: di
             _descend(below, facet.value, depth + 1, told)
 
 
-def spans_of(asked: Asked, spans: Sequence[Span]) -> list[ShownSpan]:
+def spans_of(asked: Asked, answer: Answer, addresses: Addresses) -> list[ShownSpan]:
     """Newest first; those without a page are left out."""
-    return [_span(asked, span) for span in [span for span in reversed(spans) if span.count][:MOST_SPANS]]
+    about = "≈" if answer.counted < answer.total else ""
+    some = islice((span for span in reversed(answer.dates) if span.count), MOST_SPANS)
+    return [_span(asked, span, addresses, about) for span in some]
 
 
-def _span(asked: Asked, span: Span) -> ShownSpan:
+def _span(asked: Asked, span: Span, addresses: Addresses, about: str) -> ShownSpan:
     since, until = in_short(span.since), in_short(span.until)
     is_chosen = (asked.since, asked.until) == (since, until)
-    other = asked.between("", "") if is_chosen else asked.between(since, until)
-    return ShownSpan(f"f-date-{span.label}", span.label, span.count, other.href, is_chosen)
+    href = addresses.instead({"since": "" if is_chosen else since, "until": "" if is_chosen else until})
+    return ShownSpan(f"f-date-{span.label}", span.label, about + number(span.count), href, is_chosen)
 
 
 def in_short(at: Instant) -> str:

@@ -22,6 +22,11 @@ def no_copies(_url: Url) -> Sequence[Copy]:
     return ()
 
 
+def perhaps(_query: Query) -> bool:
+    """For who cannot tell: one must look."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class SearchRooms:
     suggest: Callable[[str, int], Sequence[Completion]] = no_suggestions
@@ -30,3 +35,5 @@ class SearchRooms:
     """Why a page stands where it stands in an answer; None when it is not in the index."""
     copies: Callable[[Url], Sequence[Copy]] = no_copies
     """Pages with the very text of this one, itself included."""
+    is_found: Callable[[Query], bool] = perhaps
+    """Whether any page has all that is asked for."""

@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from gossamer.clock import Instant, in_words
+from gossamer.clock import in_words
 from gossamer.search.answer import Answer, Entity, Hit
 from gossamer.search.query import parse, text_of
 from gossamer.web.names import Named, named
-from gossamer.web.search_address import DEEPEST, ORDERS, PER_PAGE, Asked
+from gossamer.web.search_address import DEEPEST, ORDERS, PER_PAGE, Addresses, Asked
 from gossamer.web.search_facets import groups_of, spans_of
 
 ENDS = tuple(".!?…。！？»”\"'")
@@ -30,13 +30,16 @@ class Kind(NamedTuple):
 
 class ShownHit(NamedTuple):
     url: str
+    href: str
+    """Of the view of the page."""
     title: str
     snippet: list[tuple[str, bool]]
     kinds: list[Kind]
     anchors: list[str]
     language: str
-    fetched_at: Instant
     fetched: str
+    day: str
+    moment: str
     fact_count: int
     copies: int
     copies_href: str
@@ -66,18 +69,26 @@ class Meant(NamedTuple):
 def shown_answer(asked: Asked, answer: Answer) -> dict[str, object]:
     """The values of search_found.html."""
     # The total counts copies, which are folded: a page that is not full is the last one.
+    addresses = Addresses(asked)
     more = len(answer.hits) == PER_PAGE and asked.start + PER_PAGE < min(answer.total, DEEPEST)
     return {
-        "hits": shown_hits(asked, answer.hits),
-        "groups": groups_of(asked, answer),
-        "dates": spans_of(asked, answer.dates),
-        "entities": [shown_thing(asked, thing) for thing in answer.entities[:MOST_THINGS]],
+        "hits": shown_hits(asked, answer.hits, addresses),
+        "groups": groups_of(asked, answer, addresses),
+        "dates": spans_of(asked, answer, addresses),
+        "entities": [shown_thing(thing, addresses) for thing in answer.entities[:MOST_THINGS]],
         "meant": meant_by(asked, answer.did_you_mean) if answer.did_you_mean else None,
-        "orders": [Order(words, asked.sorted_by(sort).href, sort == asked.sort) for sort, words in ORDERS.items()],
-        "previous": asked.at(max(0, asked.start - PER_PAGE)).href if asked.start else "",
-        "following": asked.at(asked.start + PER_PAGE).href if more else "",
+        "orders": [
+            Order(words, addresses.instead({"sort": "" if sort == "best" else sort}), sort == asked.sort)
+            for sort, words in ORDERS.items()
+        ],
+        "previous": _page_from(addresses, max(0, asked.start - PER_PAGE)) if asked.start else "",
+        "following": _page_from(addresses, asked.start + PER_PAGE) if more else "",
         "took": f"{answer.took_s * 1000:.0f} ms",
     }
+
+
+def _page_from(addresses: Addresses, start: int) -> str:
+    return addresses.instead({"from": str(start) if start else ""})
 
 
 def meant_by(asked: Asked, better: str) -> Meant:
@@ -96,32 +107,34 @@ def plain(asked: Asked) -> str:
     return Asked(words=asked.words, sort=asked.sort).href
 
 
-def shown_hits(asked: Asked, hits: Sequence[Hit]) -> list[ShownHit]:
-    adding, same = asked.adding(), asked.at(0)
+def shown_hits(asked: Asked, hits: Sequence[Hit], addresses: Addresses) -> list[ShownHit]:
     chosen = set(asked.only.get("type", ()))
 
     def narrowed(iri: str) -> str:
-        return same.href if iri in chosen else adding("type", iri)
+        return addresses.instead({}) if iri in chosen else addresses.adding("type", iri)
 
-    return [shown_hit(hit, kinds_of(hit, chosen, narrowed), same.parameters) for hit in hits]
+    return [shown_hit(hit, kinds_of(hit, chosen, narrowed), addresses.parameters) for hit in hits]
 
 
 def shown_hit(hit: Hit, kinds: list[Kind], question: str) -> ShownHit:
-    address = quote(hit.url, safe="")
+    address = quote(hit.url, errors="replace")
+    whole, fetched = address.replace("/", "%2F"), in_words(hit.fetched_at)
     return ShownHit(
         url=hit.url,
+        href=f"/page?url={address}",
         title=hit.title,
         snippet=pieces(hit),
         kinds=kinds,
         anchors=other_names(hit),
         language=hit.language,
-        fetched_at=hit.fetched_at,
-        fetched=in_words(hit.fetched_at),
+        fetched=fetched,
+        day=fetched[:10],
+        moment=f"{fetched[:10]} {fetched[11:19]} UTC",
         fact_count=hit.fact_count,
         copies=hit.copies - 1,
-        copies_href=f"/search/copies?url={address}",
+        copies_href=f"/search/copies?url={whole}",
         linked_from=hit.linked_from,
-        why_href=f"/search/why?{question}&url={address}",
+        why_href=f"/search/why?{question}&url={whole}",
     )
 
 
@@ -150,11 +163,11 @@ def kinds_of(hit: Hit, chosen: Collection[str], narrowed: Callable[[str], str]) 
     return list(by_name.values())[:MOST_KINDS]
 
 
-def shown_thing(asked: Asked, thing: Entity) -> ShownThing:
+def shown_thing(thing: Entity, addresses: Addresses) -> ShownThing:
     """A thing without an IRI has no page of its own: the page that speaks of it stands for it."""
     href = f"/entity?iri={quote(thing.iri, safe='')}" if thing.iri else f"/page?url={quote(thing.page, safe='')}"
-    pages = asked.saying(f'"{thing.name.replace(chr(34), " ")}"')
-    return ShownThing(thing.name, unique(thing.types), thing.pages, href, pages.href)
+    pages_href = addresses.instead({"q": f'"{thing.name.replace(chr(34), " ")}"'})
+    return ShownThing(thing.name, unique(thing.types), thing.pages, href, pages_href)
 
 
 def unique(iris: Sequence[str]) -> list[Named]:

@@ -153,7 +153,10 @@ def unfinished(rooms: WebRooms, asked: Asked, answer: Answer | None) -> tuple[As
     was then answered (`harb*` for `harb`) is the one that every link of the page goes on from."""
     if answer is None or answer.with_all_words or asked.start or (longer := with_open_end(asked)) is None:
         return asked, answer
-    found = rooms.find(query_of(longer), FACETS)
+    query = query_of(longer)
+    if not rooms.searching.is_found(query):  # most often: the word is whole, and on no page
+        return asked, answer
+    found = rooms.find(query, FACETS)
     return (longer, found) if found.with_all_words else (asked, answer)
 
 
@@ -179,6 +182,7 @@ def pulse_of(rooms: WebRooms) -> Callable[[], Pulse]:
 def values(rooms: WebRooms, pulse: Pulse, asked: Asked, answer: Answer | None, error: str) -> dict[str, object]:
     told: dict[str, object] = {
         "asked": asked,
+        "parameters": asked.parameters,
         "answer": answer,
         "error": error,
         "numbers": pulse.numbers,

@@ -10,6 +10,9 @@ from gossamer.clock import SECOND, Instant
 from gossamer.web.names import language
 from gossamer.web.tokens import may_change
 
+LEEWAY = 5
+"""Characters beyond the limit for which nothing is cut off; as Jinja has it."""
+
 Show = Callable[..., HTMLResponse]
 """(template, status, **values) -> a page."""
 
@@ -49,6 +52,13 @@ def day(at: Instant) -> str:
 
 def number(value: float) -> str:
     return f"{value:,.0f}"
+
+
+def shortened(text: str, most: int) -> str:
+    """As the filter `truncate` does it, for texts that are shown more than once."""
+    if len(text) <= most + LEEWAY:
+        return text
+    return text[: most - 3].rsplit(" ", 1)[0] + "..."
 
 
 def ago(seconds: float) -> str:

@@ -80,6 +80,8 @@ class Door:
     """Reading needs no token."""
     is_public: bool = False
     """Scripts of other sites may read too (CORS). REQUIRES: is_open."""
+    is_behind_tls: bool = False
+    """People come by HTTPS, to a proxy on this machine that speaks to us."""
 
 
 class Tries:

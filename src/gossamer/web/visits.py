@@ -29,7 +29,7 @@ OUTCOMES: Mapping[str, tuple[Reason, ...]] = {
     "missing": (Reason.GONE, Reason.SOFT_404),
     "refused": (
         Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.SCOPE, Reason.ADDRESS, Reason.CONTACT, Reason.MEDIA_TYPE,
-        Reason.FILTER, Reason.TRAP, Reason.RETIRED,
+        Reason.FILTER, Reason.TRAP, Reason.RETIRED, Reason.FORGOTTEN,
     ),
     "failed": (
         Reason.DNS, Reason.CONNECT, Reason.TLS, Reason.TIMEOUT, Reason.TOO_SLOW, Reason.PROTOCOL,

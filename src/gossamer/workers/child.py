@@ -36,12 +36,21 @@ def main(job_name: str, limits_json: str, descriptor: str) -> None:
     gc.collect()
     gc.freeze()
     gc.disable()  # most garbage dies by count; what does not is collected between jobs, below
+    if limits.is_silent:
+        _fall_silent()
     sandbox.limit_resources(limits)
     sandbox.close_doors()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError), channel:
         channel.sendall(frame(Kind.READY, b""))
         jobs = cast(BinaryIO, channel.makefile("rb", buffering=1 << 18))
         _serve(job, jobs, channel, limits)
+
+
+def _fall_silent() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
 
 
 def _serve(job: Callable[[bytes], bytes], jobs: BinaryIO, channel: socket.socket, limits: Limits) -> None:

@@ -22,3 +22,6 @@ class Limits(msgspec.Struct, frozen=True):
     """Jobs handed to a busy worker in advance, so that it never idles between two. 0 where jobs are long."""
     niceness: int = 0
     """How far it stands back behind others when the CPUs are busy; as of nice(2)."""
+    is_silent: bool = False
+    """What its libraries print is thrown away: where running out of memory is a matter of course, they say so at
+    length before they end the process, and whoever asked is told anyway."""

@@ -1,0 +1,83 @@
+"""An archive becomes smaller: volumes are rewritten without what goes, under the directory's lock."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+
+import msgspec
+
+from gossamer.app.directory import Directory, lock_directory
+from gossamer.app.indexing import become_the_one
+from gossamer.app.outside import Outside
+from gossamer.app.rebuild import followed, mark_finished
+from gossamer.archive.catalogue import acknowledged, adopt
+from gossamer.archive.compaction import Compaction, Going, Rewritten, retired, tidy
+from gossamer.archive.volumes import Volumes
+from gossamer.rules.retention import Retain
+from gossamer.store.database import Database, read_only
+from gossamer.values.tell import Tell
+
+Says = Callable[[str], None]
+
+
+class Compacted(msgspec.Struct, frozen=True):
+    """What went, or would go."""
+
+    records: int = 0
+    freed_bytes: int = 0
+    volumes: int = 0
+    kept: int = 0
+    """Records in the volumes that were rewritten; 0 for a dry run."""
+
+
+def would_go(going: Going) -> Compacted:
+    lengths = [length for gone in going.values() for length in gone.values()]
+    return Compacted(len(lengths), sum(lengths), len(going))
+
+
+def gone(rewritten: list[Rewritten]) -> Compacted:
+    return Compacted(
+        sum(one.dropped for one in rewritten),
+        sum(one.freed_bytes for one in rewritten),
+        len(rewritten),
+        sum(one.kept for one in rewritten),
+    )
+
+
+def look_ahead(directory: Directory, retain: Retain, outside: Outside) -> Compacted:
+    """What `compact` would drop now; beside a crawl too."""
+    with closing(read_only(directory.state)) as state:
+        return would_go(retired(state, retain, outside.clock.now()))
+
+
+async def compact(
+    directory: Directory, retain: Retain, agent: str, outside: Outside, tell: Tell, says: Says = lambda _: None
+) -> Compacted:
+    """REQUIRES: a collection is there. Raises DirectoryBusy while another writes to it."""
+    lock = lock_directory(directory, outside, "compact")
+    try:
+        async with Database(directory.state, outside.clock, tell) as database:
+            await mended(directory, database, outside, tell)
+            going = await database.read(partial(retired, retain=retain, now=outside.clock.now()))
+            if not going:
+                return Compacted()
+            (await become_the_one(directory, outside, "compact")).release()
+            await asyncio.to_thread(mark_finished, directory, outside)
+            await followed(directory, agent, outside)  # a view must not look for a record that is elsewhere now
+            return gone(await compaction(directory, database, outside, tell).rewrite(going, says))
+    finally:
+        lock.release()
+
+
+def compaction(directory: Directory, database: Database, outside: Outside, tell: Tell) -> Compaction:
+    return Compaction(database, outside.files, directory.archive, directory.spool, outside.clock, tell)
+
+
+async def mended(directory: Directory, database: Database, outside: Outside, tell: Tell) -> None:
+    """The archive as a crawl would find it: torn ends cut, and every whole record in the catalogue."""
+    files = outside.files
+    await tidy(database, files, directory.archive, tell)
+    volumes = Volumes(files, directory.archive, outside.clock, tell)
+    volumes.open(await acknowledged(database))
+    await adopt(database, files, directory.archive)

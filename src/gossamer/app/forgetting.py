@@ -1,0 +1,202 @@
+"""Pages and hosts leave a collection for good: frontier, archive, views, and what was learned of them.
+
+The order makes every step a safe last one. What is asked for is written down first, and from then on nothing lets it
+in; the views go next, so that nobody finds it; then the volumes are rewritten, and the views made again from what is
+left. Cut short, `gossamer forget` without a name ends it.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.app import crawl_child, remembering
+from gossamer.app.compacting import Compacted, compaction, gone, mended, would_go
+from gossamer.app.directory import Directory, lock_directory
+from gossamer.app.forgetting_views import remove_from_views
+from gossamer.app.indexing import become_the_one
+from gossamer.app.outside import Outside
+from gossamer.app.rebuild import followed, mark_finished
+from gossamer.app.seeding import checked_seeds
+from gossamer.archive.compaction import matching
+from gossamer.clock import Instant
+from gossamer.errors import ConfigError
+from gossamer.frontier.forgetting import forget as forget_addresses
+from gossamer.monitor import chronicle
+from gossamer.rules.forgotten import Forgotten
+from gossamer.rules.templates import template_of
+from gossamer.store import captures_moved, forgotten
+from gossamer.store.database import Database, read_only
+from gossamer.store.forgotten import Entry
+from gossamer.store.scrubbing import scrub
+from gossamer.values.tell import Tell, silent
+from gossamer.values.url import Host, Url, url_of
+
+Says = Callable[[str], None]
+NOT_REACHED = (
+    "backups of the collection, and files that were exported from it",
+    "links of other pages that point there, with their words, and what other pages quote",
+    "addresses that were first found there: they are pages of their own",
+    "rules.txt, gossamer.toml, and the list of what was forgotten itself (`gossamer forget --list`)",
+    "what disks and file systems keep of files that were deleted",
+)
+
+
+IN_DELETED_PARTS = (
+    "the bytes of words and facts in deleted parts of index, graph and links.db, until `gossamer rebuild`"
+)
+
+
+class Erased(msgspec.Struct, frozen=True):
+    names: tuple[str, ...]
+    addresses: int
+    """Known to the crawl before."""
+    archive: Compacted
+    pages: int | None = None
+    """What can be searched afterwards; None: the views were not made again."""
+
+
+def entries_of(texts: Sequence[str], at: Instant) -> list[Entry]:
+    """What a person means: with a path, or with a scheme and one, a page; a bare name is a host."""
+    found = []
+    for text in texts:
+        if "/" not in text:
+            found.append(Entry(_host_of(text), True, at))
+        else:
+            (url,) = checked_seeds([text])
+            found.append(Entry(url.text, False, at))
+    return found
+
+
+def _host_of(text: str) -> str:
+    url = url_of(f"https://{text}/")
+    if url is None or "@" in text:
+        raise ConfigError(f"{text!r} is neither a host nor an address: gossamer forget example.org, or https://...")
+    return url.host.name
+
+
+def unwanted(block: Forgotten) -> Callable[[str], bool]:
+    """Whether an address in our archive, where all are as `Url` wants them, is one of those."""
+    return lambda text: block.has(Url(text))
+
+
+def look_ahead(directory: Directory, entries: Sequence[Entry], outside: Outside) -> Erased:
+    """What `forget` would take out of the archive now; beside a crawl too."""
+    block = forgotten.block_of(entries)
+    with closing(read_only(directory.state)) as state:
+        going = matching(state, outside.files, directory.archive, unwanted(block), silent)
+    return Erased(tuple([one.name for one in entries]), 0, would_go(going))
+
+
+async def forget(
+    directory: Directory,
+    entries: Sequence[Entry],
+    agent: str,
+    outside: Outside,
+    tell: Tell,
+    says: Says = lambda _: None,
+    is_quick: bool = False,
+) -> Erased:
+    """These, and whatever was begun before and not ended. Raises DirectoryBusy while another writes to it.
+
+    `is_quick`: they leave the views where they stand, and the views are not made again.
+    """
+    lock = lock_directory(directory, outside, "forget")
+    try:
+        (await become_the_one(directory, outside, "forget")).release()
+        async with Database(directory.state, outside.clock, tell) as database:
+            await mended(directory, database, outside, tell)
+            begun = await database.run(partial(_begin, entries=entries))
+            tell("forget.begun", names=len(begun.names))
+            is_unwanted = unwanted(begun.block)
+            going = await database.read(
+                lambda connection: matching(connection, outside.files, directory.archive, is_unwanted, tell)
+            )
+            is_in_views = bool(going) or begun.goes_on
+            if is_in_views and is_quick:
+                await take_out(directory, database, begun.block, agent, outside, tell)
+            if is_in_views:
+                drop_derived(directory, outside, () if is_quick else directory.views())
+                tell("forget.hidden")
+            chronicle.forget(outside.files, directory.root, begun.block.hosts)
+            rewritten = gone(await compaction(directory, database, outside, tell).rewrite(going, says))
+        tell("forget.dropped")
+        pages = await made_again(directory, agent, outside) if is_in_views and not is_quick else None
+        async with Database(directory.state, outside.clock, tell) as database:
+            await database.run(partial(forgotten.done, at=outside.clock.now()))
+        scrub_databases(directory)
+        tell("forget.done")
+        return Erased(begun.names, begun.addresses, rewritten, pages)
+    finally:
+        lock.release()
+
+
+class _Begun(NamedTuple):
+    names: tuple[str, ...]
+    block: Forgotten
+    addresses: int
+    goes_on: bool
+    """Some of it was begun before, and whatever was done then is done again: the views may not be whole."""
+
+
+def _begin(connection: sqlite3.Connection, entries: Sequence[Entry]) -> _Begun:
+    goes_on = any(one.done_at is None for one in forgotten.every(connection))
+    forgotten.put(connection, entries)
+    pending = [one for one in forgotten.every(connection) if one.done_at is None]
+    block = forgotten.block_of(pending)
+    addresses = forget_addresses(connection, block, lambda text: template_of(Url(text)))
+    return _Begun(tuple([one.name for one in pending]), block, addresses, goes_on)
+
+
+async def take_out(
+    directory: Directory, database: Database, block: Forgotten, agent: str, outside: Outside, tell: Tell
+) -> None:
+    """From views that are up to date: one that lags would look for the rest of a volume that is rewritten."""
+    mark_finished(directory, outside)
+    await followed(directory, agent, outside)
+    kept = await database.read(lambda c: [url for name in block.at for url in captures_moved.urls_at(c, Host(name))])
+    lock = await become_the_one(directory, outside, "forget")
+    try:
+        remove_from_views(directory, [url for url in kept if block.has(url)], outside, tell)
+    finally:
+        lock.release()
+
+
+def drop_derived(directory: Directory, outside: Outside, views: Sequence[Path]) -> None:
+    """What was made from the captures goes: these views, readings on their way, what was learned, the log."""
+    log = directory.root / crawl_child.LOG_NAME
+    learned = directory.root / remembering.NAME
+    for path in [*views, directory.spool, learned, log, log.with_name(log.name + ".before")]:
+        outside.files.remove(path)
+
+
+async def made_again(directory: Directory, agent: str, outside: Outside) -> int:
+    for folder in directory.folders():
+        outside.files.make_folder(folder)
+    mark_finished(directory, outside)
+    return await followed(directory, agent, outside)
+
+
+def scrub_databases(directory: Directory) -> None:
+    for path in (directory.state, directory.control):
+        if path.is_file():
+            scrub(path)
+
+
+async def allow(directory: Directory, entries: Sequence[Entry], outside: Outside, tell: Tell) -> list[str]:
+    """They may be crawled and imported again. Those among them that were not forgotten."""
+    lock = lock_directory(directory, outside, "forget")
+    try:
+        async with Database(directory.state, outside.clock, tell) as database:
+            return await database.run(lambda c: [one.name for one in entries if not forgotten.allow(c, one)])
+    finally:
+        lock.release()
+
+
+def listed(directory: Directory) -> list[Entry]:
+    with closing(read_only(directory.state)) as state:
+        return forgotten.every(state)

@@ -1,0 +1,132 @@
+"""Whether a crawl that comes back has kept up with a demonstration web that changes, by the server's own log."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from gossamer.clock import Instant
+from gossamer.demo.accesslog import Hit
+from gossamer.demo.changing import Fate, fate_of, price_of, version_of
+from gossamer.demo.verdict import TooEarly, too_early
+from gossamer.demo.web import DemoWeb
+
+LEAST_SPARED = 0.5
+PASSED_OVER = (Fate.ADVERTISES, Fate.DATED)
+PRICED = (Fate.PRICED, Fate.PRICED_JSON)
+
+
+class Missed(msgspec.Struct, frozen=True):
+    url: str
+    says: str
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What the collection has, when the crawl has ended."""
+
+    versions: Mapping[str, Sequence[Instant]]
+    """By address: the captures in which something that counts had changed, the first among them."""
+    shown: Collection[str]
+    """What can be found."""
+    facts: Mapping[str, bytes]
+    """By address: what the graph holds of it, as N-Quads."""
+
+
+class ChangingVerdict(msgspec.Struct, frozen=True):
+    visits: int
+    """To pages that had been fetched before."""
+    passed_over: int
+    """Pages seen with another advertisement or date line, and nothing else that was new."""
+    taken_for_changes: tuple[Missed, ...]
+    prices: int
+    """Prices that were met, and are versions of their pages."""
+    prices_missed: tuple[Missed, ...]
+    spared_share: float
+    """Of the bytes that visits to known pages would have cost."""
+    vanished: int
+    still_shown: tuple[str, ...]
+    """Pages that are gone, and can be found all the same."""
+    appeared: int
+    politeness_violations: tuple[TooEarly, ...]
+
+    @property
+    def passes(self) -> bool:
+        failings = (self.taken_for_changes, self.prices_missed, self.still_shown, self.politeness_violations)
+        has_seen = self.passed_over and self.prices and self.vanished and self.appeared
+        return not any(failings) and bool(has_seen) and self.spared_share >= LEAST_SPARED
+
+
+def check_changing(web: DemoWeb, log: Sequence[Hit], kept: Kept, delay_s: float, slack_s: float) -> ChangingVerdict:
+    """`delay_s` and `slack_s` are seconds of the clock that the log was written by."""
+    by_url: dict[str, list[Hit]] = defaultdict(list)
+    for hit in sorted(log, key=lambda hit: hit.asked_at):
+        by_url[hit.url].append(hit)
+    wrong, passed_over = advertised(web, by_url, kept)
+    prices_missed, prices = priced(web, by_url, kept)
+    spared, received, visits = bytes_of(by_url, {site.host for site in web.sites})
+    gone = [url for url, hits in by_url.items() if hits[-1].status == 410 and hits[0].status == 200]
+    news = [url for url in kept.shown if "/news/" in url]
+    return ChangingVerdict(
+        visits,
+        passed_over,
+        tuple(wrong),
+        prices,
+        tuple(prices_missed),
+        spared / (spared + received) if spared + received else 0.0,
+        len(gone),
+        tuple([url for url in gone if url in kept.shown]),
+        len(news),
+        tuple(too_early(log, {}, delay_s - slack_s)),
+    )
+
+
+def items_with(web: DemoWeb, fates: Collection[Fate]) -> list[tuple[str, str, str]]:
+    """Address, host and target of the items that have one of these fates."""
+    items = [web.item(site, number) for site in web.sites for number in range(site.items)]
+    return [
+        (item.url, item.site.host, item.path) for item in items if fate_of(web.seed, item.site.host, item.path) in fates
+    ]
+
+
+def advertised(web: DemoWeb, by_url: Mapping[str, Sequence[Hit]], kept: Kept) -> tuple[list[Missed], int]:
+    wrong, seen = [], 0
+    for url, _, _ in items_with(web, PASSED_OVER):
+        sent = [hit for hit in by_url.get(url, ()) if hit.status == 200]
+        if len(sent) < 2:
+            continue
+        seen += 1
+        if len(kept.versions.get(url, ())) > 1:
+            wrong.append(Missed(url, f"{len(kept.versions[url])} versions, of {len(sent)} answers"))
+    return wrong, seen
+
+
+def priced(web: DemoWeb, by_url: Mapping[str, Sequence[Hit]], kept: Kept) -> tuple[list[Missed], int]:
+    """A price is a version at the first visit that meets it; the last one is in the graph."""
+    missed, found = [], 0
+    for url, host, target in items_with(web, PRICED):
+        met = [hit for hit in by_url.get(url, ()) if hit.status == 200]
+        if len(met) < 2:
+            continue
+        turns = [web.turn_at(hit.asked_at) for hit in met]
+        wanted = dict.fromkeys([price_of(version_of(web.seed, host, target, turn)) for turn in turns])
+        versions = kept.versions.get(url, ())
+        if len(versions) != len(wanted):
+            missed.append(Missed(url, f"{len(wanted)} prices were met, and {len(versions)} versions kept"))
+        elif f'"{[*wanted][-1]}"'.encode() not in kept.facts.get(url, b""):
+            missed.append(Missed(url, f"the price {[*wanted][-1]} is not in the graph"))
+        found += len(wanted)
+    return missed, found
+
+
+def bytes_of(by_url: Mapping[str, Sequence[Hit]], hosts: Collection[str]) -> tuple[int, int, int]:
+    """At ordinary hosts: bytes that 304 answers spared, bytes sent again, and how many visits came again."""
+    spared = received = visits = 0
+    for hits in by_url.values():
+        size = None
+        for hit in hits if hits[0].host in hosts and hits[0].target != "/robots.txt" else ():
+            if size is not None and hit.status in (200, 304):
+                visits += 1
+                spared += size if hit.status == 304 else 0
+                received += hit.size if hit.status == 200 else 0
+            size = hit.size if hit.status == 200 else size
+    return spared, received, visits

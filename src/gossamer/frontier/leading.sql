@@ -1,0 +1,2 @@
+-- is_known: Whether an address was met before.
+SELECT 1 FROM addresses WHERE host_id = ? AND id = ?;

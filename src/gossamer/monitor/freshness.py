@@ -1,0 +1,208 @@
+"""The freshness of a collection over time, told: what the terminal, the web page and its JSON show. Pure."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gossamer.clock import SECOND, Instant, in_words
+from gossamer.monitor.chronicle import Chronicle, Run, Sample, SiteSample, Visits, visits_in
+from gossamer.recrawl.measuring import Freshness
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+MEANINGS = {
+    "age": "How long ago, on the average, pages became other than their copies here; a copy that is still right counts "
+    "as 0. In days, estimated from how often each page was found changed.",
+    "fresh": "The share of copies that are as their pages are now, estimated.",
+    "planned": "The age over time if every page is visited when it is planned.",
+    "possible": "The least age that as many visits could lead to, were all rates of change known: nobody can do better "
+    "with that budget.",
+    "visits a day": "What the planned intervals come to.",
+    "found changed": "Of the visits to known pages, those that found text or facts changed. Advertisements and dates "
+    "do not count.",
+    "not sent again": "Of the bytes that those visits would have cost, what servers needed not send (304).",
+    "gone": "Pages that are no more; they are looked for ever more seldom, and are in no search.",
+    "hubs": "Pages whose visits led to new pages of late.",
+    "late": "Pages whose visit should have been by now.",
+}
+"""What each word means, in a sentence or two."""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """One moment of the curve; of the whole collection, or of one site."""
+
+    at: str
+    pages: int
+    age_days: float
+    freshness: float
+    planned_age_days: float
+    possible_age_days: float
+    visits_a_day: float
+    gone: int
+    overdue: int
+    visits: Visits | None = None
+    """Since the point before; None for a site."""
+
+
+class ToldRun(msgspec.Struct, frozen=True):
+    started_at: str
+    heard_at: str
+    """Its end; of one that goes on or was killed, when it was last heard of."""
+    is_over: bool
+    comes_back: bool
+    pages: int
+
+
+class Told(msgspec.Struct, frozen=True):
+    """How fresh a collection is, and was."""
+
+    at: str
+    all: Freshness | None
+    """None: no page comes again here."""
+    gone: int = 0
+    overdue: int = 0
+    hubs: int = 0
+    """Pages whose visits lead to new pages."""
+    estimated_from: int = 0
+    """Pages that this was estimated from: all, or a part of very many."""
+    site_count: int = 0
+    sites: tuple[SiteSample, ...] = ()
+    """Those with most age together first."""
+    visits: Visits = Visits()
+    """Since the first sample."""
+    changed_share: float | None = None
+    spared_share: float | None = None
+    since: str = ""
+    """When the first sample was taken."""
+    site: str = ""
+    """Whose curve it is, when it is that of one site."""
+    samples: tuple[Point, ...] = ()
+    """Oldest first; the older, the fewer."""
+    runs: tuple[ToldRun, ...] = ()
+    """The last crawls, oldest first."""
+
+
+def told(known: Chronicle, now: Sample | None, at: Instant, site: str = "", most_runs: int = 20) -> Told:
+    """`now`: how it stands, when somebody has looked; else the last sample speaks."""
+    samples = [*known.samples, now] if now is not None else list(known.samples)
+    runs = tuple([told_run(run) for run in known.runs[-most_runs:]])
+    if not samples:
+        return Told(in_words(at), None, site=site, runs=runs)
+    last, visits = samples[-1], visits_in(samples)
+    return Told(
+        in_words(last.at),
+        last.all,
+        last.gone,
+        last.overdue,
+        last.hubs,
+        last.estimated_from,
+        last.site_count,
+        last.sites,
+        visits,
+        visits.changed_share,
+        visits.spared_share,
+        in_words(samples[0].at),
+        site,
+        tuple(points_of(samples, site)),
+        runs,
+    )
+
+
+def told_run(run: Run) -> ToldRun:
+    return ToldRun(in_words(run.started_at), in_words(run.heard_at), run.is_over, run.comes_back, run.pages)
+
+
+def points_of(samples: Sequence[Sample], site: str = "") -> list[Point]:
+    if not site:
+        return [_of_all(sample) for sample in samples]
+    return [_of_site(sample.at, one) for sample in samples for one in sample.sites if one.site == site]
+
+
+def _of_all(sample: Sample) -> Point:
+    found = sample.all
+    return Point(
+        in_words(sample.at),
+        found.pages,
+        found.average_age_days,
+        found.freshness,
+        found.planned_age_days,
+        found.possible_age_days,
+        found.visits_a_day,
+        sample.gone,
+        sample.overdue,
+        sample.visits,
+    )
+
+
+def _of_site(at: Instant, one: SiteSample) -> Point:
+    return Point(
+        in_words(at),
+        one.pages,
+        one.age_days,
+        one.freshness,
+        one.planned_age_days,
+        one.possible_age_days,
+        one.visits_a_day,
+        one.gone,
+        one.overdue,
+    )
+
+
+def even(instants: Sequence[Instant], values: Sequence[float], width: int) -> list[float]:
+    """At so many moments, evenly spaced from the first to the last, the value that held then."""
+    if not values:
+        return []
+    first, span = instants[0], instants[-1] - instants[0]
+    found, place = [], 0
+    for column in range(width):
+        at = first + span * column / max(1, width - 1)
+        while place + 1 < len(instants) and instants[place + 1] <= at:
+            place += 1
+        found.append(values[place])
+    return found
+
+
+def sparkline(values: Sequence[float], top: float | None = None) -> str:
+    """From nothing to `top`, or to the greatest of them."""
+    most = top or max(values, default=0.0) or 1.0
+    return "".join([BLOCKS[min(int(max(value, 0.0) / most * len(BLOCKS)), len(BLOCKS) - 1)] for value in values])
+
+
+def days_in_words(days: float) -> str:
+    """An age, or how long something is ago: no more digits than it deserves."""
+    if days < 2.0 / 24.0:
+        return f"{days * 1440:.0f} minutes" if days * 1440 >= 1.0 else "no time"
+    if days < 2.0:
+        return f"{days * 24:.1f} hours"
+    return f"{days:.1f} days" if days < 10 else f"{days:,.0f} days"
+
+
+class Box(msgspec.Struct, frozen=True):
+    """Where in a picture curves are drawn, in its own units."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    def points(self, instants: Sequence[Instant], values: Sequence[float], most: float) -> str:
+        """For a polyline: time from left to right, 0 at the foot."""
+        span = max(1, instants[-1] - instants[0]) if instants else 1
+        placed = [
+            (self.left + self.width * (at - instants[0]) / span, self.top + self.height * (1 - min(value / most, 1.0)))
+            for at, value in zip(instants, values, strict=True)
+        ]
+        return " ".join([f"{x:.1f},{y:.1f}" for x, y in placed])
+
+
+def rounded_up(value: float) -> float:
+    """The end of a scale: 1, 2 or 5 times a power of ten, and not below the value."""
+    step = 1e-4
+    while True:
+        for part in (1, 2, 5):
+            if step * part >= value:
+                return step * part
+        step *= 10
+
+
+def span_in_words(first: Instant, last: Instant) -> str:
+    return days_in_words((last - first) / SECOND / 86_400)

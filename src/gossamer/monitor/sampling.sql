@@ -1,0 +1,39 @@
+-- next_pasts: The next pages that come again, in the order of their keys, one of so many by their ids.
+SELECT r.host_id, r.id, name, past
+FROM revisits r JOIN hosts h ON h.id = r.host_id
+WHERE (r.host_id, r.id) > (?, ?) AND r.id & ? = 0
+ORDER BY r.host_id, r.id LIMIT ?;
+
+-- amount: How many pages are remembered.
+SELECT count(*) FROM revisits;
+
+-- newest: The last capture that is catalogued.
+SELECT name, number FROM volumes v CROSS JOIN captures c ON volume_id = v.id
+ORDER BY name DESC, number DESC LIMIT 1;
+
+-- visits: What the captures behind a place, and not older than some moment, say of pages: how many visits found a
+-- known one, how each ended, and their bytes. 301 to 308, 404 and 410 say that a page is no more.
+WITH new AS (
+    SELECT c.status, c.is_page, c.refers_at, c.size,
+        EXISTS (SELECT 1 FROM captures b WHERE b.host_id = c.host_id AND b.url_id = c.url_id
+            AND b.fetched_at < c.fetched_at AND b.is_page) AS was_page,
+        (SELECT b.status IN (301, 302, 303, 307, 308, 404, 410) FROM captures b WHERE b.host_id = c.host_id
+            AND b.url_id = c.url_id AND b.fetched_at < c.fetched_at ORDER BY b.fetched_at DESC LIMIT 1) AS was_gone,
+        c.status IN (301, 302, 303, 307, 308, 404, 410) AS is_gone,
+        coalesce((SELECT o.size FROM captures o WHERE c.status = 304 AND o.host_id = c.host_id
+            AND o.url_id = c.url_id AND o.fetched_at = c.refers_at), 0) AS original_size
+    FROM volumes v CROSS JOIN captures c ON c.volume_id = v.id
+    WHERE v.name >= :volume AND (v.name > :volume OR c.number > :number) AND c.fetched_at >= :since_at
+)
+SELECT
+    coalesce(sum(was_page), 0),
+    coalesce(sum(was_page AND is_page), 0),
+    coalesce(sum(was_page AND status = 304), 0),
+    coalesce(sum(was_page AND status <> 304 AND refers_at IS NOT NULL), 0),
+    coalesce(sum(was_page AND NOT is_page AND refers_at IS NULL AND status BETWEEN 200 AND 299), 0),
+    coalesce(sum(is_page AND NOT was_page), 0),
+    coalesce(sum(was_page AND is_gone AND NOT was_gone), 0),
+    coalesce(sum(was_page AND is_page AND was_gone), 0),
+    coalesce(sum(size) FILTER (WHERE was_page AND NOT is_gone), 0),
+    coalesce(sum(original_size), 0)
+FROM new;

@@ -1,0 +1,54 @@
+"""What the change of a page says of those next to it (MISSION B3): decided from what is remembered, asking nobody."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gossamer.clock import SECOND, Instant
+from gossamer.recrawl.paper import is_called_by_links, moved_threshold
+from gossamer.values.history import DAY_S
+from gossamer.values.past import Look, Past
+
+CRAWL = round(DAY_S * SECOND)
+"""How long one crawl lasts. In each the threshold of a page moves once, however often its links are looked at."""
+SOON = 600 * SECOND
+"""A page that is due within this time need not be called."""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    is_called: bool
+    look: Look | None = None
+    """To be noted: the page is called, or its threshold moves. None: nothing is."""
+    threshold: int | None = None
+    """From now on; None: as before."""
+
+
+def judged(page: Past, linked: Sequence[Past], now: Instant) -> Judged:
+    """Whether a page is to come sooner because enough of the pages it links to have changed since its last visit.
+
+    `linked`: what is remembered of the pages of its own host that it links to; of the others nothing is known.
+    """
+    if page.gone or not page.is_page or page.due_at <= now + SOON:
+        return Judged(False)
+    links = [one for one in linked if not one.gone]
+    changed = sum(one.changed_at > page.visited_at for one in links)
+    threshold = page.known.threshold
+    is_called = is_called_by_links(threshold, changed, len(links))
+    is_new_crawl = page.look is None or now - page.look.at >= CRAWL
+    if not links or not (is_called or is_new_crawl):
+        return Judged(False)
+    look = Look(now, changed, len(links), threshold)
+    return Judged(is_called, look, moved_threshold(threshold, changed, len(links)) if is_new_crawl else None)
+
+
+def is_older(page: Past, changed_at: Instant, now: Instant) -> bool:
+    """Whether a page is to come sooner because a list says that it changed then: not when the list said so by the last
+    visit already. A date without a time of day means any time of that day."""
+    if page.gone or page.due_at <= now + SOON or changed_at <= page.said_at:
+        return False
+    return page.visited_at < (changed_at + CRAWL if changed_at % CRAWL == 0 else changed_at)
+
+
+def is_to_be_looked_at(page: Past, now: Instant) -> bool:
+    """`tree`: whether a page below one that has changed is looked at now; not when this crawl has seen it already."""
+    return not page.gone and page.due_at > now + SOON and now - page.visited_at >= CRAWL // 2

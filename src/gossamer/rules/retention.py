@@ -1,0 +1,109 @@
+"""Which captures of an address stay in the archive, when not all of them do. Pure.
+
+Whatever is chosen, a rebuild makes the same views as before: what they hold of an address today is never dropped.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from gossamer.clock import SECOND, Instant
+
+DAY = 86_400 * SECOND
+WEEK = 7 * DAY
+MONTH = 4 * WEEK
+"""Whole weeks, so that what is kept as one a month was kept as one a week before."""
+ALL_FOR = 30 * DAY
+WEEKLY_FOR = 364 * DAY
+VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})
+"""Answers that take a page out of the views."""
+_LAST = re.compile(r"last:([1-9][0-9]{0,8})")
+
+
+class Retain(msgspec.Struct, frozen=True):
+    """`thinned`: everything for 30 days, then one version a week to a year of age, then one every four weeks."""
+
+    kind: Literal["all", "last", "thinned"] = "all"
+    versions: int = 0
+    """How many, for `last`."""
+
+
+class Version(msgspec.Struct, frozen=True):
+    """What the decision needs to know of one capture."""
+
+    fetched_at: Instant
+    status: int = 200
+    is_page: bool = True
+    """Whether it could be searched."""
+    refers_at: Instant | None = None
+    """When the capture was made that holds its body; None: it has its own."""
+
+
+def retain_of(text: str) -> Retain:
+    """`all`, `last:N` or `thinned`; ValueError for anything else."""
+    if text == "all":
+        return Retain("all")
+    if text == "thinned":
+        return Retain("thinned")
+    found = _LAST.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is none of all, last:N (such as last:5) and thinned")
+    return Retain("last", int(found[1]))
+
+
+def kept(versions: Sequence[Version], retain: Retain, now: Instant) -> frozenset[Instant]:
+    """The instants of those that stay. REQUIRES: all captures of one address, the oldest first, no instant twice.
+
+    Asked again about what it has kept, at the same moment, it keeps all of it.
+    """
+    if retain.kind == "all" or not versions:
+        return frozenset([one.fetched_at for one in versions])
+    chosen = _last(versions, retain.versions) if retain.kind == "last" else _thinned(versions, now)
+    chosen |= _held_by_views(versions)
+    return frozenset(chosen | {one.refers_at for one in versions if one.fetched_at in chosen and one.refers_at})
+
+
+def _last(versions: Sequence[Version], amount: int) -> set[Instant]:
+    """The newest with a body of their own, and every time one of them was seen unchanged."""
+    bodies = [one.fetched_at for one in versions if one.refers_at is None][-amount:]
+    since_at = bodies[0] if bodies else 0
+    seen = [one.fetched_at for one in versions if one.refers_at is not None and one.refers_at >= since_at]
+    return {*bodies, *seen}
+
+
+def _thinned(versions: Sequence[Version], now: Instant) -> set[Instant]:
+    chosen = {versions[0].fetched_at}
+    of_slot: dict[tuple[int, int], Version] = {}
+    for one in versions:
+        age = now - one.fetched_at
+        if age <= ALL_FOR:
+            chosen.add(one.fetched_at)
+            continue
+        span = WEEK if age <= WEEKLY_FOR else MONTH
+        slot = (span, one.fetched_at // span)
+        before = of_slot.get(slot)
+        if before is None or one.refers_at is None or before.refers_at is not None:
+            of_slot[slot] = one  # the newest of its slot; one with a body rather than one without
+    return chosen | {one.fetched_at for one in of_slot.values()}
+
+
+def _held_by_views(versions: Sequence[Version]) -> set[Instant]:
+    """The newest of all; the newest page, and what may have taken it out of the views since: an answer that says it is
+    gone, or any that succeeded and was no page (it may ask not to be indexed, and only reading it would tell).
+
+    Of an address that never was a page the two newest answers with a body: the next visit may refer to one of them.
+    """
+    newest_page = next((one.fetched_at for one in reversed(versions) if one.is_page), None)
+    held = {versions[-1].fetched_at}
+    if newest_page is None:
+        return held | set(_newest(versions, 2))
+    later = [one for one in versions if one.fetched_at > newest_page]
+    gone = [one.fetched_at for one in later if one.status in VANISHED]
+    return held | {newest_page, *gone[-1:], *_newest(later)}
+
+
+def _newest(versions: Iterable[Version], amount: int = 0) -> list[Instant]:
+    """Successful answers with a body of their own; the last `amount` of them, or all."""
+    return [one.fetched_at for one in versions if one.refers_at is None and 200 <= one.status < 300][-amount:]

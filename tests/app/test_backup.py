@@ -1,0 +1,82 @@
+"""Backups: the same state each time they are restored, however often, and while volumes are being rewritten."""
+
+import asyncio
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.app.conftest import Collection
+from tests.app.site import held
+from tests.archive import past
+
+from gossamer.app.backup import back_up
+from gossamer.app.compacting import compact
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.rebuild import build_again
+from gossamer.archive.catalogue import Catalogue
+from gossamer.errors import DirectoryBusy
+from gossamer.files import DiskFiles
+from gossamer.rules.retention import Retain
+from gossamer.values.tell import silent
+
+AGENT = "Gossamer"
+
+
+def dump(root: Path) -> list[str]:
+    with closing(sqlite3.connect(root / "state.db")) as state:
+        return list(state.iterdump())
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def test_F_P12_a_backup_restored_three_times_gives_the_same_state_each_time(
+    collection: Collection, tmp_path: Path
+) -> None:
+    copy, outside = Directory(tmp_path / "copy"), real_outside()
+    back_up(Directory(collection.root), copy, outside)
+    before = contents(copy.root)
+    views, states = [], []
+    for number in range(3):
+        restored = tmp_path / f"restored-{number}"
+        shutil.copytree(copy.root, restored)
+        asyncio.run(build_again(Directory(restored), AGENT, outside))
+        views.append(held(restored))
+        states.append(dump(restored))
+    assert contents(copy.root) == before
+    assert views[0] == views[1] == views[2] == held(collection.root)
+    assert states[0] == states[1] == states[2]
+
+
+class RewritesMeanwhile(DiskFiles):
+    """A disk on which a compaction comes between the state's copy and the volumes'."""
+
+    def __init__(self, directory: Directory, times: int) -> None:
+        self.directory, self.times = directory, times
+
+    def copy(self, old: Path, new: Path, length: int | None = None) -> None:
+        if self.times > 0 and old.name.endswith(".warc.gz"):
+            self.times -= 1
+            versions = 1 + self.times
+            asyncio.run(compact(self.directory, Retain("last", versions), AGENT, real_outside(), silent))
+        super().copy(old, new, length)
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_a_backup_beside_a_compaction_begins_again_or_says_so(tmp_path: Path, times: int) -> None:
+    taken = [past.captured(past.SHOP, past.START_AT + day * past.DAY, past.kettle(f"{day}.00")) for day in range(12)]
+    directory, copy = past.collection(tmp_path / "data", taken), Directory(tmp_path / "copy")
+    seams = real_outside()
+    outside = Outside(seams.clock, seams.chance, RewritesMeanwhile(directory, times), seams.processes)
+    if times > 1:
+        with pytest.raises(DirectoryBusy, match="ask again"):
+            back_up(directory, copy, outside)
+        assert DiskFiles().names(copy.root) == []
+        return
+    assert back_up(directory, copy, outside) == 1
+    with Catalogue(copy.state, DiskFiles(), copy.archive) as catalogue:
+        assert [catalogue.read(one) for one in catalogue.versions(past.SHOP)] == taken[-1:]

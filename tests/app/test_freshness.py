@@ -1,0 +1,137 @@
+"""`gossamer freshness`, and the chronicle that a crawl keeps."""
+
+import asyncio
+import errno
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.journey.crawling import Told as Heard
+from tests.monitor.chronicles import START_AT, chronicle_of
+from tests.monitor.test_sampling import BUSY, GONE, NOW, QUIET, remembering
+
+from gossamer.app.chronicling import Keeper, chronicling, standing_now
+from gossamer.app.directory import Directory
+from gossamer.app.freshness import freshness, in_words_of
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.short_days import Even, short_days
+from gossamer.clock import SECOND
+from gossamer.errors import GossamerError
+from gossamer.files import DiskFiles
+from gossamer.frontier.steps import Steps
+from gossamer.monitor import chronicle
+from gossamer.monitor.chronicle import Visits
+from gossamer.store.database import read_only
+from gossamer.testing import FakeClock, Fault, FaultyFiles
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Directory:
+    remembering(tmp_path, [("quiet.test", [QUIET] * 9), ("busy.test", [BUSY] * 5 + [GONE])])
+    return Directory(tmp_path)
+
+
+def outside_at(clock: FakeClock) -> Outside:
+    return replace(real_outside(), clock=clock)
+
+
+def test_the_table_the_curve_and_the_visits_are_told(kept: Directory, capsys: pytest.CaptureFixture[str]) -> None:
+    chronicle.write(DiskFiles(), kept.root, chronicle_of(range(0, 4000, 40), ("busy.test", "quiet.test")))
+    assert freshness(dir=kept.root, plot=kept.root / "ages.svg") == 0
+    out = capsys.readouterr().out
+    assert "busy.test" in out and "visits to known pages" in out and "60% of the bytes not sent again" in out
+    assert "█" in out and (kept.root / "ages.svg").read_text().count("<polyline") == 3
+    assert freshness(dir=kept.root, limit=1) == 0
+    assert "1 more sites: --limit 0" in capsys.readouterr().out
+
+
+def test_as_json_it_has_every_sample_and_of_one_site_its_own_curve(
+    kept: Directory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chronicle.write(DiskFiles(), kept.root, chronicle_of([0, 10, 20], ("busy.test",)))
+    assert freshness(dir=kept.root, json=True) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["all"]["pages"] == 14 and found["gone"] == 1 and len(found["samples"]) == 4
+    assert [one["site"] for one in found["sites"]] == ["busy.test", "quiet.test"]
+    assert found["samples"][0]["at"].startswith("2026-11-01T08:00:00") and found["visits"]["unmodified"] == 18
+    assert found["runs"][0]["started_at"].startswith("2026-11-01T08:00:00")
+    assert freshness(dir=kept.root, json=True, site="busy.test") == 0
+    of_site = json.loads(capsys.readouterr().out)
+    assert of_site["samples"][0]["pages"] == 10 and of_site["samples"][-1]["pages"] == 5
+    with pytest.raises(GossamerError, match=r"nothing is known of the freshness of no\.test"):
+        freshness(dir=kept.root, site="no.test")
+
+
+def test_before_there_is_a_curve_it_says_when_there_will_be(
+    kept: Directory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert freshness(dir=kept.root) == 0
+    assert "begins with the next sample" in capsys.readouterr().out
+
+
+def test_what_visits_found_is_told_without_any() -> None:
+    assert "0 visits" in in_words_of(Visits(), "2026-11-01T08:00:00Z")
+
+
+def test_samples_are_taken_often_at_first_and_seldom_later_and_once_at_the_end(kept: Directory) -> None:
+    clock, told = FakeClock(NOW), Heard()
+
+    async def crawl() -> None:
+        async with chronicling(kept, outside_at(clock), True, told):
+            until = NOW + 12 * 3600 * SECOND
+            while clock.now() < until:
+                await asyncio.sleep(0.001)  # the clock is moved by whoever keeps the chronicle
+
+    asyncio.run(crawl())
+    known = chronicle.read(DiskFiles(), kept.root)
+    gaps = [(later.at - one.at) / SECOND for one, later in zip(known.samples, known.samples[1:], strict=False)]
+    assert 60 <= len(told.named("chronicle.kept")) < 250, "every 5 s at first"
+    assert 500 <= gaps[-2] <= 600 and len(gaps) < 100, "and those of the first minutes are thinned"
+    assert known.runs[-1].is_over and known.runs[-1].comes_back
+
+
+def test_a_crawl_that_does_not_come_back_leaves_only_that_it_was(kept: Directory) -> None:
+    keeper = Keeper(kept, outside_at(FakeClock(NOW)), False, Heard())
+    keeper.begin()
+    keeper.look(is_over=True)
+    known = chronicle.read(DiskFiles(), kept.root)
+    assert known.samples == () and known.runs[0].is_over and not known.runs[0].comes_back
+
+
+def test_a_damaged_chronicle_and_a_full_disk_stop_nobody(kept: Directory) -> None:
+    (kept.root / chronicle.NAME).write_bytes(b"torn")
+    files = FaultyFiles(DiskFiles(), fail_at=1, fault=Fault(errno.ENOSPC), on=("write",))
+    told = Heard()
+    keeper = Keeper(kept, replace(outside_at(FakeClock(NOW)), files=files), True, told)
+    keeper.begin()
+    keeper.look()
+    assert [name for name, _ in told.events] == ["chronicle.unreadable", "chronicle.unkept", "chronicle.kept"]
+    assert len(chronicle.read(DiskFiles(), kept.root).samples) == 1
+
+
+def test_a_database_that_cannot_be_read_costs_a_sample(tmp_path: Path) -> None:
+    told = Heard()
+    keeper = Keeper(Directory(tmp_path), outside_at(FakeClock(NOW)), True, told)
+    keeper.begin()
+    keeper.look()
+    assert [name for name, _ in told.events] == ["chronicle.kept", "chronicle.unkept"]
+
+
+def test_how_it_stands_now_needs_no_crawl(kept: Directory) -> None:
+    found = standing_now(kept, outside_at(FakeClock(NOW)))
+    assert found is not None and found.all.pages == 14
+    with closing(read_only(kept.state)) as state:
+        assert state.execute("SELECT count(*) FROM revisits").fetchone() == (15,)
+
+
+def test_short_days_hurry_by_the_calendar_alone_and_no_step_is_seen_in_them() -> None:
+    clock = FakeClock()
+    calendar = short_days(clock, 4.0, START_AT)
+    steps, even = Steps(), Even(calendar)
+    steps.since(even.now(), even.elapsed_s())
+    before_s = calendar.elapsed_s()
+    clock.advance(2.0)
+    assert calendar.now() - START_AT == 12 * 3600 * SECOND and calendar.elapsed_s() - before_s == pytest.approx(2.0)
+    assert abs(steps.since(even.now(), even.elapsed_s())) < SECOND

@@ -1,0 +1,112 @@
+"""Filters of the user's own that take too long: broken off, told, and in the end named."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.site import QUICK, gossamer
+from tests.app.test_steering import Web
+from tests.app.test_steering import many as leading_to
+
+from gossamer.app import own_filters
+from gossamer.app.own_filters import MOST_SLOW, Beside, TooSlow, safe
+from gossamer.errors import GossamerError
+from gossamer.rules.verdict import ALLOWED, Denied
+
+HANGS = {
+    "a loop": "while True:\n        pass",
+    "a sleep": "import time\n    time.sleep(1000)",
+    "one that catches all": "while True:\n        try:\n            while True:\n                pass\n"
+    "        except Exception:\n            pass",
+}
+ASKED = """
+from gossamer.app import own_filters
+own_filters.LIMIT_S = 0.3
+def judge(url, depth):
+    {body}
+told = []
+asked = own_filters.safe("mine", judge, lambda event, **facts: told.append((event, facts["trouble"])))
+found = [asked("http://a.test/", 0).rule for _ in range(3)]
+print(found[0], told[0])
+try:
+    asked("http://a.test/last", 0)
+except own_filters.GossamerError as trouble:
+    print(trouble)
+"""
+STUCK = """
+import re
+from pathlib import Path
+from gossamer.app import own_filters
+own_filters.STUCK_S, own_filters.LOOK_S = 1.0, 0.1
+(asked,) = own_filters.own_filters(["mine.py:judge"], Path({folder!r}), print, are_watched=True)
+asked("http://a.test/", 0)
+"""
+
+
+@pytest.mark.parametrize("body", HANGS.values(), ids=list(HANGS))
+def test_a_filter_that_hangs_is_broken_off_and_after_the_third_time_named(body: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED.format(body=body)], capture_output=True, text=True, timeout=60, check=True
+    )
+    first, second = done.stdout.splitlines()
+    assert first == "filter mine took longer than 0.3 s ('filter.failed', 'it took longer than 0.3 s')"
+    assert "the filter mine took longer than" in second and "crawl.filters" in second
+
+
+def test_one_that_never_lets_go_of_the_interpreter_ends_the_process_which_says_where(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import re\n\ndef judge(url, depth):\n    return bool(re.match('(a+)+$', 'a' * 60 + 'b'))\n"
+    )
+    script = STUCK.format(folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == -signal.SIGVTALRM
+    assert "mine.py" in done.stderr and "in judge" in done.stderr
+
+
+def test_one_that_is_slow_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_filters, "LIMIT_S", 0.05)
+
+    def sleeps(url: str, depth: int) -> bool:
+        time.sleep(2)
+        return True
+
+    def told(event: str, /, **facts: object) -> None:
+        events.append(event)
+
+    events: list[str] = []
+    asked = safe("mine", sleeps, told)
+    for _ in range(MOST_SLOW):
+        assert asked("http://a.test/", 0) == Denied("filter mine took longer than 0.05 s")
+    assert events == ["filter.failed"] * MOST_SLOW
+    with pytest.raises(GossamerError, match="the filter mine took longer"):
+        asked("http://a.test/", 0)
+    assert safe("quick", lambda url, depth: True, told)("http://a.test/", 0) == ALLOWED
+    with pytest.raises(TooSlow):
+        Beside(sleeps).ask("http://a.test/", 0)
+
+
+def test_what_it_raises_is_told_as_before() -> None:
+    def raises(url: str, depth: int) -> Any:
+        raise re.error("no")
+
+    assert safe("mine", raises, lambda event, **facts: None)("http://a.test/", 0) == Denied("filter mine failed: error")
+
+
+def test_a_crawl_with_a_filter_that_hangs_ends_and_says_which(tmp_path: Path) -> None:
+    root, web = tmp_path / "c", Web(leading_to(("a", "b"), 6))
+    root.mkdir()
+    (root / "mine.py").write_text(
+        "import time\n\ndef judge(url, depth):\n    time.sleep('/b/' in url and 1000)\n    return True\n"
+    )
+    with web.serving():
+        done = gossamer("crawl", web.root, "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge")
+        assert done.returncode not in (0, 130)
+        assert "the filter mine.py:judge took longer than 2 s, 3 times" in " ".join(done.stderr.split())
+        (root / "mine.py").write_text("def judge(url, depth):\n    return True\n")
+        assert gossamer("crawl", "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge").returncode == 0
+        assert len({path for path in web.hits if "/a/" in path}) == 6, "it went on from there"

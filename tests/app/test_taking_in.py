@@ -1,0 +1,57 @@
+"""What an import leaves out because the collection has it."""
+
+import asyncio
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from gossamer.app.taking_in import TakenIn, not_here
+from gossamer.clock import SECOND, SystemClock
+from gossamer.store import captures
+from gossamer.store.database import Database
+from gossamer.values.capture import Capture, Kept, Place
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+HOME, AT = Url("http://a.test/"), 1_790_000_000 * SECOND
+
+
+def answer(body: bytes, at: int = AT, url: Url = HOME) -> Capture:
+    return Capture(url, at, 200, "OK", (), body)
+
+
+def kept(capture: Capture, number: int) -> Kept:
+    place = Place("one.warc.gz", number, number * 100, 100)
+    digest = sha256(capture.body).digest()
+    return Kept(capture.id, capture.url, capture.fetched_at, place, 200, "text/html", digest, 1, True)
+
+
+async def imported(root: Path, *groups: list[Capture]) -> list[list[Capture]]:
+    """Which of each group were new when its turn came."""
+    found, number = [], 0
+    async with Database(root / "state.db", SystemClock(), silent) as database:
+        for group in groups:
+            new = await database.read(partial(not_here, group=group))
+            await database.run(partial(captures.insert, kept=[kept(one, number + n) for n, one in enumerate(new)]))
+            number += len(new)
+            found.append(new)
+    return found
+
+
+def test_the_same_address_instant_and_body_are_taken_in_once(tmp_path: Path) -> None:
+    elsewhere, later = answer(b"x", url=Url("http://b.test/")), answer(b"x", AT + SECOND)
+    group = [answer(b"x"), elsewhere, answer(b"x"), later]
+    first, second = asyncio.run(imported(tmp_path, group, group))
+    assert first == [answer(b"x"), elsewhere, later] and second == []
+
+
+def test_two_answers_within_one_second_are_both_kept_and_found_again(tmp_path: Path) -> None:
+    group = [answer(b"moved"), answer(b"page"), answer(b"other")]
+    first, second, third = asyncio.run(imported(tmp_path, group[:2], group, [*reversed(group)]))
+    assert [one.fetched_at - AT for one in first] == [0, 1] and [one.fetched_at - AT for one in second] == [2]
+    assert third == []
+
+
+def test_what_was_left_out_is_said() -> None:
+    assert TakenIn(3, 2).in_words() == "3 captures taken in, 2 of them pages"
+    assert TakenIn(0, 0, 5, 1).in_words() == "0 captures taken in, 0 of them pages; 5 already here; 1 records skipped"

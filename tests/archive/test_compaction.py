@@ -1,0 +1,291 @@
+"""Volumes are rewritten without what goes; a kill between any two steps costs nothing and brings nothing back."""
+
+import asyncio
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.archive.samples import START_AT, body_of, capture, fastwarc_count, passes_gzip, warcio_count
+
+from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
+from gossamer.archive.compaction import Compaction, Rewritten, gaps, matching, next_name, retired, tidy
+from gossamer.archive.reader import read_record, scan, volumes_in
+from gossamer.archive.record import response_record, revisit_record
+from gossamer.archive.volumes import Volumes
+from gossamer.errors import DiskFull
+from gossamer.files import DiskFiles, Files
+from gossamer.rules.retention import Retain
+from gossamer.store import captures, tallies
+from gossamer.store.captures_moved import laid
+from gossamer.store.database import Database, read_only
+from gossamer.testing import FakeClock, FaultyFiles
+from gossamer.values.capture import Capture, Kept, Place
+from gossamer.values.past import Original
+from gossamer.values.tell import Tell, silent
+from gossamer.values.url import Url
+
+FILES = DiskFiles()
+PAGES = 6
+VERSIONS = 5
+STEPS = ("compaction.written", "compaction.placed", "compaction.switched", "compaction.removed", "compaction.emptied")
+
+
+def version(page: int, number: int) -> Capture:
+    at = START_AT + number * 1_000_000 + page
+    return capture(page, fetched_at=at, body=body_of(page * 100 + number))
+
+
+def kept_of(one: Capture, place: Place, refers_at: int | None = None) -> Kept:
+    digest = hashlib.sha256(one.body).digest()
+    kept = Kept(one.id, one.url, one.fetched_at, place, one.status, "text/html", digest, len(one.body), True)
+    return msgspec.structs.replace(kept, is_page=refers_at is None, refers_at=refers_at)
+
+
+async def filled(root: Path, database: Database) -> None:
+    """A volume for each round of versions, and a last one in which every page was found unchanged."""
+    for number in range(VERSIONS + 1):
+        volumes = Volumes(FILES, root / "archive", FakeClock(START_AT + number * 1_000_000), silent)
+        volumes.open()
+        entered = []
+        for page in range(PAGES):
+            one = version(page, number)
+            if number < VERSIONS:
+                entered.append(kept_of(one, volumes.append(response_record(one))))
+            else:
+                before = version(page, VERSIONS - 1)
+                digest = hashlib.sha256(before.body).digest()
+                again = msgspec.structs.replace(one, status=304, body=b"")
+                place = volumes.append(revisit_record(again, Original(one.url.text, before.fetched_at, digest)))
+                entered.append(kept_of(again, place, before.fetched_at))
+        volumes.close()
+        await database.run(partial(captures.insert, kept=entered))
+
+
+async def compacted(root: Path, retain: Retain, tell: Tell = silent, files: Files = FILES) -> list[Rewritten]:
+    async with Database(root / "state.db", FakeClock(), silent) as database:
+        if not (root / "archive").is_dir():
+            await filled(root, database)
+        await tidy(database, files, root / "archive", silent)
+        Volumes(files, root / "archive", FakeClock(), silent).open(await acknowledged(database))
+        await adopt(database, files, root / "archive")
+        going = await database.read(partial(retired, retain=retain, now=START_AT))
+        rewriting = Compaction(database, files, root / "archive", root / "spool", FakeClock(START_AT), tell)
+        return await rewriting.rewrite(going)
+
+
+def held(root: Path) -> dict[str, bytes]:
+    """Every capture in the catalogue by its address and instant, with its body, read from where it is said to lie."""
+    with Catalogue(root / "state.db", FILES, root / "archive") as catalogue:
+        found = {}
+        for one in catalogue.in_order():
+            record = read_record(FILES, root / "archive", one.place)
+            said = record.capture or (record.again and record.again.answer)
+            assert said and (said.url, said.fetched_at) == (one.url, one.fetched_at)
+            found[f"{one.url} {one.fetched_at}"] = said.body
+        return found
+
+
+def expected(last: int) -> dict[str, bytes]:
+    found = {}
+    for page in range(PAGES):
+        for number in range(VERSIONS - last, VERSIONS):
+            one = version(page, number)
+            found[f"{one.url} {one.fetched_at}"] = one.body
+        found[f"{version(page, VERSIONS).url} {version(page, VERSIONS).fetched_at}"] = b""
+    return found
+
+
+def test_old_versions_go_and_the_rest_lies_where_the_catalogue_says(tmp_path: Path) -> None:
+    done = asyncio.run(compacted(tmp_path, Retain("last", 2)))
+    assert len(done) == 3 and sum(one.dropped for one in done) == 3 * PAGES and all(one.freed_bytes > 0 for one in done)
+    assert held(tmp_path) == expected(2)
+    assert len(volumes_in(FILES, tmp_path / "archive")) == 3  # two with bodies, one with revisits
+    with closing(read_only(tmp_path / "state.db")) as state:
+        assert tallies.counts(state).captures == 3 * PAGES and tallies.counts(state).pages == PAGES
+
+
+def test_other_programs_read_a_rewritten_volume_and_kept_records_are_the_same_bytes(tmp_path: Path) -> None:
+    asyncio.run(compacted(tmp_path, Retain()))
+    folder = tmp_path / "archive"
+    first = volumes_in(FILES, folder)[0]
+    before = [
+        FILES.read(folder / first, one.place.offset, one.place.length)
+        for one in scan(FILES, folder, first)
+        if isinstance(one.place, Place)
+    ]
+
+    async def without_every_second() -> list[Rewritten]:
+        async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
+            rows = await database.read(partial(laid, volume=first))
+            gone = {first: {row.offset: row.length for row in rows[::2]}}
+            return await Compaction(database, FILES, folder, tmp_path / "spool", FakeClock(), silent).rewrite(gone)
+
+    (done,) = asyncio.run(without_every_second())
+    new = folder / done.new
+    assert done.new == first.replace(".warc.gz", "-c0001.warc.gz") and done.kept == done.dropped == PAGES // 2
+    assert passes_gzip(new) and warcio_count(new) == fastwarc_count(new) == 1 + PAGES // 2
+    places = [one.place for one in scan(FILES, folder, done.new)]
+    assert [FILES.read(new, one.offset, one.length) for one in places[1:]] == before[2::2]
+    assert [one.number for one in places] == list(range(len(places)))
+
+
+def test_compacting_again_changes_nothing(tmp_path: Path) -> None:
+    asyncio.run(compacted(tmp_path, Retain("last", 2)))
+    names = FILES.names(tmp_path / "archive")
+    assert asyncio.run(compacted(tmp_path, Retain("last", 2))) == []
+    assert FILES.names(tmp_path / "archive") == names
+    asyncio.run(compacted(tmp_path, Retain("last", 1)))
+    assert held(tmp_path) == expected(1)
+
+
+class Cut(Exception):
+    pass
+
+
+def cutting(step: str, at: int) -> Tell:
+    told = 0
+
+    def tell(event: str, /, **facts: object) -> None:
+        nonlocal told
+        told += event == step
+        if event == step and told == at:
+            raise Cut
+
+    return tell
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_cut_short_after_any_step_nothing_is_lost_and_the_next_start_goes_on(
+    tmp_path: Path, step: str, at: int
+) -> None:
+    with pytest.raises(Cut):
+        asyncio.run(compacted(tmp_path, Retain("last", 2), cutting(step, at)))
+    whole = held(tmp_path)
+    assert expected(2).items() <= whole.items() <= expected(VERSIONS).items()
+    asyncio.run(compacted(tmp_path, Retain("last", 2)))
+    assert held(tmp_path) == expected(2)
+    folder = tmp_path / "archive"
+    assert not [name for name in FILES.names(folder) if name.endswith(".part")]
+    assert FILES.names(folder) == volumes_in(FILES, folder)  # no two of one volume
+    assert sum(warcio_count(folder / name) - 1 for name in volumes_in(FILES, folder)) == 3 * PAGES
+
+
+def test_killed_with_kill_9_at_every_step_nothing_is_lost(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, os, signal, sys; from pathlib import Path\n"
+        "from tests.archive.test_compaction import compacted; from gossamer.rules.retention import Retain\n"
+        "left = int(sys.argv[2])\n"
+        "def tell(event, /, **facts):\n"
+        "    global left; left -= event.startswith('compaction.')\n"
+        "    if left < 0: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "asyncio.run(compacted(Path(sys.argv[1]), Retain('last', 2), tell))\n"
+    )
+    asyncio.run(compacted(tmp_path, Retain()))
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    kills = 0
+    for step in (1, 2, 99):  # each life goes on from where the one before was killed
+        done = subprocess.run([*command, str(step)], cwd=Path(__file__).parents[2], env=os.environ, check=False)
+        kills += done.returncode == -signal.SIGKILL
+        assert expected(2).items() <= held(tmp_path).items()
+    assert done.returncode == 0 and kills == 2
+    assert held(tmp_path) == expected(2)
+
+
+def test_a_disk_without_room_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    asyncio.run(compacted(tmp_path, Retain()))
+    names = FILES.names(tmp_path / "archive")
+    for call in (1, 2):
+        full = FaultyFiles(FILES, on=("append", "sync"), fail_at=call)
+        with pytest.raises(DiskFull):
+            asyncio.run(compacted(tmp_path, Retain("last", 2), files=full))
+        assert FILES.names(tmp_path / "archive") == names and held(tmp_path) == expected(VERSIONS)
+
+
+def test_a_volume_of_which_nothing_stays_goes_but_the_last_keeps_its_number(tmp_path: Path) -> None:
+    asyncio.run(compacted(tmp_path, Retain()))
+    folder = tmp_path / "archive"
+
+    async def without(is_unwanted: Callable[[str], bool]) -> None:
+        async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
+            going = await database.read(lambda c: matching(c, FILES, folder, is_unwanted, silent))
+            await Compaction(database, FILES, folder, tmp_path / "spool", FakeClock(), silent).rewrite(going)
+
+    last = volumes_in(FILES, folder)[-1]
+    asyncio.run(without(lambda url: True))
+    assert volumes_in(FILES, folder) == [next_name(last, [])]
+    assert warcio_count(folder / next_name(last, [])) == 1
+    volumes = Volumes(FILES, folder, FakeClock(), silent)
+    volumes.open()
+    assert volumes.append(response_record(capture(1))).volume > last
+    volumes.close()
+
+    async def found_again() -> int:
+        async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
+            await tidy(database, FILES, folder, silent)
+            return await adopt(database, FILES, folder)
+
+    assert asyncio.run(found_again()) == 1
+
+
+def test_a_record_that_the_catalogue_does_not_know_is_found_and_dropped(tmp_path: Path) -> None:
+    """The same capture taken in twice lies in two volumes, and the catalogue knows one of them."""
+    asyncio.run(compacted(tmp_path, Retain()))
+    folder, twice = tmp_path / "archive", [version(1, 0), version(2, 0)]
+    volumes = Volumes(FILES, folder, FakeClock(START_AT + 99_000_000), silent)
+    volumes.open()
+    places = [volumes.append(response_record(one)) for one in twice]
+    volumes.close()
+    unwanted = Url("https://example.org/page/1").text
+
+    async def story() -> None:
+        async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
+            entered = [kept_of(one, place) for one, place in zip(twice, places, strict=True)]
+            assert await database.run(partial(captures.insert, kept=entered)) == 0
+            assert [gap.target for gap in gaps(FILES, folder / places[0].volume, [], silent)][1:] == [
+                one.url.text for one in twice
+            ]
+            going = await database.read(lambda c: matching(c, FILES, folder, lambda url: url == unwanted, silent))
+            assert going[places[0].volume] == {places[0].offset: places[0].length}
+            await Compaction(database, FILES, folder, tmp_path / "spool", FakeClock(), silent).rewrite(going)
+            await tidy(database, FILES, folder, silent)
+
+    asyncio.run(story())
+    left = [one for name in volumes_in(FILES, folder) for one in scan(FILES, folder, name)]
+    assert unwanted not in {one.capture.url.text for one in left if one.capture}
+    assert sum(one.capture is not None and one.capture.id == twice[1].id for one in left) == 2
+
+
+def test_a_copy_that_was_looked_up_before_its_volume_was_rewritten_is_still_read(tmp_path: Path) -> None:
+    asyncio.run(compacted(tmp_path, Retain()))
+    newest, oldest = version(3, VERSIONS - 1), version(3, 0)
+    with Catalogue(tmp_path / "state.db", FILES, tmp_path / "archive") as catalogue:
+        known = {one.fetched_at: one for one in catalogue.versions(newest.url)}
+        asyncio.run(compacted(tmp_path, Retain("last", 1)))
+        assert catalogue.read(known[newest.fetched_at]) == newest
+        assert catalogue.read(known[oldest.fetched_at]) is None
+
+
+def test_M_Z9_pages_as_they_were_are_told_from_the_versions_that_are_left(tmp_path: Path) -> None:
+    asyncio.run(compacted(tmp_path, Retain("last", 2)))
+    url = version(2, 0).url
+    with Catalogue(tmp_path / "state.db", FILES, tmp_path / "archive") as catalogue:
+        then = [catalogue.capture(url, version(2, number).fetched_at) for number in range(VERSIONS + 1)]
+    assert then == [None, None, None, version(2, 3), version(2, 4), version(2, 4)]
+
+
+def test_a_rewritten_volume_sorts_before_the_old_one_and_after_the_one_before(tmp_path: Path) -> None:
+    old = "gossamer-00000007-20261115101010.warc.gz"
+    first, second = next_name(old, []), next_name(next_name(old, []), [])
+    assert "gossamer-00000006-20261115101010.warc.gz" < first < second < old
+    for name in (old, first, "gossamer-00000006-20261115101010.warc.gz"):
+        (tmp_path / name).write_bytes(b"")
+    assert volumes_in(FILES, tmp_path) == ["gossamer-00000006-20261115101010.warc.gz", first]

@@ -1,0 +1,236 @@
+"""One suite for every frontier: pages that wait for a later time come sooner, and politeness is not touched by it."""
+
+from tests.contract.test_frontier import Opener, opened, run, seed, settled, take_page
+
+from gossamer.clock import SECOND
+from gossamer.frontier.protocol import Frontier
+from gossamer.testing import FakeClock
+from gossamer.values.due import Sooner, Why
+from gossamer.values.link import How, Offer, Said
+from gossamer.values.outcome import Reason
+from gossamer.values.past import Look, Past
+from gossamer.values.url import Url
+from gossamer.values.visit import Settled, Visit, VisitKind
+
+__all__ = ["opened"]
+DAY = 86_400 * SECOND
+HOME = Url("http://one.test/")
+
+
+async def visited(frontier: Frontier, clock: FakeClock, days: int = 9, etag: str = "") -> Visit:
+    """The next page is fetched, and comes again after so many days."""
+    visit = await take_page(frontier, clock)
+    past = Past(clock.now(), clock.now() + days * DAY, etag=etag, is_page=True, why="rate")
+    await frontier.settle([settled(visit, clock, due_at=clock.now() + days * DAY, past=past)])
+    return visit
+
+
+def test_a_page_that_waits_comes_sooner_and_says_why(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(HOME.text)])
+            await visited(frontier, clock, etag='"tag"')
+            look = Look(clock.now(), 4, 9, 40)
+            clock.advance(3600)
+            assert await frontier.take(1) == []
+            wanted = Sooner(HOME, clock.now() + 60 * SECOND, Why.LINKS, look, threshold=45)
+            assert await frontier.hasten([wanted]) == 1
+            next_at = await frontier.next_at()
+            assert next_at is not None and next_at <= clock.now() + 60 * SECOND
+            assert await frontier.take(1) == []
+            clock.advance(60)
+            again = await take_page(frontier, clock)
+            past = again.past
+            assert past is not None and past.etag == '"tag"' and past.is_page, "the rest is remembered as before"
+            assert (past.due_at, past.why, past.look) == (wanted.due_at, "links", look)
+            assert past.known.threshold == 45
+
+    run(story())
+
+
+def test_what_was_hastened_stays_so_after_a_restart(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(HOME.text)])
+            await visited(frontier, clock)
+            clock.advance(3600)
+            assert await frontier.hasten([Sooner(HOME, clock.now())]) == 1
+        async with opened(clock) as frontier:
+            clock.advance(30)
+            assert (await take_page(frontier, clock)).url == HOME
+
+    run(story())
+
+
+def test_a_look_is_noted_without_a_page_coming_sooner(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(HOME.text)])
+            await visited(frontier, clock)
+            assert await frontier.hasten([Sooner(HOME, None, look=Look(5, 0, 3, 40), threshold=35)]) == 0
+            (past,) = await frontier.pasts([HOME])
+            assert past is not None and past.known.threshold == 35 and past.why == "rate"
+            assert past.due_at == past.visited_at + 9 * DAY
+            clock.advance(3600)
+            assert await frontier.take(1) == []
+
+    run(story())
+
+
+def test_nothing_is_delayed_and_what_is_out_due_or_unknown_stays_where_it_is(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(HOME.text)])
+            await visited(frontier, clock)
+            assert await frontier.hasten([Sooner(HOME, clock.now() + 20 * DAY)]) == 0, "no page is put off"
+            stranger = Sooner(Url("http://two.test/"), clock.now())
+            assert await frontier.hasten([stranger, Sooner(Url("http://one.test/never-met"), clock.now())]) == 0
+            assert await frontier.pasts([stranger.url, HOME, Url("http://one.test/x")]) != [None, None, None]
+            clock.advance(9 * 86_400)
+            out = await take_page(frontier, clock)
+            assert out.url == HOME
+            assert await frontier.hasten([Sooner(HOME, clock.now() - DAY)]) == 0, "it is on lease"
+            await frontier.settle([settled(out, clock, Reason.UNCHANGED, due_at=clock.now() + DAY)])
+            assert (await frontier.counts()).queued == 1
+
+    run(story())
+
+
+def test_the_gap_is_kept_whatever_is_hastened(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            pages = [Url(f"http://one.test/{number}") for number in range(3)]
+            await frontier.offer([seed(page.text) for page in pages])
+            for _ in pages:
+                await visited(frontier, clock)
+                clock.advance(1)
+            clock.advance(3600)
+            assert await frontier.hasten([Sooner(page, clock.now()) for page in pages]) == 3
+            met = []
+            for _ in pages:
+                (visit,) = await frontier.take(5)
+                met.append(visit.url)
+                assert await frontier.take(5) == []
+                await frontier.settle([settled(visit, clock, due_at=clock.now() + DAY)])
+                assert await frontier.take(5) == [], "its host rests first"
+                clock.advance(1)
+            assert met == pages, "in their own order"
+
+    run(story())
+
+
+def test_a_page_hastened_while_another_of_its_host_is_out_comes_after_it(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(HOME.text)])
+            await visited(frontier, clock)
+            clock.advance(1)
+            await frontier.offer([seed("http://one.test/new")])
+            out = await take_page(frontier, clock)
+            assert await frontier.hasten([Sooner(HOME, clock.now())]) == 1
+            await frontier.settle([settled(out, clock)])
+            clock.advance(1)
+            assert (await take_page(frontier, clock)).url == HOME
+
+    run(story())
+
+
+def test_the_plans_of_every_day_are_counted(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            assert await frontier.plans() == {}
+            await frontier.offer([seed(f"http://{host}.test/{number}") for host in ("one", "two") for number in (1, 2)])
+            for days in (1, 1, 2, 2):
+                await visited(frontier, clock, days)
+                clock.advance(1)
+            plans = await frontier.plans()
+            today = clock.now() // DAY
+            assert sum(plans.values()) == 4 and {host for host, _ in plans} == {"one.test", "two.test"}
+            assert {day - today for _, day in plans} <= {1, 2, 3}
+
+    run(story())
+
+
+def test_pages_whose_visits_lead_to_new_pages_are_known_as_such(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+
+        def leads_to(visit: Visit, *names: str, past: Past) -> Settled:
+            offers = tuple([Offer(Url(f"http://one.test/{name}"), How.LINK, visit.url.id, 1) for name in names])
+            return settled(visit, clock, offers=offers, past=past, due_at=clock.now() + 60 * SECOND)
+
+        async with opened(clock) as frontier:
+            await frontier.offer([seed(HOME.text)])
+            first = await take_page(frontier, clock)
+            await frontier.settle([leads_to(first, "a", "b", past=Past(1, 2))])
+            clock.advance(1)
+            for _ in range(2):
+                await frontier.settle([settled(await take_page(frontier, clock), clock)])
+                clock.advance(1)
+            (past,) = await frontier.pasts([HOME])
+            assert past is not None and past.leads == 0, "at the first visit everything is new"
+        async with opened(clock) as frontier:
+            clock.advance(100)
+            again = await take_page(frontier, clock)
+            await frontier.settle([leads_to(again, "a", "b", "c", "outside", past=Past(1, 2))])
+            (past,) = await frontier.pasts([HOME])
+            assert past is not None and past.leads == 100 and past.new_pages == 1.0, "c alone is new, and let in"
+            clock.advance(1)
+            await frontier.settle([settled(await take_page(frontier, clock), clock)])
+            clock.advance(100)
+            again = await take_page(frontier, clock)
+            many = [f"new/{number}" for number in range(50)]
+            await frontier.settle([leads_to(again, *many, past=again.past or Past(1, 2))])
+            (past,) = await frontier.pasts([HOME])
+            assert past is not None and past.new_pages == 11.0, "no more than ten count of one visit"
+
+    run(story())
+
+
+def test_M_C5_what_a_sitemap_says_of_a_page_comes_with_its_visits(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        said = {"a": Said(5 * SECOND, None), "b": Said(None, 3600.0), "c": None}
+
+        def listed(visit: Visit) -> Settled:
+            here = [
+                Offer(Url(f"http://one.test/{name}"), How.SITEMAP, visit.url.id, 1, said=word)
+                for name, word in said.items()
+            ]
+            away = Offer(Url("http://two.test/a"), How.SITEMAP, visit.url.id, 1, said=Said(7 * SECOND))
+            return settled(visit, clock, offers=(*here, away), due_at=clock.now() + DAY, past=Past(1, 2))
+
+        async with opened(clock) as frontier:
+            await frontier.offer([Offer(Url("http://one.test/sitemap.xml"), How.ROBOTS)])
+            await frontier.settle([listed(await take_page(frontier, clock))])
+            met: dict[str, Said | None] = {}
+            while len(met) < 4:
+                clock.advance(1)
+                for visit in await frontier.take(5):
+                    if visit.kind is VisitKind.PAGE:
+                        met[visit.url.text] = visit.said
+                    await frontier.settle([settled(visit, clock)])
+            assert met.pop("http://two.test/a") is None, "nobody speaks for another host"
+            assert met == {f"http://one.test/{name}": word for name, word in said.items()}
+            clock.advance(86_400)
+            said |= {"a": Said(9 * SECOND, 60.0)}
+            await frontier.settle([listed(await take_page(frontier, clock))])
+            clock.advance(1)
+            assert await frontier.recall() >= 3
+            again: dict[str, Said | None] = {}
+            while len(again) < 4:
+                clock.advance(1)
+                for visit in await frontier.take(5):
+                    if visit.kind is VisitKind.PAGE:
+                        again[visit.url.text] = visit.said
+                    await frontier.settle([settled(visit, clock)])
+            assert again["http://one.test/a"] == Said(9 * SECOND, 60.0), "the last word counts"
+
+    run(story())

@@ -1,0 +1,126 @@
+"""Counting what matches, and putting pages that have all the words before those that have some."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from gossamer.files import DiskFiles
+from gossamer.index import facets
+from gossamer.index.asking import Asking
+from gossamer.index.facets import FACETS, estimated
+from gossamer.index.searcher import Searcher
+from gossamer.index.snapshot import count
+from gossamer.index.writer import IndexWriter
+from gossamer.search.query import parse
+from gossamer.values.link import Link
+from gossamer.values.page import Page, Reading
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+PAGES = 400
+RARE, COMMON = "http://schema.org/Recipe", "http://schema.org/Person"
+DAY = 86_400_000_000
+
+
+def reading(number: int) -> Reading:
+    words = ["fish", "red" if number % 2 else "blue", *(["coral reef"] if number < 3 else [])]
+    address = Url(f"http://h{number % 4}.test/{number}")
+    linked = Link(Url("http://h1.test/1"), "quay"), Link(Url("http://nobody.test/"), "quay")
+    page = Page(
+        address,
+        "text/html",
+        "utf-8",
+        title=f"Page {number}",
+        content=" ".join([*words, str(number)]),
+        language="en" if number % 4 else "de",
+        links=linked if number == 2 else (),
+        exact=number.to_bytes(32, "big")[::-1],
+    )
+    return Reading(number, number * DAY, page, types=(RARE if number % 8 == 0 else COMMON,))
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    folder: Path = tmp_path_factory.mktemp("many") / "index"
+    writer = IndexWriter(folder, DiskFiles(), silent)
+    writer.open()
+    for start in range(0, PAGES, 100):  # several segments
+        writer.replace([reading(number) for number in range(start, start + 100)])
+        writer.commit()
+    writer.close()
+    opened = Searcher(folder)
+    opened.open()
+    return opened
+
+
+def counts(searcher: Searcher, words: str, total: int, **limits: int) -> facets.Counts:
+    snapshot, query = searcher.snapshot, parse(words)
+    matching = partial(Asking(snapshot, query).matching, True)
+    return facets.counted(snapshot, query, FACETS, matching, total, **limits)
+
+
+def test_up_to_a_limit_every_page_is_counted(searcher: Searcher) -> None:
+    exact = counts(searcher, "fish", PAGES, most=PAGES, sample=50)
+    assert exact.counted == PAGES
+    assert {one.value: one.count for one in exact.facets["lang"]} == {"en": 300, "de": 100}
+    assert sum(span.count for span in exact.dates) == PAGES
+    assert searcher.find(parse("fish"), FACETS).counted == PAGES
+
+
+def test_of_very_many_pages_a_sample_is_counted_and_comes_near_the_truth(searcher: Searcher) -> None:
+    sampled = counts(searcher, "fish", PAGES, most=100, sample=200)
+    assert sampled.counted == PAGES // 2
+    near = {one.value: one.count for one in sampled.facets["lang"]}
+    assert near["en"] == pytest.approx(300, rel=0.25) and near["de"] == pytest.approx(100, rel=0.5)
+    types = {one.value: one.count for one in sampled.facets["type"]}
+    assert types[COMMON] == pytest.approx(350, rel=0.25)
+    assert sampled == counts(searcher, "fish", PAGES, most=100, sample=200)
+
+
+def test_a_sample_is_drawn_of_what_a_group_has_without_its_own_filter_too(searcher: Searcher) -> None:
+    narrowed = counts(searcher, "fish lang:de", 100, most=50, sample=50)
+    languages = {one.value: one.count for one in narrowed.facets["lang"]}
+    assert languages["en"] > languages["de"] > 0
+    assert {one.value for one in narrowed.facets["lang"] if one.is_chosen} == {"de"}
+
+
+def test_an_estimate_has_two_digits() -> None:
+    assert [estimated(pages) for pages in (0, 7, 94, 95, 1_049, 1_050, 99_960)] == [0, 7, 94, 95, 1_000, 1_100, 100_000]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["fish", "red fish", "red blue", "red -coral", "fi*", "fsh~", '"coral reef"', "title:page", "quay", "quay coral",
+     "anchor:quay", "lang:de", "red lang:de", "nothing", "page fish"],
+)  # fmt: skip
+def test_what_is_counted_is_what_is_found(searcher: Searcher, words: str) -> None:
+    snapshot = searcher.snapshot
+    asking = Asking(snapshot, parse(words))
+    assert count(snapshot.searcher, asking.matching(True)) == count(snapshot.searcher, asking.all_words())
+    assert searcher.matching(parse(words)) == searcher.find(parse(words)).with_all_words
+    some = count(snapshot.searcher, asking.some_words())
+    if asking.parts:
+        assert count(snapshot.searcher, asking.matching(False)) == count(snapshot.searcher, asking.any_word()) == some
+
+
+def test_pages_with_all_words_come_first_and_once_however_the_answer_is_cut(searcher: Searcher) -> None:
+    whole = searcher.find(parse("coral red", limit=50))
+    assert (whole.with_all_words, whole.all_words, whole.total) == (1, False, 202)
+    assert [one.has_all_words for one in whole.found] == [True] + [False] * 49
+    assert whole.found[0].card.url.text == "http://h1.test/1"
+    pieces = [searcher.find(parse("coral red", offset=at, limit=1)).found[0] for at in range(20)]
+    assert [one.card.url for one in pieces] == [one.card.url for one in whole.found[:20]]
+    assert [one.score for one in pieces] == [one.score for one in whole.found[:20]]
+    assert len({one.card.url for one in whole.found}) == 50
+
+
+def test_a_page_that_others_name_is_found_and_one_that_nobody_fetched_is_not(searcher: Searcher) -> None:
+    assert [one.card.url.text for one in searcher.find(parse("quay")).found] == ["http://h1.test/1"]
+
+
+def test_the_next_page_and_another_order_are_counted_no_second_time(searcher: Searcher) -> None:
+    first = searcher.find(parse("fish"), FACETS)
+    for other in ("fish", "fish sort:newest"):
+        assert searcher.find(parse(other, offset=10), FACETS).facets is first.facets
+    assert searcher.find(parse("red fish"), FACETS).facets is not first.facets

@@ -1,0 +1,33 @@
+"""What pages say of when they changed."""
+
+import pytest
+
+from gossamer.clock import from_words
+from gossamer.recrawl.modified import modified_at
+
+NOW = from_words("2026-11-15T10:00:00Z")
+SCHEMA, ARTICLE, TERMS = (
+    b"<https://schema.org/dateModified>",
+    b"<http://ogp.me/ns/article#modified_time>",
+    b"<http://purl.org/dc/terms/modified>",
+)
+DATETIME = b"^^<http://www.w3.org/2001/XMLSchema#dateTime>"
+
+
+@pytest.mark.parametrize("predicate", [SCHEMA, ARTICLE, TERMS])
+def test_each_property_that_means_it_is_heard(predicate: bytes) -> None:
+    facts = b'<http://a.test/> %s "2026-11-01T12:30:00+02:00"%s .\n' % (predicate, DATETIME)
+    assert modified_at(facts, NOW) == from_words("2026-11-01T10:30:00Z")
+
+
+def test_the_latest_counts_and_what_is_still_to_come_does_not() -> None:
+    said = [b"2020-01-01", b"2026-11-14", b"2027-01-01", b"nonsense", b"99999-01-01", b"2026-13-45"]
+    facts = b"".join(b'_:b%d %s "%s" .\n' % (number, SCHEMA, one) for number, one in enumerate(said))
+    assert modified_at(facts, NOW) == from_words("2026-11-14T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    "facts", [b"", b'<a> <https://schema.org/name> "dateModified" .\n', b"<a> %s <http://a.test/2020> .\n" % SCHEMA]
+)
+def test_other_facts_say_nothing(facts: bytes) -> None:
+    assert modified_at(facts, NOW) is None

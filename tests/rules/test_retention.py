@@ -1,0 +1,119 @@
+"""Which versions of a page stay: the newest always, what others refer to, and nothing changes when asked twice."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.rules.retention import DAY, MONTH, VANISHED, WEEK, Retain, Version, kept, retain_of
+
+NOW = 3_000 * DAY
+LAST = [Retain("last", n) for n in (1, 2, 5)]
+WAYS = [Retain(), Retain("thinned"), *LAST]
+
+
+@st.composite
+def pasts(draw: st.DrawFn) -> list[Version]:
+    """Captures of one address, the oldest first; some have no body and refer to an earlier one that has."""
+    ages = draw(st.lists(st.integers(0, 2_500 * 24), min_size=1, max_size=60, unique=True))
+    made: list[Version] = []
+    for age in sorted(ages, reverse=True):
+        bodies = [one.fetched_at for one in made if one.refers_at is None]
+        at, status = NOW - age * DAY // 24, draw(st.sampled_from([200, 200, 200, 301, 404, 500]))
+        refers_at = draw(st.sampled_from([None, *bodies[-2:]]))
+        is_page = refers_at is None and status == 200 and draw(st.booleans())
+        made.append(Version(at, 304 if refers_at else status, is_page, refers_at))
+    return made
+
+
+@given(pasts(), st.sampled_from(WAYS))
+def test_the_newest_stays_and_the_newest_page_stays(past: list[Version], retain: Retain) -> None:
+    stay = kept(past, retain, NOW)
+    assert past[-1].fetched_at in stay
+    assert [one.fetched_at for one in past if one.is_page][-1:] == sorted(
+        stay & {one.fetched_at for one in past if one.is_page}
+    )[-1:]
+
+
+@given(pasts(), st.sampled_from(WAYS))
+def test_what_a_kept_one_refers_to_stays_with_it(past: list[Version], retain: Retain) -> None:
+    stay = kept(past, retain, NOW)
+    assert stay <= {one.fetched_at for one in past}
+    assert all(one.refers_at is None or one.refers_at in stay for one in past if one.fetched_at in stay)
+
+
+@given(pasts(), st.sampled_from(WAYS))
+def test_asked_again_it_keeps_all_that_it_has_kept(past: list[Version], retain: Retain) -> None:
+    stay = kept(past, retain, NOW)
+    assert kept([one for one in past if one.fetched_at in stay], retain, NOW) == stay
+
+
+@given(pasts(), st.sampled_from(WAYS))
+def test_the_views_are_made_again_as_they_are(past: list[Version], retain: Retain) -> None:
+    """What they hold: the newest page, unless it has vanished since, or a later answer may ask not to be indexed."""
+
+    def held(versions: list[Version]) -> tuple[object, ...]:
+        page = next((one for one in reversed(versions) if one.is_page), None)
+        later = [one for one in versions if page is not None and one.fetched_at > page.fetched_at]
+        silent = [one.fetched_at for one in later if one.status == 200 and one.refers_at is None]
+        return page, any(one.status in VANISHED for one in later), silent
+
+    stay = kept(past, retain, NOW)
+    assert held([one for one in past if one.fetched_at in stay]) == held(past)
+
+
+@given(pasts())
+def test_the_first_stays_when_thinned(past: list[Version]) -> None:
+    assert past[0].fetched_at in kept(past, Retain("thinned"), NOW)
+
+
+@given(pasts(), st.integers(0, 400))
+def test_thinned_a_second_time_later_it_is_as_if_thinned_once(past: list[Version], days: int) -> None:
+    """Months are whole weeks: what one a week has kept is enough for one a month."""
+    plain = [Version(one.fetched_at) for one in past]
+    first = kept(plain, Retain("thinned"), NOW)
+    later = NOW + days * DAY
+    again = kept([one for one in plain if one.fetched_at in first], Retain("thinned"), later)
+    assert again == kept(plain, Retain("thinned"), later)
+
+
+def test_thinned_keeps_all_of_a_month_then_one_a_week_then_one_every_four() -> None:
+    daily = [Version(NOW - age * DAY) for age in range(1_000, -1, -1)]
+    stay = kept(daily, Retain("thinned"), NOW)
+    ages = sorted((NOW - at) // DAY for at in stay)
+    assert ages[:31] == list(range(31))
+    weekly = [NOW - age * DAY for age in ages if 30 < age <= 364]
+    monthly = [NOW - age * DAY for age in ages if 364 < age < 1_000]
+    assert len({at // WEEK for at in weekly}) == len(weekly) and len(weekly) in (48, 49)
+    assert len({at // MONTH for at in monthly}) == len(monthly) and len(monthly) in (22, 23, 24)
+    assert ages[-1] == 1_000
+
+
+def test_last_counts_versions_with_a_body_and_keeps_when_they_were_seen_again() -> None:
+    past = [Version(1), Version(2), Version(3, 304, False, 2), Version(4), Version(5, 304, False, 4)]
+    assert kept(past, Retain("last", 1), NOW) == {4, 5}
+    assert kept(past, Retain("last", 2), NOW) == {2, 3, 4, 5}
+
+
+def test_a_robots_txt_is_kept_like_a_page() -> None:
+    past = [Version(at, 200, False) for at in range(1, 10)]
+    assert kept(past, Retain("last", 2), NOW) == {8, 9}
+
+
+def test_a_page_that_asked_not_to_be_indexed_does_not_come_back() -> None:
+    """Page, then a noindex, then a failure: without the second a rebuild would bring the first back."""
+    past = [Version(1), Version(2, 200, False), Version(3, 500, False)]
+    assert kept(past, Retain("last", 1), NOW) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("text", ["", "last", "last:0", "last:-1", "last:1.5", "first:2", "ALL", "last:5 "])
+def test_other_words_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="none of all, last:N"):
+        retain_of(text)
+
+
+def test_the_three_ways_are_understood() -> None:
+    assert [retain_of(text) for text in ("all", "thinned", "last:12")] == [
+        Retain(),
+        Retain("thinned"),
+        Retain("last", 12),
+    ]

@@ -1,0 +1,82 @@
+"""Freshness as a page, as JSON, and for Prometheus."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.monitor.chronicles import chronicle_of
+from tests.web.exposition import families
+from tests.web.site import Site, serving, trouble_in
+
+from gossamer.app.directory import Directory
+from gossamer.files import DiskFiles
+from gossamer.monitor import chronicle
+from gossamer.monitor.chronicle import Chronicle
+from gossamer.monitor.freshness import MEANINGS
+
+NASTY = '"><script>alert(1)</script>.test'
+
+
+def served(root: Path, known: Chronicle) -> Directory:
+    directory = Directory(root)
+    directory.root.mkdir()
+    chronicle.write(DiskFiles(), directory.root, known)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    known = chronicle_of(range(0, 4000, 40), ("a.test", NASTY))
+    with serving(served(tmp_path_factory.mktemp("fresh") / "c", known)) as found:
+        yield found
+
+
+def test_M_C2_the_page_shows_figures_two_pictures_and_every_site(site: Site) -> None:
+    page = site.ask("/crawl/freshness").page
+    assert set(trouble_in(page)) == {"there is a svg"}, "our own pictures"
+    assert [one.text() for one in page.css("nav.tabs a[aria-current]")] == ["Freshness"]
+    assert len(page.css("ul.figures li")) == 8 and len(page.css("figure.over-time polyline")) == 3
+    labels = [one.attributes["aria-label"] or "" for one in page.css("figure.over-time > svg")]
+    assert all(label.startswith("Over 2.8 days the") for label in labels), labels
+    assert [row.css_first("a").text() for row in page.css("section tbody tr")] == ["a.test", NASTY]
+    assert [one.text() for one in page.css("dl.meanings dt")] == list(MEANINGS)
+
+
+def test_a_site_has_a_page_of_its_own_and_one_that_is_not_known_says_so(site: Site) -> None:
+    page = site.ask("/crawl/freshness?site=a.test").page
+    assert page.css_first("h2").text() == "a.test" and len(page.css("figure.over-time")) == 2
+    unknown = site.ask("/crawl/freshness?site=no.test")
+    assert unknown.status == 200 and "not among the sites" in unknown.text
+    hostile = site.ask("/crawl/freshness?site=%22%3E%3Cscript%3E.test")
+    assert "<script>.test" not in hostile.text
+
+
+def test_the_same_as_json(site: Site) -> None:
+    found = site.ask("/crawl/freshness.json").json
+    assert found["all"]["pages"] == 100 and found["site_count"] == 2 and found["spared_share"] == 0.6
+    assert found["samples"][0]["at"].startswith("2026-11-01") and found["samples"][0]["visits"]["visits"] == 10
+    of_site = site.ask("/crawl/freshness.json?site=a.test").json
+    assert of_site["samples"][0]["pages"] == 10 and of_site["samples"][0]["visits"] is None
+    described = site.ask("/openapi.json").json["paths"]["/crawl/freshness.json"]["get"]
+    assert "samples" in str(described) or "Told" in str(described)
+
+
+def test_the_front_of_the_crawl_and_the_metrics_tell_it_in_short(tmp_path: Path, site: Site) -> None:
+    numbers = site.ask("/crawl.json").json["numbers"]
+    assert numbers["freshness"] == 0.8 and numbers["age_days"] > 0
+    told = families(site.ask("/metrics", accept="application/openmetrics-text").text, is_open=True)
+    assert {"gossamer_freshness", "gossamer_age_days", "gossamer_revisits"} <= set(told)
+
+
+def test_a_crawl_that_does_not_come_back_says_how_it_would(tmp_path: Path) -> None:
+    with serving(served(tmp_path / "c", Chronicle())) as site:
+        page = site.ask("/crawl/freshness")
+        assert trouble_in(page.page) == [] and "gossamer crawl --forever" in page.text
+        assert site.ask("/crawl/freshness.json").json["all"] is None
+        assert "gossamer_freshness" not in site.ask("/metrics").text
+
+
+def test_one_sample_is_no_curve_yet(tmp_path: Path) -> None:
+    with serving(served(tmp_path / "c", chronicle_of([0]))) as site:
+        page = site.ask("/crawl/freshness").page
+        assert page.css("figure.over-time") == [] and "The curve begins" in page.css_first("p.note").text()

@@ -1,0 +1,59 @@
+"""Ten thousand idle connections to the real site (FAULTS W16): it answers, and does not grow."""
+
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.web.site import Site, serving
+
+from gossamer.app.directory import Directory
+from gossamer.web.connections import MOST_CONNECTIONS
+
+IDLE = 10_000
+PAGE = resource.getpagesize()
+
+
+@contextmanager
+def files_raised() -> Iterator[int]:
+    """How many lines this process can hold beside those of the server, which runs in it too."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        yield min(IDLE, hard - MOST_CONNECTIONS - 1_500)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+
+
+@pytest.mark.slow
+def test_F_W16_ten_thousand_idle_connections_are_borne_and_searches_answered(collection: Directory) -> None:
+    held: list[socket.socket] = []
+    with files_raised() as many, serving(collection) as site:
+        if many < 1_000:
+            pytest.skip(f"this machine lets a process have too few files open: {many} lines could be held")
+        searched(site)
+        before = resident()
+        try:
+            for number in range(many):
+                held.append(socket.create_connection(("127.0.0.1", site.port), timeout=20))
+                if number % 1_000 == 999:
+                    searched(site)
+            grown = resident() - before
+            searched(site)
+            print(f"{many:,} idle connections, {grown / 2**20:.0f} MiB more")
+            assert grown < 200 << 20, f"{grown >> 20} MiB for {many:,} idle connections"
+        finally:
+            for line in held:
+                line.close()
+        searched(site)
+
+
+def searched(site: Site) -> None:
+    found = site.ask("/search.json?q=harbour")
+    assert found.status == 200 and found.json["total"] > 0
