@@ -56,7 +56,7 @@ def person(site: Site) -> str:
 @pytest.fixture
 def slow_site(collection: Directory) -> Iterator[Site]:
     """One whose queries are all stopped."""
-    with serving(collection, sparql_s=0.001) as served:
+    with serving(collection, sparql_s=1e-6) as served:
         yield served
 
 
