@@ -2,11 +2,13 @@
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from gossamer.errors import DirectoryUnusable, DiskFull
+from gossamer.store import tallies
 from gossamer.store.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.tell import silent
@@ -118,6 +120,13 @@ def test_F_P11_a_migration_cut_short_is_done_again_from_its_start(tmp_path: Path
     assert migrate(connection, [first, "CREATE TABLE two (n INTEGER);"], tmp_path) == (1, 2)
     assert migrate(connection, [first, "CREATE TABLE two (n INTEGER);"], tmp_path) == (2, 2)
     connection.close()
+
+
+def test_a_database_that_is_just_being_made_is_read_as_an_empty_one(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "state.db").close()
+    with closing(read_only(tmp_path / "state.db")) as reader:
+        assert tallies.counts(reader).pages == 0
+    assert (tmp_path / "state.db").stat().st_size == 0, "a reader writes nothing"
 
 
 def test_migrations_are_numbered_without_a_gap() -> None:

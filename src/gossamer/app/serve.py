@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import uvicorn
+import uvloop
 from anyio.to_thread import current_default_thread_limiter
 from cyclopts import Parameter
 
@@ -71,7 +72,7 @@ def serve(
     directory = served(dir, outside)
     settings = load(dir / FILE_NAME, os.environ, {"web.host": host, "web.port": port}).settings
     keys_of(directory, outside.files, are_new=new_token)
-    asyncio.run(serve_until_stopped(directory, settings, outside))
+    uvloop.run(serve_until_stopped(directory, settings, outside))
     return 0
 
 

@@ -245,11 +245,16 @@ def lease_of(settled: Settled, leases: Mapping[str, Lease]) -> Lease:
     lease = leases.get(visit.url.host.name)
     if lease is None or lease.visit.url != visit.url or lease.visit.taken_at != visit.taken_at:
         raise ValueError(f"the visit to {visit.url} is not out: it was never taken, or is settled")
-    if visit.kind is VisitKind.ROBOTS:
-        robots = settled.robots
-        if robots is None or (robots.state is RobotsState.PENDING and robots.ask is None):
-            raise ValueError(f"the robots visit to {visit.url} is settled without a whole entry")
+    check_entry(settled)
     return lease
+
+
+def check_entry(settled: Settled) -> None:
+    """Raises ValueError when a robots visit ends without a whole entry."""
+    robots = settled.robots
+    is_whole = robots is not None and (robots.state is not RobotsState.PENDING or robots.ask is not None)
+    if settled.visit.kind is VisitKind.ROBOTS and not is_whole:
+        raise ValueError(f"the robots visit to {settled.visit.url} is settled without a whole entry")
 
 
 def give_up(connection: sqlite3.Connection, host_id: int, lane: int, failures: int, now: Instant) -> int:

@@ -19,6 +19,7 @@ from gossamer.frontier import postgres_quarantine as quarantine
 from gossamer.frontier import postgres_standing as standing
 from gossamer.frontier.front import Resolve, Resolving
 from gossamer.frontier.known import Known
+from gossamer.frontier.leasing import check_entry
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.postgres_database import Connection, SharedDatabase
 from gossamer.frontier.postgres_entering import Entering, Met, Naming, tally, vouched_for
@@ -41,11 +42,10 @@ from gossamer.store.statements import load
 from gossamer.values.due import Sooner
 from gossamer.values.link import How, Offer
 from gossamer.values.past import Past
-from gossamer.values.robots import RobotsState
 from gossamer.values.tell import Tell
 from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url, id_of
-from gossamer.values.visit import Counts, Settled, Visit, VisitKind
+from gossamer.values.visit import Counts, Settled, Visit
 
 _SQL = load("gossamer.frontier", "postgres.sql")
 T = TypeVar("T")
@@ -330,10 +330,7 @@ class PostgresFrontier:
             raise LeaseLost([visit.url])
         if lease is None:
             raise ValueError(f"the visit to {visit.url} is not out: it was never taken, or is settled")
-        if visit.kind is VisitKind.ROBOTS:
-            robots = settled.robots
-            if robots is None or (robots.state is RobotsState.PENDING and robots.ask is None):
-                raise ValueError(f"the robots visit to {visit.url} is settled without a whole entry")
+        check_entry(settled)
         return lease
 
     def _me(self) -> int:

@@ -4,14 +4,15 @@ The columns are those of `store.captures`; a volume's name is its own among all 
 """
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import msgspec
 
 from gossamer.frontier.postgres_database import Connection
 from gossamer.store import tallies
-from gossamer.store.captures import row_of
+from gossamer.store.captures import Row, kept_of, row_of
 from gossamer.store.statements import load
-from gossamer.values.capture import Kept, Place
+from gossamer.values.capture import Kept
 from gossamer.values.url import Url
 
 _SQL = load("gossamer.frontier", "postgres_captures.sql")
@@ -88,36 +89,4 @@ def _row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
 
 
 def _kept_of(row: tuple[object, ...]) -> Kept:
-    (
-        capture_id,
-        url,
-        fetched_at,
-        volume,
-        number,
-        offset,
-        length,
-        status,
-        media_type,
-        digest,
-        size,
-        is_page,
-        refers_at,
-    ) = row
-    place = Place(str(volume), _int(number), _int(offset), _int(length))
-    return Kept(
-        _int(capture_id),
-        Url(str(url)),
-        _int(fetched_at),
-        place,
-        _int(status),
-        str(media_type),
-        bytes(digest) if isinstance(digest, bytes) else b"",
-        _int(size),
-        bool(is_page),
-        None if refers_at is None else _int(refers_at),
-    )
-
-
-def _int(value: object) -> int:
-    assert isinstance(value, int)
-    return value
+    return kept_of(cast("Row", row))

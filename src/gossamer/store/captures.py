@@ -11,7 +11,7 @@ from gossamer.values.capture import Kept, Place
 from gossamer.values.url import Url
 
 _SQL = load("gossamer.store", "captures.sql")
-_Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None]
+Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None]
 
 
 def insert(connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
@@ -46,12 +46,12 @@ def last_seen(connection: sqlite3.Connection, url: Url) -> Instant | None:
 
 def in_order(connection: sqlite3.Connection) -> Iterator[Kept]:
     """Every capture by volume name and number."""
-    return map(_kept_of, connection.execute(_SQL["in_order"]))
+    return map(kept_of, connection.execute(_SQL["in_order"]))
 
 
 def in_volume(connection: sqlite3.Connection, volume: str) -> Iterator[Kept]:
     """By number."""
-    return map(_kept_of, connection.execute(_SQL["in_volume"], (volume,)))
+    return map(kept_of, connection.execute(_SQL["in_volume"], (volume,)))
 
 
 def volume_names(connection: sqlite3.Connection) -> list[str]:
@@ -61,7 +61,7 @@ def volume_names(connection: sqlite3.Connection) -> list[str]:
 
 def at_place(connection: sqlite3.Connection, volume: str, number: int) -> Kept | None:
     row = connection.execute(_SQL["at_place"], (volume, number)).fetchone()
-    return _kept_of(row) if row is not None else None
+    return kept_of(row) if row is not None else None
 
 
 def end_of(connection: sqlite3.Connection, volume: str) -> tuple[int, int] | None:
@@ -75,14 +75,14 @@ def end_of(connection: sqlite3.Connection, volume: str) -> tuple[int, int] | Non
 
 def pages(connection: sqlite3.Connection) -> Iterator[Kept]:
     """The newest capture that views hold of each address."""
-    rows = map(_kept_of, connection.execute(_SQL["pages"]))
+    rows = map(kept_of, connection.execute(_SQL["pages"]))
     for _, same_id in groupby(rows, key=lambda kept: (kept.url.host.name, kept.url.id)):
         newest = {kept.url.text: kept for kept in same_id}  # two texts only where ids collide
         yield from newest.values()
 
 
 def _versions(connection: sqlite3.Connection, url: Url) -> Iterator[Kept]:
-    return map(_kept_of, connection.execute(_SQL["versions"], (url.host.id, url.id, url.text)))
+    return map(kept_of, connection.execute(_SQL["versions"], (url.host.id, url.id, url.text)))
 
 
 def _is_held(connection: sqlite3.Connection, url: Url) -> bool:
@@ -116,7 +116,8 @@ def row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
     )
 
 
-def _kept_of(row: _Row) -> Kept:
+def kept_of(row: Row) -> Kept:
+    """The inverse of `row_of`, the volume by its name."""
     (
         capture_id,
         url,

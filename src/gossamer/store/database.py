@@ -110,16 +110,28 @@ class Database:
 
 
 def read_only(path: Path) -> sqlite3.Connection:
-    """A reader's connection, from any process, while the writer writes. The caller closes it."""
+    """A reader's connection, from any process, while the writer writes. The caller closes it.
+
+    A database that is being made this moment, and has no schema yet, is read as an empty one.
+    """
     if not path.exists():
         raise DirectoryUnusable(f"there is no {path.name} in {path.parent}: nothing has been crawled into it yet")
     with _in_our_words(path):
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_S, isolation_level=None, uri=True)
         with contextlib.ExitStack() as undo:
             undo.callback(connection.close)
-            _refuse_newer(_version(connection), len(migrations()), path)
-            _refuse_older(_version(connection), len(migrations()), path)
+            version = _version(connection)
+            _refuse_newer(version, len(migrations()), path)
+            _refuse_older(version, len(migrations()), path)
+            if version == 0:
+                return _empty(path)
             undo.pop_all()
+    return connection
+
+
+def _empty(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(connection, migrations(), path)
     return connection
 
 
@@ -181,7 +193,7 @@ def _refuse_newer(found: int, known: int, path: Path) -> None:
 
 
 def _refuse_older(found: int, known: int, path: Path) -> None:
-    """A reader cannot mend it; one that was just made, and has no schema yet, is as good as empty."""
+    """A reader cannot mend it."""
     if 0 < found < known:
         raise DirectoryUnusable(
             f"{path} was written by an older gossamer (schema {found}, this one needs {known}): "
