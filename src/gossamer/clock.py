@@ -8,6 +8,7 @@ from typing import Protocol
 
 Instant = int
 SECOND: Instant = 1_000_000
+DAY: Instant = 86_400 * SECOND
 
 
 class Clock(Protocol):

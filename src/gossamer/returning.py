@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from gossamer.chance import Chance
-from gossamer.clock import SECOND, Instant
+from gossamer.clock import DAY, SECOND, Instant
 from gossamer.fetch.answer import moment_of, validators_of
 from gossamer.frontier.priority import priority_of
 from gossamer.parse.listed import Listed, Listing
 from gossamer.read_job import ReadDone
-from gossamer.recrawl.calendar import DAY, Allowance, Calendar
+from gossamer.recrawl.calendar import Allowance, Calendar
 from gossamer.recrawl.change import compared, counts, links_print
 from gossamer.recrawl.hints import Hints, hinted, importance_of, published
 from gossamer.recrawl.news import News, Novelties

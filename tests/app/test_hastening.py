@@ -10,13 +10,14 @@ import msgspec
 from gossamer.app.again import again_of, in_words
 from gossamer.app.hastening import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
 from gossamer.chance import seeded
+from gossamer.clock import DAY
 from gossamer.files import DiskFiles
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.links.store import Links
 from gossamer.parse.listed import Listed, Listing
 from gossamer.read_job import ReadDone
-from gossamer.recrawl.calendar import DAY, Allowance
+from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.naming import policy_named
 from gossamer.returning import End, Returning
 from gossamer.store.database import Database

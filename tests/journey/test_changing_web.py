@@ -10,11 +10,11 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from tests.journey.crawling import Crawled, Told, crawl
 from tests.journey.test_returning import returning, spooled
 
+from gossamer.clock import DAY
 from gossamer.demo.answers import Answer, Question
 from gossamer.demo.changing import Fate, fate_of, price_of, version_of
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import Head, outcome_of
-from gossamer.recrawl.calendar import DAY
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Outcome

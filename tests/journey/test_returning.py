@@ -15,9 +15,9 @@ from tests.journey.crawling import Crawled, Told, crawl, page
 
 from gossamer.archive.reader import places, read_record
 from gossamer.chance import seeded
-from gossamer.clock import SECOND
+from gossamer.clock import DAY, SECOND
 from gossamer.files import DiskFiles
-from gossamer.recrawl.calendar import DAY, Allowance, Calendar
+from gossamer.recrawl.calendar import Allowance, Calendar
 from gossamer.recrawl.naming import policy_named
 from gossamer.returning import End, Plan, Returning
 from gossamer.spool.codec import decode

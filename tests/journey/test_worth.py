@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from gossamer.chance import seeded
-from gossamer.clock import SECOND, Instant
+from gossamer.clock import DAY, SECOND, Instant
 from gossamer.frontier.priority import priority_of
 from gossamer.parse.listed import Listed, Listing
 from gossamer.read_job import ReadDone
-from gossamer.recrawl.calendar import DAY, Allowance
+from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.naming import POLICIES, policy_named
 from gossamer.returning import End, Returning, news_in
 from gossamer.values.capture import Capture

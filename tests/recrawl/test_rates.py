@@ -18,7 +18,6 @@ from gossamer.recrawl.rates import (
     RATES,
     STEPS,
     likely_rate,
-    mean_rate,
     observed,
     posterior,
     prior_of,
@@ -67,7 +66,6 @@ def test_the_summary_gives_nearly_the_posterior_of_all_visits(visits: list[tuple
 def test_a_page_that_changes_is_fast_and_one_that_does_not_is_slow() -> None:
     rates = [likely_rate(posterior(after(*[(3.0, has_changed)] * 8), IGNORANT)) for has_changed in (False, True)]
     assert rates[0] < 1 / 100 and rates[1] > 1 / 2
-    assert mean_rate(posterior(History(), IGNORANT)) > likely_rate(posterior(History(), IGNORANT))
 
 
 def test_a_date_tells_more_than_a_change_without_one() -> None:

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.rules.retention import DAY, MONTH, VANISHED, WEEK, Retain, Version, kept, retain_of
+from gossamer.clock import DAY
+from gossamer.rules.retention import MONTH, WEEK, Retain, Version, kept, retain_of
+from gossamer.values.capture import VANISHED
 
 NOW = 3_000 * DAY
 LAST = [Retain("last", n) for n in (1, 2, 5)]

@@ -19,7 +19,6 @@ from gossamer.app.plugged import recalled
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.archive.history import (
-    VANISHED,
     Difference,
     Timeline,
     Version,
@@ -34,7 +33,7 @@ from gossamer.errors import ArchiveDamaged, GossamerError, WorkerLost
 from gossamer.recrawl.change import compared
 from gossamer.store import captures
 from gossamer.store.database import read_only
-from gossamer.values.capture import Kept
+from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
 from gossamer.values.tell import silent
 from gossamer.values.url import Host, Url

@@ -43,15 +43,13 @@ from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower
 from gossamer.store import captures, forgotten
 from gossamer.store.database import read_only
-from gossamer.values.capture import Capture, Place
+from gossamer.values.capture import VANISHED, Capture, Place
 from gossamer.values.page import Reading
 from gossamer.values.tell import Tell, silent
 from gossamer.values.url import id_of
 from gossamer.views import Following, GraphView, Reread, Views
 
 NAME = "indexer"
-VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})
-"""Answers that say a page is no longer at its address."""
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from gossamer.app.synthetic_web import ROOMS, WEBS, Nature, SyntheticWeb, links_of, parent_of, rounded
 from gossamer.chance import Chance, seeded
-from gossamer.clock import SECOND, Instant
+from gossamer.clock import DAY, Instant
 from gossamer.recrawl.ages import optimum
 from gossamer.recrawl.naming import policy_named
 from gossamer.recrawl.paper import Paper, Tree, Turns, after_look
@@ -18,7 +18,6 @@ from gossamer.recrawl.policy import Policy, in_days
 from gossamer.values.due import Due, Known, Planned, Why
 from gossamer.values.history import DAY_S, History, Seen
 
-DAY = round(DAY_S * SECOND)
 BEST = "optimum"
 """Not a policy: what one that knew the true rates would do."""
 MOST_SAMPLED = 2_000

@@ -9,16 +9,14 @@ import msgspec
 
 from gossamer.archive.history_text import TextLine
 from gossamer.clock import SECOND, Instant, from_words
+from gossamer.store.captures import kept_of
 from gossamer.store.statements import load
-from gossamer.values.capture import Kept, Place
+from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change
 from gossamer.values.url import Host, Url
 
 _SQL = load("gossamer.archive", "history.sql")
-_Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int]
 _DAY = len("2026-11-15")
-VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})
-"""Answers that say a page is no longer at its address."""
 KINDS = {Change.BYTES: "bytes", Change.TEXT: "text", Change.FACTS: "facts"}
 
 
@@ -120,7 +118,7 @@ def until(connection: sqlite3.Connection, at: Instant, host: Host | None = None)
         rows = connection.execute(_SQL["until"], (at,))
     else:
         rows = connection.execute(_SQL["until_of"], (host.id, at))
-    for _, same_id in groupby(map(_kept, rows), key=lambda kept: (kept.url.host.name, kept.url.id)):
+    for _, same_id in groupby(map(kept_of, rows), key=lambda kept: (kept.url.host.name, kept.url.id)):
         by_text: dict[str, list[Kept]] = {}  # two texts only where ids collide
         for kept in same_id:
             if host is None or kept.url.host == host:
@@ -139,9 +137,3 @@ def moment_of(text: str) -> Instant:
     except (OverflowError, OSError) as trouble:
         raise ValueError(text) from trouble
     return start + int(timedelta(days=1).total_seconds()) * SECOND - 1 if len(text) == _DAY else start
-
-
-def _kept(row: _Row) -> Kept:
-    capture_id, url, fetched_at, volume, number, offset, length, status, media_type, digest, size, is_page = row
-    place = Place(volume, number, offset, length)
-    return Kept(capture_id, Url(url), fetched_at, place, status, media_type, digest, size, bool(is_page))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.clock import DAY, Instant
 from gossamer.frontier.hosts import find_host_id, parts_of
 from gossamer.frontier.sieve import Keys
 from gossamer.store.statements import load
@@ -15,7 +15,6 @@ from gossamer.values.past import Past, decoded, encoded
 from gossamer.values.url import Url
 
 _SQL = load("gossamer.frontier", "hastening.sql")
-DAY = 86_400 * SECOND
 
 
 def noted(past: Past, sooner: Sooner, is_moved: bool) -> Past:

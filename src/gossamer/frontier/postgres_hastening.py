@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from gossamer.clock import Instant
-from gossamer.frontier.hastening import DAY, noted
+from gossamer.clock import DAY, Instant
+from gossamer.frontier.hastening import noted
 from gossamer.frontier.hosts import lane_of
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.postgres_entering import Naming

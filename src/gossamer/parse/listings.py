@@ -7,7 +7,7 @@ of its own map (sitemaps.org), and how often a page is visited stays for the pol
 import re
 from collections.abc import Iterable, Sequence
 
-from gossamer.clock import SECOND, Instant
+from gossamer.clock import DAY, Instant
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.feed_json import is_json_feed, parse_json_feed
 from gossamer.parse.feeds import Feed, parse_feed
@@ -28,7 +28,6 @@ LATEST_S = 7 * 86_400.0
 STRONGEST = 2
 """The most that a map's priority, or an item's age, moves its page up or down."""
 USUAL_PRIORITY = 0.5
-DAY = 86_400 * SECOND
 EVERY_S = {
     "always": 3600.0, "hourly": 3600.0, "daily": 86_400.0, "weekly": 604_800.0, "monthly": 2_592_000.0,
     "yearly": 31_536_000.0, "never": 315_360_000.0,

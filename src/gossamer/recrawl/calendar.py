@@ -5,10 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gossamer.clock import SECOND, Instant
+from gossamer.clock import DAY, Instant
 from gossamer.values.history import DAY_S
-
-DAY = round(DAY_S * SECOND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import exp
-from operator import mul
 
 import msgspec
 
@@ -120,7 +119,3 @@ def likely_rate(shares: Sequence[float]) -> float:
     before = sums[place - 1] if place else 0.0
     within = (half - before) / (sums[place] - before)
     return math.exp(LOG_RATES[place] + (within - 0.5) * _RATIO)
-
-
-def mean_rate(shares: Sequence[float]) -> float:
-    return math.fsum(map(mul, shares, RATES))

@@ -9,16 +9,14 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.clock import DAY, Instant
+from gossamer.values.capture import VANISHED
 
-DAY = 86_400 * SECOND
 WEEK = 7 * DAY
 MONTH = 4 * WEEK
 """Whole weeks, so that what is kept as one a month was kept as one a week before."""
 ALL_FOR = 30 * DAY
 WEEKLY_FOR = 364 * DAY
-VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})
-"""Answers that take a page out of the views."""
 _LAST = re.compile(r"last:([1-9][0-9]{0,8})")
 
 

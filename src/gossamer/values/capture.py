@@ -7,6 +7,9 @@ import msgspec
 from gossamer.clock import Instant
 from gossamer.values.url import Url, id_of
 
+VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})
+"""Answers that say a page is no longer at its address, which takes it out of the views."""
+
 
 class Truncated(StrEnum):
     """Why a body is not whole; the words are those of WARC-Truncated."""

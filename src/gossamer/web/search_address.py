@@ -103,9 +103,6 @@ class Asked:
     def at(self, start: int) -> "Asked":
         return replace(self, start=start)
 
-    def sorted_by(self, sort: Sort) -> "Asked":
-        return replace(self, sort=sort, start=0)
-
     def between(self, since: str, until: str) -> "Asked":
         return replace(self, since=since, until=until, start=0)
 

@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from gossamer.clock import SECOND, Instant, from_words, in_words
+from gossamer.clock import DAY, SECOND, Instant, from_words, in_words
 from gossamer.errors import QueryRefused
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.web.answers import answers_with, json_answer
@@ -20,7 +20,6 @@ from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
 
 CSV = "text/csv"
-DAY = 86_400 * SECOND
 LATEST = 253_402_300_799 * SECOND
 """The end of the year 9999: no calendar here goes further."""
 OUTCOMES: Mapping[str, tuple[Reason, ...]] = {
