@@ -169,7 +169,7 @@ async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None
         if task != "store" and lost is Reason.READ_TIMEOUT:
             continue  # what hung once would hang again, and hold a reader for as long
         try:
-            done = await _call(msgspec.structs.replace(job, task=task), rooms)
+            done = await _call(job if task == job.task else msgspec.structs.replace(job, task=task), rooms)
             return done, lost if task != job.task else None
         except WorkerLost as trouble:
             lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
@@ -398,7 +398,7 @@ def write(group: list[Followed], rooms: Rooms) -> list[Place | None]:
     """Append the group to the archive and the spool, and sync both; all of it, or none of it."""
     mark = rooms.volumes.position()
     try:
-        places = [_append(followed, rooms) for followed in group]
+        places = _append(group, rooms)
         rooms.volumes.sync()
         rooms.spool.sync()
     except DiskFull:
@@ -408,12 +408,14 @@ def write(group: list[Followed], rooms: Rooms) -> list[Place | None]:
     return places
 
 
-def _append(followed: Followed, rooms: Rooms) -> Place | None:
-    if followed.read is None:
-        return None
-    place = rooms.volumes.append(followed.read.record)
-    rooms.spool.append(place, followed.read.reading)
-    return place
+def _append(group: list[Followed], rooms: Rooms) -> list[Place | None]:
+    """Where each lies in the archive; None: it brought nothing to be kept."""
+    kept = iter(rooms.volumes.append_all([followed.read.record for followed in group if followed.read is not None]))
+    places = [next(kept) if followed.read is not None else None for followed in group]
+    for followed, place in zip(group, places, strict=True):
+        if followed.read is not None and place is not None:
+            rooms.spool.append(place, followed.read.reading)
+    return places
 
 
 def tell_settled(followed: Followed, one: Settled, tell: Tell) -> None:

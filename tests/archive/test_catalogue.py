@@ -1,11 +1,14 @@
 """The catalogue: found again by address and instant, and mended after a crash."""
 
 import asyncio
+import gzip
 import hashlib
 
+import msgspec
 from tests.archive.samples import START_AT, capture
 
-from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
+from gossamer.archive.adoption import adopt
+from gossamer.archive.catalogue import Catalogue, acknowledged
 from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import End, Volumes
 from gossamer.files import DiskFiles
@@ -78,6 +81,33 @@ def test_records_archived_and_not_acknowledged_are_adopted_at_start(tmp_path):
     assert [one.is_page for one in found] == [True, True, True, True, False, False]
     assert found[2] == kept(written[2], places[2])
     assert found[5].size == len(capture(5).body)
+
+
+def test_what_no_reader_makes_a_page_of_is_adopted_as_none(tmp_path):
+    """A list or a picture that was archived when the crash came would stand in the catalogue as a page for ever: the
+    visit is made again, and what is known of it then stands beside."""
+    packed = gzip.compress(b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'></urlset>")
+    bodies = [
+        ("application/gzip", packed, ()),
+        ("", packed, ()),
+        ("application/xml", b"<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>", ()),
+        ("image/png", b"\x89PNG\r\n\x1a\n", ()),
+        ("text/html", gzip.compress(b"<p>words</p>"), (("Content-Encoding", "gzip"),)),
+        ("text/html", b"<p>words</p>", ()),
+        ("application/pdf", b"%PDF-1.4", ()),  # somebody's own reader may make a page of it
+    ]
+    written = [
+        msgspec.structs.replace(capture(n, body=body), headers=(("Content-Type", kind), *coding))
+        for n, (kind, body, coding) in enumerate(bodies)
+    ]
+    write(tmp_path / "archive", [response_record(one) for one in written])
+
+    async def story():
+        async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
+            await adopt(database, FILES, tmp_path / "archive")
+            return await database.read(lambda connection: list(captures.in_order(connection)))
+
+    assert [one.is_page for one in asyncio.run(story())] == [False, False, False, False, True, True, True]
 
 
 def test_a_lost_catalogue_is_made_anew_from_every_volume(tmp_path):

@@ -15,7 +15,8 @@ import msgspec
 import pytest
 from tests.archive.samples import START_AT, body_of, capture, fastwarc_count, passes_gzip, warcio_count
 
-from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
+from gossamer.archive.adoption import adopt
+from gossamer.archive.catalogue import Catalogue, acknowledged
 from gossamer.archive.compaction import Compaction, Rewritten, gaps, matching, next_name, retired, tidy
 from gossamer.archive.reader import read_record, scan, volumes_in
 from gossamer.archive.record import response_record, revisit_record

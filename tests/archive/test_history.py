@@ -39,6 +39,8 @@ def test_the_newest_of_each_address_at_a_moment_comes_first(tmp_path: Path) -> N
         ("2026-11-15T08:30", "2026-11-15T08:30:00.000000Z"),
         (" 2026-11-15 08:30:00+02:00", "2026-11-15T06:30:00.000000Z"),
         ("2026-11-15", "2026-11-15T23:59:59.999999Z"),
+        ("20261115", "2026-11-15T23:59:59.999999Z"),
+        ("2026-11-15t08:30z", "2026-11-15T08:30:00.000000Z"),
     ],
 )
 def test_a_moment_is_written_as_rfc_3339_or_the_beginning_of_it(text: str, means: str) -> None:

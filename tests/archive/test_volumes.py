@@ -73,6 +73,33 @@ def test_a_full_volume_is_followed_by_the_next(tmp_path):
     assert told.count("archive.appended") == 12
 
 
+def test_a_group_lies_where_its_records_would_lie_one_by_one(tmp_path):
+    records = [response_record(capture(n, os.urandom(size))) for n, size in enumerate((300, 300, 300, 3000, 10, 700))]
+    one_by_one, together = opened(tmp_path / "one", roll_at_bytes=1500), opened(tmp_path / "all", roll_at_bytes=1500)
+    places = [one_by_one.append(record) for record in records]
+    assert together.append_all(records) == places
+    assert together.append_all([]) == []
+    one_by_one.close()
+    together.close()
+    assert len({place.volume for place in places}) > 2
+    assert kept_in(tmp_path / "all") == kept_in(tmp_path / "one")
+
+
+def test_F_P5_a_group_for_which_there_is_no_room_is_undone_over_all_its_volumes(tmp_path):
+    files = FaultyFiles(DiskFiles(), room_bytes=4000)
+    volumes = opened(tmp_path, files, roll_at_bytes=1500)
+    volumes.append(response_record(capture(0)))
+    volumes.sync()
+    mark = volumes.position()
+    with pytest.raises(DiskFull):
+        volumes.append_all([response_record(capture(n, os.urandom(600))) for n in range(1, 12)])
+    volumes.back_to(mark)
+    files.grow(100_000)
+    volumes.append_all([response_record(capture(n)) for n in (1, 2)])
+    volumes.close()
+    assert [one.url for one in kept_in(tmp_path)] == [capture(n).url for n in range(3)]
+
+
 def test_a_record_larger_than_a_volume_gets_a_volume(tmp_path):
     volumes = opened(tmp_path, roll_at_bytes=1000)
     written = [capture(n, os.urandom(3000)) for n in range(2)]

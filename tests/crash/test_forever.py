@@ -18,7 +18,9 @@ from gossamer.store.database import read_only
 from gossamer.values.past import Past, decoded
 
 POINTS = ("frontier.taken", "archive.synced", "spool.appended", "frontier.settled", "index.committed")
-HOSTS, PAGES, TURN_S = 6, 90, 4.0
+HOSTS, PAGES = 6, 90
+TURN_S = 12.0
+"""Pages vanish from the second turn to the sixth: on a slow machine too some are met before."""
 
 
 def start(root: Path, port: int, crash_at: str | None) -> "subprocess.Popen[str]":
@@ -47,8 +49,8 @@ def test_M_B8_kills_of_a_crawl_without_end_lose_nothing(tmp_path: Path) -> None:
             heard.hear_out()
         child = start(tmp_path, port, None)
         heard.listen_to(child)
-        time.sleep(25.0)
-        deadline_s = time.monotonic() + 120.0  # a slow machine meets a page that vanished later
+        time.sleep(15.0)
+        deadline_s = time.monotonic() + 120.0
         while not any(past.gone for past in pasts_in(tmp_path)) and time.monotonic() < deadline_s:
             time.sleep(2.0)
         assert child.poll() is None, "it has no end"

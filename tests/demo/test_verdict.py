@@ -81,6 +81,17 @@ def test_a_visit_before_the_gap_is_over_fails() -> None:
     assert check(EXPECTED, {}, [first, in_time], delay_s=0.6).politeness_violations[0].promised_s == 0.6
 
 
+def test_what_a_robots_file_asks_for_is_owed_once_it_has_been_read() -> None:
+    slow = next(host for host in EXPECTED.hosts if host.crawl_delay_s == 0.5)
+    first = Hit(slow.name, "/robots.txt", 200, 0, SECOND)
+    again = Hit(slow.name, "/robots.txt", 200, SECOND + round(0.3 * SECOND), 2 * SECOND)
+    page = Hit(slow.name, "/", 200, 3 * SECOND, 4 * SECOND)
+    later = Hit(slow.name, "/robots.txt", 200, 4 * SECOND + round(0.3 * SECOND), 5 * SECOND)
+    assert check(EXPECTED, {}, [first, again, page], 0.2).politeness_violations == ()
+    assert [one.promised_s for one in check(EXPECTED, {}, [first, again], 0.4).politeness_violations] == [0.4]
+    assert [one.promised_s for one in check(EXPECTED, {}, [first, page, later], 0.2).politeness_violations] == [0.5]
+
+
 def test_two_answers_at_once_are_a_violation_even_without_any_delay() -> None:
     hits = [Hit("museum.demo.test", "/", 200, 0, 9 * SECOND), Hit("museum.demo.test", "/a", 200, SECOND, 2 * SECOND),
             Hit("museum.demo.test", "/b", 200, 3 * SECOND, 4 * SECOND)]  # fmt: skip

@@ -6,7 +6,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
+from gossamer.archive.adoption import adopt
+from gossamer.archive.catalogue import Catalogue, acknowledged
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.chance import seeded
 from gossamer.clock import Clock, SystemClock

@@ -14,7 +14,8 @@ from gossamer.app.assemble import budget, measures, open_ruling, pace, politenes
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings
-from gossamer.archive.catalogue import acknowledged, adopt
+from gossamer.archive.adoption import adopt
+from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
 from gossamer.chance import seeded
 from gossamer.clock import SECOND, Instant, SystemClock

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.clock import from_words
-from gossamer.parse.sitemaps import is_sitemap, parse_sitemap
+from gossamer.parse.sitemaps import parse_sitemap
+from gossamer.parse.sniff import is_sitemap
 from gossamer.values.url import Url
 
 AT = Url("https://example.org/maps/sitemap.xml")

@@ -13,7 +13,8 @@ from tests.simulation.virtual import VirtualClock, VirtualLoop
 from tests.simulation.web import SHARED, SimWeb, drawn
 
 from gossamer import journey
-from gossamer.archive.catalogue import acknowledged, adopt
+from gossamer.archive.adoption import adopt
+from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
 from gossamer.chance import seeded
 from gossamer.fetch.settings import RobotsKeeping

@@ -24,7 +24,8 @@ from gossamer import journey
 from gossamer.app.chronicling import chronicling
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside, real_outside
-from gossamer.archive.catalogue import acknowledged, adopt
+from gossamer.archive.adoption import adopt
+from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
 from gossamer.chance import seeded
 from gossamer.clock import Clock, SystemClock

@@ -24,7 +24,8 @@ from gossamer.app.ruling import Ruling
 from gossamer.app.settings import Settings
 from gossamer.app.short_days import Even
 from gossamer.app.steering import CRAWLER, Steering
-from gossamer.archive.catalogue import acknowledged, adopt
+from gossamer.archive.adoption import adopt
+from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.errors import ConfigError

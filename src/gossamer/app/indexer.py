@@ -23,7 +23,7 @@ from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
-from gossamer.archive.catalogue import seems_page
+from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.reader import places, read_capture
 from gossamer.errors import WorkerLost
 from gossamer.frontier.hastening import pasts_of
@@ -152,7 +152,7 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
             capture = read_capture(outside.files, directory.archive, place)
             if capture is not None and block.has(capture.url):
                 return None
-            if capture is None or not seems_page(capture):
+            if capture is None or not may_be_page(capture):
                 return silence(capture) if capture is not None and await took_its_place(directory, capture) else None
             is_page = await asyncio.to_thread(was_page, directory, place)
             if not is_page and await asyncio.to_thread(is_given_up, directory, capture):

@@ -1,29 +1,20 @@
 """Which capture of an address lies where: the read side of the table that settling writes, and its mending."""
 
-import contextlib
-import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
-from gossamer.archive.members import Torn
-from gossamer.archive.reader import Scanned, Trace, read_capture, scan, volumes_in
+from gossamer.archive.reader import read_capture
 from gossamer.archive.volumes import End
 from gossamer.clock import Instant
 from gossamer.errors import ArchiveDamaged
 from gossamer.files import Files
 from gossamer.store import captures
 from gossamer.store.database import Database, read_only
-from gossamer.values.capture import Capture, Kept, Truncated, capture_id_of
+from gossamer.values.capture import Capture, Kept, Truncated
 from gossamer.values.url import Url
-
-ADOPTED_AT_ONCE = 200
 
 
 class Catalogue:
@@ -90,23 +81,10 @@ async def acknowledged(database: Database) -> End | None:
     return await database.read(_end)
 
 
-def seems_page(capture: Capture) -> bool:
-    """A guess for captures that were archived and never acknowledged; it is right until the page is fetched again."""
+def may_be_page(capture: Capture) -> bool:
+    """Whether it is an answer that a reader could make a page of."""
     is_whole = capture.truncated in (None, Truncated.LENGTH)
     return 200 <= capture.status < 300 and is_whole and capture.url != capture.url.robots
-
-
-async def adopt(database: Database, files: Files, folder: Path, is_page: Callable[[Capture], bool] = seems_page) -> int:
-    """Enter the records beyond the catalogue's end: they were archived, and the crash came before the acknowledgement.
-
-    Says how many were new to it. Call it at start-up, after `Volumes.open`. A catalogue that was lost is made anew.
-    """
-    end = await acknowledged(database)
-    found = (kept for one in _beyond(files, folder, end) if (kept := _kept_of(one, is_page)) is not None)
-    added = 0
-    while batch := list(islice(found, ADOPTED_AT_ONCE)):
-        added += await database.run(partial(captures.insert, kept=batch))
-    return added
 
 
 def _end(connection: sqlite3.Connection) -> End | None:
@@ -115,47 +93,3 @@ def _end(connection: sqlite3.Connection) -> End | None:
         if found is not None:  # of a rewritten volume perhaps nothing was kept
             return End(name, *found)
     return None
-
-
-def _beyond(files: Files, folder: Path, end: End | None) -> Iterator[Scanned]:
-    start = end or End("", 0, 0)
-    for name in volumes_in(files, folder):
-        if name < start.volume:
-            continue
-        number, offset = (start.count, start.size) if name == start.volume else (0, 0)
-        with contextlib.suppress(ArchiveDamaged):  # `Volumes.open` has reported it; what lies before it is adopted
-            for one in scan(files, folder, name, offset, number):
-                if not isinstance(one, Torn):
-                    yield one
-
-
-def _kept_of(scanned: Scanned, is_page: Callable[[Capture], bool]) -> Kept | None:
-    capture, trace = scanned.capture, scanned.trace
-    if capture is not None:
-        digest, size = hashlib.sha256(capture.body).digest(), len(capture.body)
-        return _kept(scanned, capture, digest, size, is_page(capture))
-    if trace is not None:
-        return _kept(scanned, trace, trace.digest, trace.size, False)
-    if again := scanned.again:
-        kept = _kept(scanned, again.answer, again.digest, 0, False)
-        return msgspec.structs.replace(kept, refers_at=again.refers_at)
-    return None
-
-
-def _kept(scanned: Scanned, said: Capture | Trace, digest: bytes, size: int, is_page: bool) -> Kept:
-    return Kept(
-        capture_id_of(said.url, said.fetched_at),
-        said.url,
-        said.fetched_at,
-        scanned.place,
-        said.status,
-        _media_type(said),
-        digest,
-        size,
-        is_page,
-    )
-
-
-def _media_type(said: Capture | Trace) -> str:
-    declared = next((value for name, value in said.headers if name.lower() == "content-type"), "")
-    return declared.partition(";")[0].strip().lower()

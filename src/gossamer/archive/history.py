@@ -1,5 +1,6 @@
 """What pages were at other times: which captures were in force at a moment, and what is told of a page's versions."""
 
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -16,7 +17,7 @@ from gossamer.values.history import Change
 from gossamer.values.url import Host, Url
 
 _SQL = load("gossamer.archive", "history.sql")
-_DAY = len("2026-11-15")
+_HOUR = re.compile(r"\d[T ]\d")
 KINDS = {Change.BYTES: "bytes", Change.TEXT: "text", Change.FACTS: "facts"}
 
 
@@ -127,13 +128,13 @@ def until(connection: sqlite3.Connection, at: Instant, host: Host | None = None)
 
 
 def moment_of(text: str) -> Instant:
-    """RFC 3339, or a part of it from the left; a date alone is the end of that day, so that all of it counts.
+    """RFC 3339, or a part of it from the left; a date alone is the end of that day (UTC), so that all of it counts.
 
     Raises ValueError on anything else.
     """
-    text = text.strip()
+    text = text.strip().upper()  # a small t and z are allowed (RFC 3339, 5.6)
     try:
         start = from_words(text)
     except (OverflowError, OSError) as trouble:
         raise ValueError(text) from trouble
-    return start + int(timedelta(days=1).total_seconds()) * SECOND - 1 if len(text) == _DAY else start
+    return start if _HOUR.search(text) else start + int(timedelta(days=1).total_seconds()) * SECOND - 1

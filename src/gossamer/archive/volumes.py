@@ -5,7 +5,7 @@ already); and whatever a volume holds up to its last sync is whole.
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -112,12 +112,23 @@ class Volumes:
 
     def append(self, record: bytes) -> Place:
         """Add one compressed record. Raises DiskFull, or GossamerError for a sick disk; nothing of it then remains."""
-        tail = self._room_for(len(record))
-        offset = tail.append(record)
-        place = Place(self._begun[-1].name, self._count, offset, len(record))
-        self._count += 1
-        self._tell("archive.appended", volume=place.volume, number=place.number)
-        return place
+        return self.append_all([record])[0]
+
+    def append_all(self, records: Sequence[bytes]) -> list[Place]:
+        """Add compressed records, those that go into one volume in one write. When it raises, the first of them may
+        remain: `back_to` undoes that."""
+        places: list[Place] = []
+        while len(places) < len(records):
+            tail = self._room_for(len(records[len(places)]))
+            fitting = self._fitting(records[len(places) :], tail.end)
+            offset = tail.append(b"".join(fitting))
+            for record in fitting:
+                place = Place(self._begun[-1].name, self._count, offset, len(record))
+                self._count += 1
+                offset += len(record)
+                places.append(place)
+                self._tell("archive.appended", volume=place.volume, number=place.number)
+        return places
 
     def sync(self) -> None:
         """On return every record appended survives a power cut. When it raises, those since the last sync are gone."""
@@ -165,6 +176,14 @@ class Volumes:
             self._tell("volume.rolled", volume=self._begun[-1].name, count=self._count)
             tail = None
         return tail or self._begin()
+
+    def _fitting(self, records: Sequence[bytes], end: int) -> Sequence[bytes]:
+        """Those that go into a volume which ends here; the first does, whatever its length."""
+        for amount, record in enumerate(records):
+            if amount and end + len(record) > self._roll_at_bytes:
+                return records[:amount]
+            end += len(record)
+        return records
 
     def _begin(self) -> Tail:
         self._serial += 1

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 import msgspec
 
@@ -14,6 +15,7 @@ from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
 
 SLACK_S = 0.005
 """Two processes read one clock at slightly different moments."""
+ROBOTS = "/robots.txt"
 DONE = ("fetched", "unchanged")
 SYNTAXES = ("rdfa", "json-ld", "microdata")
 """Those that the demonstration web is written in."""
@@ -134,7 +136,7 @@ def check(
 def trapped(trap: ExpectedTrap, log: Iterable[Hit]) -> Trapped:
     """A page that answers under several addresses, or on two hosts, is found once; the other visits are wasted."""
     void = re.compile(rf"[?&]{trap.void}=[^&]*") if trap.void else None
-    asked = [hit.target for hit in log if hit.host in trap.hosts and hit.status == 200 and hit.target != "/robots.txt"]
+    asked = [hit.target for hit in log if hit.host in trap.hosts and hit.status == 200 and hit.target != ROBOTS]
     plain = [void.sub("", target) for target in asked] if void else asked
     found = set(plain) & set(trap.real)
     return Trapped(trap.what, trap.hosts, len(trap.real), len(found), len(plain) - len(found))
@@ -156,7 +158,7 @@ def disallowed(manifest: Manifest, log: Iterable[Hit]) -> tuple[str, ...]:
     """Addresses in the log that robots rules, an unreadable robots.txt or nofollow forbade; each once."""
     hosts = {host.name: host for host in manifest.hosts}
     listed = set(manifest.forbidden)
-    asked = dict.fromkeys((hit.host, hit.target) for hit in log if hit.target != "/robots.txt")
+    asked = dict.fromkeys((hit.host, hit.target) for hit in log if hit.target != ROBOTS)
     return tuple(
         url
         for name, target in asked
@@ -173,13 +175,16 @@ def may_be_asked(host: ExpectedHost, target: str) -> bool:
 
 
 def too_early(log: Sequence[Hit], gaps: Mapping[str, float], delay_s: float) -> list[TooEarly]:
-    """Each visit to a host against the end of the one before it."""
-    return [
-        TooEarly(host, hit.url, gap_s, gaps.get(host, delay_s))
-        for host, hits in _gaps(log).items()
-        for hit, gap_s in hits
-        if gap_s < gaps.get(host, delay_s) - SLACK_S
-    ]
+    """Each visit to a host against the end of the one before it. What its robots.txt asks for is owed once that has
+    been read: a crawler that was stopped before it was done asks for the file again after its own gap."""
+    found = []
+    for host, rests in _gaps(log).items():
+        unread = len(list(takewhile(lambda rest: rest[0].target == ROBOTS, rests)))
+        for number, (hit, gap_s) in enumerate(rests):
+            owed_s = delay_s if number < unread else gaps.get(host, delay_s)
+            if gap_s < owed_s - SLACK_S:
+                found.append(TooEarly(host, hit.url, gap_s, owed_s))
+    return found
 
 
 def _gaps(log: Sequence[Hit]) -> dict[str, list[tuple[Hit, float]]]:

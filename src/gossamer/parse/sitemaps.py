@@ -25,14 +25,9 @@ LARGEST = 50 * 1024 * 1024
 FREQUENCIES = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 _GZIP = b"\x1f\x8b"
 _LOOKED_AT = 4096
-_ROOT = re.compile(
-    rb"(?:\s++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?+>)*+<(?:[\w.-]+:)?(urlset|sitemapindex)[\s>/]",
-    re.DOTALL | re.IGNORECASE,
-)
 _AGAIN = re.compile(rb"<\?xml\s")
 _MOST_PARTS = 8
 """Maps that somebody has joined end to end in one file."""
-_FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -67,13 +62,6 @@ class Sitemap(msgspec.Struct, frozen=True):
 
 
 NOT_A_SITEMAP = Sitemap(flags=("not-a-sitemap",))
-
-
-def is_sitemap(body: bytes, media_type: str = "") -> bool:
-    """Cheap: whether bytes are an XML sitemap or index, by their first element. UTF-16 is not looked into."""
-    if media_type in _FEED_TYPES:
-        return False
-    return _ROOT.match(body[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 def parse_sitemap(body: bytes, url: Url, content_type: str | None = None, is_strict: bool = False) -> Sitemap:

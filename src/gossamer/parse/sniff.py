@@ -40,6 +40,13 @@ _FEED = re.compile(
     re.DOTALL,
 )
 
+_LIST_LOOKED_AT = 4096
+_SITEMAP = re.compile(
+    rb"(?:\s++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(?:\[.*?\]\s*+)?+>)*+<(?:[\w.-]+:)?(urlset|sitemapindex)[\s>/]",
+    re.DOTALL | re.IGNORECASE,
+)
+_FEED_TYPES = ("application/rss+xml", "application/atom+xml")
+
 
 @lru_cache(maxsize=256)
 def essence(content_type: str | None) -> str:
@@ -68,6 +75,13 @@ def is_xml(media_type: str) -> bool:
     return media_type in ("text/xml", "application/xml") or (
         media_type.endswith("+xml") and media_type != "application/xhtml+xml"
     )
+
+
+def is_sitemap(body: bytes, media_type: str = "") -> bool:
+    """Cheap: whether bytes are an XML sitemap or index, by their first element. UTF-16 is not looked into."""
+    if media_type in _FEED_TYPES:
+        return False
+    return _SITEMAP.match(body[:_LIST_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 def _unlabelled(head: bytes) -> str:
