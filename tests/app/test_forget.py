@@ -21,12 +21,14 @@ from gossamer.app.directory import Directory
 from gossamer.app.forgetting import entries_of, forget
 from gossamer.app.outside import real_outside
 from gossamer.app.rebuild import build_again, followed, mark_finished
-from gossamer.app.settings import Settings
+from gossamer.app.settings import FetchSettings, Settings
+from gossamer.app.sowing import Sowing
 from gossamer.archive.catalogue import Catalogue
 from gossamer.errors import ConfigError, DirectoryBusy
 from gossamer.files import DiskFiles
 from gossamer.frontier.ends import every_end
-from gossamer.store import tallies
+from gossamer.monitor.control import Control
+from gossamer.store import seeds, tallies
 from gossamer.store.database import Database, read_only
 from gossamer.values.capture import Capture
 from gossamer.values.tell import Tell, silent
@@ -292,6 +294,47 @@ def test_what_was_never_met_is_kept_out_and_the_views_are_left_alone(tmp_path: P
     assert code == 1 and "forget --allow never.test" in words
 
 
+def test_F_A6_seeds_that_were_added_while_it_was_crawled_are_not_named_any_more(tmp_path: Path) -> None:
+    directory, outside = past.collection(tmp_path / "data", [kettle_of(1)]), real_outside()
+    with Control(directory.control, outside.clock) as control:
+        control.done(control.ask("seed", urls=[f"https://{SECRET}.test/"], reach="host"))
+        control.ask("retire", host=f"{SECRET}.test", why="by hand")
+    assert holders(directory.root, SECRET)
+    asyncio.run(forget(directory, entries_of([f"{SECRET}.test"], 0), AGENT, outside, silent))
+    assert holders(directory.root, SECRET) == ["state.db"]  # the list of what was forgotten, as it says
+    assert ask("forget", "--allow", f"{SECRET}.test", "--dir", directory.root)[0] == 0
+
+
+def test_F_A6_what_was_forgotten_cannot_be_added_as_a_seed_from_the_web(tmp_path: Path) -> None:
+    directory, outside = past.collection(tmp_path / "data", [kettle_of(1)]), real_outside()
+    asyncio.run(forget(directory, entries_of(["127.0.0.1:81", "127.0.0.1/gone"], 0), AGENT, outside, silent))
+    settings = Settings(fetch=FetchSettings(allow_addresses=("127.0.0.1",)))
+    with Control(directory.control, outside.clock) as control:
+        sowing = Sowing(directory, lambda: settings, outside, control, lambda: False)
+        given = ["http://127.0.0.1:81/x", "https://127.0.0.1/gone", "http://127.0.0.1/stays"]
+        taken = asyncio.run(sowing.add(given, "host", ""))
+    assert taken.taken == 1 and len(taken.left_out) == 2 and all("--allow" in words for words in taken.left_out)
+    with closing(read_only(directory.state)) as state:
+        assert [url.text for url, _ in seeds.every(state)] == ["http://127.0.0.1/stays"]
+
+
+def test_what_may_have_been_meant_too_is_named_and_stays(tmp_path: Path) -> None:
+    addresses = ["https://shop.test/a", "https://shop.test/b", "https://www.shop.test/a", "https://notshop.test/a"]
+    taken = [past.captured(Url(text), past.START_AT, past.kettle()) for text in addresses]
+    other = past.captured(Url("https://shop.test/other"), past.START_AT, past.kettle("9.00"))
+    directory = past.collection(tmp_path / "data", [*taken, other])
+    told = json.loads(ask("forget", "shop.test/a", "--dry-run", "--json", "--dir", directory.root)[1])["erased"]
+    assert told["copies"] == ["https://notshop.test/a", "https://shop.test/b", "https://www.shop.test/a"]
+    assert told["alike"] == []
+    done = gossamer("forget", "shop.test", "--yes", "--dir", directory.root)
+    assert "the same bytes are kept at https://notshop.test/a, https://www.shop.test/a\n" in done.stderr
+    assert "not named, so they stay: www.shop.test\n" in done.stderr and "3 records erased" in done.stderr
+    assert "made again, from 2 captures of pages" in done.stderr
+    assert searchable(directory.root) == {"https://notshop.test/a", "https://www.shop.test/a"}
+    nothing = gossamer("forget", "shpo.test", "--yes", "--dir", directory.root)
+    assert "there was nothing of it here" in nothing.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "name", "is_host"),
     [
@@ -300,6 +343,10 @@ def test_what_was_never_met_is_kept_out_and_the_views_are_left_alone(tmp_path: P
         ("https://example.org/a?b", "https://example.org/a?b", False),
         ("example.org/a", "https://example.org/a", False),
         ("https://example.org", "https://example.org/", False),
+        ("example.org:80", "example.org", True),
+        ("example.org:443", "example.org", True),
+        ("[::1]:80", "[::1]", True),
+        (" bücher.example. ", "xn--bcher-kva.example", True),
     ],
 )
 def test_a_bare_name_is_a_host_and_anything_with_a_path_a_page(text: str, name: str, is_host: bool) -> None:

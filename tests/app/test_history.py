@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, keep, kettle, past
 
+from gossamer.app.compacting import compact
 from gossamer.app.directory import Directory
 from gossamer.app.history import chosen, history
 from gossamer.app.history_export import PROGRESS, Written, export_tree
@@ -19,6 +20,8 @@ from gossamer.archive.history import Timeline, Version
 from gossamer.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Run
+from gossamer.rules.retention import Retain
+from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 
 ESCAPE = "\x1b]0;mine\x07"
@@ -263,11 +266,44 @@ def test_an_export_goes_on_where_it_was_stopped_and_takes_in_what_is_new(tmp_pat
     assert tree(whole)[name] == kettle("new").encode(), "the same page twice on one day"
 
 
+def test_an_export_goes_on_after_a_compaction_and_keeps_what_the_archive_has_not(tmp_path: Path) -> None:
+    taken = [captured(SHOP, START_AT + hour * HOUR, kettle(str(hour))) for hour in range(4)]
+    directory, out = collection(tmp_path / "c", taken), tmp_path / "out"
+    assert written(directory, out).pages == 4
+    before = tree(out)
+    outside = real_outside()
+    asyncio.run(compact(directory, Retain("last", 1), "Gossamer", outside, silent))
+    assert written(directory, out) == Written(pages=0, known=1, unread=0, crawls=1) and tree(out) == before
+    keep(directory, [captured(SHOP, START_AT + 5 * HOUR, kettle("new"))])
+    assert written(directory, out).pages == 1
+    after = tree(out)
+    name = "2026-11-01T08-00-00Z/shop.test/kettle/page!~5.html"
+    assert after.pop(name) == kettle("new").encode() and len(before) == len(after)
+    table = after["2026-11-01T08-00-00Z.tsv"].decode().splitlines()
+    assert len(table) == 6 and table[-1].startswith("shop.test/kettle/page!~5.html")
+    assert all(after[name] == before[name] for name in before if name.endswith(".html"))
+
+    keep(directory, [captured(NEXT, START_AT + 6 * HOUR, kettle("newer"))])
+    assert written(directory, out).pages == 1
+    asyncio.run(compact(directory, Retain("last", 1), "Gossamer", outside, silent))
+    assert len(outside.files.names(directory.archive)) == 2, "its first volume is gone"
+    assert written(directory, out) == Written(pages=0, known=2, unread=0, crawls=1)
+
+
+def test_a_line_of_a_table_that_was_torn_is_written_again(tmp_path: Path) -> None:
+    taken = [captured(Url(f"https://a.test/{number}"), START_AT + number, kettle(str(number))) for number in range(3)]
+    directory, out = collection(tmp_path / "c", taken), tmp_path / "out"
+    written(directory, out)
+    before, table = tree(out), out / "2026-11-01T08-00-00Z.tsv"
+    table.write_bytes(table.read_bytes()[:-7])
+    assert written(directory, out) == Written(pages=1, known=2, unread=0, crawls=1) and tree(out) == before
+
+
 def test_a_folder_with_other_things_in_it_is_left_alone(kept: Directory, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("do not touch")
     with pytest.raises(ConfigError, match="not empty"):
         written(kept, tmp_path)
-    other = collection(tmp_path / "other", [captured(SHOP, START_AT, kettle())])
+    other = collection(tmp_path / "other", [captured(SHOP, START_AT + 1, kettle())])
     written(kept, tmp_path / "out")
     (tmp_path / "out" / PROGRESS).write_text('{"archive": "another"}')
     with pytest.raises(ConfigError, match="another collection"):

@@ -155,6 +155,14 @@ def test_a_crawl_with_nothing_left_to_do_says_so_and_did_well() -> None:
     assert ended.exit_code(tally) == 0
 
 
+def test_a_crawl_that_came_to_its_limit_does_not_say_that_the_same_command_goes_on() -> None:
+    tally, counts = Tally(FakeClock()), Counts(known=12, queued=2, pages=10)
+    tally.counted(counts, 0.0)
+    text = shown(summary(tally, Ended(False, counts, 10), "there"))
+    assert "a higher --max-pages goes on (2 addresses wait)" in text and "the same command" not in text
+    assert "the same command" in shown(summary(tally, Ended(True, counts, 10), "there"))
+
+
 def test_a_crawl_that_fetched_nothing_says_why_and_what_to_do_and_fails() -> None:
     tally = Tally(FakeClock())
     tally.settled(settled("http://a.test/robots.txt", "connect", "robots"))

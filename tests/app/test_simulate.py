@@ -130,6 +130,11 @@ def test_the_command_shows_policies_side_by_side_to_people(capsys: pytest.Captur
     assert "150 pages, 50 visits a day" in text and "bursty" in text and "* age   o uniform" in text
 
 
+def test_a_web_of_one_page_that_never_grows_old_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.app(["simulate", "--pages", "1", "--days", "90"], result_action="return_value") == 0
+    assert "optimum" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -78,11 +78,13 @@ def returning(allowance: Allowance | None = None) -> Returning:
 async def crawl_for(root: Path, web: Changing, days: float, again: Returning | None = None) -> Crawled:
     """A crawl that goes on for so many days, which pass in a moment: while no visit is on its way."""
     stop, until, told = asyncio.Event(), web.clock.now() + round(days * DAY), Told()
+    began = len(web.asked)
 
     async def pass_time() -> None:
         while web.clock.now() < until:
             await asyncio.sleep(0.004)
-            if web.asked and len(web.asked) == len(told.named("visit.settled")):
+            settled = [one for one in told.named("visit.settled") if one["outcome"] != "robots"]  # not asked for
+            if web.asked and len(web.asked) - began == len(settled):
                 web.clock.advance(6 * 3600)
         stop.set()
 

@@ -112,3 +112,14 @@ def test_threads_of_one_process_take_turns(tmp_path: Path) -> None:
         assert all(beat.result() for beat in said)
         assert all(len(beats.result()) <= 1 for beats in read)
         assert [beat.pid for beat in control.beats()] == [17]
+
+
+def test_what_was_asked_of_a_process_can_be_cleared_with_the_names_in_it(tmp_path: Path) -> None:
+    clock = FakeClock()
+    with Control(tmp_path / "control.db", clock) as control:
+        done, waiting = control.ask("seed", urls=["https://example.org/"]), control.ask("retire", host="example.org")
+        control.done(done)
+        other = control.ask("checkpoint")
+        control.clear("crawler")
+        assert control.pending("crawler") == [] and [one.id for one in control.pending("indexer")] == [other]
+        assert control.is_done(waiting)

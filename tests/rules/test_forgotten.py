@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.rules.forgotten import NOTHING, forgotten_of
+from gossamer.rules.forgotten import NOTHING, forgotten_of, is_like
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.url import Url
 
@@ -44,3 +44,26 @@ def test_everything_else_is_let_in(text: str) -> None:
 def test_the_hosts_concerned_are_known_and_nothing_is_nothing() -> None:
     assert BLOCK.at == {"old.test", "port.test:8080", "shop.test"}
     assert forgotten_of([], []) is NOTHING and not NOTHING and BLOCK
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("www.old.test", "old.test"),
+        ("old.test", "www.old.test"),
+        ("old.test:8080", "old.test"),
+        ("a.b.old.test", "old.test"),
+        ("gopher|old.test", "old.test"),
+        ("[::1]:81", "[::1]"),
+    ],
+)
+def test_hosts_that_may_have_been_meant_too_are_known(name: str, host: str) -> None:
+    assert is_like(name, host) and not is_like(host, host)
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [("notold.test", "old.test"), ("old.test", "a.old.test"), ("old.test.evil.test", "old.test"), ("[::2]", "[::1]")],
+)
+def test_hosts_that_only_look_like_it_are_not_meant(name: str, host: str) -> None:
+    assert not is_like(name, host)

@@ -96,6 +96,35 @@ def test_last_counts_versions_with_a_body_and_keeps_when_they_were_seen_again() 
     assert kept(past, Retain("last", 2), NOW) == {2, 3, 4, 5}
 
 
+def test_failures_and_changes_that_do_not_count_crowd_no_page_out() -> None:
+    past = [Version(1), Version(2), Version(3), *(Version(at, 503, False) for at in range(4, 9))]
+    past += [Version(at, 200, False) for at in range(9, 12)]
+    assert kept(past, Retain("last", 2), NOW) == {2, 3, 9, 10, 11}, (
+        "what came after the last page may ask to be left out"
+    )
+
+
+def test_when_a_page_was_found_gone_stays_known() -> None:
+    past = [Version(1), Version(2, 410, False), Version(3, 410, False), Version(4), *_gone(5, 6, 7, 8)]
+    assert kept(past, Retain("last", 1), NOW) == {4, 5, 8}
+    assert kept(past, Retain("last", 2), NOW) == {1, 2, 4, 5, 7, 8}
+
+
+def _gone(*moments: int) -> list[Version]:
+    return [Version(at, 404, False) for at in moments]
+
+
+def test_of_a_week_a_page_stays_rather_than_a_failure_that_came_later() -> None:
+    start = (NOW - 200 * DAY) // WEEK * WEEK
+    week = [Version(start), Version(start + DAY), Version(start + 2 * DAY, 304, False, start + DAY)]
+    week += [Version(start + 3 * DAY, 500, False), Version(start + 4 * DAY, 404, False)]
+    past = [Version(start - 9 * WEEK), *week, Version(NOW - DAY)]
+    assert kept(past, Retain("thinned"), NOW) == {start - 9 * WEEK, start + DAY, NOW - DAY}
+    failing = [past[0], *week[2:], past[-1]]
+    failing[1] = Version(start + 2 * DAY, 304, False, start - 9 * WEEK)
+    assert start + 2 * DAY in kept(failing, Retain("thinned"), NOW)
+
+
 def test_a_robots_txt_is_kept_like_a_page() -> None:
     past = [Version(at, 200, False) for at in range(1, 10)]
     assert kept(past, Retain("last", 2), NOW) == {8, 9}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.monitor.chronicles import chronicle_of
 from tests.web.exposition import families
@@ -11,7 +12,7 @@ from tests.web.site import Site, serving, trouble_in
 from gossamer.app.directory import Directory
 from gossamer.files import DiskFiles
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import Chronicle
+from gossamer.monitor.chronicle import Chronicle, Run
 from gossamer.monitor.freshness import MEANINGS
 
 NASTY = '"><script>alert(1)</script>.test'
@@ -40,6 +41,15 @@ def test_M_C2_the_page_shows_figures_two_pictures_and_every_site(site: Site) -> 
     assert all(label.startswith("Over 2.8 days the") for label in labels), labels
     assert [row.css_first("a").text() for row in page.css("section tbody tr")] == ["a.test", NASTY]
     assert [one.text() for one in page.css("dl.meanings dt")] == list(MEANINGS)
+
+
+def test_figures_of_a_crawl_that_is_over_say_of_when_they_are(tmp_path: Path, site: Site) -> None:
+    running = site.ask("/crawl/freshness").text
+    assert "As of <time" in running and "the end of the last crawl" not in running
+    known = chronicle_of(range(0, 400, 40), ("a.test",))
+    over = msgspec.structs.replace(known, runs=(Run(1, known.samples[-1].at, is_over=True, comes_back=True),))
+    with serving(served(tmp_path / "c", over)) as ended:
+        assert "the end of the last crawl" in ended.ask("/crawl/freshness").text
 
 
 def test_a_site_has_a_page_of_its_own_and_one_that_is_not_known_says_so(site: Site) -> None:

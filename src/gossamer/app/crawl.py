@@ -41,7 +41,9 @@ def crawl(
     *seeds: Annotated[str, Parameter(help="Addresses to begin with. Without https:// or http://, https is meant.")],
     dir: Annotated[Path, Parameter(help="The collection's data directory; made when it is not there.")] = DEFAULT,
     delay: Annotated[float | None, Parameter(help="Least seconds between two visits to one host.")] = None,
-    max_pages: Annotated[int | None, Parameter(help="Stop when the collection holds this many pages.")] = None,
+    max_pages: Annotated[
+        int | None, Parameter(help="Stop when the collection holds this many pages, with --forever too.")
+    ] = None,
     max_depth: Annotated[int | None, Parameter(help="Follow links at most this many steps from a seed.")] = None,
     scope: Annotated[
         Literal["prefix", "host", "domain", "any"] | None,
@@ -167,7 +169,7 @@ async def crawl_to_end(
     finally:
         face.close()
         lock.release()
-    return Ended(was_stopped, counts)
+    return Ended(was_stopped, counts, settings.crawl.max_pages)
 
 
 def listener(tally: Tally, face: Face) -> Tell:

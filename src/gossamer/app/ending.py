@@ -36,6 +36,12 @@ class Ended:
 
     was_stopped: bool
     counts: Counts
+    limit: int | None = None
+    """So many pages were to be held at most."""
+
+    @property
+    def is_full(self) -> bool:
+        return not self.was_stopped and self.limit is not None and self.counts.pages >= self.limit
 
     def exit_code(self, tally: Tally) -> int:
         """A crawl that found nothing new has done well; one whose collection is still empty has not."""
@@ -61,7 +67,12 @@ def summary(tally: Tally, ended: Ended, directory: str | None) -> Group:
         table.add_row(f"{tally.given_up:,}", f"given up, {Reason.ROBOTS_UNREACHABLE}: {words}", style="dim")
     for url, reason in list(tally.troubles.items())[:MOST_TROUBLES]:
         table.add_row("", f"{url}: {IN_WORDS[reason]}", style="dim")
-    if tally.queued:
+    if ended.is_full:
+        words = (
+            f"pages are held, the limit that was set: a higher --max-pages goes on ({tally.queued:,} addresses wait)"
+        )
+        table.add_row(f"{ended.counts.pages:,}", words)
+    elif tally.queued:
         is_retired = not ended.was_stopped and ended.counts.retired
         where = "at retired hosts: `gossamer hosts` shows them" if is_retired else "the same command goes on from here"
         table.add_row(f"{tally.queued:,}", f"addresses still waiting: {where}")

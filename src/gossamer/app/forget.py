@@ -59,6 +59,7 @@ def is_meant(expected: Erased, console: Console) -> bool:
         raise ConfigError("this erases for good: add --yes, or look first with --dry-run")
     say(console, f"{in_names(expected)}: {counted(expected.archive.records, 'record')} of the archive will be erased,")
     say(console, "search and facts are made again from the rest, and it is not crawled or imported again.")
+    say_beside(expected, console)
     return console.input("Type yes to go on: ").strip().lower() == "yes"
 
 
@@ -70,14 +71,26 @@ def show(erased: Erased, dry_run: bool, json: bool, console: Console, quick: boo
     records, room = counted(erased.archive.records, "record"), f"{erased.archive.freed_bytes / 1e6:,.1f} MB"
     if dry_run:
         say(console, f"{in_names(erased)}: {records} of the archive would go, {room}")
+        say_beside(erased, console)
         return 0
     say(console, f"{in_names(erased)}: {records} erased, {room}; {counted(erased.addresses, 'address')} forgotten")
+    if not erased.archive.records and not erased.addresses and erased.pages is None and not quick:
+        say(console, "there was nothing of it here; it is kept out from now on")
     if erased.pages is not None:
-        say(console, f"{erased.pages:,} pages made searchable again")
+        say(console, f"search, facts and links are made again, from {counted(erased.pages, 'capture')} of pages")
+    say_beside(erased, console)
     say(console, "Not reached:")
     for words in not_reached:
         say(console, f"  {words}")
     return 0
+
+
+def say_beside(erased: Erased, console: Console) -> None:
+    """What a person may have meant as well; it stays until it is named."""
+    for words, names in (("the same bytes are kept at", erased.copies), ("not named, so they stay:", erased.alike)):
+        if names:
+            more = f" and {len(names) - 5:,} more (--json lists them)" if len(names) > 5 else ""
+            say(console, f"{words} {harmless(', '.join(names[:5]))}{more}")
 
 
 def show_list(entries: list[Entry], outside: Outside, json: bool) -> int:

@@ -27,7 +27,8 @@ from gossamer.clock import Instant
 from gossamer.errors import ConfigError
 from gossamer.frontier.forgetting import forget as forget_addresses
 from gossamer.monitor import chronicle
-from gossamer.rules.forgotten import Forgotten
+from gossamer.monitor.control import Control
+from gossamer.rules.forgotten import Forgotten, is_like
 from gossamer.rules.templates import template_of
 from gossamer.store import captures_moved, forgotten
 from gossamer.store.database import Database, read_only
@@ -37,6 +38,7 @@ from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Host, Url, url_of
 
 Says = Callable[[str], None]
+MOST_BESIDE = 100
 NOT_REACHED = (
     "backups of the collection, and files that were exported from it",
     "links of other pages that point there, with their words, and what other pages quote",
@@ -57,7 +59,18 @@ class Erased(msgspec.Struct, frozen=True):
     """Known to the crawl before."""
     archive: Compacted
     pages: int | None = None
-    """What can be searched afterwards; None: the views were not made again."""
+    """Captures of pages from which the views were made again; None: they were not."""
+    copies: tuple[str, ...] = ()
+    """Other addresses under which the same bytes are kept, and stay: the first of them."""
+    alike: tuple[str, ...] = ()
+    """Hosts that may have been meant too, and stay: the first of them."""
+
+
+class Beside(NamedTuple):
+    """What stays, and may be thought to go."""
+
+    copies: tuple[str, ...]
+    alike: tuple[str, ...]
 
 
 def entries_of(texts: Sequence[str], at: Instant) -> list[Entry]:
@@ -73,7 +86,8 @@ def entries_of(texts: Sequence[str], at: Instant) -> list[Entry]:
 
 
 def _host_of(text: str) -> str:
-    url = url_of(f"https://{text}/")
+    """The usual port of http is as little part of a name as that of https."""
+    url = url_of(f"https://{text.strip().removesuffix(':80')}/")
     if url is None or "@" in text:
         raise ConfigError(f"{text!r} is neither a host nor an address: gossamer forget example.org, or https://...")
     return url.host.name
@@ -89,7 +103,15 @@ def look_ahead(directory: Directory, entries: Sequence[Entry], outside: Outside)
     block = forgotten.block_of(entries)
     with closing(read_only(directory.state)) as state:
         going = matching(state, outside.files, directory.archive, unwanted(block), silent)
-    return Erased(tuple([one.name for one in entries]), 0, would_go(going))
+        beside = beside_of(state, block)
+    return Erased(tuple([one.name for one in entries]), 0, would_go(going), None, *beside)
+
+
+def beside_of(connection: sqlite3.Connection, block: Forgotten) -> Beside:
+    copies = captures_moved.copies_of(connection, map(Host, sorted(block.at)), unwanted(block))
+    names = sorted({host.name for host in captures_moved.hosts(connection)} - block.hosts) if block.hosts else []
+    alike = [name for name in names if any(is_like(name, host) for host in block.hosts)]
+    return Beside(tuple(copies[:MOST_BESIDE]), tuple(alike[:MOST_BESIDE]))
 
 
 async def forget(
@@ -116,6 +138,7 @@ async def forget(
             going = await database.read(
                 lambda connection: matching(connection, outside.files, directory.archive, is_unwanted, tell)
             )
+            beside = await database.read(partial(beside_of, block=begun.block))
             is_in_views = bool(going) or begun.goes_on
             if is_in_views and is_quick:
                 await take_out(directory, database, begun.block, agent, outside, tell)
@@ -128,9 +151,9 @@ async def forget(
         pages = await made_again(directory, agent, outside) if is_in_views and not is_quick else None
         async with Database(directory.state, outside.clock, tell) as database:
             await database.run(partial(forgotten.done, at=outside.clock.now()))
-        scrub_databases(directory)
+        unsaid(directory, outside)
         tell("forget.done")
-        return Erased(begun.names, begun.addresses, rewritten, pages)
+        return Erased(begun.names, begun.addresses, rewritten, pages, *beside)
     finally:
         lock.release()
 
@@ -181,7 +204,10 @@ async def made_again(directory: Directory, agent: str, outside: Outside) -> int:
     return await followed(directory, agent, outside)
 
 
-def scrub_databases(directory: Directory) -> None:
+def unsaid(directory: Directory, outside: Outside) -> None:
+    """Nothing in the two databases says it any more: neither a row, nor what a deleted row has left in their files."""
+    with Control(directory.control, outside.clock) as control:
+        control.clear("crawler")  # seeds that were added while it ran, hosts that were put aside
     for path in (directory.state, directory.control):
         if path.is_file():
             scrub(path)

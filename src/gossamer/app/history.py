@@ -218,7 +218,7 @@ def chosen(versions: list[Kept], named: tuple[str, ...], url: Url) -> tuple[Kept
 
 
 def _version(versions: list[Kept], name: str, url: Url) -> Kept:
-    if name.isdigit() and len(name) < 4:
+    if name.isdigit() and len(name) < len("20261115"):
         if not 1 <= int(name) <= len(versions):
             raise ConfigError(f"{url} has {counted(len(versions), 'version')}; there is no number {name}")
         return versions[int(name) - 1]

@@ -32,7 +32,7 @@ def rebuild(
 ) -> int:
     agent = load(dir / FILE_NAME, os.environ, {}).settings.agent
     pages = asyncio.run(build_again(existing(dir), agent, real_outside()))
-    Console(stderr=True).print(f"{pages:,} pages made searchable again")
+    Console(stderr=True).print(f"search, facts and links are made again, from {pages:,} captures of pages")
     return 0
 
 

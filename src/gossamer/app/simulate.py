@@ -129,7 +129,7 @@ def by_nature(results: list[Result]) -> Table:
 
 def _against(one: Result, by_name: dict[str, Result]) -> tuple[str, str]:
     even, best = by_name.get("uniform"), by_name.get(BEST)
-    if even is None or one is even:
+    if even is None or one is even or not even.average_age_days:
         return "", ""
     won = even.average_age_days - one.average_age_days
     part = f"{-won / even.average_age_days:+.1%}"

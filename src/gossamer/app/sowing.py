@@ -1,6 +1,7 @@
 """Seeds that are added from the web page: checked, remembered and offered, whether a crawl runs or not."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from gossamer.app import assemble
@@ -16,7 +17,9 @@ from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.rules.templates import template_of
-from gossamer.store.database import Database
+from gossamer.rules.verdict import Denied
+from gossamer.store import forgotten
+from gossamer.store.database import Database, read_only
 from gossamer.values.link import How, Offer
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
@@ -44,12 +47,22 @@ class Sowing:
             raise ConfigError(f"These are more than {MOST:,} addresses. Add them in parts.")
         if reach not in tuple(Reach):
             raise ConfigError(f"There is no reach {reach!r}.")
-        found, left_out = read(texts)
+        found, left_out = self._not_forgotten(*read(texts))
         settings = self.settings()
         good, refused = await may_go(found, replace(settings, contact=contact or settings.contact), self.outside)
         if good:
             await self._take(good, reach)
         return SeedsTaken(len(good), (*left_out, *refused))
+
+    def _not_forgotten(self, found: Sequence[Url], left_out: Sequence[str]) -> tuple[list[Url], list[str]]:
+        """What was to be forgotten is no seed, and its name is not written down again."""
+        if not self.directory.state.is_file():
+            return list(found), list(left_out)
+        with closing(read_only(self.directory.state)) as state:
+            block = forgotten.block(state)
+        verdicts = [(url, block.judge(url)) for url in found]
+        kept_out = [verdict.rule for _, verdict in verdicts if isinstance(verdict, Denied)]
+        return [url for url, verdict in verdicts if not isinstance(verdict, Denied)], [*left_out, *kept_out]
 
     async def _take(self, good: Sequence[Url], reach: str) -> None:
         """Ourselves while nobody writes, else by asking whoever crawls."""

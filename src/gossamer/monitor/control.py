@@ -152,6 +152,11 @@ class Control:
         with self._writing() as connection:
             connection.execute(SQL["mark_all_done"], {"addressee": addressee, "at": self._clock.now()})
 
+    def clear(self, addressee: str) -> None:
+        """Whatever was asked of it goes, done or not, with the names in it. REQUIRES: no such process runs."""
+        with self._writing() as connection:
+            connection.execute(SQL["clear_commands"], {"addressee": addressee})
+
     def _note(self, row: Mapping[str, object] | None, vitals: Sequence[Vitals]) -> bool:
         try:
             with self._writing() as connection:

@@ -49,6 +49,9 @@ SELECT done_at IS NOT NULL FROM commands WHERE id = :id;
 -- forget_done: Only the latest commands are of interest.
 DELETE FROM commands WHERE done_at IS NOT NULL AND id <= :id - 100;
 
+-- clear_commands: What was asked of a process may name pages and hosts.
+DELETE FROM commands WHERE addressee = :addressee;
+
 -- create_vitals: The last figures of each process of each machine; a machine itself has the empty name.
 CREATE TABLE IF NOT EXISTS vitals (
     id INTEGER NOT NULL PRIMARY KEY,

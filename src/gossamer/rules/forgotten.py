@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.verdict import Allowed, Denied
-from gossamer.values.url import Url
+from gossamer.values.url import OTHER, Url
 
 
 class Forgotten(msgspec.Struct, frozen=True):
@@ -42,6 +42,19 @@ def forgotten_of(hosts: Iterable[str], addresses: Iterable[str]) -> Forgotten:
     """`NOTHING` itself when both are empty: every link that is found is asked about, and most crawls forget none."""
     found = Forgotten(frozenset(hosts), frozenset(map(key_of, addresses)))
     return found if found else NOTHING
+
+
+def is_like(name: str, host: str) -> bool:
+    """Whether somebody who named `host` may have meant this one too: another port of it, a host below it, or one that
+    differs in a `www.` alone."""
+    here, wanted = _bare(name), _bare(host).removeprefix("www.")
+    return name != host and (here == wanted or here.endswith("." + wanted))
+
+
+def _bare(name: str) -> str:
+    """Without its scheme and port."""
+    name = name.rpartition(OTHER)[2]
+    return name.partition("]")[0] if name.startswith("[") else name.partition(":")[0]
 
 
 def host_in(key: str) -> str:

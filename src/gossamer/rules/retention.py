@@ -64,11 +64,29 @@ def kept(versions: Sequence[Version], retain: Retain, now: Instant) -> frozenset
 
 
 def _last(versions: Sequence[Version], amount: int) -> set[Instant]:
-    """The newest with a body of their own, and every time one of them was seen unchanged."""
-    bodies = [one.fetched_at for one in versions if one.refers_at is None][-amount:]
-    since_at = bodies[0] if bodies else 0
-    seen = [one.fetched_at for one in versions if one.refers_at is not None and one.refers_at >= since_at]
-    return {*bodies, *seen}
+    """The newest pages, and every time one of them was seen unchanged.
+
+    Other answers with a body are counted apart, so that a server's bad week, or an advertisement that is another one
+    every day, crowds no page out. When a page was found gone stays known: the first answer that said so.
+    """
+    whole = [one for one in versions if one.refers_at is None]
+    pages = [one.fetched_at for one in whole if one.is_page][-amount:]
+    others = [one.fetched_at for one in whole if not one.is_page][-amount:]
+    bodies = {*pages, *others}
+    seen = {one.fetched_at for one in versions if one.refers_at in bodies}
+    return bodies | seen | _when_gone([one for one in versions if not pages or one.fetched_at >= pages[0]])
+
+
+def _when_gone(versions: Sequence[Version]) -> set[Instant]:
+    found = set()
+    is_gone = False
+    for one in versions:
+        if one.is_page:
+            is_gone = False
+        elif one.status in VANISHED and not is_gone:
+            found.add(one.fetched_at)
+            is_gone = True
+    return found
 
 
 def _thinned(versions: Sequence[Version], now: Instant) -> set[Instant]:
@@ -82,9 +100,18 @@ def _thinned(versions: Sequence[Version], now: Instant) -> set[Instant]:
         span = WEEK if age <= WEEKLY_FOR else MONTH
         slot = (span, one.fetched_at // span)
         before = of_slot.get(slot)
-        if before is None or one.refers_at is None or before.refers_at is not None:
-            of_slot[slot] = one  # the newest of its slot; one with a body rather than one without
+        if before is None or _worth(one) >= _worth(before):
+            of_slot[slot] = one
     return chosen | {one.fetched_at for one in of_slot.values()}
+
+
+def _worth(one: Version) -> int:
+    """Which of a slot's captures stays: the newest page, or else the newest of the next kind."""
+    if one.is_page:
+        return 3
+    if one.refers_at is not None:
+        return 1
+    return 2 if 200 <= one.status < 300 else 0
 
 
 def _held_by_views(versions: Sequence[Version]) -> set[Instant]:

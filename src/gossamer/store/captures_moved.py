@@ -1,7 +1,7 @@
 """The catalogue while volumes are rewritten: what lies in one, and the one step that puts another in its place."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -61,6 +61,25 @@ def urls_at(connection: sqlite3.Connection, host: Host) -> list[Url]:
     """The addresses of a host that anything was kept of."""
     found = [Url(url) for (url,) in connection.execute(_SQL["urls_of_host"], (host.id,))]
     return [url for url in found if url.host == host]  # ids may collide
+
+
+def hosts(connection: sqlite3.Connection) -> list[Host]:
+    """Those that anything was kept of."""
+    return [Url(url).host for (url,) in connection.execute(_SQL["hosts"])]
+
+
+def copies_of(connection: sqlite3.Connection, hosts: Iterable[Host], is_unwanted: Callable[[str], bool]) -> list[str]:
+    """Other addresses under which the bytes of an unwanted page are kept too. Looks at every page."""
+    going = {
+        digest
+        for host in hosts
+        for url, digest in connection.execute(_SQL["pages_of_host"], (host.id,))
+        if is_unwanted(url)
+    }
+    if not going:
+        return []
+    rows = connection.execute(_SQL["page_digests"])
+    return sorted({url for url, digest in rows if digest in going and not is_unwanted(url)})
 
 
 def replaced(connection: sqlite3.Connection, old: str, new: str, moved: Sequence[Moved]) -> int:

@@ -6,6 +6,15 @@ ORDER BY host_id, url_id, url, fetched_at;
 -- urls_of_host: The addresses of a host that anything was kept of.
 SELECT DISTINCT url FROM captures WHERE host_id = ? ORDER BY url;
 
+-- hosts: One address of each host that anything was kept of.
+SELECT min(url) FROM captures GROUP BY host_id;
+
+-- pages_of_host: The pages of a host, and the digests of their bytes.
+SELECT url, digest FROM captures WHERE host_id = ? AND is_page;
+
+-- page_digests: All pages, and the digests of their bytes.
+SELECT url, digest FROM captures WHERE is_page;
+
 -- laid: What the catalogue knows of a volume's records, as they lie in it.
 SELECT number, "offset", length, url FROM captures
 WHERE volume_id = (SELECT id FROM volumes WHERE name = ?) ORDER BY number;

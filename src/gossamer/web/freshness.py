@@ -56,7 +56,8 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 
     @routes.get("/crawl/freshness", response_class=HTMLResponse)
     def page(site: Site = "") -> Response:
-        return show("freshness.html", **page_of(looked_at(site)))
+        runs = rooms.monitor.chronicle().runs
+        return show("freshness.html", **page_of(looked_at(site)), is_over=bool(runs) and runs[-1].is_over)
 
     @routes.get("/crawl/freshness.json", responses=answers_with(Told), summary="The freshness of the collection")
     def as_json(site: Site = "") -> Response:

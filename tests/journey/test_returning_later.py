@@ -1,0 +1,57 @@
+"""What becomes of known pages when their site, or this machine's clock, is changed."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.contract.test_scheduling import SteppedClock
+from tests.journey.crawling import page
+from tests.journey.test_returning import HOME, Changing, Says, crawl_for, spooled
+
+from gossamer.clock import DAY, SECOND
+from gossamer.testing import FakeClock
+
+ROBOTS = HOME + "robots.txt"
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.journey.WAIT_S", 0.003)
+
+
+def test_a_page_that_robots_txt_forbids_later_is_left_alone_until_it_may_be_visited_again(tmp_path: Path) -> None:
+    def robots(day: int) -> str:
+        return "User-agent: *\nDisallow: /x\n" if 10 <= day < 40 else "User-agent: *\nDisallow:\n"
+
+    pages: dict[str, Says] = {
+        ROBOTS: robots,
+        HOME: lambda day: page("/x", body=f"home {day // 3}"),
+        HOME + "x": lambda day: page(body=f"here {day // 3}"),
+    }
+    web = Changing(pages, FakeClock())
+    done = asyncio.run(crawl_for(tmp_path, web, 90))
+    days = web.days[HOME + "x"]
+    assert len([day for day in days if day < 10]) > 2
+    assert not [day for day in days if 12 <= day < 40], "a robots.txt is believed for a day"
+    assert [day for day in days if day >= 40], "it is asked about now and then, and comes back when it may"
+    assert [day for day in web.days[HOME] if 12 <= day < 40], "the others go on"
+    assert all(one.page.directives.may_index for one in spooled(tmp_path)), "nobody asked for it to be taken out"
+    assert done.ends[HOME + "x"] in ("fetched", "unchanged")
+
+
+@pytest.mark.parametrize("by_days", [-30, -1, 1, 30])
+def test_F_P10_a_clock_that_is_set_between_two_crawls_brings_no_storm_and_no_standstill(
+    tmp_path: Path, by_days: int
+) -> None:
+    clock = SteppedClock()
+    pages: dict[str, Says] = {
+        HOME: lambda day: page("/x", body=f"home {day // 2}"),
+        HOME + "x": lambda day: page(body=f"here {day}"),
+    }
+    web = Changing(pages, clock)
+    asyncio.run(crawl_for(tmp_path, web, 15))
+    before = len(web.asked)
+    clock.step(by_days * DAY / SECOND)
+    asyncio.run(crawl_for(tmp_path, web, 20))
+    later = [url for url in web.asked[before:] if url != ROBOTS]
+    assert set(later) == {HOME, HOME + "x"} and len(later) <= 4 * 2 * 20
