@@ -85,6 +85,23 @@ def test_a_sample_is_drawn_of_what_a_group_has_without_its_own_filter_too(search
     assert {one.value for one in narrowed.facets["lang"] if one.is_chosen} == {"de"}
 
 
+def test_what_was_chosen_is_counted_even_where_it_is_too_rare_to_be_listed(
+    searcher: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facets, "MOST_TRAITS", 1)
+    chosen = counts(searcher, "fish lang:de syntax:rdfa", 100).facets
+    assert [(one.value, one.count) for one in chosen["lang"] if one.is_chosen] == [("de", 0)]  # no page in RDFa
+    chosen = counts(searcher, "fish lang:de -lang:fr", 100).facets
+    assert [(one.value, one.count) for one in chosen["lang"] if one.is_chosen] == [("de", 100)]
+    assert [(one.value, one.count) for one in chosen["lang"] if one.is_excluded] == [("fr", 0)]
+
+
+def test_sites_are_listed_by_their_names(searcher: Searcher) -> None:
+    exact = counts(searcher, "fish site:h1.test", 100)
+    assert {one.value: one.count for one in exact.facets["site"]} == {f"h{number}.test": 100 for number in range(4)}
+    assert [one.value for one in exact.facets["site"] if one.is_chosen] == ["h1.test"]
+
+
 def test_an_estimate_has_two_digits() -> None:
     assert [estimated(pages) for pages in (0, 7, 94, 95, 1_049, 1_050, 99_960)] == [0, 7, 94, 95, 1_000, 1_100, 100_000]
 

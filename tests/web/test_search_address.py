@@ -9,11 +9,11 @@ from gossamer.clock import from_words
 from gossamer.errors import QueryRefused
 from gossamer.search.answer import Answer, Facet, Span
 from gossamer.web.names import language
+from gossamer.web.rendering import shortened
 from gossamer.web.search_address import Addresses, Asked, query_of, with_open_end
 from gossamer.web.search_facets import as_tree, groups_of, spans_of
 from gossamer.web.search_shown import meant_by
 from gossamer.web.search_table import harmless
-from gossamer.web.showing import shortened
 
 
 def test_the_same_question_has_one_address() -> None:

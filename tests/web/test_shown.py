@@ -1,7 +1,7 @@
 """Facts, names and numbers as people see them; pure."""
 
 from gossamer.web.names import named, short
-from gossamer.web.showing import ago, moment, number, size
+from gossamer.web.rendering import ago, moment, number, size
 from gossamer.web.terms import term_of
 from gossamer.web.things import things_of
 

@@ -23,6 +23,7 @@ from gossamer.app.history_serving import history_rooms
 from gossamer.app.inquiring import page_rooms
 from gossamer.app.monitoring import monitor_rooms
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.searchers import Searchers
 from gossamer.app.serving_crawl import crawl_rooms
 from gossamer.app.settings import Settings, WebSettings
 from gossamer.app.token import ADMIN, READER, keys_of
@@ -48,6 +49,7 @@ THREADS = 3
 """Pages made at one time. More only take turns at the interpreter: with eight, a busy server answered half as much."""
 QUERIES = 3
 """SPARQL queries answered at one time: two that run away leave one for everybody else."""
+SEARCHERS = 2
 COLLECT_AFTER = 50_000
 SWITCH_S = 0.0005
 BEFOREHAND = {FILE_NAME, "rules.txt", VOCABULARY, ADMIN, READER}
@@ -205,6 +207,10 @@ async def address_of(server: uvicorn.Server, serving: "asyncio.Future[None]") ->
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
+def searchers_of(web: WebSettings) -> int:
+    return min(SEARCHERS, len(os.sched_getaffinity(0))) if web.searchers is None else web.searchers
+
+
 async def web_rooms(
     opened: AsyncExitStack,
     directory: Directory,
@@ -217,6 +223,9 @@ async def web_rooms(
         outside.files.make_folder(folder)
     handles = ReadHandles(directory, outside)
     opened.callback(handles.close)
+    searchers = await opened.enter_async_context(
+        Searchers(directory, searchers_of(settings.web), outside.processes, outside.clock, tell)
+    )
     ask = await opened.enter_async_context(queries(directory, outside, silent, QUERIES, settings.web.sparql_s))
     return WebRooms(
         find=handles.search.find,
@@ -241,7 +250,11 @@ async def web_rooms(
         history=await opened.enter_async_context(history_rooms(directory, settings, outside)),
         vocabularies=await opened.enter_async_context(vocabulary_rooms(directory, outside, ask)),
         searching=SearchRooms(
-            handles.search.suggest, handles.search.explain, handles.search.copies, handles.search.is_found
+            handles.search.suggest,
+            handles.search.explain,
+            handles.search.copies,
+            handles.search.is_found,
+            searchers.answer,
         ),
     )
 

@@ -17,7 +17,10 @@ class CrawlSettings:
         "host", "how far links are followed from the seeds: same folder, same host, same registrable domain, anywhere"
     )
     max_pages: int | None = _setting(
-        None, "stop once the collection holds this many pages; unset: no limit", least=1, example=1000
+        None,
+        "stop once the collection holds this many pages, a crawl without end too; unset: no limit",
+        least=1,
+        example=1000,
     )
     max_depth: int | None = _setting(
         None, "follow links at most this many steps from a seed; unset: no limit", example=5
@@ -148,6 +151,13 @@ class WebSettings:
     )
     port: int = _setting(8642, "the port of the search page; 0: any free one", most=65535)
     sparql_s: float = _setting(10.0, "the longest a SPARQL query may run", least=0.1)
+    searchers: int | None = _setting(
+        None,
+        "processes that answer searches, started by the first of them; 0: the web process does it; unset: two, or "
+        "one on a single core",
+        most=64,
+        example=4,
+    )
 
 
 @dataclass(frozen=True, slots=True)

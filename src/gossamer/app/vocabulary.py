@@ -5,12 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Lock
 
-import tantivy
-
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.clock import SECOND, Clock
 from gossamer.errors import DirectoryUnusable
+from gossamer.index.facets import in_use
 from gossamer.index.searcher import Searcher
 from gossamer.web.rooms import Ask
 from gossamer.web.vocabulary_counts import FactCounter
@@ -19,7 +18,6 @@ from gossamer.web.vocabulary_rooms import TermsInUse, VocabularyRooms
 FRESH_S = 5.0
 MOST_TERMS = 5_000
 """Of each kind. Vocabularies people share have far fewer; beyond are names that a site makes up for each page."""
-FIELDS = ("types", "properties", "ontologies")
 
 
 class TermCounter:
@@ -44,11 +42,8 @@ class TermCounter:
         except DirectoryUnusable:
             return TermsInUse(as_of=now)
         snapshot = searcher.snapshot
-        asked = {field: {"terms": {"field": field, "size": MOST_TERMS}} for field in FIELDS}
-        found = snapshot.aggregate(tantivy.Query.all_query(), asked)
-        classes, properties, vocabularies = (
-            {str(one["key"]): int(one["doc_count"]) for one in found[field]["buckets"]} for field in FIELDS
-        )
+        found = in_use(snapshot, MOST_TERMS)
+        classes, properties, vocabularies = found["types"], found["properties"], found["ontologies"]
         is_cut = max(len(classes), len(properties), len(vocabularies)) >= MOST_TERMS
         searcher.close()
         return TermsInUse(classes, properties, vocabularies, snapshot.pages, now, is_cut)

@@ -222,15 +222,13 @@ class Asking:
         return sum(self._snapshot.with_word("content", form.word) for form in found)
 
     def _pointed(self, word: Word, tokens: Sequence[str]) -> list[tantivy.Query]:
-        """The pages that other sites call so. Most links lead to pages that nobody crawled: those are left out here,
-        where it is done once, and not with every search."""
+        """The pages that other sites call so."""
         if word.is_fuzzy or word.is_prefix:
             return []
         targets = targets_of(self._snapshot, self.pointing(word, tokens))
         named = [
             tantivy.Query.const_score_query(self._snapshot.term("url_id", target), ANCHORS * score)
             for target, score in targets.items()
-            if self._snapshot.entries("url_id", target)
         ]
         return [any_of(named)] if named else []
 

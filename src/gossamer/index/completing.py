@@ -7,7 +7,7 @@ import msgspec
 import tantivy
 
 from gossamer.index.dictionary import Form, beginning, forms, near
-from gossamer.index.schema import Card
+from gossamer.index.schema import CARDS
 from gossamer.index.snapshot import Snapshot
 
 MOST_COMPLETIONS = 8
@@ -16,8 +16,6 @@ ENOUGH = 10
 """A word on so many pages is taken for what it is."""
 MUCH_MORE = 10
 """A word that is there is taken for a slip only when its neighbour is on so many times more pages."""
-
-_CARD = msgspec.msgpack.Decoder(Card)
 
 
 class Completion(msgspec.Struct, frozen=True, array_like=True):
@@ -73,7 +71,7 @@ def _titled(snapshot: Snapshot, tokens: list[str]) -> list[Completion]:
         return []
     found: dict[tuple[str, Literal["title", "name"]], int] = {}
     for _, place in snapshot.best(tantivy.Query.boolean_query(clauses), LOOKED_AT):
-        card = _CARD.decode(bytes(snapshot.searcher.doc(place)["card"][0]))
+        card = CARDS.decode(bytes(snapshot.searcher.doc(place)["card"][0]))
         for name in dict.fromkeys(thing.name for thing in card.things):
             found[name, "name"] = found.get((name, "name"), 0) + 1
         found[card.title, "title"] = found.get((card.title, "title"), 0) + 1

@@ -3,13 +3,11 @@
 import msgspec
 
 from gossamer.clock import Instant
-from gossamer.index.schema import Card
+from gossamer.index.schema import CARDS
 from gossamer.index.snapshot import Snapshot, integers
 from gossamer.values.url import Url
 
 MOST_COPIES = 100
-
-_CARD = msgspec.msgpack.Decoder(Card)
 
 
 class Copy(msgspec.Struct, frozen=True):
@@ -25,6 +23,6 @@ def copies_of(snapshot: Snapshot, url: Url, at_most: int = MOST_COPIES) -> list[
     copy = integers(snapshot.searcher, "copy_id", [hits[0][1]])[0] if hits else 0
     alike = snapshot.best(snapshot.term("copy_id", copy), at_most) if copy else hits
     entries = (snapshot.searcher.doc(place).get_first("card") for _, place in alike)
-    cards = [_CARD.decode(bytes(packed)) for packed in entries if packed is not None]
+    cards = [CARDS.decode(bytes(packed)) for packed in entries if packed is not None]
     found = [Copy(card.url.text, card.title, card.url.host.name, card.fetched_at) for card in cards]
     return sorted(found, key=lambda one: one.url)

@@ -12,7 +12,7 @@ from functools import lru_cache
 import msgspec
 import tantivy
 
-from gossamer.index.snapshot import Snapshot
+from gossamer.index.snapshot import LARGE, Snapshot
 
 STEMMERS = {
     "ar": "arabic",
@@ -70,8 +70,9 @@ MOST_LISTED = 500
 """Words of the dictionary that are looked at, the most frequent first."""
 MOST_COMPARED = 150
 MOST_FORMS = 12
-LISTED_FIELDS = ("content", "title")
-"""Where other forms of a word are looked for; what stands in neither is on no page that people search for."""
+LISTED_FIELDS = ("content", "title", "names")
+"""Where other forms of a word are looked for. In a large index the first will do: whatever form a title or a name has,
+some page has it in its text."""
 MOST_BEGINNINGS = 50
 MOST_NEAR = 20
 _LETTERS = {"a": "abcdefghijklmnopqrstuvwxyz0123456789", "а": "абвгдежзийклмнопрстуфхцчшщъыьэюя"}
@@ -87,16 +88,11 @@ def forms(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -
     """The word as it stands first (also when no page has it), then its other forms, most frequent first."""
 
     def find() -> list[Form]:
-        own = Form(word, snapshot.with_word(field, word))
-        if field in LISTED_FIELDS or field == "names":
-            same: tuple[str, ...] = snapshot.recall_lasting(
-                ("forms", field, word, *languages), lambda: _same_stem(snapshot, field, word, languages)
-            )
-            others = [Form(other, snapshot.with_word(field, other)) for other in same]
-            return [own, *sorted((form for form in others if form.pages), key=_most_first)]
-        known = {form.word for listed in LISTED_FIELDS for form in forms(snapshot, listed, word, languages)} - {word}
-        counted = [Form(other, snapshot.with_word(field, other)) for other in known]
-        return [own, *sorted((form for form in counted if form.pages), key=_most_first)]
+        others: tuple[str, ...] = snapshot.recall_lasting(
+            ("forms", word, *languages), lambda: _other_forms(snapshot, word, languages)
+        )
+        counted = [Form(other, pages) for other in others if (pages := snapshot.with_word(field, other))]
+        return [Form(word, snapshot.with_word(field, word)), *sorted(counted, key=_most_first)[: MOST_FORMS - 1]]
 
     found: list[Form] = snapshot.recall(("forms", field, word, *languages), find)
     return found
@@ -130,39 +126,47 @@ def is_stop_word(word: str, languages: Sequence[str]) -> bool:
     )
 
 
-@lru_cache(maxsize=20_000)
-def stem(word: str, language: str) -> str:
-    """The word itself when nobody knows how to stem in this language. Cached: a word is met in field after field."""
-    analyzer = _stemmer(language)
-    stemmed = analyzer.analyze(word) if analyzer is not None else []
-    return stemmed[0] if stemmed else word
+def _other_forms(snapshot: Snapshot, word: str, languages: Sequence[str]) -> tuple[str, ...]:
+    listed = LISTED_FIELDS if snapshot.pages < LARGE else LISTED_FIELDS[:1]
+    return tuple({other: None for field in listed for other in _same_stem(snapshot, field, word, languages)})
 
 
 def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -> tuple[str, ...]:
     """The other forms of a word, the most frequent ones."""
     if len(word) < SHORTEST_STEMMED or not _PLAIN.fullmatch(word):
         return ()
-    found: dict[str, Form] = {}
-    for language in languages:
-        if _stemmer(language) is None:
-            continue
-        root = stem(word, language)
-        start = root if len(root) <= SHORTEST_STEMMED else root[:-1]  # `happi` stands for `happy`
-        listed = snapshot.recall(
-            ("listed", field, start), lambda start=start: beginning(snapshot, field, start, MOST_LISTED)
-        )
-        found |= {form.word: form for form in listed if stem(form.word, language) == root}
+    stemmers = [stemmer for stemmer in map(_stemmer, languages) if stemmer is not None]
+    roots = [(stemmer.analyze(word)[0], stemmer) for stemmer in stemmers]
+    found: dict[str, int] = {}
+    listed: Sequence[tuple[str, int]] = ()
+    whole: str | None = None
+    for start, root, stemmer in sorted([(_start_of(root), root, stemmer) for root, stemmer in roots], key=_shortest):
+        if whole is None or not start.startswith(whole):
+            listed = snapshot.searcher.terms_with_prefix(field, start, limit=MOST_LISTED)
+            whole = start if len(listed) < MOST_LISTED else None  # then it holds what a longer start would list
+        some = [one for one in listed if one[0].startswith(start)] if start != whole else listed
+        stems = stemmer.analyze(" ".join([other for other, _ in some]))
+        found |= {other: pages for (other, pages), of in zip(some, stems, strict=True) if of == root}
     found.pop(word, None)
-    return tuple(form.word for form in sorted(found.values(), key=_most_first)[: MOST_FORMS - 1])
+    return tuple(sorted(found, key=lambda other: (-found[other], other))[: MOST_FORMS - 1])
+
+
+def _start_of(root: str) -> str:
+    """What every word of this stem begins with: `happi` stands for `happy`."""
+    return root if len(root) <= SHORTEST_STEMMED else root[:-1]
+
+
+def _shortest(one: tuple[str, str, tantivy.TextAnalyzer]) -> tuple[int, str]:
+    return len(one[0]), one[0]
 
 
 @lru_cache(maxsize=64)
 def _stemmer(language: str) -> tantivy.TextAnalyzer | None:
+    """Takes any number of words at once, apart by spaces: one by one, most of the time would go to the calls."""
     if language not in STEMMERS:
         return None
-    return (
-        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).filter(tantivy.Filter.stemmer(STEMMERS[language])).build()
-    )
+    stemmer = tantivy.Filter.stemmer(STEMMERS[language])
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(stemmer).build()
 
 
 @lru_cache(maxsize=64)

@@ -10,15 +10,13 @@ from tantivy import Occur
 from gossamer.index import filters
 from gossamer.index.dictionary import Form, beginning, forms
 from gossamer.index.ontology import means, supertypes_of
-from gossamer.index.schema import Card, Named, key_of, may_have
+from gossamer.index.schema import CARDS, Card, Named, key_of, may_have
 from gossamer.index.snapshot import Snapshot, any_of
 from gossamer.values.query import Query
 
 MOST_ENTITIES = 6
 AT_ONCE = 40
 ROUNDS = 3
-
-_CARD = msgspec.msgpack.Decoder(Card)
 
 
 class Entity(msgspec.Struct, frozen=True, gc=False):
@@ -59,7 +57,7 @@ def named(snapshot: Snapshot, query: Query, languages: Sequence[str], at_most: i
     for _ in range(ROUNDS):
         hits = snapshot.best(_pages(snapshot, query, words, seen), AT_ONCE)
         for _, place in hits:
-            card = _CARD.decode(bytes(snapshot.searcher.doc(place)["card"][0]))
+            card = CARDS.decode(bytes(snapshot.searcher.doc(place)["card"][0]))
             _look_through(snapshot, query, words, card, seen)
         if len(hits) < AT_ONCE or len(seen) >= 4 * at_most:
             break

@@ -6,7 +6,7 @@ import msgspec
 import tantivy
 
 from gossamer.index.ontology import ontologies_of, supertypes_of
-from gossamer.index.schema import Card, Named, Pointers, key_of, last_part, names_above, signs_of
+from gossamer.index.schema import TRAITS, Card, Named, Pointers, key_of, last_part, names_above, signs_of
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import id_of
 
@@ -56,6 +56,7 @@ def _filled(reading: Reading) -> tantivy.Document:
     entry = _numbered(tantivy.Document(**{field: values for field, values in texts.items() if values}), reading)
     entry.add_integer("copy_id", copy_id(page.exact))
     host = page.url.host.name
+    entry.add_integer("host_id", id_of(host))
     for thing in things:
         entry.add_integer("things", key_of(thing, host))
     if pointers:
@@ -72,20 +73,38 @@ def _numbered(entry: tantivy.Document, reading: Reading) -> tantivy.Document:
 
 
 def _filters_of(reading: Reading, inferred: tuple[str, ...]) -> dict[str, list[str]]:
-    host, language = reading.page.url.host.name, reading.page.language
     types = reading.types[:MOST_TYPES]
     return {
-        "host": [host],
-        "sites": names_above(host),
-        "language": [language] if language else [],
-        "types": list(types),
-        "supertypes": list(inferred),
+        "sites": list(_sites_of(reading.page.url.host.name)),
+        "traits": list(_traits(types, inferred, reading.properties, reading.syntaxes, reading.page.language)),
         "kinds": list(_last_parts(types + inferred)),
-        "properties": list(reading.properties),
         "relations": list(_last_parts(reading.properties)),
-        "ontologies": list(ontologies_of(types + reading.properties)),
-        "syntaxes": list(reading.syntaxes),
     }
+
+
+@lru_cache(maxsize=5_000)
+def _traits(
+    types: tuple[str, ...],
+    inferred: tuple[str, ...],
+    properties: tuple[str, ...],
+    syntaxes: tuple[str, ...],
+    language: str,
+) -> tuple[str, ...]:
+    """Cached: most pages of a site have the same."""
+    by_kind = {
+        "types": types,
+        "supertypes": inferred,
+        "ontologies": ontologies_of(types + properties),
+        "properties": properties,
+        "languages": (language,) if language else (),
+        "syntaxes": syntaxes,
+    }
+    return tuple([TRAITS[kind] + value for kind, values in by_kind.items() for value in values])
+
+
+@lru_cache(maxsize=20_000)
+def _sites_of(host: str) -> tuple[str, ...]:
+    return tuple(names_above(host))
 
 
 @lru_cache(maxsize=20_000)
@@ -116,7 +135,7 @@ def _pointers_of(page: Page) -> list[tuple[str, str]]:
     found = [
         (link.url.text, link.text[:LONGEST_ANCHOR])
         for link in page.links
-        if link.text and link.may_follow and not link.url.text.startswith(ours)
+        if not link.url.text.startswith(ours) and link.text and link.may_follow
     ]
     return found[:MOST_POINTERS]
 

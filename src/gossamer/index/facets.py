@@ -1,6 +1,5 @@
 """How the pages that match spread over types, ontologies, properties, sites, languages, syntaxes and dates."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
@@ -10,25 +9,29 @@ import msgspec
 import tantivy
 
 from gossamer.clock import SECOND, Instant
-from gossamer.index.filters import EARLIEST, GROUPS
+from gossamer.index.filters import EARLIEST, GROUPS, having
 from gossamer.index.ontology import means, namespaces_of
-from gossamer.index.snapshot import Snapshot
+from gossamer.index.schema import CARDS, TRAITS
+from gossamer.index.snapshot import Snapshot, count
 from gossamer.values.query import Query
 
 FACETS = (*GROUPS, "date")
 """What one can count by."""
 MOST_VALUES = 20
-MOST_COUNTED, SAMPLE = 5_000, 2_500
+MOST_TRAITS = 500
+"""Values of all kinds but sites and dates that are listed for one question, the most frequent."""
+MOST_COUNTED, SAMPLE = 2_000, 1_000
 """Of more pages than that, about so many are counted, and the counts are estimates: to count a hundred thousand would
 hold up everybody for what nobody reads to the last digit."""
-_FIELDS = {
+_KINDS = {
     "type": ("types", "supertypes"),
     "ontology": ("ontologies",),
     "property": ("properties",),
-    "site": ("host",),
-    "lang": ("language",),
+    "site": ("sites",),
+    "lang": ("languages",),
     "syntax": ("syntaxes",),
 }
+_KIND_OF = {letter: kind for kind, letter in TRAITS.items()}
 _DAY = 86_400 * SECOND
 _DAYS_SHOWN, _MONTHS_SHOWN = 62, 60
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -84,16 +87,24 @@ def counted(
     names = [name for name in FACETS if name in set(names)]
     together = [name for name in names if not _is_filtered(query, name)]
     share = 1 if total <= most else -(-total // sample)
-    raw: dict[str, Any] = {}
+    facets: dict[str, tuple[Facet, ...]] = {}
+    dates: tuple[Span, ...] = ()
     for group, some in [("", together), *((name, [name]) for name in names if name not in together)]:
         if some:
-            asked = {k: v for name in some for k, v in _asked(name).items()}
-            raw |= snapshot.aggregate(_sample(snapshot, pages_without(group), share), asked)
-    if share > 1:
-        _scale(raw, share)
-    facets = {name: _facets(query, name, raw) for name in names if name != "date"}
-    dates = _spans(raw["date"]["buckets"]) if "date" in names else ()
-    return Counts(facets, dates, total // share)
+            pages = pages_without(group)
+            told = snapshot.aggregate(_sample(snapshot, pages, share), _asked(some))
+            tallies = _tallies(snapshot, told)
+            facets |= {name: _facets(snapshot, query, name, tallies, share, pages) for name in some if name != "date"}
+            if "date" in some:
+                dates = _spans(told["date"]["buckets"], share)
+    return Counts({name: facets[name] for name in names if name != "date"}, dates, total // share)
+
+
+def in_use(snapshot: Snapshot, most: int) -> dict[str, dict[str, int]]:
+    """By kind (of TRAITS), how many pages have each value; at most so many values of a kind."""
+    asked = {"traits": {"terms": {"field": "traits", "size": len(TRAITS) * most}}}
+    tallies = _tallies(snapshot, snapshot.aggregate(tantivy.Query.all_query(), asked))
+    return {kind: dict(list(values.items())[:most]) for kind, values in tallies.items()}
 
 
 def _sample(snapshot: Snapshot, pages: tantivy.Query, share: int) -> tantivy.Query:
@@ -107,15 +118,15 @@ def _sample(snapshot: Snapshot, pages: tantivy.Query, share: int) -> tantivy.Que
     return tantivy.Query.boolean_query(clauses)
 
 
-def _scale(raw: dict[str, Any], share: int) -> None:
-    for told in raw.values():
-        for bucket in told["buckets"]:
-            bucket["doc_count"] = estimated(share * int(bucket["doc_count"]))
+def _scaled(pages: int, share: int) -> int:
+    return pages if share == 1 else estimated(share * pages)
 
 
 def estimated(pages: int) -> int:
     """To two digits: more would promise what a sample cannot keep."""
-    unit = int(10 ** max(0, len(str(pages)) - 2))
+    if pages < 100:
+        return pages
+    unit = int(10 ** (len(str(pages)) - 2))
     return (pages + unit // 2) // unit * unit
 
 
@@ -125,38 +136,79 @@ def _is_filtered(query: Query, name: str) -> bool:
     return bool(getattr(query, GROUPS[name]))
 
 
-def _asked(name: str) -> dict[str, Any]:
-    if name == "date":
-        return {"date": {"histogram": {"field": "fetched_at", "interval": _DAY, "min_doc_count": 1}}}
-    size = 5 * MOST_VALUES if name == "type" else MOST_VALUES
-    return {field: {"terms": {"field": field, "size": size}} for field in _FIELDS[name]}
+def _asked(names: Sequence[str]) -> dict[str, Any]:
+    asked: dict[str, Any] = {}
+    if any(name not in ("site", "date") for name in names):
+        asked["traits"] = {"terms": {"field": "traits", "size": MOST_TRAITS}}
+    if "site" in names:
+        asked["sites"] = {"terms": {"field": "host_id", "size": MOST_VALUES}}
+    if "date" in names:
+        asked["date"] = {"histogram": {"field": "fetched_at", "interval": _DAY, "min_doc_count": 1}}
+    return asked
 
 
-def _facets(query: Query, name: str, raw: dict[str, Any]) -> tuple[Facet, ...]:
-    """The most frequent, and whatever the query names."""
-    stated, *others = ({one["key"]: one["doc_count"] for one in raw[field]["buckets"]} for field in _FIELDS[name])
+def _tallies(snapshot: Snapshot, told: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """By kind, the pages of each value."""
+    tallies: dict[str, dict[str, int]] = {kind: {} for kind in (*TRAITS, "sites")}
+    for bucket in told["traits"]["buckets"] if "traits" in told else ():
+        trait: str = bucket["key"]
+        tallies[_KIND_OF[trait[0]]][trait[1:]] = int(bucket["doc_count"])
+    for bucket in told["sites"]["buckets"] if "sites" in told else ():
+        tallies["sites"][_host(snapshot, bucket["key"])] = int(bucket["doc_count"])
+    return tallies
+
+
+def _host(snapshot: Snapshot, host_id: int) -> str:
+    """Its name, which any of its pages tells. REQUIRES: there is one."""
+
+    def find() -> str:
+        place = snapshot.best(snapshot.term("host_id", host_id), 1)[0][1]
+        return CARDS.decode(bytes(snapshot.searcher.doc(place)["card"][0])).url.host.name
+
+    name: str = snapshot.recall_lasting(("host", host_id), find)
+    return name
+
+
+def _facets(
+    snapshot: Snapshot, query: Query, name: str, tallies: dict[str, dict[str, int]], share: int, pages: tantivy.Query
+) -> tuple[Facet, ...]:
+    """The most frequent, and whatever the query names. `pages`: those the counts are about."""
+    stated, *others = [tallies[kind] for kind in _KINDS[name]]
     inferred: dict[str, int] = others[0] if others else {}
-    total = Counter(stated)
-    total.update(inferred)
+    total = {value: stated.get(value, 0) + inferred.get(value, 0) for value in (*stated, *inferred)}
     chosen: Sequence[str] = getattr(query, GROUPS[name])
     excluded: Sequence[str] = getattr(query, f"without_{GROUPS[name]}")
     ranked = sorted(total.items(), key=lambda one: (-one[1], one[0]))
+    if not (chosen or excluded):
+        return tuple(
+            [
+                Facet(value, _scaled(pages, share), _scaled(inferred.get(value, 0), share))
+                for value, pages in ranked[:MOST_VALUES]
+            ]
+        )
     found = [
-        Facet(value, pages, inferred.get(value, 0), _is_named(name, chosen, value), _is_named(name, excluded, value))
+        Facet(
+            value,
+            _scaled(pages, share),
+            _scaled(inferred.get(value, 0), share),
+            _is_named(name, chosen, value),
+            _is_named(name, excluded, value),
+        )
         for value, pages in ranked
     ]
     kept = [facet for at, facet in enumerate(found) if at < MOST_VALUES or facet.is_chosen or facet.is_excluded]
-    return (*kept, *_missing(name, kept, chosen, excluded))
+    rare = [Facet(value, _having(snapshot, pages, name, value), is_chosen=True) for value in _unmet(name, kept, chosen)]
+    return (*kept, *rare, *(Facet(value, 0, is_excluded=True) for value in _unmet(name, kept, excluded)))
 
 
-def _missing(name: str, found: list[Facet], chosen: Sequence[str], excluded: Sequence[str]) -> list[Facet]:
-    """What the query names and no page has."""
-    named = [(value, True) for value in chosen] + [(value, False) for value in excluded]
-    return [
-        Facet(value, 0, is_chosen=is_chosen, is_excluded=not is_chosen)
-        for value, is_chosen in named
-        if not any(_is_named(name, (value,), facet.value) for facet in found)
-    ]
+def _unmet(name: str, found: list[Facet], values: Sequence[str]) -> list[str]:
+    return [value for value in values if not any(_is_named(name, (value,), facet.value) for facet in found)]
+
+
+def _having(snapshot: Snapshot, pages: tantivy.Query, name: str, value: str) -> int:
+    """What was chosen may be on no page of the sample, or too rare to be listed: then its pages are counted."""
+    both = [(tantivy.Occur.Must, pages), (tantivy.Occur.Must, having(snapshot, name, value))]
+    return count(snapshot.searcher, tantivy.Query.boolean_query(both))
 
 
 def _is_named(name: str, values: Sequence[str], found: str) -> bool:
@@ -167,39 +219,42 @@ def _is_named(name: str, values: Sequence[str], found: str) -> bool:
     return found in values
 
 
-def _spans(buckets: list[dict[str, Any]]) -> tuple[Span, ...]:
+def _spans(buckets: list[dict[str, Any]], share: int) -> tuple[Span, ...]:
     """Days, folded into months and years when there are too many to show."""
-    days = [(_day(bucket["key"]), int(bucket["doc_count"])) for bucket in buckets]
-    if not days:
+    if not buckets:
         return ()
-    first, last = min(days)[0], max(days)[0]
+    days = [(_day(bucket["key"]), int(bucket["doc_count"])) for bucket in buckets]
+    first, last = _date(min(days)[0]), _date(max(days)[0])
     step = _next_day if (last - first).days < _DAYS_SHOWN else _next_month
     if step is _next_month and (last.year - first.year) * 12 + last.month - first.month >= _MONTHS_SHOWN:
         step = _next_year
     start = {_next_day: first, _next_month: first.replace(day=1), _next_year: first.replace(month=1, day=1)}[step]
     length = {_next_day: 10, _next_month: 7, _next_year: 4}[step]
-    per_label = Counter[str]()
+    per_label: dict[str, int] = {}
     for day, pages in days:
-        per_label[_label(day, length)] += pages
+        label = _label(day, length)
+        per_label[label] = per_label.get(label, 0) + pages
     spans = []
     while start <= last:
         until = step(start)
-        label = _label(start, length)
-        spans.append(Span(_instant(start), _instant(until), label, per_label[label]))
+        label = _label(start.toordinal() - _EPOCH, length)
+        spans.append(Span(_instant(start), _instant(until), label, _scaled(per_label.get(label, 0), share)))
         start = until
     return tuple(spans)
 
 
 @lru_cache(maxsize=10_000)
-def _label(day: date, length: int) -> str:
-    return day.isoformat()[:length]
+def _label(day: int, length: int) -> str:
+    return _date(day).isoformat()[:length]
 
 
-@lru_cache(maxsize=10_000)
-def _day(at: float) -> date:
-    """Clamped: an imported page may claim any instant."""
-    days = min(max(int(at) // _DAY, _FIRST), _LAST)
-    return date.fromordinal(_EPOCH + days)
+def _day(at: float) -> int:
+    """Since 1970. Clamped: an imported page may claim any instant."""
+    return min(max(int(at) // _DAY, _FIRST), _LAST)
+
+
+def _date(day: int) -> date:
+    return date.fromordinal(_EPOCH + day)
 
 
 def _instant(day: date) -> Instant:

@@ -26,12 +26,17 @@ def of(snapshot: Snapshot, query: Query, without_group: str = "") -> tuple[list[
     wanted: list[tantivy.Query] = []
     unwanted: list[tantivy.Query] = []
     for group, field in GROUPS.items():
-        unwanted += [_TERMS[group](snapshot, _plain(value)) for value in getattr(query, f"without_{field}")]
+        unwanted += [having(snapshot, group, value) for value in getattr(query, f"without_{field}")]
         if group != without_group and (values := getattr(query, field)):
-            wanted.append(any_of([_TERMS[group](snapshot, _plain(value)) for value in values]))
+            wanted.append(any_of([having(snapshot, group, value) for value in values]))
     if without_group != "date" and (query.since is not None or query.until is not None):
         wanted.append(_between(snapshot, query))
     return [tantivy.Query.const_score_query(one, 0.0) for one in wanted], unwanted
+
+
+def having(snapshot: Snapshot, group: str, value: str) -> tantivy.Query:
+    """The pages that a filter with this one value lets through."""
+    return _TERMS[group](snapshot, value.encode("utf-8", "replace").decode())
 
 
 def _between(snapshot: Snapshot, query: Query) -> tantivy.Query:
@@ -44,7 +49,7 @@ def _between(snapshot: Snapshot, query: Query) -> tantivy.Query:
 
 def _type(snapshot: Snapshot, name: str) -> tantivy.Query:
     if iris := iris_of(name):
-        return any_of([snapshot.term(field, iri) for iri in iris for field in ("types", "supertypes")])
+        return any_of([snapshot.trait(kind, iri) for iri in iris for kind in ("types", "supertypes")])
     return snapshot.term("kinds", name.lower())
 
 
@@ -52,12 +57,12 @@ def _property(snapshot: Snapshot, name: str) -> tantivy.Query:
     """Who states a narrower property states this one too."""
     if iris := iris_of(name):
         below = dict.fromkeys([*iris, *(narrower for iri in iris for narrower in subproperties(iri))])
-        return any_of([snapshot.term("properties", iri) for iri in below])
+        return any_of([snapshot.trait("properties", iri) for iri in below])
     return snapshot.term("relations", name.lower())
 
 
 def _ontology(snapshot: Snapshot, name: str) -> tantivy.Query:
-    return any_of([snapshot.term("ontologies", iri) for iri in namespaces_of(name)] or [snapshot.term("kinds", "")])
+    return any_of([snapshot.trait("ontologies", iri) for iri in namespaces_of(name)] or [snapshot.term("kinds", "")])
 
 
 def _site(snapshot: Snapshot, name: str) -> tantivy.Query:
@@ -65,15 +70,11 @@ def _site(snapshot: Snapshot, name: str) -> tantivy.Query:
 
 
 def _language(snapshot: Snapshot, name: str) -> tantivy.Query:
-    return snapshot.term("language", name.lower())
+    return snapshot.trait("languages", name.lower())
 
 
 def _syntax(snapshot: Snapshot, name: str) -> tantivy.Query:
-    return snapshot.term("syntaxes", _SYNTAXES.get(name.lower(), name.lower()))
-
-
-def _plain(value: str) -> str:
-    return value.encode("utf-8", "replace").decode()
+    return snapshot.trait("syntaxes", _SYNTAXES.get(name.lower(), name.lower()))
 
 
 _SYNTAXES = {"jsonld": "json-ld", "og": "opengraph", "dc": "dublin-core", "mf2": "microformats"}

@@ -21,6 +21,7 @@ def ontologies_of(iris: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(namespace_of, iris)))
 
 
+@lru_cache(maxsize=2_000)
 def iris_of(name: str) -> tuple[str, ...]:
     """What a person means by an IRI or `schema:Person`, in every spelling; empty for a plain last part."""
     prefix, colon, local = name.partition(":")

@@ -16,11 +16,14 @@ from tantivy import Occur
 from gossamer.index.dictionary import Form
 from gossamer.index.schema import Pointers
 from gossamer.index.snapshot import Snapshot, any_of
+from gossamer.values.url import id_of
 
 AT_ONCE = 40
 ROUNDS = 3
 COMMON = 1_000
 """Pages whose links use a word, beyond which looking longer among them tells no more of any one target."""
+FEW, FIRST = 16, 8
+"""Of more pages than FEW, so many sites are heard before one asks whether it is worth while to go on."""
 MOST_TARGETS = 100
 CROWD = 5
 """Pages of one site in a round, beyond which the next round leaves that site out: it has had its say."""
@@ -32,8 +35,8 @@ _POINTERS = msgspec.msgpack.Decoder(Pointers)
 
 
 def targets_of(snapshot: Snapshot, words: Sequence[Sequence[Form]]) -> dict[int, float]:
-    """Pages that other sites link to in these words, side by side: `Url.id` and a score as of BM25. Of each word any
-    form will do."""
+    """Pages of the index that other sites link to in these words, side by side: `Url.id` and a score as of BM25. Of
+    each word any form will do."""
     key = ("pointing", *(form.word for forms in words for form in forms))
     found: dict[int, float] = snapshot.recall_lasting(key, lambda: _found(snapshot, words))
     return found
@@ -43,21 +46,38 @@ def _found(snapshot: Snapshot, words: Sequence[Sequence[Form]]) -> dict[int, flo
     known = [[form.word for form in forms if snapshot.with_word("pointing", form.word)] for forms in words]
     if not all(known):
         return {}
-    sites: dict[int, set[str]] = defaultdict(set)
-    for pointers in _sources(snapshot, known):
-        for target, text in pointers.links:
-            if _has(snapshot, text, known):
-                sites[target].add(pointers.host)
+    sites = _sites(snapshot, known)
     pages = max(sum(snapshot.with_word("pointing", word) for word in forms) for forms in known)
     rarity = snapshot.rarity(min(pages, snapshot.pages))
     best = sorted(sites, key=lambda target: (-len(sites[target]), target))[:MOST_TARGETS]
-    return {one: rarity * (1 + SATURATION) * len(sites[one]) / (len(sites[one]) + SATURATION) for one in best}
+    return {
+        one: rarity * (1 + SATURATION) * len(sites[one]) / (len(sites[one]) + SATURATION)
+        for one in best
+        if snapshot.entries("url_id", one)  # most links lead to pages that nobody crawled
+    }
 
 
-def _sources(snapshot: Snapshot, words: Sequence[Sequence[str]]) -> Iterator[Pointers]:
+def _sites(snapshot: Snapshot, words: Sequence[Sequence[str]]) -> dict[int, set[str]]:
+    """By target, the sites that call it so, as far as was looked. A page that is known by a word which many use shows
+    among the first of them: where no two of those mean the same page, others would add nothing but chance finds."""
+    sites: dict[int, set[str]] = defaultdict(set)
+    sources = min(sum(snapshot.with_word("pointing", form) for form in forms) for forms in words)
+    heard: set[str] = set()
+    do_agree = sources <= FEW
+    for pointers in _sources(snapshot, words, sources):
+        if len(heard) >= FIRST and not do_agree:
+            break
+        heard.add(pointers.host)
+        for target, text in pointers.links:
+            if _has(snapshot, text, words):
+                sites[target].add(pointers.host)
+                do_agree = do_agree or len(sites[target]) > 1
+    return sites
+
+
+def _sources(snapshot: Snapshot, words: Sequence[Sequence[str]], sources: int) -> Iterator[Pointers]:
     asked = [(Occur.Must, any_of([snapshot.term("pointing", form) for form in forms])) for forms in words]
     heard: list[tuple[Occur, tantivy.Query]] = []
-    sources = min(sum(snapshot.with_word("pointing", form) for form in forms) for forms in words)
     for _ in range(ROUNDS if sources < COMMON else 1):
         hits = snapshot.best(tantivy.Query.boolean_query([*asked, *heard]), AT_ONCE)
         per_site: dict[str, int] = defaultdict(int)
@@ -68,7 +88,7 @@ def _sources(snapshot: Snapshot, words: Sequence[Sequence[str]]) -> Iterator[Poi
                 per_site[pointers.host] += 1
                 yield pointers
         crowds = [host for host, pages in per_site.items() if pages >= CROWD]
-        heard += [(Occur.MustNot, snapshot.term("host", host)) for host in crowds]
+        heard += [(Occur.MustNot, snapshot.term("host_id", id_of(host))) for host in crowds]
         if len(hits) < AT_ONCE or not crowds:
             return
 

@@ -17,7 +17,7 @@ from gossamer.index.copies import Copy, copies_of
 from gossamer.index.entities import Entity
 from gossamer.index.explaining import Explanation, explained
 from gossamer.index.facets import Counts, Facet, Span
-from gossamer.index.schema import ANALYZER, FORMAT, VERSION, Card, analyzer, signs_of
+from gossamer.index.schema import ANALYZER, CARDS, FORMAT, VERSION, Card, analyzer, signs_of
 from gossamer.index.snapshot import Snapshot, count, integers
 from gossamer.index.snippets import Segment, around, snippets
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
@@ -25,8 +25,6 @@ from gossamer.values.url import Url
 
 FEW = 10
 """With fewer pages than this that have all the words, those that have some of them follow."""
-
-_CARD = msgspec.msgpack.Decoder(Card)
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -216,14 +214,14 @@ class Searcher:
         for start in range(0, searcher.num_docs, 1000):
             for _, place in searcher.search(everything, limit=1000, offset=start, count=False).hits:
                 if (packed := searcher.doc(place).get_first("card")) is not None:
-                    yield _CARD.decode(bytes(packed))
+                    yield CARDS.decode(bytes(packed))
 
     def _entry(self, url: Url) -> tuple[tantivy.Document | None, Card | None]:
         snapshot = self.snapshot
         hits = snapshot.best(snapshot.term("url_id", url.id), 1)
         entry = snapshot.searcher.doc(hits[0][1]) if hits else None
         packed = entry.get_first("card") if entry is not None else None
-        return entry, _CARD.decode(bytes(packed)) if packed is not None else None
+        return entry, CARDS.decode(bytes(packed)) if packed is not None else None
 
     def _look_at_format(self) -> None:
         mark = self._folder / FORMAT
@@ -271,7 +269,7 @@ def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked]
     signs = next((text for text in texts if signs_of(text)), "")
     for score, place, copy, has_all in best:
         entry = snapshot.searcher.doc(place)
-        card = _CARD.decode(bytes(entry["card"][0]))
+        card = CARDS.decode(bytes(entry["card"][0]))
         snippet = () if signs else snippet_of(entry)
         if not any(part.is_match for part in snippet):
             snippet = around(entry.get_first("content") or "", signs, card.description)

@@ -9,6 +9,7 @@ from typing import Any, cast
 import tantivy
 
 from gossamer.clock import Instant
+from gossamer.index.schema import TRAITS
 
 MOST_LANGUAGES = 3
 LEAST_SHARE = 0.1
@@ -69,10 +70,9 @@ class Snapshot:
         return found
 
     def _most_languages(self) -> tuple[str, ...]:
-        asked = {"all": {"terms": {"field": "language", "size": MOST_LANGUAGES}}}
-        buckets = self.aggregate(tantivy.Query.all_query(), asked)["all"]["buckets"]
-        least = LEAST_SHARE * sum(bucket["doc_count"] for bucket in buckets)
-        return tuple(bucket["key"] for bucket in buckets if bucket["doc_count"] >= least) or ("en",)
+        listed = self.searcher.terms_with_prefix("traits", TRAITS["languages"], limit=MOST_LANGUAGES)
+        least = LEAST_SHARE * sum(pages for _, pages in listed)
+        return tuple(trait[1:] for trait, pages in listed if pages >= least) or ("en",)
 
     def recall(self, key: object, find: Any) -> Any:
         """`find()`, or what it gave before. Two threads may find the same at once; either answer is right."""
@@ -115,6 +115,10 @@ class Snapshot:
 
     def term(self, field: str, value: str | int) -> tantivy.Query:
         return tantivy.Query.term_query(self.schema, field, value, "freq" if isinstance(value, str) else "basic")
+
+    def trait(self, kind: str, value: str) -> tantivy.Query:
+        """REQUIRES: kind in TRAITS."""
+        return self.term("traits", TRAITS[kind] + value)
 
     def aggregate(self, query: tantivy.Query, asked: dict[str, Any]) -> dict[str, Any]:
         return cast(dict[str, Any], self.searcher.aggregate(query, asked))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from typing import AnyStr
 
 import msgspec
 import tantivy
@@ -41,7 +42,8 @@ def snippets(
 def segments_of(snippet: tantivy.Snippet) -> tuple[Segment, ...]:
     """tantivy counts its ranges in UTF-8 bytes of the fragment."""
     raw = snippet.fragment().encode()
-    return _cut(raw, [(part.start, part.end) for part in snippet.highlighted()])
+    pieces = _cut(raw, [(part.start, part.end) for part in snippet.highlighted()])
+    return tuple([Segment(piece.decode("utf-8", "replace"), is_match) for piece, is_match in pieces])
 
 
 def fragment(text: str, weights: Mapping[str, float]) -> tuple[Segment, ...]:
@@ -59,7 +61,7 @@ def fragment(text: str, weights: Mapping[str, float]) -> tuple[Segment, ...]:
         start = max(start, text.find(" ", start, places[first][0]) + 1)
     piece = _shortened(text[start:], LONGEST)
     inside = [(at - start, end - start) for at, end, _ in places if at >= start and end - start <= len(piece)]
-    return _cut(piece.encode(), inside)
+    return tuple([Segment(part, is_match) for part, is_match in _cut(piece, inside)])
 
 
 def _places(plain: str, words: Iterable[str]) -> list[tuple[int, int, str]]:
@@ -106,15 +108,15 @@ def around(text: str, wanted: str, fallback: str = "") -> tuple[Segment, ...]:
     return tuple(part for part in (Segment(before, False), Segment(wanted, True), Segment(after, False)) if part.text)
 
 
-def _cut(raw: bytes, matches: list[tuple[int, int]]) -> tuple[Segment, ...]:
+def _cut(text: AnyStr, matches: list[tuple[int, int]]) -> list[tuple[AnyStr, bool]]:
     parts, done = [], 0
     for start, end in sorted(matches):
         if start < done:  # overlapping ranges: the first one stands
             continue
-        parts += [(raw[done:start], False), (raw[start:end], True)]
+        parts += [(text[done:start], False), (text[start:end], True)]
         done = end
-    parts.append((raw[done:], False))
-    return tuple(Segment(part.decode("utf-8", "replace"), is_match) for part, is_match in parts if part)
+    parts.append((text[done:], False))
+    return [part for part in parts if part[0]]
 
 
 def _shortened(text: str, longest: int) -> str:

@@ -5,18 +5,16 @@ One snapshot answers from the first page to the last, so that a commit meanwhile
 
 from collections.abc import Iterator
 
-import msgspec
 import tantivy
 
 from gossamer.index.asking import Asking
-from gossamer.index.schema import Card
+from gossamer.index.schema import CARDS, Card
 from gossamer.index.searcher import FEW
 from gossamer.index.snapshot import Snapshot, count
 from gossamer.values.query import DEEPEST_HIT, Query
 
 STEP = 5_000
 """Pages whose places are held at one time, beyond DEEPEST_HIT of them."""
-_CARD = msgspec.msgpack.Decoder(Card)
 
 
 def walked(snapshot: Snapshot, query: Query) -> Iterator[tuple[Card, str]]:
@@ -27,7 +25,7 @@ def walked(snapshot: Snapshot, query: Query) -> Iterator[tuple[Card, str]]:
     for place in _ordered(snapshot, query, wanted) if is_ordered else _by_id(snapshot, wanted):
         entry = snapshot.searcher.doc(place)
         if (packed := entry.get_first("card")) is not None:
-            yield _CARD.decode(bytes(packed)), entry.get_first("content") or ""
+            yield CARDS.decode(bytes(packed)), entry.get_first("content") or ""
 
 
 def _wanted(snapshot: Snapshot, query: Query) -> tuple[tantivy.Query, int]:

@@ -36,8 +36,11 @@ class Search:
     """Usable before there is anything to find, while the indexer writes, and from several threads at once: each asks
     a snapshot that never changes, and has the links to itself while it reads them."""
 
-    def __init__(self, searcher: Searcher, links: LinksReader | None, clock: Clock) -> None:
+    def __init__(
+        self, searcher: Searcher, links: LinksReader | None, clock: Clock, refresh_s: float = REFRESH_S
+    ) -> None:
         self._searcher, self._links, self._clock = searcher, links, clock
+        self._refresh_s = refresh_s
         self._as_of: Instant = 0
         self._is_open = False
         self._turn = Lock()
@@ -48,6 +51,11 @@ class Search:
     def close(self) -> None:
         with self._turn:
             self._close()
+
+    def renew(self) -> bool:
+        """Look now for what was committed since, whatever the age of the snapshot; whether there is an index."""
+        with self._turn:
+            return self._renewed(self._clock.now())
 
     def find(self, query: Query, facets: Sequence[str] = ()) -> Answer:
         """`facets`: names from `FACETS` to count the matching pages by."""
@@ -120,24 +128,28 @@ class Search:
     def _refreshed(self) -> bool:
         """Whether there is an index; its snapshot is then young enough. One thread renews it for all."""
         now = self._clock.now()
-        if self._is_open and 0 <= now - self._as_of < REFRESH_S * SECOND:
+        if self._is_young(now):
             return True
         if self._is_open and self._turn.locked():  # another is at it: the last snapshot will do meanwhile
             return True
         with self._turn:
-            if self._is_open and 0 <= now - self._as_of < REFRESH_S * SECOND:
-                return True
-            try:
-                if self._is_open:
-                    self._searcher.reload()
-                else:
-                    self._searcher.open()
-            except DirectoryUnusable:  # nothing was crawled yet, or it is being made anew
-                self._close()
-                return False
-            self._is_open, self._as_of = True, now
-            self._forget_readers()
-            return True
+            return self._is_young(now) or self._renewed(now)
+
+    def _is_young(self, now: Instant) -> bool:
+        return self._is_open and 0 <= now - self._as_of < self._refresh_s * SECOND
+
+    def _renewed(self, now: Instant) -> bool:
+        try:
+            if self._is_open:
+                self._searcher.reload()
+            else:
+                self._searcher.open()
+        except DirectoryUnusable:  # nothing was crawled yet, or it is being made anew
+            self._close()
+            return False
+        self._is_open, self._as_of = True, now
+        self._forget_readers()
+        return True
 
     def _close(self) -> None:
         self._is_open = False

@@ -32,12 +32,12 @@ from gossamer.web.door import Entrance
 from gossamer.web.faults import BROKEN, BUSY, fault, in_words, wrong_parameters
 from gossamer.web.guard import Gate
 from gossamer.web.rooms import WebRooms
+from gossamer.web.search_desk import Desk, plain_routes
 from gossamer.web.showing import Show, make_show
 
 SUBJECTS = (
     entity,
     vocabularies,
-    searching,
     page_view,
     facts,
     nodes,
@@ -60,9 +60,12 @@ def make_site(rooms: WebRooms, show: Show, entrance: Entrance) -> FastAPI:
     app = FastAPI(
         title="Gossamer", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
+    desk = Desk(rooms, show)
+    app.router.routes.extend(plain_routes(desk))
     app.mount("/static", StaticFiles(directory=str(packaged("gossamer.web") / "static")), name="static")
     for subject in SUBJECTS:
         app.include_router(subject.router(rooms, show))
+    app.include_router(searching.router(rooms, show, desk))
     app.include_router(door.router(entrance, show))
     app.include_router(api.router(app, show))
 

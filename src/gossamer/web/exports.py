@@ -16,7 +16,8 @@ from gossamer.web.cells import csv_line
 from gossamer.web.export_rooms import ExportedPage, Exports
 from gossamer.web.faults import fault
 from gossamer.web.rooms import WebRooms
-from gossamer.web.search_address import Asked, asked, query_of
+from gossamer.web.search_address import Asked, query_of
+from gossamer.web.search_parameters import asked
 from gossamer.web.showing import Show
 from gossamer.web.streams import Stream
 

@@ -1,6 +1,6 @@
 """What the web pages are given: a handful of functions, picked in `app.assemble`."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -9,10 +9,8 @@ from gossamer.graph.sparql import MOST_ROWS, SparqlResult
 from gossamer.index.searcher import Stored
 from gossamer.links.reader import Anchor, Incoming
 from gossamer.monitor.control import Beat
-from gossamer.search.answer import Answer
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
-from gossamer.values.query import Query
 from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
@@ -21,6 +19,7 @@ from gossamer.web.export_rooms import Exports
 from gossamer.web.monitor_rooms import MonitorRooms
 from gossamer.web.page_history_rooms import HistoryRooms
 from gossamer.web.page_rooms import PageRooms
+from gossamer.web.search_page import Find
 from gossamer.web.search_rooms import SearchRooms
 from gossamer.web.tokens import Door
 from gossamer.web.vocabulary_rooms import VocabularyRooms
@@ -38,12 +37,6 @@ class Ask(Protocol):
         most_rows: int = MOST_ROWS,
         has_inference: bool = False,
     ) -> Awaitable[SparqlResult]: ...
-
-
-class Find(Protocol):
-    """`facets`: names of filters to count the matching pages by. Raises QueryRefused."""
-
-    def __call__(self, query: Query, facets: Sequence[str] = ()) -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True)

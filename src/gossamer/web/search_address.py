@@ -4,15 +4,14 @@ The words in `q` may hold filters too (`type:Person`); those chosen by a click s
 own (`type=IRI`, `not_type=IRI`), so that each can be taken away by itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
-from fastapi import Query as Parameter
 
 from gossamer.clock import Instant, from_words
 from gossamer.errors import QueryRefused
@@ -23,8 +22,6 @@ from gossamer.values.query import Query, Sort
 
 PER_PAGE = 10
 DEEPEST = 1000
-MOST_VALUES = 20
-LONGEST_VALUE = 2_048
 
 
 class Group(NamedTuple):
@@ -48,11 +45,6 @@ RANK = {name: rank for rank, name in enumerate(("q", *_FILTERS, "since", "until"
 """The order of the parameters in an address."""
 _by_rank = itemgetter(0)
 ORDERS: dict[Sort, str] = {"best": "Best first", "newest": "Newest first", "oldest": "Oldest first"}
-
-Value = Annotated[str, Parameter(max_length=LONGEST_VALUE)]
-Values = Annotated[tuple[Value, ...], Parameter(max_length=MOST_VALUES)]
-"""With () to begin with: a default_factory is looked at anew for every request, which cost more than all the rest."""
-Day = Annotated[str, Parameter(max_length=40, description="A day, 2026-11-15, or an instant of RFC 3339.")]
 
 
 @lru_cache(maxsize=10_000)
@@ -153,42 +145,24 @@ class Addresses:
         return "/?" + "&".join([text for _, _, text in pieces])
 
 
-async def asked(
-    *,
-    q: str = "",
-    type: Values = (),
-    not_type: Values = (),
-    ontology: Values = (),
-    not_ontology: Values = (),
-    property: Values = (),
-    not_property: Values = (),
-    site: Values = (),
-    not_site: Values = (),
-    lang: Values = (),
-    not_lang: Values = (),
-    syntax: Values = (),
-    not_syntax: Values = (),
-    since: Day = "",
-    until: Day = "",
+def asked_of(
+    words: str,
+    only: Mapping[str, Sequence[str]],
+    never: Mapping[str, Sequence[str]],
+    since: str = "",
+    until: str = "",
     sort: Sort = "best",
-    start: Annotated[int, Parameter(alias="from", ge=0, le=DEEPEST)] = 0,
+    start: int = 0,
 ) -> Asked:
-    """A dependency for FastAPI: the parameters of a search, the same for its page, its JSON and its CSV.
+    """Without the empty values that forms send, each value once, and a place for every filter."""
+    return Asked(words, _each_once(only), _each_once(never), since.strip(), until.strip(), sort, start)
 
-    It waits for nothing, but one that is not `async` is sent to another thread.
-    """
-    chosen = {"type": type, "ontology": ontology, "property": property, "site": site, "lang": lang, "syntax": syntax}
-    unwanted = {
-        "type": not_type,
-        "ontology": not_ontology,
-        "property": not_property,
-        "site": not_site,
-        "lang": not_lang,
-        "syntax": not_syntax,
+
+def _each_once(chosen: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {
+        group.name: tuple(dict.fromkeys(filter(None, values))) if (values := chosen.get(group.name)) else ()
+        for group in GROUPS
     }
-    only = {name: tuple(dict.fromkeys(filter(None, values))) for name, values in chosen.items()}
-    never = {name: tuple(dict.fromkeys(filter(None, values))) for name, values in unwanted.items()}
-    return Asked(q, only, never, since.strip(), until.strip(), sort, start)
 
 
 def query_of(asked: Asked, limit: int = PER_PAGE) -> Query:

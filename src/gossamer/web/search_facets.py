@@ -12,8 +12,8 @@ from gossamer.search.answer import Answer, Facet, Span
 from gossamer.search.query import parse, text_of, toggled
 from gossamer.values.query import Query
 from gossamer.web.names import PREFIXES, language, named, short
+from gossamer.web.rendering import number, shortened
 from gossamer.web.search_address import GROUPS, Addresses, Asked, Group
-from gossamer.web.showing import number, shortened
 
 SHOWN = 8
 """Values of a group that are always in sight; the rest unfolds."""

@@ -1,6 +1,6 @@
 """What the search page asks for beside the answer itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from gossamer.index.completing import Completion
@@ -8,6 +8,7 @@ from gossamer.index.copies import Copy
 from gossamer.index.explaining import Explanation
 from gossamer.values.query import Query
 from gossamer.values.url import Url
+from gossamer.web.search_page import Question, Reply, Suggest
 
 
 def no_suggestions(_text: str, _at_most: int) -> Sequence[Completion]:
@@ -27,9 +28,13 @@ def perhaps(_query: Query) -> bool:
     return True
 
 
+async def nowhere(_question: Question) -> Reply | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class SearchRooms:
-    suggest: Callable[[str, int], Sequence[Completion]] = no_suggestions
+    suggest: Suggest = no_suggestions
     """What a text may be the beginning of; best first."""
     explain: Callable[[Query, Url], Explanation | None] = no_reasons
     """Why a page stands where it stands in an answer; None when it is not in the index."""
@@ -37,3 +42,5 @@ class SearchRooms:
     """Pages with the very text of this one, itself included."""
     is_found: Callable[[Query], bool] = perhaps
     """Whether any page has all that is asked for."""
+    elsewhere: Callable[[Question], Awaitable[Reply | None]] = nowhere
+    """The answer of a process that does nothing but search; None while there is none."""

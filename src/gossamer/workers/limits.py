@@ -25,3 +25,6 @@ class Limits(msgspec.Struct, frozen=True):
     is_silent: bool = False
     """What its libraries print is thrown away: where running out of memory is a matter of course, they say so at
     length before they end the process, and whoever asked is told anyway."""
+    maps_files: bool = False
+    """It reads large files by mapping them, which is no memory of its own: then only what it may write to is counted
+    against `memory_bytes`."""

@@ -93,6 +93,16 @@ class Pool:
             if job.answer.cancelled():
                 self._give_up(job)
 
+    async def call_each(self, payload: bytes) -> None:
+        """One worker after the other does this job, as its next: for what each keeps for itself. What they answer is
+        nobody's concern, nor is one that is lost meanwhile: the pool replaces it."""
+        for worker in [worker for worker in self._workers if worker.is_ready]:
+            if not worker.ended.is_set():
+                job = Job(payload, asyncio.get_running_loop().create_future())
+                worker.give(job)
+                with contextlib.suppress(WorkerLost):
+                    await job.answer
+
     @property
     def waiting(self) -> int:
         """Jobs that no worker has yet."""

@@ -19,6 +19,7 @@ CLONE_NEWUSER = 0x10000000  # unshare(2)
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1  # prctl(2)
 M_ARENA_MAX = -8  # mallopt(3)
+ADDRESS_SPACE, WRITABLE = 0, 5  # columns of /proc/PID/statm, proc(5)
 
 REFUSED = frozenset(
     {
@@ -88,7 +89,10 @@ def limit_resources(limits: Limits) -> None:
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
-    _lower(resource.RLIMIT_AS, _address_space() + limits.memory_bytes)
+    if limits.maps_files:
+        _lower(resource.RLIMIT_DATA, _taken(WRITABLE) + limits.memory_bytes)
+    else:
+        _lower(resource.RLIMIT_AS, _taken(ADDRESS_SPACE) + limits.memory_bytes)
 
 
 def limit_next_job(limits: Limits) -> None:
@@ -121,9 +125,9 @@ def _lower(what: int, value: int) -> None:
         resource.setrlimit(what, (lowered, lowered))
 
 
-def _address_space() -> int:
+def _taken(what: int) -> int:
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        pages = int(Path("/proc/self/statm").read_text().split()[what])
     except FileNotFoundError:  # not Linux
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return pages * resource.getpagesize()

@@ -59,7 +59,7 @@ class Worker(asyncio.BufferedProtocol):
         return 1 + self._limits.ahead - len(self.jobs)
 
     def give(self, job: Job) -> None:
-        """REQUIRES: room() > 0."""
+        """REQUIRES: it is ready and has not ended. It takes its jobs in the order they come."""
         assert self._transport is not None
         job.worker = self
         self.jobs.append(job)

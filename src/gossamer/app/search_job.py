@@ -1,0 +1,44 @@
+"""What a process that does nothing but search runs: a question in, its whole answer out, ready to be sent."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from gossamer.clock import SystemClock
+from gossamer.extract.vocabularies import bundled
+from gossamer.index.searcher import Searcher
+from gossamer.links.reader import LinksReader
+from gossamer.search.find import Search
+from gossamer.web.rendering import make_templates
+from gossamer.web.search_page import Answering, Question
+
+JOB = "gossamer.app.search_job:search_in"
+RENEW = b""
+"""No question: look for what was indexed since. It is sent every second while questions come, to one process after the
+other, so that nobody's question waits for it."""
+LEFT_ALONE_S = 3.0
+"""When it did not come, because nobody asked anything for a while, the next question looks first."""
+TEMPLATES = ("frame.html", "search.html", "search_found.html")
+
+_question = msgspec.msgpack.Decoder(Question)
+_reply = msgspec.msgpack.Encoder()
+
+
+def search_in(argument: str) -> Callable[[bytes], bytes]:
+    """The job, for the index and the links of one collection: the two paths, as JSON."""
+    index, links = msgspec.json.decode(argument, type=tuple[str, str])
+    search = Search(Searcher(Path(index)), LinksReader(Path(links)), SystemClock(), LEFT_ALONE_S)
+    answering = Answering(search.find, search.is_found, search.suggest, make_templates())
+    for name in TEMPLATES:
+        answering.templates.get_template(name)
+    bundled()
+    search.renew()
+
+    def job(payload: bytes) -> bytes:
+        if payload == RENEW:
+            search.renew()
+            return b""
+        return _reply.encode(answering(_question.decode(payload)))
+
+    return job

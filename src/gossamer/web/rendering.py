@@ -1,0 +1,69 @@
+"""Templates and the few filters they need. Everything is escaped; nothing here marks a text as safe.
+
+Nothing of the web framework is loaded by this: the processes that answer searches make their pages with it too.
+"""
+
+from datetime import UTC, datetime
+
+import jinja2
+
+from gossamer.clock import SECOND, Instant
+from gossamer.web.names import language
+
+LEEWAY = 5
+"""Characters beyond the limit for which nothing is cut off; as Jinja has it."""
+
+
+def make_templates() -> jinja2.Environment:
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("gossamer.web"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,  # else every page asks the disk whether its templates have changed
+    )
+    templates.filters |= {
+        "moment": moment,
+        "day": day,
+        "number": number,
+        "ago": ago,
+        "size": size,
+        "language": language,
+    }
+    return templates
+
+
+def moment(at: Instant) -> str:
+    """For people: to the second, as no clock is better than that over the web."""
+    return f"{datetime.fromtimestamp(at // SECOND, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def day(at: Instant) -> str:
+    return f"{datetime.fromtimestamp(at // SECOND, UTC):%Y-%m-%d}"
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def shortened(text: str, most: int) -> str:
+    """As the filter `truncate` does it, for texts that are shown more than once."""
+    if len(text) <= most + LEEWAY:
+        return text
+    return text[: most - 3].rsplit(" ", 1)[0] + "..."
+
+
+def ago(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    for unit, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.0f} s"
+
+
+def size(octets: int) -> str:
+    if octets < 1000:
+        return f"{octets} bytes"
+    return f"{octets / 1000:,.1f} kB" if octets < 1_000_000 else f"{octets / 1_000_000:,.1f} MB"

@@ -1,0 +1,108 @@
+"""Where searches are handed in. A process that does nothing else answers them if there is one, or else a thread of
+this one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastapi import Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.types import Receive, Scope, Send
+
+from gossamer.clock import SECOND
+from gossamer.values.query import MOST_HITS
+from gossamer.web.answers import JSON
+from gossamer.web.faults import fault
+from gossamer.web.rendering import make_templates
+from gossamer.web.rooms import WebRooms, numbers_of, state_of
+from gossamer.web.search_address import PER_PAGE, Asked
+from gossamer.web.search_page import Answering, Kind, Pulse, Question
+from gossamer.web.search_parameters import LONGEST_TYPED, number_in, pairs_in, plainly_asked
+from gossamer.web.showing import Show
+
+MEDIA_TYPES: dict[Kind, str] = {"page": "text/html", "json": JSON, "csv": "text/csv", "suggest": JSON}
+
+
+class Desk:
+    def __init__(self, rooms: WebRooms, show: Show) -> None:
+        self._rooms, self._show = rooms, show
+        searching = rooms.searching
+        self._answering = Answering(
+            rooms.find, searching.is_found, searching.suggest, make_templates(), rooms.suggestions
+        )
+        self._pulse: Pulse | None = None
+        self._is_feeling = False
+
+    async def answer(self, request: Request, kind: Kind, asked: Asked, limit: int = PER_PAGE) -> Response:
+        question = Question(kind, asked, limit, await self._pulse_now() if kind == "page" else None)
+        reply = None if asked.is_empty else await self._rooms.searching.elsewhere(question)
+        if reply is None:
+            reply = await run_in_threadpool(self._answering, question)
+        if reply.refused:
+            return fault(request, self._show, reply.status, reply.refused)
+        return Response(reply.body, reply.status, media_type=MEDIA_TYPES[kind])
+
+    async def _pulse_now(self) -> Pulse:
+        """How the crawl goes, asked at most once a second: results come with every letter typed. While one asks, the
+        last one will do for the others."""
+        last, now = self._pulse, self._rooms.clock.now()
+        if last is not None and (self._is_feeling or 0 <= now - last.at < SECOND):
+            return last
+        self._is_feeling = True
+        try:
+            numbers, state = await run_in_threadpool(lambda: (numbers_of(self._rooms), state_of(self._rooms)))
+        finally:
+            self._is_feeling = False
+        self._pulse = Pulse(now, numbers, state)
+        return self._pulse
+
+
+Read = Callable[[bytes], tuple[Asked, int] | None]
+"""The parameters in an address; None when they are not plainly right."""
+
+
+class PlainRoute(BaseRoute):
+    """A way past FastAPI for questions that are plainly right: it looks at each of twenty parameters,
+    given or not. Any other question it lets pass, and FastAPI's route of the same address refuses it, in words."""
+
+    def __init__(self, path: str, kind: Kind, desk: Desk, read: Read) -> None:
+        self.path = path
+        self._kind, self._desk, self._read = kind, desk, read
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] != "http" or scope["path"] != self.path or scope["method"] != "GET":
+            return Match.NONE, {}
+        asked = self._read(scope["query_string"])
+        return (Match.NONE, {}) if asked is None else (Match.FULL, {"plainly_asked": asked})
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await self._desk.answer(Request(scope), self._kind, *scope["plainly_asked"])
+        await answer(scope, receive, send)
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> Any:
+        raise NoMatchFound(name, path_params)
+
+
+def plain_routes(desk: Desk) -> Sequence[BaseRoute]:
+    return (
+        PlainRoute("/", "page", desk, of_page),
+        PlainRoute("/search.json", "json", desk, of_json),
+        PlainRoute("/suggest.json", "suggest", desk, of_suggestions),
+    )
+
+
+def of_page(query_string: bytes) -> tuple[Asked, int] | None:
+    asked = plainly_asked(pairs_in(query_string))
+    return None if asked is None else (asked, PER_PAGE)
+
+
+def of_json(query_string: bytes) -> tuple[Asked, int] | None:
+    pairs = pairs_in(query_string)
+    asked = plainly_asked(pairs)
+    limit = number_in(dict(pairs).get("limit", str(PER_PAGE)))
+    return None if asked is None or not 1 <= limit <= MOST_HITS else (asked, limit)
+
+
+def of_suggestions(query_string: bytes) -> tuple[Asked, int] | None:
+    words = dict(pairs_in(query_string)).get("q", "")
+    return None if len(words) > LONGEST_TYPED else (Asked(words), PER_PAGE)

@@ -1,0 +1,160 @@
+"""Processes that do nothing but search: the same answers, whatever becomes of one of them."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+from tests.web.site import Site
+
+from gossamer.app.directory import Directory
+from gossamer.app.outside import real_outside
+from gossamer.app.searchers import Searchers
+from gossamer.app.serve import ReadHandles
+from gossamer.clock import SystemClock
+from gossamer.processes import SystemProcesses
+from gossamer.search.answer import Answer
+from gossamer.web.rendering import make_templates
+from gossamer.web.search_address import asked_of
+from gossamer.web.search_page import Answering, Kind, Pulse, Question, Reply
+
+PULSE = Pulse(0, {"pages": 40, "queued": 0}, "at rest")
+UP_S = 60.0
+
+
+def question(kind: Kind, words: str) -> Question:
+    return Question(kind, asked_of(words, {"lang": ("en",)} if " " in words else {}, {}), 10, PULSE)
+
+
+class Told:
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def __call__(self, event: str, /, **_: object) -> None:
+        self.events.append(event)
+
+
+def with_searchers(
+    directory: Directory, use: Callable[[Searchers], Awaitable[None]], size: int = 1, tell: Told | None = None
+) -> None:
+    before = {child.pid for child in psutil.Process().children()}
+
+    async def scene() -> None:
+        async with Searchers(directory, size, SystemProcesses(), SystemClock(), tell or Told()) as searchers:
+            await use(searchers)
+
+    asyncio.run(scene())
+    assert {child.pid for child in psutil.Process().children()} <= before
+
+
+async def answered(searchers: Searchers, asked: Question) -> Reply:
+    """Once one is up."""
+    async with asyncio.timeout(UP_S):
+        while (reply := await searchers.answer(asked)) is None:
+            await asyncio.sleep(0.05)
+    return reply
+
+
+def timeless(reply: Reply) -> object:
+    """Without what no two answers share."""
+    if reply.body[:1] == b"{" and b"took_s" in reply.body:
+        return msgspec.structs.replace(msgspec.json.decode(reply.body, type=Answer), took_s=0.0, as_of=0)
+    page = re.sub(rb"\d+ ms|<time>[^<]+</time>", b"", reply.body)
+    return msgspec.structs.replace(reply, body=page)
+
+
+@pytest.mark.parametrize("kind", ["page", "json", "csv", "suggest"])
+@pytest.mark.parametrize("words", ["harbour", "harbour the", "-x", "type:Recipe", "x" * 5000, "nothinglikethis"])
+def test_a_question_and_its_reply_travel_whole(kind: Kind, words: str) -> None:
+    asked = question(kind, words)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(asked), type=Question) == asked
+
+
+def test_another_process_answers_as_the_web_process_does(collection: Directory) -> None:
+    handles = ReadHandles(collection, real_outside())
+    search = handles.search
+    answering = Answering(search.find, search.is_found, search.suggest, make_templates())
+
+    async def compare(searchers: Searchers) -> None:
+        kinds: tuple[Kind, ...] = ("page", "json", "csv", "suggest")
+        for words in ("harbour", "harbour the", "har", "type:Recipe", "x" * 5000, "nothinglikethis -x"):
+            for kind in kinds:
+                asked = question(kind, words)
+                assert timeless(await answered(searchers, asked)) == timeless(answering(asked)), (kind, words[:20])
+
+    try:
+        with_searchers(collection, compare)
+    finally:
+        handles.close()
+
+
+def test_none_is_started_before_somebody_asks_nor_when_none_is_wanted(collection: Directory) -> None:
+    async def wait(searchers: Searchers) -> None:
+        before = len(psutil.Process().children())
+        await asyncio.sleep(0)
+        assert not searchers.pids and len(psutil.Process().children()) == before
+
+    async def ask(searchers: Searchers) -> None:
+        assert await searchers.answer(question("json", "harbour")) is None
+        await wait(searchers)
+
+    with_searchers(collection, wait)
+    with_searchers(collection, ask, size=0)
+
+
+def test_one_that_dies_is_replaced_and_the_question_asked_again(collection: Directory) -> None:
+    told = Told()
+
+    async def kill_and_ask(searchers: Searchers) -> None:
+        first = await answered(searchers, question("json", "harbour"))
+        (pid,) = searchers.pids
+        os.kill(pid, signal.SIGSTOP)  # so that it dies with the question in its hands
+        asking = asyncio.ensure_future(searchers.answer(question("json", "harbour")))
+        await asyncio.sleep(0.05)
+        os.kill(pid, signal.SIGKILL)
+        async with asyncio.timeout(UP_S):
+            again = await asking
+        assert again is not None and timeless(again) == timeless(first)
+        assert searchers.pids != [pid]
+
+    with_searchers(collection, kill_and_ask, tell=told)
+    assert told.events == ["searcher.lost"]
+
+
+def test_a_collection_that_is_not_there_yet_is_an_answer_without_pages(tmp_path: Path) -> None:
+    async def ask(searchers: Searchers) -> None:
+        reply = await answered(searchers, question("json", "harbour"))
+        assert msgspec.json.decode(reply.body, type=Answer).total == 0
+
+    with_searchers(Directory(tmp_path), ask)
+
+
+def test_the_process_loads_nothing_of_the_web_framework() -> None:
+    asked = "import sys, gossamer.app.search_job; print(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"fastapi", "starlette", "pydantic", "uvicorn", "aiohttp", "cyclopts", "rich", "lxml"} & set(loaded)
+
+
+def test_they_end_with_the_server_whatever_ends_it(collection: Directory) -> None:
+    command = [sys.executable, "-m", "gossamer", "serve", "--dir", str(collection.root), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        found = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())
+        assert found is not None
+        searchers: list[psutil.Process] = []
+        for _ in range(600):
+            assert Site(int(found[1])).ask("/search.json?q=harbour").status == 200
+            children = psutil.Process(server.pid).children()
+            searchers = [child for child in children if any("search_job" in word for word in child.cmdline())]
+            if searchers:
+                break
+        server.kill()
+    gone, left = psutil.wait_procs(searchers, timeout=20)
+    assert len(gone) == len(searchers) > 0 and not left

@@ -1,0 +1,73 @@
+"""A job for every worker of a pool, and memory that is not its own."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from tests.workers import jobs
+
+from gossamer.clock import SystemClock
+from gossamer.errors import WorkerLost
+from gossamer.processes import SystemProcesses
+from gossamer.values.tell import silent
+from gossamer.workers.limits import Limits
+from gossamer.workers.pool import Pool
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def with_two(use: Callable[[Pool], Awaitable[None]]) -> None:
+    async def scene() -> None:
+        async with Pool(jobs.remember, 2, Limits(ahead=0), SystemProcesses(), SystemClock(), silent) as pool:
+            async with asyncio.timeout(30):
+                while len(pool.pids) < 2:
+                    await asyncio.sleep(0.01)
+            await use(pool)
+
+    asyncio.run(scene())
+
+
+async def told_so_far(pool: Pool) -> dict[bytes, bytes]:
+    answers = await asyncio.gather(*(pool.call(b"?") for _ in range(2)))
+    return dict(answer.split() for answer in answers)
+
+
+def test_each_worker_does_it_once() -> None:
+    async def scene(pool: Pool) -> None:
+        await pool.call_each(b"news")
+        assert list((await told_so_far(pool)).values()) == [b"1", b"1"]
+
+    with_two(scene)
+
+
+def test_one_that_is_lost_over_it_does_not_keep_the_others_from_it() -> None:
+    async def scene(pool: Pool) -> None:
+        first, second = pool.pids
+        os.kill(first, signal.SIGSTOP)
+        each = asyncio.ensure_future(pool.call_each(b"news"))
+        await asyncio.sleep(0.05)
+        os.kill(first, signal.SIGKILL)
+        await each
+        assert (await told_so_far(pool))[b"%d" % second] == b"1"
+
+    with_two(scene)
+
+
+def test_memory_is_limited_for_one_that_maps_files_too() -> None:
+    limits = Limits(wall_s=20.0, cpu_s=20.0, memory_bytes=64 << 20, maps_files=True)
+
+    async def scene() -> None:
+        async with Pool(jobs.obey, 1, limits, SystemProcesses(), SystemClock(), silent) as pool:
+            with pytest.raises(WorkerLost) as lost:
+                await pool.call(b"hog")
+            assert lost.value.why == "memory"
+
+    asyncio.run(scene())
