@@ -27,7 +27,7 @@ from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.read_job import Learnt, ReadDone, ReadJob, stored
 from gossamer.recrawl.change import prints_of
 from gossamer.recrawl.modified import modified_at
-from gossamer.rules.canonical import stripped
+from gossamer.rules.canonical import may_be_marked, stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.marks import marks_of
 from gossamer.rules.robots import parse
@@ -238,6 +238,8 @@ def _html(
 
 def plain_links(links: tuple[Link, ...], page: Url) -> tuple[Link, ...]:
     """Without session ids and tracking parameters; links that are one without them become one, the first."""
+    if not may_be_marked(" ".join([link.url.text for link in links])):
+        return links
     urls = [stripped(link.url) for link in links]
     if all(url is link.url for url, link in zip(urls, links, strict=True)):
         return links

@@ -65,11 +65,14 @@ class GraphView:
     def __init__(self, graph: Graph, folder: Path, files: Files, tell: Tell) -> None:
         self._graph, self._path, self._files, self._tell = graph, folder / "position", files, tell
         self._pending: dict[str, PageFacts] = {}
+        self._position: bytes | None = None
 
     @property
     def position(self) -> bytes:
-        is_known = self._files.size(self._path) is not None and not self._graph.is_empty()
-        return self._files.read(self._path) if is_known else b""
+        if self._position is None:  # not asked for yet
+            is_known = self._files.size(self._path) is not None and not self._graph.is_empty()
+            self._position = self._files.read(self._path) if is_known else b""
+        return self._position
 
     @property
     def waiting(self) -> int:
@@ -94,16 +97,18 @@ class GraphView:
             self._tell("graph.committed", pages=len(self._pending))
             self._pending.clear()
         self._files.write(self._path, position)
+        self._position = position
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
     batch: int = 256  # frames taken at a time
-    commit_s: float = 1.5  # words wait at most this long for the next commit
-    patient_least_s: float = 4.0  # facts and links wait this long while there are few ...
-    patient_most_s: float = 20.0  # ... and, a second more for every thousand pages, at most this long ...
-    patient_pages: int = 3_000  # ... and no more of them than this: each commit of facts is one more file to merge
-    poll_s: float = 0.1  # how often an idle indexer looks for news
+    commit_s: float = 2.5  # words wait at most this long for the next commit
+    patient_least_s: float = 6.0  # facts and links wait this long while there are few ...
+    patient_most_s: float = 30.0  # ... and, a second more for every 500 pages, at most this long ...
+    patient_pages: int = 5_000  # ... and no more of them than this: each commit of facts is one more file to merge
+    patient_took_s: float = 2.0  # ... nor than what such a commit was seen to take this long for: words wait meanwhile
+    poll_s: float = 0.2  # how often it looks for news when there was less than a batch of it
     publish_s: float = 0.25  # how often the position and lag are published
     drain_s: float = 5.0  # how long a clean stop goes on taking what is already spooled
     reread_at_once: int = 16  # captures that are read again at one time
@@ -149,6 +154,7 @@ class Views:
         self._groups: list[_Group] = []
         self._published_at: Instant = 0
         self._committed_at: dict[str, Instant] = {}
+        self._page_s: dict[str, float] = {}  # what a page took in a view's last commit
         self._pages = 0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -156,7 +162,7 @@ class Views:
         async with asyncio.TaskGroup() as crew:
             copying: asyncio.Task[object] | None = None
             while not stop.is_set():
-                if not await self.turn():
+                if not (await self.turn() and self._is_behind()):
                     await self._clock.sleep(self._settings.poll_s)
                 if not self._is_time_to_publish():
                     continue
@@ -271,24 +277,34 @@ class Views:
             if is_last or self._is_due(name, view):
                 self._committed_at[name] = self._clock.now()
                 if position_in(view.position) != group.position:
-                    view.commit(msgspec.json.encode(group.position))
-                    at = group.position
-                    self._tell("views.positioned", view=name, volume=at.volume, number=at.number)
+                    self._commit_one(name, view, group.position)
                 if view.is_patient and not is_last:
                     break
         group.oldest_at = None
         group.committed_at = began_at
         group.follower.discard_before([position_in(view.position) for view in self._views.values()])
 
+    def _commit_one(self, name: str, view: View, at: Position) -> None:
+        began_s, pages = self._clock.elapsed_s(), view.waiting
+        view.commit(msgspec.json.encode(at))
+        self._tell("views.positioned", view=name, volume=at.volume, number=at.number)
+        if pages:
+            self._page_s[name] = (self._clock.elapsed_s() - began_s) / pages
+
     def _is_due(self, name: str, view: View) -> bool:
         if not view.is_patient or view.waiting >= self._settings.patient_pages:
             return True
-        patience_s = self._settings.patient_least_s + self._pages / 1_000
+        if view.waiting * self._page_s.get(name, 0.0) >= self._settings.patient_took_s:
+            return True
+        patience_s = self._settings.patient_least_s + self._pages / 500
         return self._clock.now() - self._last(name) >= min(patience_s, self._settings.patient_most_s) * SECOND
 
     def _last(self, name: str) -> Instant:
         """When the view was last committed; from when it was first asked about, before that."""
         return self._committed_at.setdefault(name, self._clock.now())
+
+    def _is_behind(self) -> bool:
+        return any(group.is_behind for group in self._groups)
 
     def _is_time_to_publish(self) -> bool:
         return self._clock.now() - self._published_at >= self._settings.publish_s * SECOND

@@ -1,5 +1,6 @@
 import json
 
+import ada_url
 import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
@@ -62,6 +63,22 @@ def test_F_G4_an_iri_is_mended_or_left_out(text: str, term: str | None) -> None:
 )
 def test_relative_addresses_are_joined_with_the_base(text: str, whole: str) -> None:
     assert absolute(text, BASE) == whole
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.sampled_from(["", "/", "//", "//a.example/", "//a.example:", "//a.example:80/", "//a.example:443/", "//xn--a."]),
+    st.text(alphabet="abz019./:?#-_%~xn@&=;\\ \t\xfc", max_size=20),
+)
+def test_joining_without_a_parser_gives_what_the_parser_gives(start: str, rest: str) -> None:
+    text = (start + rest).strip(" \t")
+    whole = absolute(text, BASE)
+    if not text or text[0] == "#" or ":" in text.partition("/")[0]:
+        return  # told apart before anything is joined
+    try:
+        assert whole == ada_url.join_url(BASE, text)
+    except ValueError:
+        assert whole is None
 
 
 def test_languages_are_written_in_lower_case_and_bad_ones_not_at_all() -> None:

@@ -56,3 +56,25 @@ def test_a_result_is_told_what_other_sites_call_it_and_how_many_link_to_it(tmp_p
     ]
     reader.close()
     links.close()
+
+
+def test_a_merge_under_way_leaves_what_is_in_memory_there(tmp_path, monkeypatch):
+    monkeypatch.setattr("gossamer.links.store.SLICE", 10)
+    links = Links(tmp_path / "links.db", DiskFiles(), silent, merge_at=100)
+    links.open()
+    targets = [Url(f"http://t.test/{n}") for n in range(100)]
+    for at in range(10):  # the last begins the merge, and ends a fifth of it
+        links.replace([reading(f"http://a{at}.test/", [(one.text, "word") for one in targets[10 * at : 10 * at + 10]])])
+        links.commit(b"a%d" % at)
+    runs = Runs()
+    reader = LinksReader(tmp_path / "links.db", runs)
+    reader.open()
+    seen = []
+    for at in range(3):
+        assert [told[0].count for told in reader.about_all(targets)] == [1] * 100
+        seen.append(next(run for key, run in runs._kept.items() if key[2] == 1))
+        links.replace([reading(f"http://b{at}.test/", [("http://other.test/", "word")])])
+        links.commit(b"b%d" % at)
+    assert all(run is seen[0] for run in seen)
+    reader.close()
+    links.close()

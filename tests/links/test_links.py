@@ -1,6 +1,7 @@
 """Who points here: the writer and the reader over a real database, against a model in a dict."""
 
 import random
+from array import array
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.errors import DirectoryUnusable
 from gossamer.files import DiskFiles
-from gossamer.links.changes import LONGEST_TEXT, MOST_ANCHORS, pack, rows_between, unpack
+from gossamer.links.changes import LONGEST_TEXT, MOST_ANCHORS, Columns, by_target, pack, rows_between, unpack
 from gossamer.links.reader import Anchor, LinksReader
 from gossamer.links.store import Links
 from gossamer.values.link import Link
@@ -238,7 +239,9 @@ def test_a_run_is_read_back_piece_by_piece(changes):
     if not changes:
         return
     plain = [(t, s, k, text.encode("utf-8", "replace").decode()) for t, s, k, text in changes]
-    columns, texts = pack(plain)
+    one_by_one = [(s, Columns(array("q", [t]), bytes([k]), [text])) for t, s, k, text in plain]
+    _, columns, texts = pack(one_by_one)
+    plain.sort(key=by_target)
     middle = plain[len(plain) // 2][0]
 
     def between(low, below):

@@ -118,7 +118,25 @@ def test_anchors_within_anchors_do_not_ask_for_the_text_again_and_again():
 
 BASES = [Url("https://www.example.org/a/b?x=/y"), Url("http://h.example/"), Url("https://h.example:8080/q/")]
 STARTS = st.sampled_from(
-    ["", "/", "http://", "https://", "https://a.example/", "//", "../", "x/", "https://xn--a.", "http://1.2.", "http:"]
+    [
+        "",
+        "/",
+        "http://",
+        "https://",
+        "https://a.example/",
+        "//",
+        "../",
+        "x/",
+        "https://xn--a.",
+        "http://1.2.",
+        "http:",
+        "//a.example/",
+        "//a.example:",
+        "//a.example:80",
+        "https://a.example:4",
+        "http://a.example:6553",
+        "//xn--a.",
+    ]
 )
 
 
@@ -126,12 +144,24 @@ STARTS = st.sampled_from(
 @given(st.sampled_from(BASES), STARTS, st.text(alphabet="abz019./:?#-_%~xnhtp@&=;\\ \t\xfc", max_size=25))
 def test_joining_without_a_parser_gives_what_the_parser_gives(base, start, rest):
     url = url_of(start + rest, base)
-    assert _Joiner(base)(start + rest) == (url.text if url else None)
+    assert _Joiner(base).join(start + rest) == (url.text if url else None)
 
 
 @pytest.mark.parametrize(
-    "address", ["/a/./b", "/a/../b", "/%7euser", "/a b", "https://EXAMPLE.org", "https://x.example:443/"]
+    "address",
+    [
+        "/a/./b",
+        "/a/../b",
+        "/%7euser",
+        "/a b",
+        "https://EXAMPLE.org",
+        "https://x.example:443/",
+        "//x.example:80/",
+        "//1.2.3.4/",
+        "http://x.example:60000/",
+        "//xn--a.example/",
+    ],
 )
 def test_addresses_that_need_a_parser_get_one(address):
     assert _Joiner(PAGE)._plainly(address) is None
-    assert _Joiner(PAGE)(address) == url_of(address, PAGE).text
+    assert _Joiner(PAGE).join(address) == url_of(address, PAGE).text

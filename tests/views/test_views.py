@@ -318,6 +318,37 @@ def test_words_are_committed_every_two_seconds_even_under_full_load(house):
     assert seen[-1][1] >= 32
 
 
+class Slow(Memory):
+    """A patient view whose commits take their time, and are counted."""
+
+    is_patient = True
+
+    def __init__(self, clock: FakeClock, page_s: float) -> None:
+        super().__init__()
+        self.clock, self.page_s, self.steps = clock, page_s, list[int]()
+
+    def commit(self, position: bytes) -> None:
+        self.steps.append(self.waiting)
+        self.clock.advance(self.waiting * self.page_s)
+        super().commit(position)
+
+
+@pytest.mark.parametrize(("page_s", "step"), [(0.0, 36), (0.2, 12)])
+def test_facts_are_committed_in_smaller_steps_where_a_commit_takes_long(house, page_s, step):
+    """Words cannot be committed meanwhile."""
+    house.crawl(captures(160))
+    facts = Slow(house.clock, page_s)
+    settings = Following(batch=4, commit_s=1.0, patient_least_s=8.0, patient_took_s=2.0)
+    views = house.views({"words": Memory(), "facts": facts}, settings)
+
+    async def busy() -> None:
+        while await views.turn():
+            house.clock.advance(1.0)
+
+    asyncio.run(busy())
+    assert facts.steps[2:-1] and set(facts.steps[2:-1]) == {step}, facts.steps
+
+
 def test_the_position_and_the_lag_are_published(house):
     start = house.clock.now()
     house.crawl([page("http://a.test/1", "word", start)])

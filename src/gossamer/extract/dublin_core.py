@@ -50,8 +50,8 @@ def read_dublin_core(source: Source) -> Found:
         name = attributes.get("name")
         if name and ("." in name or ":" in name):
             stating.append((element, attributes, name.strip(), ""))
-    for element, tag, attributes in source.survey.elements:
-        if tag == "link" and "." in (relation := attributes.get("rel") or ""):
+    for element, _, attributes in [one for one in source.survey.elements if one[1] == "link"]:
+        if "." in (relation := attributes.get("rel") or ""):
             address = attributes.get("href") or ""
             if relation[:7].lower() != "schema.":
                 words = relation.split(None, MOST_NAMES)

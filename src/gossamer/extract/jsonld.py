@@ -15,7 +15,7 @@ from gossamer.extract.jsonld_local import Json, Localising, Remarks, Unreadable
 from gossamer.extract.jsonrepair import SENTENCES, repaired
 from gossamer.extract.source import Found, Notice, Source
 from gossamer.extract.terms import Labels
-from gossamer.values.page import Triple
+from gossamer.values.page import Triple, made
 from gossamer.values.tree import Attributes
 
 LARGEST_SCRIPT = 4 << 20
@@ -43,8 +43,8 @@ def read_jsonld(source: Source) -> Found:
     """The facts of all scripts, in document order."""
     found = Found()
     blank = Relabelled(source.labels)
-    for script, tag, attributes in source.survey.elements:
-        if tag != "script" or not _is_jsonld(attributes) or len(found.triples) >= source.at_most:
+    for script, _, attributes in [one for one in source.survey.elements if one[1] == "script"]:
+        if not _is_jsonld(attributes) or len(found.triples) >= source.at_most:
             continue
         triples, remarks = read_script(script.text(), source.base, blank, source.at_most - len(found.triples))
         found.triples.extend(triples)
@@ -191,5 +191,5 @@ def _split(lines: bytes, blank: Relabelled) -> list[Triple]:
             subject = blank[subject]
         if thing[0] == "_":
             thing = blank[thing]
-        triples.append(Triple(subject, predicate, thing))
+        triples.append(made(Triple, (subject, predicate, thing)))
     return triples

@@ -96,13 +96,15 @@ def _merged(found: dict[str, Found]) -> Extraction:
     flags: list[str] = []
     notices: list[Notice] = []
     for name, one in found.items():
+        flags.extend(one.flags)
+        notices.extend(one.notices)
+        if not one.triples:
+            continue
         bit = 1 << SYNTAXES.index(name)
-        if not stated and one.triples:
+        if not stated:
             stated = dict.fromkeys(one.triples, bit)
             if len(stated) == len(one.triples):  # usually there is one syntax, which says nothing twice
                 places = list(one.places)
-                flags.extend(one.flags)
-                notices.extend(one.notices)
                 continue
             stated = {}
         for triple, place in zip(one.triples, one.places, strict=True):
@@ -112,8 +114,6 @@ def _merged(found: dict[str, Found]) -> Extraction:
                 stated[triple] = bit
             else:
                 stated[triple] = known | bit
-        flags.extend(one.flags)
-        notices.extend(one.notices)
     if len(notices) > MOST_NOTICES:
         flags.append("too-many-notices")
     if len(stated) > MOST_TRIPLES:

@@ -35,7 +35,7 @@ from gossamer.extract.terms import (
     RDF_TYPE,
     quoted,
 )
-from gossamer.values.page import Triple
+from gossamer.values.page import Triple, made
 from gossamer.values.tree import Attributes, Element, Met
 
 MOST_LETTERS = 32 << 20
@@ -48,10 +48,6 @@ USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
 _ALWAYS_STATING = frozenset(("property", "typeof", "vocab"))
 _SPEAKING = _ALWAYS_STATING | SCOPING | POINTING | {"rel", "rev", "about"}
 _BEYOND_WORDS = (_SPEAKING | {"datatype", "datetime", "inlist"}) - {"property"}
-
-
-_made = tuple.__new__
-"""Half the cost of calling a named tuple's class; a fact is made so for every one of a page."""
 
 
 def read_rdfa(source: Source) -> Found:
@@ -82,10 +78,8 @@ def _stating(elements: Iterable[Met], terms: Iterable[str]) -> tuple[list[Met], 
     """
     met: list[Met] = []
     hangs = has_vocabulary = False
-    for one in elements:
+    for one in [one for one in elements if not STATING.isdisjoint(one[2])]:
         attributes = one[2]
-        if STATING.isdisjoint(attributes):
-            continue
         if "rel" in attributes or "rev" in attributes:
             if _ALWAYS_STATING.isdisjoint(attributes) and not has_vocabulary and not _names_anyway(attributes, terms):
                 continue
@@ -143,7 +137,9 @@ class _Walk:
             while up is not None and (up_id := up.mem_id) not in depth_of:
                 chain.append((up, up_id, _speaking(up.attributes)))
                 up = up.parent
-            self._close(stack, 1 + (depth_of[up_id] if up is not None else 0))
+            depth = 1 + (depth_of[up_id] if up is not None else 0)
+            if len(stack) > depth:
+                self._close(stack, depth)
             while chain:
                 element, element_id, attributes = chain.pop()
                 if attributes:
@@ -308,7 +304,7 @@ class _Walk:
                     self._state(subject, predicate, thing)
 
     def _state(self, subject: str, predicate: str, thing: str) -> None:
-        self._triples.append(_made(Triple, (subject, predicate, thing)))
+        self._triples.append(made(Triple, (subject, predicate, thing)))
         self._places.append(self._place)
 
     def _list_each(self, predicates: tuple[str, ...], value: str, into: Lists) -> None:

@@ -96,13 +96,27 @@ def rescoped(attributes: Attributes, scope: Scope, rules: Rules) -> Scope:
     return Scope(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, naming)
 
 
-def declarations(attributes: Attributes) -> dict[str, str]:
+def declarations(attributes: Attributes) -> Mapping[str, str]:
     """Prefixes from xmlns:* and @prefix, which wins (RDFa Core 7.5, step 3). `_` is never one."""
     found: dict[str, str] = {}
     for name, value in attributes.items():
         if name.startswith("xmlns:") and len(found) < MOST_PREFIXES:
             found[name[6:].lower()] = (value or "").strip()
-    words = iter((attributes.get("prefix") or "").split())
+    said = attributes.get("prefix") or ""
+    if not found and len(said) <= _SHORT:
+        return _declared(said)
+    return _with_pairs(found, said)
+
+
+@lru_cache(maxsize=256)
+def _declared(said: str) -> Mapping[str, str]:
+    """Remembered across pages: all pages of a site mostly say the same."""
+    return _with_pairs({}, said)
+
+
+def _with_pairs(found: dict[str, str], said: str) -> Mapping[str, str]:
+    """`found`, and the pairs of `prefix: IRI` in @prefix."""
+    words = iter(said.split())
     for word in words:
         if not word.endswith(":"):
             continue  # a stray word: look for the next that can be a prefix

@@ -17,6 +17,7 @@ _LONGEST_TAG = 64
 _WHITE = " \t\n\r\f"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9_~.-]+/)*[A-Za-z0-9_~.-]*(?:\?[A-Za-z0-9_~.=&-]*)?")  # nothing to normalise
+_PLAIN_HOST = re.compile(r"//[a-z0-9.-]*\.[a-z]{2,24}(?::(?!(?:80|443)/)(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?=/)")
 _HEAD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*)?")
 _DROPPED = re.compile(r"[\t\n\r]")  # the URL standard takes these out of addresses before it reads them
 _NOT_ALLOWED = re.compile(
@@ -67,6 +68,9 @@ def absolute(text: str, base: str) -> str | None:
         return text
     if _PLAIN_PATH.fullmatch(text) and "/." not in text:
         return base[: base.find("/", base.find("//") + 2)] + text
+    host = _PLAIN_HOST.match(text)
+    if host and "xn--" not in host[0] and _PLAIN_PATH.fullmatch(text, host.end()) and "/." not in text:
+        return base[: base.find(":") + 1] + text
     try:
         return str(ada_url.join_url(base, text))
     except (ValueError, UnicodeEncodeError):

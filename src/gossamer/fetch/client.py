@@ -69,7 +69,7 @@ class Client:
         if not _SENDABLE.fullmatch(url.text):
             return Refused(Reason.ADDRESS, "not a canonical address")
         async with self._room:
-            if url.scheme in self._protocols:
+            if self._protocols and url.scheme in self._protocols:
                 protocol = self._protocols[url.scheme]
                 other = OtherExchange(url, kind, protocol, self._settings, self._clock, self._connections, self._tell)
                 return await other.run(self._judge_type, depth)

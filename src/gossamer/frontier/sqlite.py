@@ -298,7 +298,7 @@ class SqliteFrontier:
             fresh, met = self._seen.sift(settled.offers, self._may_enter, lease.host.name, met, nods)
             if any(one.via is not None for one in fresh):
                 fresh = self._vouched_for(connection, fresh, met)
-            if (past := led(connection, settled, fresh, self._keys())) is not None:
+            if settled.past is not None and (past := led(connection, settled, fresh, self._keys())) is not None:
                 connection.execute(_SQL["past_kept"], (lease.host.id, lease.address_id, encoded(past)))
             if fresh or nods:
                 pages.append((lease.host.id, lease.address_id or None, fresh + nods))

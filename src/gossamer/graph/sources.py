@@ -7,6 +7,7 @@ and is lost with it. It has no write-ahead log, so that the query workers, which
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,6 +59,7 @@ class Sources:
         """The records of these pages in the place of those they had."""
         assert self._connection is not None, "the sources are not open"
         rows = [{"id": id_of(page.graph), "capture": page.capture_id, "record": page.record} for page in pages]
+        rows.sort(key=itemgetter("id"))  # ids are hashes: in order, a leaf of the table is looked for once
         try:
             with self._connection as transaction:
                 transaction.execute("BEGIN IMMEDIATE")

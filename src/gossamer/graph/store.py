@@ -7,6 +7,7 @@ call, and `load` would give blank nodes new labels, so that a rebuilt store coul
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
@@ -102,23 +103,11 @@ class Graph:
         """
         news = self._news(pages)
         self._sources.put([PageSources(name, page.capture_id, page.sources) for name, page, _ in news])
-        new: list[Quad] = []
-        put = 0
+        put = sum(map(self._insert, _in_groups([(name, page) for name, page, is_held in news if not is_held])))
         for name, page, is_held in news:
-            try:
-                quads = _quads(name, page)
-            except SyntaxError as trouble:
-                self._tell("graph.page-skipped", url=page.url.text, capture=page.capture_id, why=str(trouble))
-                continue
-            put += 1
-            if is_held:
+            if is_held and (quads := self._quads(name, page)):
                 self._swap(name, quads)
-                continue
-            new += quads
-            if len(new) >= MOST_AT_ONCE:
-                self._insert(new)
-                new = []
-        self._insert(new)
+                put += 1
         self.changes += put
         return put
 
@@ -152,12 +141,29 @@ class Graph:
         found = next(self.store.quads_for_pattern(NamedNode(name), _FETCHED_AT, None, _PROVENANCE), None)
         return from_words(found.object.value) if found is not None and isinstance(found.object, Literal) else None
 
-    def _insert(self, quads: list[Quad]) -> None:
-        """Quads of pages that are not here yet, in one step."""
-        if len(quads) >= BULK_FACTS:
-            self.store.bulk_extend(quads)
-        elif quads:
-            self.store.extend(quads)
+    def _quads(self, name: str, page: PageFacts) -> list[Quad]:
+        """Empty when its facts are no N-Triples; every other page has at least those that say where it comes from."""
+        try:
+            return _quads(name, page)
+        except SyntaxError as trouble:
+            self._tell("graph.page-skipped", url=page.url.text, capture=page.capture_id, why=str(trouble))
+            return []
+
+    def _insert(self, pages: Sequence[tuple[str, PageFacts]]) -> int:
+        """Pages that are not here yet, in one step; how many were put. Their quads are made while the store takes them:
+        each is gone again before the next page is read, which costs less than to make them all before."""
+        put = 0
+
+        def quads() -> Iterator[list[Quad]]:
+            nonlocal put
+            for name, page in pages:
+                found = self._quads(name, page)
+                put += bool(found)
+                yield found
+
+        is_much = sum(_facts_in(page) for _, page in pages) >= BULK_FACTS
+        (self.store.bulk_extend if is_much else self.store.extend)(chain.from_iterable(quads()))
+        return put
 
     def _swap(self, name: str, quads: list[Quad]) -> None:
         """The old graph out and the new one in, as one update, which is one transaction."""
@@ -172,6 +178,23 @@ class Graph:
 
         update = "; ".join([_dropped(name), *_inserted(quads, marker)])
         self.store.update(update, custom_functions={_TERM: term})
+
+
+def _in_groups(pages: Sequence[tuple[str, PageFacts]]) -> Iterator[list[tuple[str, PageFacts]]]:
+    """As many at a time as the store may take in one go."""
+    group, facts = list[tuple[str, PageFacts]](), 0
+    for name, page in pages:
+        group.append((name, page))
+        facts += _facts_in(page)
+        if facts >= MOST_AT_ONCE:
+            yield group
+            group, facts = [], 0
+    if group:
+        yield group
+
+
+def _facts_in(page: PageFacts) -> int:
+    return page.facts.count(b"\n") + 2
 
 
 def _quads(name: str, page: PageFacts) -> list[Quad]:

@@ -9,11 +9,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from operator import itemgetter
+from typing import NamedTuple
 
 import msgspec
 
 from gossamer.values.link import Link
-from gossamer.values.url import Url, id_of
+from gossamer.values.url import Url, ids_of
 
 MOST_ANCHORS = 100
 LONGEST_TEXT = 120
@@ -22,7 +23,7 @@ REMOVED, OUTER, INNER = 0, 1, 2
 
 Change = tuple[int, int, int, str]
 """Target, source, kind, text: one page begins or ceases to link to another. The kind is REMOVED, OUTER (from another
-host) or INNER; sorting puts a removal before an addition by the same page. A plain tuple: there are 40 to a page."""
+host) or INNER; of one page a removal comes before an addition."""
 
 Read = Callable[[int, int], bytes]
 """`read(offset, length)` gets a piece of one of a run's byte strings."""
@@ -48,43 +49,59 @@ class Target(msgspec.Struct, frozen=True):
     """At most MOST_ANCHORS: those from other hosts first, then by the sources' ids, which are as good as chance."""
 
 
-def pointing(source: Url, links: Sequence[Link]) -> dict[int, tuple[int, str]]:
+class Columns(NamedTuple):
+    """What one page changes, by columns: there are 40 rows to a page."""
+
+    targets: "array[int]"
+    kinds: bytes
+    texts: list[str]
+
+
+def pointing(source: Url, links: Sequence[Link]) -> Columns:
     """Targets the page vouches for, each once: kind and text. Links to itself and nofollow links vouch for nothing."""
     host, own = source.host.name, source.text
     ours = f"http://{host}/", f"https://{host}/"
-    found: dict[int, tuple[int, str]] = {}
+    found: dict[str, str] = {}
     for link in links:
-        address, text = link.url.text, link.text
-        if not link.may_follow or address == own:
-            continue
-        target = id_of(address)
-        if target not in found or not found[target][1]:
-            found[target] = INNER if address.startswith(ours) else OUTER, text[:LONGEST_TEXT]
-    return found
+        address = link.url.text
+        if link.may_follow and address != own and not found.get(address):
+            found[address] = link.text
+    kinds = bytes([INNER if address.startswith(ours) else OUTER for address in found])
+    return Columns(ids_of(found), kinds, [text[:LONGEST_TEXT] for text in found.values()])
 
 
-def changes_between(source: int, old: dict[int, tuple[int, str]], new: dict[int, tuple[int, str]]) -> list[Change]:
-    if not old:
-        return [(target, source, kind, text) for target, (kind, text) in new.items()]
-    gone = [(target, source, REMOVED, "") for target, was in old.items() if new.get(target) != was]
-    return gone + [(target, source, *now) for target, now in new.items() if old.get(target) != now]
+def changes_between(old: Columns, new: Columns) -> Columns:
+    """What `new` changes where `old` stood: removals first."""
+    was = dict(zip(old.targets, zip(old.kinds, old.texts, strict=True), strict=True))
+    now = dict(zip(new.targets, zip(new.kinds, new.texts, strict=True), strict=True))
+    gone = [(target, REMOVED, "") for target, stood in was.items() if now.get(target) != stood]
+    come = [(target, *stands) for target, stands in now.items() if was.get(target) != stands]
+    rows = gone + come
+    return Columns(array("q", [row[0] for row in rows]), bytes([row[1] for row in rows]), [row[2] for row in rows])
 
 
-def pack(changes: list[Change]) -> tuple[bytes, bytes]:
-    """The columns and texts of a run; sorts `changes`. REQUIRES: there are some, and they come by source in order of
-    their ids, each page's removals first. Then to sort by target, which keeps the order of equals, is enough.
+def pack(pages: Iterable[tuple[int, Columns]]) -> tuple[int, bytes, bytes]:
+    """A run of what these pages change: the number of changes, its columns and its texts. REQUIRES: the pages come in
+    order of their ids; then to sort by target, which keeps the order of equals, is enough.
 
     Columns: targets and sources (8 bytes each), ends of the texts (4), kinds (1), in this machine's byte order.
     """
-    changes.sort(key=by_target)
-    targets, sources, kinds, texts = zip(*changes, strict=True)
-    joined = "".join(texts)
-    if joined.isascii():
-        lengths = list(map(len, texts))
-    else:
-        lengths = [len(text.encode("utf-8", "replace")) for text in texts]
-    columns = array("q", targets), array("q", sources), array("I", accumulate(lengths)), bytes(kinds)
-    return b"".join(columns), joined.encode("utf-8", "replace")
+    targets, sources, kinds, texts = array("q"), array("q"), bytearray(), list[str]()
+    for source, change in pages:
+        targets += change.targets
+        sources += array("q", (source,)) * len(change.targets)
+        kinds += change.kinds
+        texts += change.texts
+    if not texts:
+        return 0, b"", b""
+    order = sorted(range(len(texts)), key=targets.__getitem__)
+    sorted_of = itemgetter(*order) if len(order) > 1 else tuple  # of a single row it would get no tuple
+    said: tuple[str, ...] = sorted_of(texts)
+    joined = "".join(said)
+    lengths = list(map(len, said)) if joined.isascii() else [len(text.encode("utf-8", "replace")) for text in said]
+    ends = array("I", accumulate(lengths))
+    columns = array("q", sorted_of(targets)), array("q", sorted_of(sources)), ends, bytes(sorted_of(kinds))
+    return len(said), b"".join(columns), joined.encode("utf-8", "replace")
 
 
 def rows_between(count: int, read: Read, low: int, below: int | None) -> tuple[int, int]:

@@ -49,13 +49,13 @@ class MergeState(msgspec.Struct, frozen=True):
 
     last: int = 0
     low: int = LOWEST
-    merged: int = 0
-    """Changes merged since the links were begun."""
+    merges: int = 0
+    """That have come to their end since the links were begun."""
 
 
 RunKey = tuple[int, int, int, int]
-"""File, changes merged so far, number, changes. A run never changes, but its number may be given again once all were
-merged."""
+"""File, merges that have ended, number, changes. A run never changes, but its number may be given again once a merge
+has taken all there were."""
 
 
 class KeptRun(msgspec.Struct, frozen=True):
@@ -217,7 +217,7 @@ def links_in(packed: bytes) -> tuple[Link, ...]:
 
 def merge_state(connection: sqlite3.Connection) -> MergeState:
     notes = dict(connection.execute(SQL["notes"]).fetchall())
-    return MergeState(notes.get("merge_last", 0), notes.get("merge_low", LOWEST), notes.get("merged", 0))
+    return MergeState(notes.get("merge_last", 0), notes.get("merge_low", LOWEST), notes.get("merges", 0))
 
 
 def targets_state(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Target]:
@@ -239,7 +239,7 @@ def target_states(
         merge = merge_state(connection)
         merged = targets_state(connection, targets)
         states = {target: merged.get(target, Target()) for target in targets}
-        runs = [(file, merge.merged, *row) for row in connection.execute(SQL["all_runs"]).fetchall()]
+        runs = [(file, merge.merges, *row) for row in connection.execute(SQL["all_runs"]).fetchall()]
         for key in runs:
             asked = [target for target in states if key[2] > merge.last or target >= merge.low]
             run = kept.kept(key, runs, connection) if kept is not None else None

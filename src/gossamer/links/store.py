@@ -7,21 +7,23 @@ they are merged into the targets in order, a slice with every commit, so that no
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from gossamer.clock import Instant
 from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError
 from gossamer.files import Files
-from gossamer.links.changes import Change, Target, applied, by_target, changes_between, pack, pointing
+from gossamer.links.changes import Columns, Target, applied, by_target, changes_between, pack, pointing
 from gossamer.links.reader import BEYOND, LOWEST, SQL, MergeState, changes_in, links_in, merge_state, targets_state
 from gossamer.spool.deflate import deflated
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.tell import Tell
+from gossamer.values.url import Url
 
 VERSION = 1
 MERGE_AT = 1_000_000
@@ -34,6 +36,15 @@ _ENCODER = msgspec.msgpack.Encoder()
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -65536", "wal_autocheckpoint = 8000")
 
 
+class _Outgoing(NamedTuple):
+    """A page's links on their way to the next commit; of the rest of a reading nothing is kept so long."""
+
+    url: Url
+    fetched_at: Instant
+    links: bytes
+    pointing: Columns
+
+
 class Links:
     """A page's outgoing links replace its earlier ones, never by those of an older capture. Read it with
     `LinksReader`, here or in another process."""
@@ -43,7 +54,7 @@ class Links:
     def __init__(self, path: Path, files: Files, tell: Tell, merge_at: int = MERGE_AT) -> None:
         self._path, self._files, self._tell, self._merge_at = path, files, tell, merge_at
         self._connection: sqlite3.Connection | None = None
-        self._pending: dict[int, Reading] = {}
+        self._pending: dict[int, _Outgoing] = {}
         self._position = b""
 
     def open(self) -> None:
@@ -80,7 +91,7 @@ class Links:
         for reading in readings:
             source = reading.page.url.id
             if reading.fetched_at > held.get(source, -1):
-                self._pending[source] = reading
+                self._pending[source] = _outgoing(reading)
                 held[source] = reading.fetched_at
                 taken += 1
         return taken
@@ -138,18 +149,13 @@ class Links:
         if not self._pending:
             return 0
         old = dict(connection.execute(SQL["outgoing_of"], (json.dumps(list(self._pending)),)).fetchall())
-        changes: list[Change] = []
-        rows = []
-        for source in sorted(self._pending):
-            reading = self._pending[source]
-            url, links = reading.page.url, _links_of(reading.page)
-            before = pointing(url, links_in(old[source])) if source in old else {}
-            changes += changes_between(source, before, pointing(url, links))
-            rows.append((source, reading.fetched_at, url.text, _packed(links)))
+        pages = sorted(self._pending.items())
+        rows = [(source, page.fetched_at, page.url.text, page.links) for source, page in pages]
         connection.executemany(SQL["put_source"], rows)
-        if changes:
-            connection.execute(SQL["add_run"], (len(changes), *pack(changes)))
-        return len(changes)
+        count, columns, texts = pack(_changes(pages, old))
+        if count:
+            connection.execute(SQL["add_run"], (count, columns, texts))
+        return count
 
     def _merge_some(self, connection: sqlite3.Connection, at_least: int) -> None:
         state = merge_state(connection)
@@ -164,6 +170,20 @@ class Links:
         below = min(BEYOND, state.low + (1 << 64) // slices + 1)
         merged_now = _merge_slice(connection, ours, state.low, below)
         _write_merge_state(connection, state.last, below, merged_now)
+
+
+def _outgoing(reading: Reading) -> _Outgoing:
+    url, links = reading.page.url, _links_of(reading.page)
+    return _Outgoing(url, reading.fetched_at, _packed(links), pointing(url, links))
+
+
+def _changes(pages: Sequence[tuple[int, _Outgoing]], old: dict[int, bytes]) -> Iterator[tuple[int, Columns]]:
+    for source, page in pages:
+        before = old.get(source)
+        if before is None:
+            yield source, page.pointing
+        else:
+            yield source, changes_between(pointing(page.url, links_in(before)), page.pointing)
 
 
 def _merge_slice(connection: sqlite3.Connection, runs: list[tuple[int, int]], low: int, below: int) -> int:
@@ -188,6 +208,7 @@ def _write_merge_state(connection: sqlite3.Connection, last: int, below: int, me
     notes = dict(connection.execute(SQL["notes"]).fetchall())
     if below >= BEYOND:
         connection.execute(SQL["drop_runs"], (last,))
+        connection.execute(SQL["note"], ("merges", notes.get("merges", 0) + 1))
         last, below = 0, LOWEST
     for name, value in (("merge_last", last), ("merge_low", below), ("merged", notes.get("merged", 0) + merged)):
         connection.execute(SQL["note"], (name, value))

@@ -23,11 +23,16 @@ _TEXT_SHARE = 4
 """Anchors may lie in one another: together they are not asked for more than so many times the page's text."""
 _LEAST_SHARE = 1 << 16
 
+_ONE_PIECE = re.compile(r"\S++(?: \S++)*+\Z")
+"""Words as they are shown: nothing to fold, and no SEAM, which is white space."""
+
 # Addresses that are canonical as they stand, so that joining them needs no parser: a lower-case name that ends in
-# letters (no number, so no IPv4 address), no port, nothing to be escaped. Dot segments and punycode are told apart.
+# letters (no number, so no IPv4 address), no usual port, nothing to be escaped. Dot segments and punycode are told
+# apart.
 _SAFE = r"[A-Za-z0-9_~!$&()*+,;=:@./?-]*"
-_ABSOLUTE = re.compile(rf"https?://[a-z0-9.-]*\.[a-z]{{2,24}}(?:/{_SAFE})?\Z")
-_ROOTED = re.compile(rf"/{_SAFE}\Z")
+_PORT = r":(?!(?:80|443)(?:/|\Z))(?:[1-9][0-9]{0,3}|[1-5][0-9]{4})"
+_ABSOLUTE = re.compile(rf"https?://[a-z0-9.-]*\.[a-z]{{2,24}}(?:{_PORT})?(?:/{_SAFE})?\Z")
+_ROOTED = re.compile(rf"/(?!/){_SAFE}\Z")
 _RELATIVE = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_~!$&()*+,;=@./?-]*\Z")
 
 
@@ -43,9 +48,9 @@ def links_of(seen: Seen, page: Url, may_follow: bool = True) -> Links:
     """REQUIRES: the tree is whole (`content.blocks_of` takes it apart). `may_follow`: what the page itself allows."""
     elements = [one for one in seen.elements if "href" in one[2] or one[1] in _FRAMES][:_MOST_ELEMENTS]
     base = _base(elements, page)
-    join = _Joiner(base)
+    join = _Joiner(base).join
     own, left = page.text, _TEXT_SHARE * seen.size + _LEAST_SHARE
-    found: dict[str, tuple[str, bool]] = {}
+    found: dict[str, Link] = {}
     canonical: Url | None = None
     flags: tuple[str, ...] = ("too-many-links",) if len(elements) == _MOST_ELEMENTS else ()
     for element, tag, attributes in elements:
@@ -63,15 +68,15 @@ def links_of(seen: Seen, page: Url, may_follow: bool = True) -> Links:
         if known is None and len(found) == MOST_LINKS:
             flags = ("too-many-links",)
             break
-        words = known[0] if known else ""
+        words = known.text if known else ""
         if not words and left > 0:
             seamed = element.text(separator=SEAM)
             left -= len(seamed) + 16
-            if SEAM in seamed or not (words := folded(seamed)[:LONGEST_TEXT]) or tag != "a":
-                words = _words(element, tag, attributes, seamed)
-        found[text] = (words, "nofollow" not in rels or (known is not None and known[1]))
-    links = tuple([Link(Url(text), words, free and may_follow) for text, (words, free) in found.items()])
-    return Links(base, links, canonical, flags)
+            is_plain = tag == "a" and len(seamed) <= LONGEST_TEXT and _ONE_PIECE.match(seamed)
+            words = seamed if is_plain else _words(element, tag, attributes, seamed)
+        is_free = may_follow and ("nofollow" not in rels or (known is not None and known.may_follow))
+        found[text] = Link(Url(text), words, is_free)
+    return Links(base, tuple(found.values()), canonical, flags)
 
 
 def _is_link(tag: str, rels: list[str] | tuple[str, ...]) -> bool:
@@ -101,16 +106,19 @@ class _Joiner:
 
     def __init__(self, base: Url) -> None:
         self._base = base
+        self._scheme = f"{base.scheme}:"
         self._origin = base.origin
         self._folder = base.origin + base.path.rpartition("/")[0] + "/"
+        self._room = LONGEST_URL - len(base.origin)
         self._known: dict[str, str | None] = {}
 
-    def __call__(self, address: str) -> str | None:
+    def join(self, address: str) -> str | None:
         known = self._known
         if address in known:
             return known[address]
-        joined = self._plainly(address)
-        if joined is None and (url := url_of(address, self._base)) is not None:
+        if _ROOTED.match(address) and "/." not in address and len(address) <= self._room:
+            joined: str | None = self._origin + address  # what most links are
+        elif (joined := self._plainly(address)) is None and (url := url_of(address, self._base)) is not None:
             joined = url.text
         known[address] = joined
         return joined
@@ -125,12 +133,13 @@ class _Joiner:
             plain, folder = plain[3:], self._above(folder)
         if "/." in plain or len(plain) + len(folder) > LONGEST_URL:
             return None
-        if plain.startswith("/"):
-            return self._origin + plain if not is_above and plain[1:2] != "/" and _ROOTED.match(plain) else None
-        if plain.startswith("http") and ":" in plain:
-            if is_above or "xn--" in plain or not _ABSOLUTE.match(plain):
+        if plain.startswith("//") or (plain.startswith("http") and ":" in plain):
+            whole = self._scheme + plain if plain[0] == "/" else plain
+            if is_above or "xn--" in plain or not _ABSOLUTE.match(whole):
                 return None
-            return plain if plain.count("/") > 2 else plain + "/"
+            return whole if whole.count("/") > 2 else whole + "/"
+        if plain.startswith("/"):
+            return self._origin + plain if not is_above and _ROOTED.match(plain) else None
         return folder + plain if _RELATIVE.match(plain) else None
 
     def _above(self, folder: str) -> str:

@@ -64,10 +64,15 @@ DEFAULT_DOCUMENTS = frozenset(
 _INITIALS = "iIdDhH"
 
 
+def may_be_marked(text: str) -> bool:
+    """Whether there can be anything to take off; of several addresses at once, with spaces between them."""
+    return "?" in text or ";" in text or "/(" in text
+
+
 def stripped(url: Url) -> Url:
     """The address without session ids and tracking parameters; the rest of it, and its order, untouched."""
     text = url.text
-    if "?" not in text and ";" not in text and "/(" not in text:
+    if not may_be_marked(text):
         return url
     plain = _without_marks(text)
     return url if plain is text else Url(plain)
@@ -81,7 +86,7 @@ def identity_of(text: str) -> str:
     """
     if "%" in text:
         text = _ESCAPE.sub(_escaped, text)
-    if "?" in text or ";" in text or "/(" in text:
+    if "?" in text or ";" in text or "/(" in text:  # `may_be_marked`, which is asked once for every link
         text = _without_marks(text)
         path, _, query = text.partition("?")
         if query and (query[0] == "&" or query[-1] == "&" or "&&" in query):

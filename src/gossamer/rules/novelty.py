@@ -117,14 +117,12 @@ class Novelty:
     def _fresh(self, links: Sequence[str]) -> list[str]:
         """Those not met lately; from now on they are."""
         slots, mask = self._links, self._link_mask
-        fresh = []
         coded = "\n".join(links).encode().split(b"\n") if links else []
-        for link, mark in zip(links, map(xxh32_intdigest, coded, repeat(self._key)), strict=True):
-            place = mark & mask
-            if slots[place] != mark:
-                slots[place] = mark
-                fresh.append(link)
-        return fresh
+        marks = list(map(xxh32_intdigest, coded, repeat(self._key)))
+        fresh = [at for at, mark in enumerate(marks) if slots[mark & mask] != mark]
+        for at in fresh:
+            slots[marks[at] & mask] = marks[at]
+        return [links[at] for at in fresh]
 
     def kept(self) -> Iterator[LinksKept | YoungKept | HostsKept]:
         """All of it, to be written down; only looks, so that another thread may ask."""

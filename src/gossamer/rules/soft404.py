@@ -95,10 +95,10 @@ class ErrorPages:
             return "the page says that there is no such page"
         known = self._errors.get(host_id, ())
         least = ALIKE if says is Says.PERHAPS else COPY
-        if any(_alike(marks.shingles, each) >= least for each in known):
+        if known and any(_alike(marks.shingles, each) >= least for each in known):
             return "the same as this host's page for addresses that do not exist"
         start = self._starts.get(host_id, ())
-        if len(start) == _SIGNS and "?" not in url.text and _alike(marks.shingles[:_SIGNS], start) >= COPY:
+        if len(start) == _SIGNS and marks.shingles[:_SIGNS] == start and "?" not in url.text:  # COPY of eight is all
             return "the start page, at an address that is not its own"
         return None
 

@@ -42,7 +42,8 @@ def template_of(url: Url) -> str:
     first, *rest = path[1:].split("/")
     parts = [_first(first) if rest or mark else _leaf(first, is_first=True)]
     if rest:
-        parts += _middle(first, rest[:-1])
+        if len(rest) > 1:
+            parts += _middle(first, rest[:-1])
         parts.append(_leaf(rest[-1], before=parts[-1]))
     pattern = "/" + "/".join(parts)
     return (pattern + "?" + _query(query) if mark else pattern)[:LONGEST]
@@ -97,6 +98,8 @@ def _is_year(segment: str) -> bool:
 
 def kind_of(text: str) -> str:
     """What kind of thing varies here: a number, a date, a word, ..."""
+    if text.isdecimal():
+        return "{n}"  # as below, and most often
     found = _KIND.fullmatch(text)
     kind = found.lastgroup if found else None
     if kind == "word":

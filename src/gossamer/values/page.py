@@ -25,6 +25,10 @@ class Triple(NamedTuple):
     object: str
 
 
+made = tuple.__new__
+"""`made(Triple, (s, p, o))` is half the cost of `Triple(s, p, o)`; for where every fact of every page comes by."""
+
+
 class Directives(msgspec.Struct, frozen=True, array_like=True):
     """What the page itself asks of robots (meta robots, X-Robots-Tag)."""
 

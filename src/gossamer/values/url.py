@@ -2,6 +2,8 @@
 another scheme was admitted."""
 
 import re
+from array import array
+from collections.abc import Iterable
 
 import ada_url
 import msgspec
@@ -27,6 +29,11 @@ def id_of(text: str) -> int:
     """The 64-bit id of a canonical text: xxh3, as the signed integer that databases hold."""
     number = xxhash.xxh3_64_intdigest(text.encode())
     return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def ids_of(texts: Iterable[str]) -> "array[int]":
+    """`id_of` each, for less than when they are asked for one by one."""
+    return array("q", array("Q", [xxhash.xxh3_64_intdigest(text.encode()) for text in texts]).tobytes())
 
 
 class Host(msgspec.Struct, frozen=True, array_like=True, gc=False):
