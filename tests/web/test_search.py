@@ -37,6 +37,12 @@ def test_every_group_of_filters_comes_from_the_data(site: Site) -> None:
     assert counts == sorted(counts, reverse=True) and counts[0] > 0
 
 
+@pytest.mark.parametrize("target", ["/?q=demo", "/search.json?q=demo", "/suggest.json?q=de"])
+def test_an_answer_says_how_long_it_took_the_server(site: Site, target: str) -> None:
+    said = re.fullmatch(r"search;dur=(\d+\.\d)", site.ask(target).headers["server-timing"])
+    assert said and 0 < float(said[1]) < 60_000
+
+
 def test_types_are_a_tree_under_their_superclasses(site: Site) -> None:
     page = site.ask("/?type=" + quote(RECIPE)).page
     depth = {

@@ -15,6 +15,7 @@ from gossamer.clock import SystemClock
 from gossamer.errors import WorkerLost
 from gossamer.processes import SystemProcesses
 from gossamer.values.tell import silent
+from gossamer.workers.child import generation_of
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool, name_of
 
@@ -459,3 +460,8 @@ def test_only_a_plain_function_of_a_module_can_be_a_job() -> None:
     assert name_of(jobs.echo) == "tests.workers.jobs:echo"
     with pytest.raises(ValueError, match="cannot be imported"):
         name_of(lambda payload: payload)
+
+
+def test_the_collector_looks_at_the_oldest_least_often() -> None:
+    looked_at = [generation_of(turn) for turn in range(1, 201)]
+    assert (looked_at.count(0), looked_at.count(1), looked_at.count(2)) == (180, 18, 2)

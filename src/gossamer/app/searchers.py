@@ -26,7 +26,7 @@ LIMITS = Limits(
     recycle_after=200_000,
     open_files=1024,
     file_bytes=64 * MIB,  # readers of a database share a small index of its journal, which grows with it
-    ahead=0,
+    ahead=1,  # it need not wait for this process between two questions
 )
 
 _question = msgspec.msgpack.Encoder()

@@ -30,7 +30,9 @@ MERGE_AT = 1_000_000
 """Waiting changes that start a merge; or a quarter of those merged so far, if that is more."""
 MOST_RUNS = 200
 SLICE = 8_000
-"""Changes merged with a commit, at least; twice as many as it adds, if that is more, so a merge always ends."""
+"""Changes merged with a commit, at least ..."""
+PACE = 1.25
+"""... or so many times what it adds, if that is more: a merge ends before as many wait again, and hardly shows."""
 
 _ENCODER = msgspec.msgpack.Encoder()
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -65536", "wal_autocheckpoint = 8000")
@@ -104,7 +106,7 @@ class Links:
         try:
             connection.execute("BEGIN IMMEDIATE")
             added = self._write_pending(connection)
-            self._merge_some(connection, max(SLICE, 2 * added))
+            self._merge_some(connection, max(SLICE, round(PACE * added)))
             connection.execute(SQL["note"], ("position", position))
             connection.execute("COMMIT")
         except sqlite3.Error as trouble:

@@ -34,13 +34,16 @@ class Desk:
         self._is_feeling = False
 
     async def answer(self, request: Request, kind: Kind, asked: Asked, limit: int = PER_PAGE) -> Response:
+        began_s = self._rooms.clock.elapsed_s()
         question = Question(kind, asked, limit, await self._pulse_now() if kind == "page" else None)
         reply = None if asked.is_empty else await self._rooms.searching.elsewhere(question)
         if reply is None:
             reply = await run_in_threadpool(self._answering, question)
         if reply.refused:
             return fault(request, self._show, reply.status, reply.refused)
-        return Response(reply.body, reply.status, media_type=MEDIA_TYPES[kind])
+        took_ms = 1000 * (self._rooms.clock.elapsed_s() - began_s)
+        timing = {"Server-Timing": f"search;dur={took_ms:.1f}"}  # its waiting for a turn included
+        return Response(reply.body, reply.status, timing, MEDIA_TYPES[kind])
 
     async def _pulse_now(self) -> Pulse:
         """How the crawl goes, asked at most once a second: results come with every letter typed. While one asks, the
