@@ -63,15 +63,15 @@ def _sites(snapshot: Snapshot, words: Sequence[Sequence[str]]) -> dict[int, set[
     sites: dict[int, set[str]] = defaultdict(set)
     sources = min(sum(snapshot.with_word("pointing", form) for form in forms) for forms in words)
     heard: set[str] = set()
-    do_agree = sources <= FEW
+    is_agreed = sources <= FEW
     for pointers in _sources(snapshot, words, sources):
-        if len(heard) >= FIRST and not do_agree:
+        if len(heard) >= FIRST and not is_agreed:
             break
         heard.add(pointers.host)
         for target, text in pointers.links:
             if _has(snapshot, text, words):
                 sites[target].add(pointers.host)
-                do_agree = do_agree or len(sites[target]) > 1
+                is_agreed = is_agreed or len(sites[target]) > 1
     return sites
 
 
