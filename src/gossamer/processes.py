@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 
@@ -42,6 +43,10 @@ class Processes(Protocol):
     def own_pid(self) -> int: ...
 
     def is_alive(self, pid: int) -> bool: ...
+
+    def stand_back(self, beginnings: Sequence[str], niceness: int) -> int:
+        """Those of our own threads whose names begin so let others go first, as of nice(2). How many they are."""
+        ...
 
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # malloc.h
@@ -109,3 +114,20 @@ class SystemProcesses:
         except PermissionError:
             return True
         return True
+
+    def stand_back(self, beginnings: Sequence[str], niceness: int) -> int:
+        """Linux knows the niceness of a thread; elsewhere it is the whole process's, and nothing is done."""
+        found = [one for one in _own_threads() if one[1].startswith(tuple(beginnings))]
+        for thread, _ in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, thread, niceness)
+        return len(found)
+
+
+def _own_threads() -> list[tuple[int, str]]:
+    """Their ids and names; none where nobody can say."""
+    found = list[tuple[int, str]]()
+    for name in Path("/proc/self/task").glob("*/comm"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            found.append((int(name.parent.name), name.read_text().strip()))
+    return found
