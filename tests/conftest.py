@@ -1,10 +1,62 @@
-"""For every test: programs they start can be told to stop, also where the suite itself runs in the background; and no
-property fails for the time it took, on a machine that has other work."""
+"""For every test: programs they start can be told to stop, also where the suite itself runs in the background; no
+property fails for the time it took, on a machine that has other work; and what takes longest begins first."""
 
+import os
 import signal
+import tempfile
+from functools import partial
+from pathlib import Path
 
 import hypothesis
+import pytest
+
+from gossamer.app import readers
+from gossamer.app.settings import ReaderSettings, Settings
+
+HERE = Path(__file__).parent
+LONGEST = (
+    "crash/test_crash.py",
+    "browser/test_xss.py",
+    "browser/test_every_page.py",
+    "crash/test_forever.py",
+    "app/test_demo.py",
+    "app/test_steering.py",
+    "docs/test_readme_runs.py",
+    "web/test_api.py",
+    "app/test_lists.py",
+    "app/test_stopping.py",
+    "browser/test_crawl.py",
+    "app/test_own_filters.py",
+    "app/test_history_replay.py",
+    "hostile/test_whole_crawls.py",
+    "app/test_elsewhere.py",
+    "web/test_crawl.py",
+    "app/test_serve.py",
+    "web/test_matrix.py",
+    "browser/test_page_view.py",
+    "browser/test_nodes.py",
+    "app/test_crawl.py",
+    "app/test_backup.py",
+)
+"""Files that are done by one worker each, so that none of them is left to the end while the other workers rest."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would theirs
-hypothesis.settings.register_profile("without a clock", deadline=None)
+hypothesis.settings.register_profile(
+    "without a clock", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("without a clock")
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # hundreds of programs are started: they need not be compiled anew
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(tempfile.gettempdir()) / f"gossamer-bytecode-{os.getuid()}"))
+
+
+readers.Settings = partial(Settings, readers=ReaderSettings(wall_s=60.0))  # type: ignore[misc]  # for a rebuild
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False  # the order of pytest-xdist is by the number of tests in a file
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {HERE / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))

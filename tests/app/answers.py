@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.app.site import HELD_S, closed, opened_gate
+
 HTML = "text/html; charset=utf-8"
 
 
@@ -35,6 +37,7 @@ class Web:
     port: int = 0
     hits: list[str] = field(default_factory=list)
     moments: list[float] = field(default_factory=list)
+    is_open: threading.Event = field(default_factory=opened_gate)
 
     @property
     def root(self) -> str:
@@ -65,6 +68,7 @@ class Web:
                 web.moments.append(time.monotonic())
                 if self.path != "/robots.txt":
                     time.sleep(web.wait_s)
+                    web.is_open.wait(HELD_S)
                 says = web.answer(self.path)
                 body = says.body.encode() if isinstance(says.body, str) else says.body
                 self.send_response(says.status)
@@ -84,9 +88,16 @@ class Web:
         try:
             yield self
         finally:
+            self.is_open.set()
             server.shutdown()
             thread.join()
             server.server_close()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Who has asked for a page waits: a crawl of many pages cannot come to its end meanwhile."""
+        with closed(self.is_open):
+            yield
 
 
 def article(title: str, *links: str, head: str = "") -> str:

@@ -1,5 +1,6 @@
 """A small web on loopback, the real program as a user starts it, and what its views hold."""
 
+import io
 import json
 import os
 import sqlite3
@@ -8,11 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
+
+from gossamer.app import cli
 from gossamer.app.directory import Directory
 from gossamer.graph.export import digest, opened
 from gossamer.graph.sources import FILE as SOURCES
@@ -21,7 +25,25 @@ from gossamer.links.reader import LinksReader
 
 OPEN = ("--allow-address", "127.0.0.0/8")
 QUICK = (*OPEN, "--delay", "0.02")
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
+"""A busy machine may take long: who waits for what comes at last loses nothing."""
+HELD_S = 20.0
+"""Sooner than a fetch gives up."""
+
+
+def opened_gate() -> threading.Event:
+    gate = threading.Event()
+    gate.set()
+    return gate
+
+
+@contextmanager
+def closed(gate: threading.Event) -> Iterator[None]:
+    gate.clear()
+    try:
+        yield
+    finally:
+        gate.set()
 
 
 @dataclass(slots=True)
@@ -32,6 +54,7 @@ class Site:
     wait_s: float = 0.0
     port: int = 0
     hits: list[str] = field(default_factory=list)
+    is_open: threading.Event = field(default_factory=opened_gate)
 
     @property
     def root(self) -> str:
@@ -51,6 +74,7 @@ class Site:
                 site.hits.append(self.path)
                 if self.path != "/robots.txt":
                     time.sleep(site.wait_s)
+                    site.is_open.wait(HELD_S)
                 text = site.pages.get(self.path)
                 body = (text if text is not None else "no such page").encode()
                 kind = "text/plain" if self.path.endswith(".txt") else "text/html; charset=utf-8"
@@ -71,9 +95,16 @@ class Site:
         try:
             yield self
         finally:
+            self.is_open.set()
             server.shutdown()
             thread.join()
             server.server_close()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Who has asked for a page waits: a crawl of many pages cannot come to its end meanwhile."""
+        with closed(self.is_open):
+            yield
 
 
 def page(title: str, body: str, *links: str, facts: str = "") -> str:
@@ -113,13 +144,23 @@ def command(*words: object) -> list[str]:
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """Without settings of whoever runs the tests, with one reader, and a wide terminal for what is printed."""
+    """Without settings of whoever runs the tests, with one reader that may take its time, and a wide terminal."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
-    return kept | {"COLUMNS": "200", "NO_COLOR": "1", "GOSSAMER_READERS_COUNT": "1"} | more
+    return (
+        kept
+        | {"COLUMNS": "200", "NO_COLOR": "1", "GOSSAMER_READERS_COUNT": "1", "GOSSAMER_READERS_WALL_S": "60"}
+        | more
+    )
+
+
+ASKING = frozenset(("config", "freshness", "hosts", "plan", "politeness", "rules", "status", "why"))
+"""Commands that only ask, or say a word to a crawl: what they need of a process of their own others show."""
 
 
 def gossamer(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]":
     """The real program, to its end. It never shows a traceback."""
+    if words[0] in ASKING and not variables:
+        return in_this_process(*words)
     done = subprocess.run(
         command(*words),
         capture_output=True,
@@ -130,6 +171,22 @@ def gossamer(*words: object, **variables: str) -> "subprocess.CompletedProcess[s
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done
+
+
+def in_this_process(*words: object) -> "subprocess.CompletedProcess[str]":
+    """The program's own `main`."""
+    out, told, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(told):
+        patched.setattr("sys.argv", ["gossamer", *map(str, words)])
+        for name in [name for name in os.environ if name.startswith("GOSSAMER_")]:
+            patched.delenv(name)
+        for name, value in plain_environment().items():
+            patched.setenv(name, value)
+        try:
+            cli.main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return subprocess.CompletedProcess([*map(str, words)], code, out.getvalue(), told.getvalue())
 
 
 def started(*words: object, **variables: str) -> "subprocess.Popen[str]":
@@ -148,6 +205,11 @@ def wait_until(is_so: Callable[[], bool], why: str) -> None:
     while not is_so():
         assert time.monotonic() < until, why
         time.sleep(0.02)
+
+
+def is_prompt(took_s: float, limit_s: float) -> bool:
+    """Within its limit where this machine has time for it; one that does more than one thing at once has little."""
+    return took_s <= limit_s or (os.getloadavg()[0] > 1.0 and took_s <= 10 * limit_s)
 
 
 def json_lines(text: str) -> list[dict[str, object]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.conftest import Collection
-from tests.app.site import OPEN, QUICK, Site, gossamer, harbour, json_lines, page, searchable, started
+from tests.app.site import OPEN, PATIENCE_S, QUICK, Site, gossamer, harbour, json_lines, page, searchable, started
 
 from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
@@ -114,15 +114,15 @@ def test_an_address_that_is_not_opened_is_refused_before_anything_is_made(tmp_pa
 
 
 def test_output_into_a_pipe_that_is_closed_stops_the_crawl_cleanly(tmp_path: Path) -> None:
-    with Site(harbour(), wait_s=0.1).serving() as site:
-        crawl = started("crawl", site.root, "--dir", tmp_path / "c", *OPEN, "--delay", "0.2", "--json")
-        assert crawl.stdout is not None and crawl.stderr is not None
-        assert json_lines(crawl.stdout.readline())
-        crawl.stdout.close()
+    with Site(harbour()).serving() as site:
+        with site.held():
+            crawl = started("crawl", site.root, "--dir", tmp_path / "c", *OPEN, "--delay", "0.2", "--json")
+            assert crawl.stdout is not None and crawl.stderr is not None
+            assert json_lines(crawl.stdout.readline())
+            crawl.stdout.close()
         told = crawl.stderr.read()
-        assert crawl.wait(30) == 141 and told == ""
+        assert crawl.wait(PATIENCE_S) == 141 and told == ""
         crawl.stderr.close()
-        site.wait_s = 0
         done = gossamer("crawl", "--dir", tmp_path / "c", *QUICK)
     assert done.returncode == 0
     assert len(site.pages_hit()) == len(set(site.pages_hit())), "what was settled before is not fetched again"

@@ -9,7 +9,7 @@ import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from pyoxigraph import NamedNode, RdfFormat, parse
 from tests.app.conftest import Collection
-from tests.app.site import OPEN, QUICK, Site, gossamer, harbour, held, searchable, started, wait_until
+from tests.app.site import OPEN, PATIENCE_S, QUICK, Site, gossamer, harbour, held, searchable, started, wait_until
 from tests.app.test_doors import left
 from warcio.archiveiterator import ArchiveIterator
 
@@ -103,11 +103,12 @@ def test_a_backup_made_while_the_crawl_runs_rebuilds_to_what_was_acknowledged(tm
     with Site(harbour(people=12)).serving() as site:
         crawl = started("crawl", site.root, "--dir", root, *OPEN, "--delay", "0.25")
         wait_until(lambda: len(site.pages_hit()) >= 4, "the crawl did not begin")
-        done = gossamer("backup", copy, "--dir", root)
-        assert done.returncode == 0 and crawl.poll() is None, done.stderr
-        assert "gossamer rebuild --dir" in done.stderr
-        assert gossamer("backup", copy, "--dir", root).returncode == 3, "what is there is not written over"
-        _, told = crawl.communicate(timeout=60)
+        with site.held():
+            done = gossamer("backup", copy, "--dir", root)
+            assert done.returncode == 0 and crawl.poll() is None, done.stderr
+            assert "gossamer rebuild --dir" in done.stderr
+            assert gossamer("backup", copy, "--dir", root).returncode == 3, "what is there is not written over"
+        _, told = crawl.communicate(timeout=PATIENCE_S)
         assert crawl.returncode == 0, told
         assert gossamer("rebuild", "--dir", copy).returncode == 0
         known = catalogued(copy)

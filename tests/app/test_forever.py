@@ -24,10 +24,11 @@ def test_a_collection_is_come_back_to_and_what_is_gone_can_no_longer_be_found(tm
         seen = len(site.hits)
         crawl = started("crawl", "--dir", where, "--forever", *QUICK, "--json")
         wait_until(lambda: {*pages, "/buoys"} <= set(site.hits[seen:]), "not every page was come back to")
+        wanted = {site.root + path[1:] for path in pages if path != "/cranes"}
+        wait_until(lambda: searchable(where) == wanted, "the views do not follow")
         assert crawl.poll() is None, "it has no end"
         crawl.send_signal(signal.SIGINT)
         crawl.communicate(timeout=PATIENCE_S)
-        wanted = {site.root + path[1:] for path in pages if path != "/cranes"}
         assert searchable(where) == wanted
         assert gossamer("rebuild", "--dir", where).returncode == 0
         assert searchable(where) == wanted, "a rebuild does not bring it back"

@@ -99,7 +99,7 @@ def test_a_running_crawl_is_asked_and_does_it(tmp_path: Path) -> None:
 async def answered(story: Story, outside: Outside, root: Path) -> None:
     """What the crawler does with every beat."""
     with Control(Directory(root).control, outside.clock) as desk:
-        for _ in range(200):
+        for _ in range(5_000):
             done = await obey(desk.pending("crawler"), story.frontier)
             for number in done:
                 desk.done(number)

@@ -12,6 +12,7 @@ from urllib.error import HTTPError
 
 import pytest
 from tests.app.conftest import Collection
+from tests.app.site import PATIENCE_S
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import real_outside
@@ -94,15 +95,15 @@ def started(root: Path, *flags: str) -> str:
         link = process.stdout.readline().split()[2]
         address, _, token = link.partition("?token=")
         assert address.startswith("http://127.0.0.1:") and len(token) >= 43
-        assert urllib.request.urlopen(f"{address}status.json", timeout=20).status == 200
+        assert urllib.request.urlopen(f"{address}status.json", timeout=PATIENCE_S).status == 200
         changing = urllib.request.Request(f"{address}crawl/none", b"", {"Authorization": f"Bearer {token}"})
         for request, status in ((changing, (404, 405)), (f"{address}?token=wrong", (401,))):
             with pytest.raises(HTTPError) as refused:
-                urllib.request.urlopen(request, timeout=20)
+                urllib.request.urlopen(request, timeout=PATIENCE_S)
             assert refused.value.code in status
             refused.value.close()
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(20)
+        process.wait(PATIENCE_S)
         process.stdout.close()
     return token

@@ -58,7 +58,7 @@ def test_the_process_ends_at_the_kth_telling_and_tells_it_first() -> None:
         "    tell('archive.appended', number=number)\n"
         "    tell('archive.synced', number=number)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert done.returncode == -9
     assert done.stdout.splitlines()[-1] == "archive.synced {'number': 1}"
     assert len(done.stdout.splitlines()) == 4

@@ -5,7 +5,17 @@ import sys
 
 import pytest
 
+SERVING = {"fastapi", "jinja2", "pydantic", "uvicorn"}
+FETCHING = {"aiohttp"}
+READING = {"fasttext", "lxml", "rensa", "selectolax"}
+VIEWS = {"pyoxigraph", "tantivy"}
 HEAVY = {"aiohttp", "cyclopts", "fastapi", "jinja2", "pydantic", "rich", "uvicorn"}
+
+
+def loaded_by(module):
+    asked = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -17,6 +27,23 @@ HEAVY = {"aiohttp", "cyclopts", "fastapi", "jinja2", "pydantic", "rich", "uvicor
     ],
 )
 def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):
-    asked = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
-    loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
-    assert not (HEAVY | others) & set(loaded)
+    assert not (HEAVY | others) & loaded_by(module)
+
+
+@pytest.mark.parametrize(
+    ("module", "others"),
+    [
+        ("gossamer.app.status", {"publicsuffixlist"}),
+        ("gossamer.app.why", set()),
+        ("gossamer.app.hosts", set()),
+        ("gossamer.app.rules", {"rich"}),
+        ("gossamer.app.politeness", set()),
+    ],
+)
+def test_a_command_that_only_asks_loads_nothing_that_fetches_reads_or_serves(module, others):
+    assert not (SERVING | FETCHING | READING | VIEWS | others) & loaded_by(module)
+
+
+def test_the_server_of_the_pages_loads_nothing_that_fetches_or_reads():
+    """Copies of pages and their past are made by workers, and a crawl that is started is a process of its own."""
+    assert not (FETCHING | READING) & loaded_by("gossamer.app.serve")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.app.site import PATIENCE_S
 
 from gossamer.clock import SECOND, SystemClock
 from gossamer.monitor.control import Control
@@ -30,7 +31,7 @@ def root(tmp_path: Path) -> Path:
             pass
 
     asyncio.run(make())
-    now = clock.now() + 60 * SECOND  # what looks at it may take long to start
+    now = clock.now() + 120 * SECOND  # what looks at it may take long to start
     with Control(tmp_path / "control.db", clock) as control:
         control.note(
             [
@@ -47,7 +48,7 @@ def top(root: Path, *flags: str) -> str:
         [sys.executable, "-m", "gossamer", "top", "--dir", str(root), *flags],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -81,7 +82,7 @@ def test_live_until_told_to_end_and_the_terminal_is_given_back(root: Path, end: 
         else:
             process.send_signal(signal.SIGINT)
         assert b"\x1b[?1049l" in read_until(ours, b"\x1b[?1049l"), "and gives the old one back"
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
     finally:
         process.kill()
         process.wait()
@@ -92,7 +93,7 @@ def test_live_until_told_to_end_and_the_terminal_is_given_back(root: Path, end: 
 def read_until(terminal: int, wanted: bytes) -> bytes:
     seen = b""
     while wanted not in seen:
-        ready, _, _ = select.select([terminal], [], [], 20)
+        ready, _, _ = select.select([terminal], [], [], PATIENCE_S)
         assert ready, f"never seen: {wanted!r}; but {seen!r}"
         seen += os.read(terminal, 65536)
     return seen
@@ -104,5 +105,5 @@ def test_lines_where_there_is_no_terminal(root: Path) -> None:
         assert process.stdout is not None
         lines = [msgspec.json.decode(process.stdout.readline(), type=System) for _ in range(2)]
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert lines[1].at - lines[0].at >= 900_000

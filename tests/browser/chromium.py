@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 
+LONG_S = 120.0
 LAN = "lan.test"
 """A name of this machine that browsers trust no more than any other host without TLS."""
 FLAGS = (
@@ -49,7 +50,7 @@ def running(folder: Path) -> Iterator[str]:
             raise AssertionError("Chromium did not start")
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(LONG_S)
         if process.stderr is not None:
             process.stderr.close()
 
@@ -73,7 +74,7 @@ class Tab:
         waiting = self._answers[self._number] = asyncio.get_running_loop().create_future()
         order = {"id": self._number, "method": method, "params": params}
         await self.line.send_json(order | ({"sessionId": self.session} if self.session else {}))
-        return await asyncio.wait_for(waiting, 20)
+        return await asyncio.wait_for(waiting, LONG_S)
 
     async def listen(self) -> None:
         async for message in self.line:
@@ -104,7 +105,7 @@ class Tab:
     async def go(self, address: str) -> None:
         self._loaded.clear()
         await self.call("Page.navigate", url=address)
-        await asyncio.wait_for(self._loaded.wait(), 20)
+        await asyncio.wait_for(self._loaded.wait(), LONG_S)
 
     async def value(self, script: str) -> Any:
         answer = await self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
@@ -120,7 +121,7 @@ class Tab:
         await self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **stroke)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **stroke)
         if loads:
-            await asyncio.wait_for(self._loaded.wait(), 20)
+            await asyncio.wait_for(self._loaded.wait(), LONG_S)
 
     async def write(self, text: str) -> None:
         for letter in text:

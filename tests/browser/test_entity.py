@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.browser.axe import axe, set_size, set_theme
-from tests.browser.chromium import Tab, tab
+from tests.browser.chromium import LONG_S, Tab, tab
 from tests.web.hostile_pages import RUN
 from tests.web.site import Site
 
@@ -85,7 +85,7 @@ def test_the_drawing_is_walked_and_opened_by_keyboard(site: Site, devtools: str)
         name = await page.value("document.querySelector('#neighbours tr.chosen').dataset.name")
         page._loaded.clear()
         await key(page, "Enter")
-        await asyncio.wait_for(page._loaded.wait(), 20)
+        await asyncio.wait_for(page._loaded.wait(), LONG_S)
         assert await page.value("document.querySelector('h1').textContent") == name
 
     drive(devtools, scenario)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from tests.browser.axe import THEMES, axe, set_size, set_theme
-from tests.browser.chromium import Tab, tab
+from tests.browser.chromium import LONG_S, Tab, tab
 from tests.web.site import Site, serving
 
 from gossamer.app.directory import Directory
@@ -28,7 +28,7 @@ def drive(devtools: str, scenario: Callable[[Tab], Awaitable[None]]) -> None:
 
 
 async def seen(page: Tab, condition: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(LONG_S):
         while not await page.value(condition):
             await asyncio.sleep(0.1)
 
@@ -37,7 +37,7 @@ def test_M_A10_the_figures_move_and_the_plots_are_drawn_within_the_policy(site: 
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/nodes")
         assert await page.value(CHANGES)
-        assert await page.value("document.getElementById('liveness').textContent") == "Live,"
+        await seen(page, "document.getElementById('liveness').textContent === 'Live,'")
         assert await page.value(DRAWN) == 6
         assert "now: " in await page.value("document.querySelector('.plots').textContent")
         assert await page.value("window.violations") == [] and page.complaints == []

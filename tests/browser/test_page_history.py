@@ -46,7 +46,7 @@ def test_two_versions_are_chosen_and_compared_with_the_form(changing: Site, devt
             await page.value(f"document.getElementById('compare-from').value = '{moment(0)}'")
             await page.value(f"document.getElementById('compare-to').value = '{moment(2)}'")
             await page.value("document.querySelector('form.compare button').click()")
-            for _ in range(100):
+            for _ in range(2_000):
                 if await page.value("document.querySelectorAll('section.difference').length"):
                     break
                 await asyncio.sleep(0.05)

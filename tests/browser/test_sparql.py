@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 from tests.browser.axe import axe, set_size, set_theme
-from tests.browser.chromium import Tab, tab
+from tests.browser.chromium import LONG_S, Tab, tab
 from tests.web.site import Site
 
 PREFIX = "PREFIX schema: <http://schema.org/>\n"
@@ -27,7 +27,7 @@ def drive(devtools: str, scenario: Callable[[Tab], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-async def until(page: Tab, script: str, at_most_s: float = 10.0) -> None:
+async def until(page: Tab, script: str, at_most_s: float = LONG_S) -> None:
     for _ in range(int(at_most_s / 0.05)):
         if await page.value(script):
             return

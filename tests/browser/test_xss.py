@@ -17,7 +17,7 @@ from tests.web.xss_site import HOSTS, ODD, WORD, address, make_hostile_collectio
 
 from gossamer.app.directory import Directory
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 """Some 1,000 pages are looked at; half a minute on a machine that has nothing else to do."""
 TABS_AT_ONCE = 4
 FEED = f"http://{HOSTS[1]}/feed"

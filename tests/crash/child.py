@@ -12,11 +12,19 @@ from pathlib import Path
 from tests.crash.web import demo_plan, demo_seeds
 
 from gossamer import returning
+from gossamer.app import indexing
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Network, real_outside
 from gossamer.app.progress import JsonLines
-from gossamer.app.settings import ArchiveSettings, CrawlSettings, PolitenessSettings, RetrySettings, Settings
+from gossamer.app.settings import (
+    ArchiveSettings,
+    CrawlSettings,
+    PolitenessSettings,
+    ReaderSettings,
+    RetrySettings,
+    Settings,
+)
 
 SETTINGS = Settings(
     contact="https://crash.demo.test/",
@@ -24,6 +32,7 @@ SETTINGS = Settings(
     politeness=PolitenessSettings(delay_s=0.2, robots_retry_s=1.0, robots_tries=2),
     retry=RetrySettings(base_s=0.5, cap_s=2.0, tries=2),
     archive=ArchiveSettings(volume_mib=1, low_water_mib=16),
+    readers=ReaderSettings(wall_s=60.0),  # what is read in time once must be when it is compared
 )
 FOREVER = replace(SETTINGS.crawl, revisit="uniform", revisit_budget=6 * 86_400.0)
 
@@ -34,6 +43,7 @@ def main() -> None:
     is_forever = sys.argv[5:] == ["forever"]
     if is_forever:
         returning.MOST_PER_PAGE = 86_400.0  # a day's visits within seconds
+        indexing.STOPPED_PATIENCE_S = 300.0  # the views are compared after it was stopped
     asyncio.run(
         crawl_to_end(
             Directory(root),

@@ -29,9 +29,9 @@ from gossamer.monitor.control import Control
 
 TARGETS = ("crawler", "reader", "indexer", "all")
 MODULES = {"reader": "gossamer.workers.child", "indexer": "gossamer.app.indexer"}
-PATIENCE_S = 240.0
-POINT_PATIENCE_S = 20.0
-CHECKPOINT_PATIENCE_S = 45.0
+PATIENCE_S = 400.0
+POINT_PATIENCE_S = 60.0
+CHECKPOINT_PATIENCE_S = 120.0
 """They are made at most every 30 s."""
 RARE = {"frontier.merged": 2, "checkpoint.renamed": 1, "graph.committed": 1, "links.committed": 1}
 """How often these come in a short life, at most: facts and links are committed every four seconds, words every two."""
@@ -208,7 +208,7 @@ def leased(directory: Path) -> int:
     """Visits that were out when it died: leased and not settled."""
     if not (directory / "state.db").is_file():
         return 0
-    with closing(sqlite3.connect(directory / "state.db", timeout=10)) as state:
+    with closing(sqlite3.connect(directory / "state.db", timeout=60)) as state:
         try:
             return int(state.execute("SELECT count(*) FROM hosts WHERE leased").fetchone()[0])
         except sqlite3.OperationalError:  # killed before the first migration
@@ -223,7 +223,7 @@ def serving(root: Path, hosts: int, pages: int, *more: str) -> Iterator[int]:
     arguments += ["--log", str(root / "access.log"), "--port-file", str(port_file), *more]
     server = subprocess.Popen([sys.executable, "-m", "gossamer.demo.server", *arguments])
     try:
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENCE_S
         while not port_file.is_file():
             assert server.poll() is None and time.monotonic() < until, "the demonstration web did not start"
             time.sleep(0.02)

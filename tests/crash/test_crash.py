@@ -18,7 +18,7 @@ KILLS = 20
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1100)
 def test_F_P1_twenty_kills_lose_nothing_and_hurry_nobody(tmp_path: Path) -> None:
     rounds = harness.run(KILLS, tmp_path, seed=20, hosts=9, pages=180)
     assert [fault for _, found in rounds for fault in found.faults()] == []

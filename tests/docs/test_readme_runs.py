@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.app.site import Site, harbour, page, person, plain_environment
+from tests.app.site import PATIENCE_S, Site, harbour, page, person, plain_environment
 
 README = Path(__file__).parents[2] / "README.md"
 STAYING = ("gossamer demo", "gossamer serve")
@@ -36,7 +36,7 @@ def shell(line: str, folder: Path) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_commands_of_the_readme_do_what_it_says(tmp_path: Path) -> None:
     program = tmp_path / "bin" / "gossamer"
     program.parent.mkdir()
@@ -57,13 +57,15 @@ def test_the_commands_of_the_readme_do_what_it_says(tmp_path: Path) -> None:
     assert (tmp_path / "copy" / "index").is_dir()
     for program_text in blocks("python"):
         asked = program_text.replace("tropical fish", "close")
-        done = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S
+        )
         assert done.returncode == 0 and "/people/0" in done.stdout, done.stderr
 
 
 def assert_ends_well(line: str, folder: Path) -> None:
     done = shell(line, folder)
-    told, _ = done.communicate(timeout=60)
+    told, _ = done.communicate(timeout=PATIENCE_S)
     assert done.returncode == 0, f"{line}\n{told}"
 
 
@@ -74,8 +76,8 @@ def assert_serves(line: str, folder: Path) -> None:
     with running.stdout:
         address = re.search(r"http://\S+", running.stdout.readline())
         assert address is not None, line
-        with urllib.request.urlopen(address[0], timeout=20) as answer:
+        with urllib.request.urlopen(address[0], timeout=PATIENCE_S) as answer:
             assert answer.status == 200
         running.send_signal(signal.SIGINT)
         running.stdout.read()
-        assert running.wait(20) in (0, 130), line
+        assert running.wait(PATIENCE_S) in (0, 130), line

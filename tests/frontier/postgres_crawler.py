@@ -2,6 +2,7 @@
 
 `python -m tests.frontier.postgres_crawler CONNINFO NAME LOG SECONDS`: each line of the log is one visit: its address,
 kind, and when it began and ended by this machine's clock, in microseconds; "out" lines come before the visit is made.
+Beside the log it says when it is ready, and begins once there is a file called "go": all of a crew begin together.
 """
 
 import asyncio
@@ -23,7 +24,8 @@ from gossamer.values.visit import Settled, Visit, VisitKind
 
 POLITE = Politeness(delay_s=0.05, jitter=0.0)
 HOSTS, PAGES = 40, 12
-LEASE_S = 1.5
+LEASE_S = 3.0
+GO = "go"
 
 
 def host(number: int) -> str:
@@ -48,13 +50,16 @@ def settled(visit: Visit, now: int) -> Settled:
 
 async def crawl(conninfo: str, name: str, log: Path, seconds: float) -> None:
     clock = SystemClock()
-    until_s = clock.elapsed_s() + seconds
     stay = Stay(name, LEASE_S, LEASE_S / 4)
     with log.open("a", buffering=1) as lines:
         async with (
             SharedDatabase(conninfo, clock, silent) as database,
             PostgresFrontier(database, POLITE, clock, silent, lambda _: True, stay) as frontier,
         ):
+            log.with_suffix(".ready").touch()
+            while not (log.parent / GO).exists():
+                await asyncio.sleep(0.01)
+            until_s = clock.elapsed_s() + seconds
             while clock.elapsed_s() < until_s and await frontier.next_at() is not None:
                 visits = await frontier.take(8)
                 began_at = clock.now()

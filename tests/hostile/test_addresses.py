@@ -17,7 +17,7 @@ from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Ref
 from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 
-SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=2.0, connect_s=1.0)
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, connect_s=60.0)
 
 
 class Names:
@@ -143,7 +143,7 @@ def test_F_D11_proxy_variables_and_netrc_are_ignored(monkeypatch, tmp_path):
 
 
 def test_F_D11_a_contact_is_needed_for_public_addresses_only():
-    alone = Fetch(allow_addresses=("127.0.0.0/8",), timeout_s=2.0)
+    alone = Fetch(allow_addresses=("127.0.0.0/8",), timeout_s=60.0)
     outcomes, dialled = visit(["http://good.test/", "http://127.0.0.1/"], {"good.test": [["20.0.0.1"]]}, settings=alone)
     assert isinstance(outcomes[0], Refused) and outcomes[0].reason is Reason.CONTACT
     assert isinstance(outcomes[1], Fetched)

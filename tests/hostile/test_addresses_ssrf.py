@@ -35,7 +35,7 @@ from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Visit, VisitKind
 
-SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=5.0)
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0)
 GOOD = "http://good.test"
 HTML = "text/html"
 XML = "application/xml"

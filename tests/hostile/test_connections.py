@@ -19,7 +19,7 @@ from gossamer.values.url import Url, url_of
 
 T = TypeVar("T")
 HOST = "site.test"
-SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=5.0)
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0)
 VISITS = int(os.environ.get("GOSSAMER_SOAK_VISITS", "1500"))
 """The whole measure is 10,000; that many take half a minute."""
 POISON = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\npoison"

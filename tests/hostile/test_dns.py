@@ -17,7 +17,7 @@ from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 
 T = TypeVar("T")
-SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=3.0, connect_s=2.0)
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, connect_s=60.0)
 CLOSING = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 MANY = tuple(f"20.1.{number >> 8}.{number & 255}" for number in range(999))
 

@@ -28,7 +28,7 @@ FOUND = Path(__file__).parent / "found"
 """Inputs of the fuzzer that once broke something, by target."""
 XHTML = "application/xhtml+xml"
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the captured pages are not here; set GOSSAMER_CORPUS")

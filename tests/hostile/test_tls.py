@@ -17,7 +17,7 @@ from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason
 from gossamer.values.tell import silent
 from gossamer.values.url import url_of
 
-SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=3.0, connect_s=2.0)
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, connect_s=60.0)
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok"

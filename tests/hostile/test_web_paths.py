@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.web.site import Answer, Site, make_collection, serving
+from tests.web.site import LONG_S, Answer, Site, make_collection, serving
 
 from gossamer.app.directory import Directory
 from gossamer.app.serve import complain
@@ -28,7 +28,7 @@ def site(collection: Directory) -> Iterator[Site]:
 
 def raw(site: Site, target: str) -> Answer:
     """The target as it stands, which no client library would send."""
-    with closing(socket.create_connection(("127.0.0.1", site.port), timeout=10)) as line:
+    with closing(socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S)) as line:
         head = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\nConnection: close\r\n\r\n"
         line.sendall(head.encode("latin-1"))
         got = b""

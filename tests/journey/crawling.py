@@ -10,7 +10,7 @@ from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import Catalogue, acknowledged
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.chance import seeded
-from gossamer.clock import Clock, SystemClock
+from gossamer.clock import Clock, Instant, SystemClock
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.files import DiskFiles, Files
 from gossamer.frontier.ends import every_end
@@ -31,6 +31,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Outcome
 from gossamer.values.url import Url
+from gossamer.values.visit import Visit
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
 
@@ -40,6 +41,8 @@ class Told:
     """A Tell that remembers."""
 
     events: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    idle_at: Instant | None = None
+    """The moment at which nothing was left to take. Whoever moves the clock waits for it, however long that takes."""
 
     def __call__(self, event: str, /, **facts: object) -> None:
         self.events.append((event, facts))
@@ -54,6 +57,18 @@ class Crawled:
     ends: dict[str, str]
     kept: list[Kept]
     told: Told
+
+
+class Watched(SqliteFrontier):
+    """It says when nothing was left to take."""
+
+    told: Told
+
+    async def take(self, at_most: int) -> list[Visit]:
+        now = self._clock.now()
+        taken = await super().take(at_most)
+        self.told.idle_at = None if taken else now
+        return taken
 
 
 async def crawl(
@@ -82,15 +97,16 @@ async def crawl(
         spool = SpoolWriter(files, root / "spool", told)
         spool.open(recovered.last_volume)
         scope = scope_of([(Url(seed), reach) for seed in seeds])
-        frontier = SqliteFrontier(
+        frontier = Watched(
             database,
             Politeness(delay_s=0.0),
             clock,
             told,
             lambda offer: isinstance(judge(offer.url, offer.depth, scope), Allowed),
         )
+        frontier.told = told
         await opened.enter_async_context(frontier)
-        readers = Pool(job, 1, limits or Limits(), SystemProcesses(), SystemClock(), told)
+        readers = Pool(job, 1, limits or Limits(wall_s=60.0, cpu_s=60.0), SystemProcesses(), SystemClock(), told)
         await opened.enter_async_context(readers)
         await frontier.offer([Offer(Url(seed), How.SEED) for seed in seeds])
         rooms = Rooms(
@@ -108,7 +124,7 @@ async def crawl(
             pace=pace or Pace(),
             is_paused=is_paused,
         )
-        await asyncio.wait_for(Crawl(rooms).run(stop or asyncio.Event()), 60)
+        await asyncio.wait_for(Crawl(rooms).run(stop or asyncio.Event()), 600)
         volumes.close()
         spool.close()
         ends = dict(await database.read(lambda connection: list(every_end(connection))))

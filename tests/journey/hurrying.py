@@ -143,7 +143,9 @@ async def crawl(
             judge_template=ruling.is_trap,
         )
         await opened.enter_async_context(frontier)
-        readers = await opened.enter_async_context(Pool(job, 1, Limits(), SystemProcesses(), SystemClock(), found.told))
+        readers = await opened.enter_async_context(
+            Pool(job, 1, Limits(wall_s=60.0, cpu_s=60.0), SystemProcesses(), SystemClock(), found.told)
+        )
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         rooms = Rooms(
             frontier=frontier,
@@ -161,7 +163,7 @@ async def crawl(
             judge=ruling.judge,
             learn=ruling.learn,
         )
-        await asyncio.wait_for(Crawl(rooms).run(stop), 60)
+        await asyncio.wait_for(Crawl(rooms).run(stop), 600)
         volumes.close()
         spool.close()
         for url in look_up:

@@ -72,7 +72,7 @@ async def crawl_weeks(root: Path, web: Served) -> Crawled:
         while web.clock.now() < until:
             await asyncio.sleep(0.002)
             settled = [one for one in told.named("visit.settled") if one["outcome"] != "robots"]
-            if web.asked and len(web.asked) == len(settled):
+            if web.asked and len(web.asked) == len(settled) and told.idle_at == web.clock.now():
                 web.clock.advance(3 * 3600)
         stop.set()
 

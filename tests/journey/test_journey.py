@@ -131,7 +131,7 @@ def test_F_P5_a_disk_that_is_nearly_full_stops_the_crawl_before_it_is(tmp_path: 
 def test_F_M7_a_page_that_takes_its_reader_down_costs_that_page_only(tmp_path: Path) -> None:
     deep = "<html><body>" + "<a href='/x'>" * 3 + "<table>" * 60_000
     pages = {HOME: page("/storm", "/calm"), HOME + "storm": deep, HOME + "calm": page()}
-    limits = Limits(wall_s=0.3, cpu_s=1.0)
+    limits = Limits(wall_s=2.0, cpu_s=2.0)
     done = asyncio.run(crawl(tmp_path, pages, [HOME], limits=limits))
     assert done.ends[HOME + "calm"] == "fetched"
     assert done.ends[HOME + "storm"] in {Reason.FETCHED, Reason.READ_TIMEOUT}, "read in part, or given up"

@@ -84,7 +84,7 @@ async def crawl_for(root: Path, web: Changing, days: float, again: Returning | N
         while web.clock.now() < until:
             await asyncio.sleep(0.004)
             settled = [one for one in told.named("visit.settled") if one["outcome"] != "robots"]  # not asked for
-            if web.asked and len(web.asked) - began == len(settled):
+            if web.asked and len(web.asked) - began == len(settled) and told.idle_at == web.clock.now():
                 web.clock.advance(6 * 3600)
         stop.set()
 

@@ -1,11 +1,14 @@
 """Runs kept in memory answer as those on disk do."""
 
 import random
+from array import array
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gossamer.files import DiskFiles
-from gossamer.links.reader import Anchor, LinksReader, Runs
+from gossamer.links.reader import Anchor, LinksReader, Runs, marks_of
 from gossamer.links.store import Links
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
@@ -78,3 +81,11 @@ def test_a_merge_under_way_leaves_what_is_in_memory_there(tmp_path, monkeypatch)
     assert all(run is seen[0] for run in seen)
     reader.close()
     links.close()
+
+
+@given(st.sets(st.integers(-(1 << 63), (1 << 63) - 1), max_size=60))
+def test_a_target_that_is_in_a_run_is_never_ruled_out_and_most_others_are(targets):
+    marks = marks_of(array("q", sorted(targets)))
+    mask = len(marks) - 1
+    assert all(marks[target & mask] for target in targets)
+    assert sum(marks) <= len(targets) <= len(marks) / 4 + 1

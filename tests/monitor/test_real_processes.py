@@ -27,7 +27,7 @@ WEB = DemoWeb(seed=3, hosts=4, pages=40, profile_name="quick", trap_pages=0)
 SETTINGS = Settings(
     contact="https://demo.test/about-the-crawler",
     crawl=CrawlSettings(scope="any"),
-    politeness=PolitenessSettings(delay_s=0.6, robots_retry_s=1.0, robots_tries=2),
+    politeness=PolitenessSettings(delay_s=2.0, robots_retry_s=1.0, robots_tries=2),
     retry=RetrySettings(base_s=1.0, cap_s=4.0, tries=2),
     readers=ReaderSettings(count=2),
 )
@@ -56,7 +56,7 @@ async def crawl_and_look(root: Path, look: Callable[[Callable[[], System]], obje
         with Control(directory.control, outside.clock) as control:
             watch = Watch(directory, SETTINGS, outside, control)
             try:
-                async with asyncio.timeout(40):
+                async with asyncio.timeout(300):
                     while not look(watch.system):
                         await asyncio.sleep(0.1)
             finally:
@@ -74,8 +74,11 @@ def test_M_A10_every_process_of_a_crawl_is_heard_of_every_second(tmp_path: Path)
 
     def look(system: Callable[[], System]) -> bool:
         seen.append(system())
-        busy = by_name(seen[-1]).get("crawler")
-        return busy is not None and busy.uptime_s > 4 and len(by_name(seen[-1])) >= 4
+        processes = by_name(seen[-1])
+        is_at_work = "crawler" in processes and processes["crawler"].figures.get("pages", 0) > 0
+        are_there = {"crawler", "indexer", "reader 1", "reader 2"} <= processes.keys()
+        is_at_work = is_at_work and are_there and seen[-1].state == "running"
+        return is_at_work and len(seconds_of_crawler(tmp_path / "crawl")) >= 4
 
     last = asyncio.run(crawl_and_look(tmp_path / "crawl", look))
     now = by_name(seen[-1])
@@ -93,9 +96,12 @@ def test_M_A10_every_process_of_a_crawl_is_heard_of_every_second(tmp_path: Path)
     ended = by_name(last)
     assert {ended["crawler"].life, ended["indexer"].life} == {"ended"} and "reader 1" not in ended
     assert last.state == "at rest" and last.nodes[0].life in ("fresh", "late", "ended")
-    with Control(tmp_path / "crawl" / "control.db", SystemClock()) as control:
-        seconds = {one.at // 1_000_000 for one in control.history(0) if one.process == "crawler"}
-    assert len(seconds) >= 4, "the past is there to read when all have gone"
+    assert len(seconds_of_crawler(tmp_path / "crawl")) >= 4, "the past is there to read when all have gone"
+
+
+def seconds_of_crawler(root: Path) -> set[int]:
+    with Control(root / "control.db", SystemClock()) as control:
+        return {one.at // 1_000_000 for one in control.history(0) if one.process == "crawler"}
 
 
 def test_M_A10_an_indexer_that_is_killed_falls_silent_and_the_hour_is_told(tmp_path: Path) -> None:
@@ -129,7 +135,7 @@ def test_M_A10_an_indexer_that_is_killed_falls_silent_and_the_hour_is_told(tmp_p
 
 
 def wait_for(happens: Callable[[], bool]) -> None:
-    clock, until = SystemClock(), SystemClock().elapsed_s() + 30
+    clock, until = SystemClock(), SystemClock().elapsed_s() + 300
     while not happens():
         assert clock.elapsed_s() < until, "it never happened"
         clock.pause(0.1)
@@ -159,7 +165,7 @@ with Control(Path(sys.argv[1]), SystemClock()) as control:
 def test_a_process_goes_on_while_nothing_can_be_written(tmp_path: Path) -> None:
     """A real process that may not let any file grow: to SQLite that is a disk that fails."""
     done = subprocess.run(
-        [sys.executable, "-c", FULL, str(tmp_path / "control.db")], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FULL, str(tmp_path / "control.db")], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "[{'pages': 99, 'state': 'ended'}]\n"

@@ -101,3 +101,24 @@ def test_what_lies_inside_something_cut_away_is_not_touched_again() -> None:
     assert found.content == "Kept Words"
     assert found.headings == ("Kept",)
     assert "gone" not in found.rest and found.rest.count("inner") == 50
+
+
+def test_what_is_cut_away_ends_where_the_next_element_begins_that_is_not_inside() -> None:
+    found = blocks(
+        "<div><nav><ul><li><h2>Menu</h2></li></ul></nav> words <!-- none --></div><h2>One</h2>"
+        "<section><p>text</p><aside><h3>Aside</h3></aside></section><h3>Two</h3>"
+        "<footer><p><b>Legal</b></p></footer> the end"
+    )
+    assert found.headings == ("One", "Two")
+    assert (found.content, found.rest) == ("words One text Two the end", "Menu Aside Legal")
+    assert found.bold == ()
+
+
+def test_what_nobody_reads_ends_with_the_page_when_nothing_follows() -> None:
+    found = blocks("<p>a <b>bold</b></p><div><div><object><p><b>none</b></p></object> <!-- --></div> tail</div>")
+    assert (found.content, found.bold) == ("a bold tail", ("bold",))
+
+
+def test_the_title_of_a_picture_is_not_the_pages_while_it_has_one() -> None:
+    assert head("<title>Page</title><svg><title>Picture</title></svg>").title == "Page"
+    assert head("<p>none</p>").title == ""

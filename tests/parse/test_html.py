@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.parse.flatten import DEEPEST, MOST_ATTRIBUTES, MOST_TAGS, flattened
-from gossamer.parse.html import LARGEST, is_tame, parse_html
+from gossamer.parse.html import LARGEST, is_tame, parse_html, place_of, seen_in
 
 
 def depth_of(tree):
@@ -99,3 +99,37 @@ SCRAPS = st.sampled_from(WORDS.split(" "))
 def test_flattening_what_is_within_the_limits_changes_nothing(scraps):
     body = "".join(scraps).encode()
     assert flattened(body) == (body, ())
+
+
+def test_elements_that_lead_somewhere_or_state_something_are_met_once_in_document_order():
+    seen = seen_in(
+        parse_html(
+            b"<head><meta name=a><base href=/><script></script></head>"
+            b'<p TypeOf="Thing" property=x>1</p><p>2</p><p vocab="">3</p><a>no</a><a href=/x rel=next property=y>4</a>'
+            b"<div itemscope><span href=/none>5</span><iframe></iframe></div><a rel=me>6</a><p rev=made>7</p>"
+        ).tree
+    )
+    met = [(tag, sorted(attributes)) for _, tag, attributes in seen.elements]
+    assert met == [
+        ("meta", ["name"]),
+        ("base", ["href"]),
+        ("script", []),
+        ("p", ["property", "typeof"]),
+        ("p", ["vocab"]),
+        ("a", ["href", "property", "rel"]),
+        ("div", ["itemscope"]),
+        ("iframe", []),
+        ("a", ["rel"]),
+        ("p", ["rev"]),
+    ]
+
+
+def test_frames_are_met():
+    seen = seen_in(parse_html(b"<frameset><frame src=/a><frame src=/b></frameset>").tree)
+    assert [(tag, attributes["src"]) for _, tag, attributes in seen.elements] == [("frame", "/a"), ("frame", "/b")]
+
+
+def test_an_element_is_found_among_those_with_its_tag():
+    seen = seen_in(parse_html(b"<p>1<b>2</b><p>3<b>4</b>").tree)
+    for at, node in enumerate(seen.nodes):
+        assert [place_of(node, seen.nodes, seen.tags, start) for start in range(at + 1)] == [at] * (at + 1)

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gossamer.errors import QueryRefused
@@ -180,6 +180,8 @@ AWKWARD = st.text(st.sampled_from(list("ab \"'-:()*?~^[]{}\\/+&|!.\0\ud800é日"
 
 
 @given(AWKWARD)
+@example('"-a')
+@example('-"type:x')
 def test_F_W13_nothing_a_person_types_is_an_error(text):
     query = parse(text)
     assert all(part.strip() for word in (*query.wanted, *query.without) for part in word.text)

@@ -9,7 +9,7 @@ from tests.simulation.test_simulation import memory
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_F_P13_hours_of_coming_back_leave_memory_tasks_and_open_files_as_they_were() -> None:
     soak = Soak(hours=5.0, every_hours=0.5, hosts=4, pages=16, visits_a_day=360.0, turn_hours=2.0)
     with tempfile.TemporaryDirectory(dir=memory()) as folder:

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.web.site import Site, make_collection, serving
+from tests.web.site import SPARQL_S, Site, make_collection, serving
 
 from gossamer.app.directory import Directory
 
@@ -15,6 +15,13 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Directory:
 @pytest.fixture(scope="session")
 def site(collection: Directory) -> Iterator[Site]:
     with serving(collection) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def hurried_site(collection: Directory) -> Iterator[Site]:
+    """Its queries have little time."""
+    with serving(collection, sparql_s=SPARQL_S) as served:
         yield served
 
 

@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 
 from tests.app.site import Site as Crawled
 from tests.app.site import page
-from tests.web.site import Answer, Site, serving
+from tests.web.site import LONG_S, Answer, Site, serving
 
+from gossamer.app import serving_crawl
 from gossamer.app.directory import Directory
 
 SETTINGS = """
@@ -22,13 +23,15 @@ delay_s = {delay_s}
 allow_addresses = ["127.0.0.0/8"]
 [readers]
 count = 1
+wall_s = 60.0
 """
-PATIENCE_S = 30.0
+PATIENCE_S = 300.0
 
 
 def many(amount: int) -> dict[str, str]:
-    """A start page that leads to cats and dogs by turns."""
-    paths = [f"/{kind}/{number}" for number in range(amount) for kind in ("cat", "dog")]
+    """A start page that leads to cats and dogs by turns; never so many of one pattern that they would be a trap."""
+    endings = [f".p{number // 50}" if number >= 50 else "" for number in range(amount)]
+    paths = [f"/{kind}/{number}{end}" for number, end in enumerate(endings) for kind in ("cat", "dog")]
     return {"/": page("Home", "All of them.", *paths)} | {path: page(path, f"This is {path}.") for path in paths}
 
 
@@ -77,8 +80,22 @@ def desk(root: Path, pages: dict[str, str] | None = None, delay_s: float = 0.02)
     directory = Directory(root / "collection")
     directory.root.mkdir()
     directory.config.write_text(SETTINGS.format(delay_s=delay_s))
-    with Crawled(pages if pages is not None else many(3)).serving() as web, serving(directory) as site:
+    crawled = Crawled(pages if pages is not None else many(3))
+    with patient(), crawled.serving() as web, serving(directory) as site:
         yield Desk(site, web, directory, (directory.root / "token").read_text().strip())
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """What a page says when a crawl is slow to answer is not what these tests are about."""
+    before = {name: getattr(serving_crawl, name) for name in ("FIRST_BEAT_S", "PATIENCE_S", "STATE_S", "END_S")}
+    for name in before:
+        setattr(serving_crawl, name, LONG_S)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(serving_crawl, name, value)
 
 
 def until(happens: Callable[[], bool], why: str) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from selectolax.lexbor import LexborHTMLParser
 from tests.web.hostile_pages import write_warc
 
+from gossamer.app import sowing
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.demo import settings_for
 from gossamer.app.directory import Directory
@@ -27,9 +28,21 @@ from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb
 from gossamer.values.url import Url
+from gossamer.web import entity_known, page_history, page_known, vocabulary_counts
 
 WEB = DemoWeb(seed=1, hosts=8, pages=48, profile_name="quick", trap_pages=2)
 SPARQL_S = 2.0
+"""For queries that run away. Others have longer than a busy machine needs."""
+LONG_S = 120.0
+PATIENCE = (
+    (page_history, "PATIENCE_S"),
+    (page_history, "COMPARING_S"),
+    (page_known, "PATIENCE_S"),
+    (entity_known, "PATIENCE_S"),
+    (vocabulary_counts, "MOMENT_S"),
+    (sowing, "PATIENCE_S"),
+)
+"""After which a page is shown without what takes long: not on a machine that is only busy."""
 OURS = re.compile(r"/static/(vendor/)?[a-z_-]+(\.min)?\.js")
 
 
@@ -59,6 +72,7 @@ async def crawl_and_import(directory: Directory, warc: Path) -> None:
     settings = settings_for(0)
     politeness = replace(settings.politeness, delay_s=0.02, robots_retry_s=0.1)
     settings = replace(settings, politeness=politeness, retry=replace(settings.retry, base_s=0.1, cap_s=0.2))
+    settings = replace(settings, readers=replace(settings.readers, wall_s=60.0))
     async with DemoServer(WEB, SystemClock()) as server:
         plan = address_plan(WEB, server.port)
         seeds = [Url(text) for text in WEB.seeds]
@@ -104,7 +118,7 @@ class Site:
         body: bytes | None = None,
         accept: str = "text/html",
         headers: Mapping[str, str] | None = None,
-        timeout_s: float = 20.0,
+        timeout_s: float = LONG_S,
     ) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
         try:
@@ -121,7 +135,7 @@ class Site:
 @contextmanager
 def serving(
     directory: Directory,
-    sparql_s: float = SPARQL_S,
+    sparql_s: float = LONG_S,
     wrap: Callable[[Any], Any] = lambda app: app,
     names: tuple[str, ...] = (),
     behind_tls: bool = False,
@@ -141,14 +155,16 @@ def serving(
             started.set()
             await running
 
+    for room, name in PATIENCE:
+        setattr(room, name, LONG_S)
     thread = threading.Thread(target=lambda: asyncio.run(serve()), name="the site")
     thread.start()
-    assert started.wait(30), "the site did not start"
+    assert started.wait(LONG_S), "the site did not start"
     try:
         yield Site(found[1])
     finally:
         found[0].should_exit = True
-        thread.join(20)
+        thread.join(LONG_S)
 
 
 def trouble_in(page: LexborHTMLParser) -> list[str]:

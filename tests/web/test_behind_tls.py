@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import pytest
 import trustme
 from tests.web.gate import KEYS, ask, gate_of
-from tests.web.site import Answer, Site, serving
+from tests.web.site import LONG_S, Answer, Site, serving
 
 from gossamer.app.directory import Directory
 from gossamer.app.serve import door_of, outer_address, warnings
@@ -58,8 +58,8 @@ class Front:
         return f"https://{NAME}:{self.port}"
 
     def ask(self, target: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout=20)
-        connection = http.client.HTTPSConnection(NAME, self.port, timeout=20)
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=LONG_S)
+        connection = http.client.HTTPSConnection(NAME, self.port, timeout=LONG_S)
         connection.sock = self.trust.wrap_socket(plain, server_hostname=NAME)
         try:
             given = {"Host": f"{NAME}:{self.port}", "Accept": "text/html"}
@@ -87,7 +87,7 @@ def nginx_before(root: Path, site: Site) -> Iterator[Front]:
     (root / "nginx.conf").write_text(CONFIG.format(root=root, port=port, behind=site.port))
     started = subprocess.Popen(["nginx", "-p", str(root), "-c", str(root / "nginx.conf")], stderr=subprocess.DEVNULL)
     try:
-        until = time.monotonic() + 20
+        until = time.monotonic() + LONG_S
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port)).close()
@@ -98,7 +98,7 @@ def nginx_before(root: Path, site: Site) -> Iterator[Front]:
         yield Front(port, trust)
     finally:
         started.terminate()
-        started.wait(20)
+        started.wait(LONG_S)
 
 
 @pytest.fixture

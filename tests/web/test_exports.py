@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyoxigraph import RdfFormat, parse
 from tests.web.hostile_pages import RUN, WORD
-from tests.web.site import Site
+from tests.web.site import LONG_S, Site
 
 from gossamer.web.cells import csv_line
 from gossamer.web.exports import LINK_COLUMNS, PAGE_COLUMNS, PIECE, VISIT_COLUMNS, drawn
@@ -155,7 +155,7 @@ def test_a_stream_ends_with_its_last_piece() -> None:
 
 def test_a_reader_who_leaves_a_real_export_disturbs_nobody(site: Site) -> None:
     for _ in range(20):
-        with socket.create_connection(("127.0.0.1", site.port), timeout=5) as line:
+        with socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S) as line:
             line.sendall(b"GET /export/facts.nq HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             line.recv(100)
     assert site.ask("/export/facts.nq").status == 200

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.web.hostile_pages import ORIGIN, PAYLOADS, RUN, WORD, pages
-from tests.web.site import Site, trouble_in
+from tests.web.site import LONG_S, Site, trouble_in
 
 from gossamer.app.directory import Directory
 from gossamer.web.guard import answers_to
@@ -56,7 +56,7 @@ def test_every_name_of_this_machine_is_answered(site: Site) -> None:
 
 
 def test_no_host_name_at_all_is_refused(site: Site) -> None:
-    with socket.create_connection(("127.0.0.1", site.port), timeout=5) as line:
+    with socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S) as line:
         line.sendall(b"GET / HTTP/1.0\r\n\r\n")
         assert line.recv(4096).startswith(b"HTTP/1.1 421")
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.web.site import Site, serving
+from tests.web.site import LONG_S, Site, serving
 
 from gossamer.app.directory import Directory
 from gossamer.web.connections import MOST_CONNECTIONS
@@ -41,7 +41,7 @@ def test_F_W16_ten_thousand_idle_connections_are_borne_and_searches_answered(col
         before = resident()
         try:
             for number in range(many):
-                held.append(socket.create_connection(("127.0.0.1", site.port), timeout=20))
+                held.append(socket.create_connection(("127.0.0.1", site.port), timeout=LONG_S))
                 if number % 1_000 == 999:
                     searched(site)
             grown = resident() - before

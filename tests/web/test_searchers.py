@@ -16,17 +16,18 @@ from tests.web.site import Site
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import real_outside
-from gossamer.app.searchers import Searchers
+from gossamer.app.searchers import REST_S, Searchers
 from gossamer.app.serve import ReadHandles
 from gossamer.clock import SystemClock
 from gossamer.processes import SystemProcesses
 from gossamer.search.answer import Answer
+from gossamer.testing import FakeClock
 from gossamer.web.rendering import make_templates
 from gossamer.web.search_address import asked_of
 from gossamer.web.search_page import Answering, Kind, Pulse, Question, Reply
 
 PULSE = Pulse(0, {"pages": 40, "queued": 0}, "at rest")
-UP_S = 60.0
+UP_S = 300.0
 
 
 def question(kind: Kind, words: str) -> Question:
@@ -109,6 +110,19 @@ def test_none_is_started_before_somebody_asks_nor_when_none_is_wanted(collection
     with_searchers(collection, ask, size=0)
 
 
+def test_they_are_started_a_moment_after_the_server_though_nobody_asks(collection: Directory) -> None:
+    async def scene() -> None:
+        clock = FakeClock()
+        async with Searchers(collection, 1, SystemProcesses(), clock, Told()) as searchers:
+            await asyncio.sleep(0)
+            clock.advance(REST_S)
+            async with asyncio.timeout(UP_S):
+                while not searchers.pids:
+                    await asyncio.sleep(0.02)
+
+    asyncio.run(scene())
+
+
 def test_one_that_dies_is_replaced_and_the_question_asked_again(collection: Directory) -> None:
     told = Told()
 
@@ -156,5 +170,5 @@ def test_they_end_with_the_server_whatever_ends_it(collection: Directory) -> Non
             if searchers:
                 break
         server.kill()
-    gone, left = psutil.wait_procs(searchers, timeout=20)
+    gone, left = psutil.wait_procs(searchers, timeout=UP_S)
     assert len(gone) == len(searchers) > 0 and not left

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from pyoxigraph import NamedNode, RdfFormat, parse
-from tests.web.site import SPARQL_S, Site
+from tests.web.site import LONG_S, Site
 
 from gossamer.web.protocol import Asked, Declined, from_address
 from gossamer.web.sparql_console import LONGEST_SHARED, address_of
@@ -177,11 +177,8 @@ def test_F_W12_a_thousand_askers_leave_in_mid_query_and_workers_are_free(site: S
         list(crowd.map(ask_and_leave, range(1000)))
     began = time.monotonic()
     while (answer := site.sparql("ASK { ?s ?p ?o }")).status == 503:
-        assert time.monotonic() - began < SPARQL_S + 5
+        assert time.monotonic() - began < LONG_S, "a thousand runaways would take days"
     assert answer.json["boolean"] is True
-    took_s = time.monotonic() - began
-    print(f"free after {took_s:.2f} s")
-    assert took_s < SPARQL_S + 5, "a thousand runaways would take half an hour"
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,10 @@ def _children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_two(use: Callable[[Pool], Awaitable[None]]) -> None:
     async def scene() -> None:
-        async with Pool(jobs.remember, 2, Limits(ahead=0), SystemProcesses(), SystemClock(), silent) as pool:
-            async with asyncio.timeout(30):
+        async with Pool(
+            jobs.remember, 2, Limits(wall_s=60.0, ahead=0), SystemProcesses(), SystemClock(), silent
+        ) as pool:
+            async with asyncio.timeout(120):
                 while len(pool.pids) < 2:
                     await asyncio.sleep(0.01)
             await use(pool)
@@ -62,7 +64,7 @@ def test_one_that_is_lost_over_it_does_not_keep_the_others_from_it() -> None:
 
 
 def test_memory_is_limited_for_one_that_maps_files_too() -> None:
-    limits = Limits(wall_s=20.0, cpu_s=20.0, memory_bytes=64 << 20, maps_files=True)
+    limits = Limits(wall_s=60.0, cpu_s=60.0, memory_bytes=64 << 20, maps_files=True)
 
     async def scene() -> None:
         async with Pool(jobs.obey, 1, limits, SystemProcesses(), SystemClock(), silent) as pool:

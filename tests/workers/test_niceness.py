@@ -3,6 +3,7 @@
 import asyncio
 import os
 
+import pytest
 from tests.workers import jobs
 
 from gossamer.app.outside import real_outside
@@ -28,3 +29,16 @@ def test_a_worker_stands_back_as_far_as_it_is_told() -> None:
     assert asyncio.run(standing(plain)) == own
     assert asyncio.run(standing(nice)) == min(19, own + 3)
     assert asyncio.run(standing(readers)) > own or own == 19
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="Linux only")
+def test_one_that_stands_back_takes_the_cpu_from_nobody_when_it_wakes() -> None:
+    async def policy(pool: Pool) -> int:
+        async with pool:
+            await pool.call(b"ready?")
+            return os.sched_getscheduler(pool.pids[0])
+
+    nice = Pool(jobs.echo, 1, Limits(niceness=1), SystemProcesses(), SystemClock(), silent)
+    plain = Pool(jobs.echo, 1, Limits(), SystemProcesses(), SystemClock(), silent)
+    assert asyncio.run(policy(nice)) == os.SCHED_BATCH
+    assert asyncio.run(policy(plain)) == os.sched_getscheduler(0)

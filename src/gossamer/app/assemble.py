@@ -1,7 +1,6 @@
 """The one place that picks implementations and puts the rooms together."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -12,15 +11,17 @@ from gossamer.app.chronicling import chronicling
 from gossamer.app.coming_back import coming_back, returning
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
+from gossamer.app.meaning import budget, fetch_settings, politeness, robots_keeping
 from gossamer.app.outside import Network, Outside
 from gossamer.app.own_filters import own_filters
-from gossamer.app.plugged import NOTHING, Plugged, job_for
+from gossamer.app.plugged import job_for
 from gossamer.app.plugins import plugged_in, protocols_of
 from gossamer.app.plugins import write as write_plugged
 from gossamer.app.readers import reader_pool
 from gossamer.app.remembering import recalled, remembering
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.ruling import Ruling
+from gossamer.app.seeding import remembered
 from gossamer.app.settings import Settings
 from gossamer.app.short_days import Even
 from gossamer.app.steering import CRAWLER, Steering
@@ -30,20 +31,16 @@ from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.errors import ConfigError
 from gossamer.fetch.client import Client
-from gossamer.fetch.settings import Fetch, RobotsKeeping
-from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.priority import Budget
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Pace, Rooms
 from gossamer.landing import Lists, Measures
 from gossamer.monitor.control import Control
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.scope import Reach
 from gossamer.rules.templates import template_of
 from gossamer.rules.verdict import Denied
 from gossamer.spool.spool import SpoolWriter
-from gossamer.store import forgotten, seeds
+from gossamer.store import forgotten
 from gossamer.store.database import Database
 from gossamer.values.link import How, Offer
 from gossamer.values.tell import Tell
@@ -54,7 +51,6 @@ from gossamer.workers.pool import Pool
 
 DRAIN_S = 6.0
 """With the indexer's patience this keeps a clean stop below ten seconds."""
-DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,41 +68,6 @@ class Crawling:
     readers: Pool
 
 
-def fetch_settings(settings: Settings, plugged: Plugged = NOTHING) -> Fetch:
-    given = settings.fetch
-    return Fetch(
-        agent=settings.agent,
-        contact=settings.contact,
-        timeout_s=given.timeout_s,
-        connect_s=given.connect_s,
-        least_rate=given.least_rate,
-        body_limit=given.body_limit,
-        at_once=settings.crawl.at_once,
-        wanted=(*given.types, *[media_type for media_type, _ in plugged.readers]),
-        allow_addresses=given.allow_addresses,
-        tls=given.tls,
-        tls_authorities=given.tls_authorities,
-    )
-
-
-def politeness(settings: Settings) -> Politeness:
-    given = settings.politeness
-    return Politeness(
-        delay_s=given.delay_s,
-        longest_crawl_delay_s=given.most_crawl_delay_s,
-        times_took=given.times_took,
-        robots_tries=given.robots_tries,
-        per_address=given.per_address,
-        apart_s=given.apart_s,
-        retire_failures=given.retire_failures,
-        retire_span_s=given.retire_days * DAY_S,
-    )
-
-
-def budget(settings: Settings) -> Budget:
-    return Budget(visits=settings.crawl.site_visits, time_s=settings.crawl.site_time_s)
-
-
 def measures(settings: Settings, outside: Outside, nudge: Callable[[Visit], int] = lambda _: 0) -> Measures:
     return Measures(
         outside.chance,
@@ -115,11 +76,6 @@ def measures(settings: Settings, outside: Outside, nudge: Callable[[Visit], int]
         Lists(settings.crawl.sitemaps, settings.crawl.feeds == "follow"),
         returning(settings, outside, nudge),
     )
-
-
-def robots_keeping(settings: Settings) -> RobotsKeeping:
-    given = settings.politeness
-    return RobotsKeeping(retry_s=given.robots_retry_s, refusal_disallows=given.robots_refusal_disallows)
 
 
 def pace(settings: Settings) -> Pace:
@@ -219,16 +175,6 @@ def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:
         tell(event, **facts)
 
     return tell_and_note
-
-
-async def remembered(database: Database, new: Sequence[Url], reach: str) -> list[tuple[Url, Reach]]:
-    """Every seed of the collection with its reach, these now among them."""
-
-    def work(connection: sqlite3.Connection) -> list[tuple[Url, str]]:
-        seeds.put(connection, new, reach)
-        return seeds.every(connection)
-
-    return [(seed, Reach(reach)) for seed, reach in await database.run(work)]
 
 
 async def open_ruling(

@@ -4,27 +4,15 @@ from urllib.parse import quote
 
 import msgspec
 
+from gossamer.app.copy_asked import Copied, CopyJob
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.harmless import Mark, harmless, harmless_text
 from gossamer.parse.html import LARGEST, parse_html
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
-from gossamer.values.capture import Capture
 from gossamer.values.url import Url
 
 LONGEST_TEXT = 2_000_000
-
-
-class CopyJob(msgspec.Struct, frozen=True):
-    capture: Capture
-    marks: dict[str, tuple[str, str, str]] = {}
-    """By the path of an element: the id it gets, where its mark leads, and what it says."""
-
-
-class Copied(msgspec.Struct, frozen=True):
-    html: bytes
-    """Empty when it is no text."""
-    media_type: str
 
 
 def job(payload: bytes) -> bytes:
@@ -55,4 +43,3 @@ def our_page(url: Url) -> str:
 
 _job = msgspec.msgpack.Decoder(CopyJob)
 _copied = msgspec.msgpack.Encoder()
-answer = msgspec.msgpack.Decoder(Copied)

@@ -18,7 +18,7 @@ from gossamer.app.cli import first_of_ours
 from gossamer.app.cli import in_words as in_short
 from gossamer.app.config import load, named_file
 from gossamer.app.crawl import crawl_to_end
-from gossamer.app.directory import Directory
+from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.ending import next_steps
 from gossamer.app.network import real_network
 from gossamer.app.outside import Outside, real_outside
@@ -30,8 +30,6 @@ from gossamer.clock import in_words
 from gossamer.errors import GossamerError
 from gossamer.files import Appender
 
-MODULE = "gossamer.app.crawl_child"
-LOG_NAME = "crawl.log"
 MOST_LOG = 256 * 1024
 """Bytes; when there are more it is begun anew, and the one before kept."""
 LINE_EVERY_S = 30.0

@@ -11,6 +11,8 @@ from gossamer.files import DiskFiles, Lock
 from gossamer.store.lock import hold, holder_in_words
 
 DEFAULT = Path("gossamer-data")
+LOG_NAME = "crawl.log"
+"""What a crawl that was started from a web page has to say."""
 
 
 @dataclass(frozen=True, slots=True)

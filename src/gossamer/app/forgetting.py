@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.app import crawl_child, remembering
+from gossamer.app import remembering
 from gossamer.app.compacting import Compacted, compaction, gone, mended, would_go
-from gossamer.app.directory import Directory, lock_directory
+from gossamer.app.directory import LOG_NAME, Directory, lock_directory
 from gossamer.app.forgetting_views import remove_from_views
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import Outside
@@ -191,7 +191,7 @@ async def take_out(
 
 def drop_derived(directory: Directory, outside: Outside, views: Sequence[Path]) -> None:
     """What was made from the captures goes: these views, readings on their way, what was learned, the log."""
-    log = directory.root / crawl_child.LOG_NAME
+    log = directory.root / LOG_NAME
     learned = directory.root / remembering.NAME
     for path in [*views, directory.spool, learned, log, log.with_name(log.name + ".before")]:
         outside.files.remove(path)

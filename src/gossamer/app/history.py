@@ -13,9 +13,9 @@ from rich.console import Console
 from gossamer.app.ask import FORMATS, tabled
 from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.history_asked import Said
 from gossamer.app.history_asking import MOST_PAGES, PastAnswer, asked_at
 from gossamer.app.history_export import export_tree
-from gossamer.app.history_job import Said
 from gossamer.app.history_past import Past, extractor, past_of
 from gossamer.app.history_shown import (
     PastFacts,

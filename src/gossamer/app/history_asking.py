@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gossamer.app.asking import VOCABULARY
 from gossamer.app.directory import Directory
-from gossamer.app.history_job import Said
+from gossamer.app.history_asked import Said
 from gossamer.app.history_past import Past, batches, extractor
 from gossamer.app.outside import Outside
 from gossamer.clock import Instant

@@ -2,67 +2,26 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from gossamer.app.foreign import loaded
-from gossamer.app.plugged import DECODER, NOTHING, READERS, Plugged
+from gossamer.app.history_asked import HistoryDone, HistoryJob, Said
+from gossamer.app.plugged import DECODER, READERS
 from gossamer.app.plugged_reader import safe
 from gossamer.archive.history import Difference, kinds_of
 from gossamer.archive.history_facts import fact_changes
 from gossamer.archive.history_text import text_changes
-from gossamer.clock import Instant, in_words
+from gossamer.clock import in_words
 from gossamer.parse.coding import decode
 from gossamer.parse.html import LARGEST
 from gossamer.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
 from gossamer.recrawl.change import compared, prints_of
 from gossamer.values.capture import Capture
-from gossamer.values.history import Prints
 from gossamer.values.url import admit
 
-JOB = "gossamer.app.history_job:job"
-_FACTORY = "gossamer.app.history_job:with_own"
 MOST_FACTS = 5_000
 MOST_LINES = 2_000
-
-
-class Said(msgspec.Struct, frozen=True):
-    """What a capture says and states."""
-
-    url: str
-    fetched_at: Instant
-    status: int
-    prints: Prints
-    title: str = ""
-    description: str = ""
-    text: str = ""
-    language: str = ""
-    facts: bytes = b""
-    """N-Triples; none when the page asks not to be indexed."""
-    fact_count: int = 0
-    sources: bytes = b""
-    is_readable: bool = True
-    may_index: bool = True
-
-    @property
-    def words(self) -> str:
-        return "\n".join([part for part in (self.title, self.description, self.text) if part])
-
-
-class HistoryJob(msgspec.Struct, frozen=True):
-    task: Literal["read", "body", "compare"]
-    capture: Capture | None = None
-    agent: str = ""
-    before: Said | None = None
-    after: Said | None = None
-
-
-class HistoryDone(msgspec.Struct, frozen=True):
-    said: Said | None = None
-    body: bytes | None = None
-    """Without its content coding; None when that could not be undone."""
-    difference: Difference | None = None
 
 
 def job(payload: bytes, own: Own = NO_OWN) -> bytes:
@@ -77,11 +36,6 @@ def with_own(argument: str) -> Callable[[bytes], bytes]:
         admit(scheme, port)
     own = {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
     return lambda payload: job(payload, own)
-
-
-def job_with(plugged: Plugged) -> str:
-    """What a worker is to run for a collection."""
-    return JOB if plugged == NOTHING else f"{_FACTORY} {msgspec.json.encode(plugged).decode()}"
 
 
 def done(asked: HistoryJob, own: Own = NO_OWN) -> HistoryDone:
@@ -136,5 +90,3 @@ def difference(before: Said, after: Said) -> Difference:
 
 _job = msgspec.msgpack.Decoder(HistoryJob)
 _done = msgspec.msgpack.Encoder()
-jobs = msgspec.msgpack.Encoder()
-answer = msgspec.msgpack.Decoder(HistoryDone)

@@ -13,7 +13,7 @@ import msgspec
 
 from gossamer import __version__
 from gossamer.app.directory import Directory
-from gossamer.app.history_job import HistoryDone, HistoryJob, Said, answer, job_with, jobs
+from gossamer.app.history_asked import HistoryDone, HistoryJob, Said, answer, job_with, jobs
 from gossamer.app.outside import Outside
 from gossamer.app.plugged import recalled
 from gossamer.app.readers import reader_pool

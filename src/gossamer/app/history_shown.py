@@ -6,8 +6,8 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
+from gossamer.app.history_asked import Said
 from gossamer.app.history_asking import PastAnswer
-from gossamer.app.history_job import Said
 from gossamer.app.saying import counted, harmless
 from gossamer.archive.history import Difference, Timeline, Version
 from gossamer.archive.history_text import TextLine

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app import assemble
 from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
+from gossamer.app.meaning import politeness
 from gossamer.app.obeying import REINSTATE, RELEASE, RETIRE
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, lasting, moment
@@ -35,7 +35,7 @@ from gossamer.store.database import Database, read_only
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 LOOK_S = 0.1
 BY_HAND = "by hand"
 
@@ -85,7 +85,7 @@ def hosts(
         return 0
     if host is not None:
         raise ConfigError("to see one host: gossamer why --host HOST")
-    polite = assemble.politeness(load(named_file(None, dir), os.environ, {}).settings)
+    polite = politeness(load(named_file(None, dir), os.environ, {}).settings)
     is_crawling, now = crew_of(directory, outside).is_crawling, outside.clock.now()
     with closing(read_only(directory.state)) as opened:
         found = sorted_usefully([shown(one, polite, now, is_crawling) for one in listing.hosts(opened)])

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from gossamer.app.copy_job import CopyJob, answer, job
+from gossamer.app.copy_asked import JOB, CopyJob, answer
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.app.own_filters import own_filters
@@ -64,7 +64,7 @@ async def page_rooms(
     directory: Directory, settings: Settings, outside: Outside, words: Words
 ) -> AsyncIterator[PageRooms]:
     inquiry = Inquiry(directory, settings, outside)
-    async with Pool(job, 1, COPYING, outside.processes, outside.clock, silent) as pool:
+    async with Pool(JOB, 1, COPYING, outside.processes, outside.clock, silent) as pool:
 
         async def copy(capture: bytes) -> bytes:
             return answer.decode(await pool.call(capture)).html

@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from gossamer.app.assemble import fetch_settings, politeness, robots_keeping
 from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT
+from gossamer.app.meaning import fetch_settings, politeness, robots_keeping
 from gossamer.app.network import real_network
 from gossamer.app.outside import Network, Outside, real_outside
 from gossamer.app.seeding import admitted, checked_seeds

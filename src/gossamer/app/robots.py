@@ -12,7 +12,7 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.assemble import fetch_settings, politeness, robots_keeping
+from gossamer.app.meaning import fetch_settings, politeness, robots_keeping
 from gossamer.app.network import real_network
 from gossamer.app.one_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
 from gossamer.app.outside import Network, Outside, real_outside

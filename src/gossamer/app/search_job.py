@@ -1,16 +1,20 @@
 """What a process that does nothing but search runs: a question in, its whole answer out, ready to be sent."""
 
+import contextlib
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from gossamer.clock import SystemClock
+from gossamer.errors import GossamerError
 from gossamer.extract.vocabularies import bundled
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader
 from gossamer.search.find import Search
 from gossamer.web.rendering import make_templates
+from gossamer.web.search_address import asked_of
 from gossamer.web.search_page import Answering, Question
 
 JOB = "gossamer.app.search_job:search_in"
@@ -19,7 +23,9 @@ RENEW = b""
 other, so that nobody's question waits for it."""
 LEFT_ALONE_S = 3.0
 """When it did not come, because nobody asked anything for a while, the next question looks first."""
-TEMPLATES = ("frame.html", "search.html", "search_found.html")
+FIRST = ("th* in*", "an* type:Thing")
+"""What a new process asks itself before anybody else does: the first to ask would pay for templates, for the files that
+are opened and the links that are read when they are first needed, a third of a second in a large collection."""
 
 _question = msgspec.msgpack.Decoder(Question)
 _reply = msgspec.msgpack.Encoder()
@@ -30,10 +36,11 @@ def search_in(argument: str) -> Callable[[bytes], bytes]:
     index, links = msgspec.json.decode(argument, type=tuple[str, str])
     search = Search(Searcher(Path(index)), LinksReader(Path(links)), SystemClock(), LEFT_ALONE_S)
     answering = Answering(search.find, search.is_found, search.suggest, make_templates())
-    for name in TEMPLATES:
-        answering.templates.get_template(name)
     bundled()
-    search.renew()
+    with contextlib.suppress(GossamerError, OSError, ValueError, sqlite3.Error):  # whoever asks is told
+        if search.renew():
+            for words in FIRST:
+                answering(Question("page", asked_of(words, {}, {})))
 
     def job(payload: bytes) -> bytes:
         if payload == RENEW:

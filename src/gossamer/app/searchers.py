@@ -18,6 +18,8 @@ from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
 
 SEARCH_S = 20.0
+REST_S = 1.0
+"""After which they are started though nobody has asked: who asks first should not wait for them."""
 LIMITS = Limits(
     wall_s=SEARCH_S,
     cpu_s=SEARCH_S,
@@ -36,7 +38,8 @@ _reply = msgspec.msgpack.Decoder(Reply)
 class Searchers:
     """`async with Searchers(...) as searchers: await searchers.answer(question)`.
 
-    The first question starts them; until one is up, whoever asks must search himself.
+    They are started a moment after the server, which has enough to do at first, or by the first question; until one is
+    up, whoever asks must search himself.
     """
 
     def __init__(self, directory: Directory, size: int, processes: Processes, clock: Clock, tell: Tell) -> None:
@@ -84,12 +87,20 @@ class Searchers:
         return await pool.call(payload)
 
     async def _keep(self) -> None:
-        await self._wanted.wait()
+        await self._until_wanted()
         try:
             async with Pool(self._job, self._size, LIMITS, self._processes, self._clock, silent) as self._pool:
                 await self._renew_in_turn(self._pool)
         finally:
             self._pool = None
+
+    async def _until_wanted(self) -> None:
+        async with asyncio.TaskGroup() as either:
+            asked = either.create_task(self._wanted.wait())
+            rest = either.create_task(self._clock.sleep(REST_S))
+            await asyncio.wait({asked, rest}, return_when=asyncio.FIRST_COMPLETED)
+            asked.cancel()
+            rest.cancel()
 
     async def _renew_in_turn(self, pool: Pool) -> None:
         while True:

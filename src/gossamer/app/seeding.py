@@ -4,6 +4,7 @@ Nothing is dialled here, and nothing is decided: the guard of `fetch.dial` check
 """
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
 
 from gossamer.app.settings import Settings
@@ -19,6 +20,9 @@ from gossamer.fetch.guard import (
     ranges,
 )
 from gossamer.fetch.seams import Resolver
+from gossamer.rules.scope import Reach
+from gossamer.store import seeds
+from gossamer.store.database import Database
 from gossamer.values.url import Url, url_of
 
 MOST_LOOKED_AT = 100
@@ -92,3 +96,13 @@ def _closed(addresses: Sequence[str]) -> str:
         return f"cannot be crawled: {why}"
     flags = " ".join(f"--allow-address {address}" for address in addresses)
     return f"cannot be crawled: {why}. If it is a network of your own, open it and nothing else: {flags}"
+
+
+async def remembered(database: Database, new: Sequence[Url], reach: str) -> list[tuple[Url, Reach]]:
+    """Every seed of the collection with its reach, these now among them."""
+
+    def work(connection: sqlite3.Connection) -> list[tuple[Url, str]]:
+        seeds.put(connection, new, reach)
+        return seeds.every(connection)
+
+    return [(seed, Reach(reach)) for seed, reach in await database.run(work)]

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from gossamer.app import hosts, rules
 from gossamer.app.config import FILE_NAME, load
-from gossamer.app.crawl_child import LOG_NAME, MODULE
-from gossamer.app.directory import Directory
+from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.outside import Outside
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.seeding import checked_seeds
@@ -45,8 +44,10 @@ from gossamer.web.crawl_rooms import (
     Wrong,
 )
 
+MODULE = "gossamer.app.crawl_child"
 LOOK_S = 0.1
 PATIENCE_S = 10.0
+STATE_S = 2.5
 FIRST_BEAT_S = 12.0
 """How long whoever starts a crawl waits to hear of it."""
 END_S = 15.0
@@ -164,7 +165,7 @@ class Helm:
         if verb == "stop":
             self._stopping = pid
             return "The crawl is ending: what is under way is finished and kept."
-        wanted, give_up_s = "paused" if verb == "pause" else "", self.outside.clock.elapsed_s() + 2.5
+        wanted, give_up_s = "paused" if verb == "pause" else "", self.outside.clock.elapsed_s() + STATE_S
         while self._state() not in (wanted, None) and self.outside.clock.elapsed_s() < give_up_s:
             await self.outside.clock.sleep(LOOK_S)
         return "The crawl is paused: nothing new is visited." if verb == "pause" else "The crawl goes on."

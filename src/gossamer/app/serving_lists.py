@@ -5,9 +5,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from gossamer.app import assemble
 from gossamer.app.directory import Directory
 from gossamer.app.hosts import state_of
+from gossamer.app.meaning import politeness
 from gossamer.app.settings import Settings
 from gossamer.clock import Clock
 from gossamer.errors import QueryRefused
@@ -112,7 +112,7 @@ class Lists:
 
     def _shown(self, one: Listed, now: int, is_crawling: bool) -> ListedHost:
         host = one.host
-        _, says = state_of(host, assemble.politeness(self.settings()), now, is_crawling)
+        _, says = state_of(host, politeness(self.settings()), now, is_crawling)
         states = {entry.state for entry in one.robots}
         return ListedHost(
             host.name,

@@ -153,8 +153,8 @@ class WebSettings:
     sparql_s: float = _setting(10.0, "the longest a SPARQL query may run", least=0.1)
     searchers: int | None = _setting(
         None,
-        "processes that answer searches, started by the first of them; 0: the web process does it; unset: two, or "
-        "one on a single core",
+        "processes that answer searches, started a second after the server or by the first search; 0: the web process "
+        "does it; unset: two, or one on a single core",
         most=64,
         example=4,
     )

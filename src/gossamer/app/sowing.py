@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from gossamer.app import assemble
 from gossamer.app.directory import Directory, lock_directory
+from gossamer.app.meaning import budget, politeness
 from gossamer.app.network import real_network
 from gossamer.app.obeying import SEED
 from gossamer.app.outside import Outside
-from gossamer.app.seeding import WANTS_CONTACT, admitted, checked_seeds
+from gossamer.app.seeding import WANTS_CONTACT, admitted, checked_seeds, remembered
 from gossamer.app.settings import Settings
 from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.frontier.sqlite import SqliteFrontier
@@ -86,16 +86,16 @@ class Sowing:
         lock = lock_directory(self.directory, self.outside, "seeds")
         try:
             async with Database(self.directory.state, clock, silent) as database:
-                await assemble.remembered(database, good, reach)
+                await remembered(database, good, reach)
                 frontier = SqliteFrontier(
                     database,
-                    assemble.politeness(settings),
+                    politeness(settings),
                     clock,
                     silent,
                     lambda _: True,  # seeds are always let in
                     identity=identity_of,
                     chance=self.outside.chance,
-                    budget=assemble.budget(settings),
+                    budget=budget(settings),
                     template_of=lambda text: template_of(Url(text)),
                 )
                 async with frontier:

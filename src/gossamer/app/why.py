@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from gossamer.app.again import Again, again_of
-from gossamer.app.assemble import politeness
 from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.meaning import politeness
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_filters import own_filters
 from gossamer.app.rules_file import RulesFile

@@ -84,7 +84,8 @@ def extract(
 
 def _drop_undeclared(rdfa: Found) -> None:
     """`article:author` without a declaration is an absolute IRI to RDFa; the cards' own readers know what it means."""
-    if any(predicate.startswith(_UNDECLARED) for _, predicate, _ in rdfa.triples):
+    odd = [predicate for _, predicate, _ in rdfa.triples if not predicate.startswith("<http")]
+    if any(predicate.startswith(_UNDECLARED) for predicate in odd):
         kept = [at for at, triple in enumerate(rdfa.triples) if not triple.predicate.startswith(_UNDECLARED)]
         rdfa.triples = [rdfa.triples[at] for at in kept]
         rdfa.places = [rdfa.places[at] for at in kept]

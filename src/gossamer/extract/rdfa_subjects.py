@@ -1,6 +1,6 @@
 """Who an element with RDFa speaks of (RDFa Core 1.1, 7.5, steps 5 and 6; HTML+RDFa 1.1, 3.1)."""
 
-from typing import NamedTuple
+import msgspec
 
 from gossamer.extract.scope import Scope
 from gossamer.values.tree import Attributes, Element
@@ -8,7 +8,7 @@ from gossamer.values.tree import Attributes, Element
 POINTING = frozenset(("resource", "href", "src"))
 
 
-class Spoken(NamedTuple):
+class Spoken(msgspec.Struct, frozen=True, gc=False):
     subject: str
     object: str | None = None
     typed: str | None = None

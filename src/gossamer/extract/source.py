@@ -1,9 +1,10 @@
 """What every syntax reader is given, and what it gives back."""
 
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from gossamer.extract.terms import Labels
 from gossamer.values.page import MOST_TRIPLES, Triple
@@ -21,8 +22,7 @@ class Host(Enum):
     XML = "xml"
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(msgspec.Struct, frozen=True, dict=True):
     """A page, as the readers of its facts see it. REQUIRES: `base` and `address` are valid IRIs without fragment."""
 
     survey: Survey
@@ -59,14 +59,13 @@ class Notice(NamedTuple):
     element: Element | None = None
 
 
-@dataclass(slots=True)
-class Found:
+class Found(msgspec.Struct):
     """The facts one syntax states, in document order. `places` runs beside `triples`: the element that states each."""
 
-    triples: list[Triple] = field(default_factory=list)
-    places: list[Element] = field(default_factory=list)
-    flags: list[str] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
+    triples: list[Triple] = []
+    places: list[Element] = []
+    flags: list[str] = []
+    notices: list[Notice] = []
 
     def state(self, place: Element, subject: str, predicate: str, thing: str) -> None:
         self.triples.append(Triple(subject, predicate, thing))

@@ -16,7 +16,9 @@ LONGEST_LITERAL = 1 << 20
 _LONGEST_TAG = 64
 _WHITE = " \t\n\r\f"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9_~.-]+/)*[A-Za-z0-9_~.-]*(?:\?[A-Za-z0-9_~.=&-]*)?")  # nothing to normalise
+_PLAIN_PATH = re.compile(  # nothing to normalise
+    r"/(?:[A-Za-z0-9_~.-]+/)*[A-Za-z0-9_~.-]*(?:\?[A-Za-z0-9_~.=&-]*)?(?:#[A-Za-z0-9_~.=&-]*)?"
+)
 _PLAIN_HOST = re.compile(r"//[a-z0-9.-]*\.[a-z]{2,24}(?::(?!(?:80|443)/)(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?=/)")
 _HEAD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*)?")
 _DROPPED = re.compile(r"[\t\n\r]")  # the URL standard takes these out of addresses before it reads them
@@ -52,6 +54,16 @@ class Labels:
     def new(self) -> str:
         self._count += 1
         return f"{self._stem}{self._count}"
+
+    def copy(self) -> "Labels":
+        """For an attempt: the same labels from here on."""
+        copied = Labels.__new__(Labels)
+        copied._stem, copied._count = self._stem, self._count
+        return copied
+
+    def go_on_after(self, attempt: "Labels") -> None:
+        """It succeeded: its labels are taken. REQUIRES: a copy of this."""
+        self._count = attempt._count
 
 
 def absolute(text: str, base: str) -> str | None:

@@ -29,6 +29,8 @@ OTHER_FORM = 0.95
 MOST_TERMS = 1_000
 MOST_PARTS = 48
 """Words and phrases that are looked for; of more than that, the rarest, which say most."""
+FREQUENT = 100
+"""Pages with a word from which on a few more of them weigh nothing."""
 FULL = 1000.0
 """Added to the score of a page that has every word; no sum of words comes near it."""
 
@@ -133,9 +135,22 @@ class Asking:
 
     def _part(self, word: Word, tokens: Sequence[str], is_exact: bool = False, times: int = 1) -> Part:
         """REQUIRES: there are tokens. A word that was said twice counts twice."""
-        key = "part", word, tuple(tokens), is_exact, times, self.languages
-        part: Part = self._snapshot.recall(key, lambda: self._made(word, tokens, is_exact, times))
+        key = word, tuple(tokens), is_exact, times, self.languages
+
+        def find() -> Part:
+            return self._made(word, tokens, is_exact, times)
+
+        recall = self._snapshot.recall_parts if self._lasts(word, tokens) else self._snapshot.recall
+        part: Part = recall(key, find)
         return part
+
+    def _lasts(self, word: Word, tokens: Sequence[str]) -> bool:
+        """Whether what finds the word now finds it in the next snapshots too, and weighs it much the same."""
+        is_plain = len(tokens) == 1 and not (word.is_prefix or word.is_fuzzy)
+        return is_plain and self._is_frequent(tokens[0])
+
+    def _is_frequent(self, token: str) -> bool:
+        return self._snapshot.with_word("content", token) >= FREQUENT
 
     def _made(self, word: Word, tokens: Sequence[str], is_exact: bool, times: int) -> Part:
         if signs_of(tokens[0]):
@@ -147,8 +162,8 @@ class Asking:
         for field, boost in BOOSTS.items():
             if word.field not in (None, field) or (len(tokens) > 1 and field not in (*PHRASE_FIELDS, word.field)):
                 continue
-            query, terms, words = self._place(word, tokens, field, is_exact or word.is_exact)
-            places.append(tantivy.Query.boost_query(query, boost))
+            query, terms, words = self._place(word, tokens, field, boost, is_exact or word.is_exact)
+            places.append(query)
             flat += terms
             shown |= dict.fromkeys(words)
         if word.field in (None, "anchors") and not is_exact:
@@ -175,15 +190,15 @@ class Asking:
         return [[Form(token, 1)] if as_is else self._forms("content", token) for token in tokens]
 
     def _place(
-        self, word: Word, tokens: Sequence[str], field: str, is_exact: bool
+        self, word: Word, tokens: Sequence[str], field: str, boost: float, is_exact: bool
     ) -> tuple[tantivy.Query, list[tantivy.Query], Sequence[str]]:
         """What finds it in one field, as one and flat, and the words to light up."""
         if len(tokens) > 1:
             phrase = self._phrase(field, tokens)
-            return phrase, [phrase], tokens
+            return tantivy.Query.boost_query(phrase, boost), [phrase], tokens
         found = self._found(word, tokens[0], field, is_exact)
-        terms = [self._snapshot.term(field, form.word) for form in found if form.pages]
-        return self._any_form(field, found), terms, [form.word for form in found]
+        terms = [self._snapshot.term(field, form.word) for form in self._standing(found)]
+        return self._any_form(field, found, boost), terms, [form.word for form in found]
 
     def _found(self, word: Word, token: str, field: str, is_exact: bool) -> list[Form]:
         """The words of the dictionary that will do; the one asked for first."""
@@ -198,9 +213,10 @@ class Asking:
     def _forms(self, field: str, token: str) -> list[Form]:
         return forms(self._snapshot, field, token, self.languages)
 
-    def _any_form(self, field: str, found: Sequence[Form]) -> tantivy.Query:
+    def _any_form(self, field: str, found: Sequence[Form], boost: float) -> tantivy.Query:
+        """One factor a form: each would be one more step for each page that has it."""
         weighed = [
-            tantivy.Query.boost_query(self._snapshot.term(field, form.word), factor)
+            tantivy.Query.boost_query(self._snapshot.term(field, form.word), boost * factor)
             for form, factor in self._weighed(found)
         ]
         if len(weighed) > 1:
@@ -214,9 +230,12 @@ class Asking:
         rarity = snapshot.rarity(min(snapshot.pages, max(self._pages_with(found), sum(form.pages for form in found))))
         return [
             (form, (1.0 if form is found[0] else OTHER_FORM) * rarity / snapshot.rarity(form.pages))
-            for form in found
-            if form.pages
+            for form in self._standing(found)
         ]
+
+    def _standing(self, found: Sequence[Form]) -> list[Form]:
+        """Those that some page has there; and the word itself when it is frequent, since the next page may."""
+        return [form for form in found if form.pages or (form is found[0] and self._is_frequent(form.word))]
 
     def _pages_with(self, found: Sequence[Form]) -> int:
         return sum(self._snapshot.with_word("content", form.word) for form in found)

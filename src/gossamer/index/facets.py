@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -34,6 +33,7 @@ _KINDS = {
 _KIND_OF = {letter: kind for kind, letter in TRAITS.items()}
 _DAY = 86_400 * SECOND
 _DAYS_SHOWN, _MONTHS_SHOWN = 62, 60
+_MOST_LABELS = 10_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST, _LAST = date(1900, 1, 1).toordinal() - _EPOCH, date(2999, 1, 1).toordinal() - _EPOCH
 
@@ -179,6 +179,13 @@ def _facets(
     chosen: Sequence[str] = getattr(query, GROUPS[name])
     excluded: Sequence[str] = getattr(query, f"without_{GROUPS[name]}")
     ranked = sorted(total.items(), key=lambda one: (-one[1], one[0]))
+    if not (chosen or excluded):
+        return tuple(
+            [
+                Facet(value, _scaled(having_it, share), _scaled(inferred[value], share) if value in inferred else 0)
+                for value, having_it in ranked[:MOST_VALUES]
+            ]
+        )
     found = [
         Facet(
             value,
@@ -187,7 +194,7 @@ def _facets(
             _is_named(name, chosen, value),
             _is_named(name, excluded, value),
         )
-        for value, having_it in (ranked if chosen or excluded else ranked[:MOST_VALUES])
+        for value, having_it in ranked
     ]
     kept = [facet for at, facet in enumerate(found) if at < MOST_VALUES or facet.is_chosen or facet.is_excluded]
     rare = [Facet(value, _having(snapshot, pages, name, value), is_chosen=True) for value in _unmet(name, kept, chosen)]
@@ -213,32 +220,39 @@ def _is_named(name: str, values: Sequence[str], found: str) -> bool:
 
 
 def _spans(buckets: list[dict[str, Any]], share: int) -> tuple[Span, ...]:
-    """Days, folded into months and years when there are too many to show."""
+    """Days, folded into months and years when there are too many to show. REQUIRES: the buckets come in order."""
     if not buckets:
         return ()
-    days = [(_day(bucket["key"]), int(bucket["doc_count"])) for bucket in buckets]
-    first, last = _date(min(days)[0]), _date(max(days)[0])
+    first, last = _date(_day(buckets[0]["key"])), _date(_day(buckets[-1]["key"]))
     step = _next_day if (last - first).days < _DAYS_SHOWN else _next_month
     if step is _next_month and (last.year - first.year) * 12 + last.month - first.month >= _MONTHS_SHOWN:
         step = _next_year
     start = {_next_day: first, _next_month: first.replace(day=1), _next_year: first.replace(month=1, day=1)}[step]
     length = {_next_day: 10, _next_month: 7, _next_year: 4}[step]
     per_label: dict[str, int] = {}
-    for day, pages in days:
-        label = _label(day, length)
-        per_label[label] = per_label.get(label, 0) + pages
+    labels = _LABELS[length]
+    for bucket in buckets:
+        label = labels.get(bucket["key"]) or _label(bucket["key"], length)
+        per_label[label] = per_label.get(label, 0) + bucket["doc_count"]
     spans = []
     while start <= last:
         until = step(start)
-        label = _label(start.toordinal() - _EPOCH, length)
-        spans.append(Span(_instant(start), _instant(until), label, _scaled(per_label.get(label, 0), share)))
+        pages = per_label.get(start.isoformat()[:length], 0)
+        spans.append(Span(_instant(start), _instant(until), start.isoformat()[:length], _scaled(pages, share)))
         start = until
     return tuple(spans)
 
 
-@lru_cache(maxsize=10_000)
-def _label(day: int, length: int) -> str:
-    return _date(day).isoformat()[:length]
+_LABELS: dict[int, dict[float, str]] = {10: {}, 7: {}, 4: {}}
+"""By length, those that were met: the same days come with every question."""
+
+
+def _label(at: float, length: int) -> str:
+    labels = _LABELS[length]
+    if len(labels) > _MOST_LABELS:
+        labels.clear()
+    label = labels[at] = _date(_day(at)).isoformat()[:length]
+    return label
 
 
 def _day(at: float) -> int:

@@ -14,7 +14,7 @@ from gossamer.index.schema import TRAITS
 MOST_LANGUAGES = 3
 LEAST_SHARE = 0.1
 MOST_FREQUENCIES = 50_000
-MOST_REMEMBERED, MOST_LASTING, MOST_COUNTS = 5_000, 20_000, 200
+MOST_REMEMBERED, MOST_LASTING, MOST_PARTS, MOST_COUNTS = 5_000, 20_000, 3_000, 200
 LARGE = 10_000
 """Pages from which on a commit changes little."""
 MOST_GROWTH, MOST_SNAPSHOTS = 0.05, 120
@@ -24,13 +24,15 @@ MOST_GROWTH, MOST_SNAPSHOTS = 0.05, 120
 @dataclass(slots=True)
 class Lasting:
     """What changes so slowly in a large index that one snapshot may hand it on to the next: which words are forms of
-    which, what other sites call a page, and which languages most are in. Whatever is counted or found is of the
-    snapshot itself."""
+    which, what finds a frequent word, what other sites call a page, and which languages most are in. Whatever is
+    counted or found is of the snapshot itself."""
 
     pages: int
     """Of the snapshot it was begun with."""
     snapshots: int = 0
     found: dict[object, Any] = field(default_factory=dict)
+    parts: dict[object, Any] = field(default_factory=dict)
+    """Larger than the others."""
 
     def serves(self, pages: int) -> bool:
         is_much_the_same = LARGE <= self.pages <= pages <= self.pages * (1 + MOST_GROWTH)
@@ -81,6 +83,10 @@ class Snapshot:
     def recall_lasting(self, key: object, find: Any) -> Any:
         """The same for what is of the `lasting` kind."""
         return _recalled(self.lasting.found, key, find, MOST_LASTING)
+
+    def recall_parts(self, key: object, find: Any) -> Any:
+        """The same for what finds a frequent word."""
+        return _recalled(self.lasting.parts, key, find, MOST_PARTS)
 
     def recall_counts(self, key: object, find: Any) -> Any:
         """The same for what was counted, which is large: for those who look at the next page, or in another order."""

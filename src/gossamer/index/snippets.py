@@ -11,6 +11,8 @@ LONGEST = 220
 MOST_PLACES = 50
 """Of one word in a text that are looked at."""
 AGAIN = 0.1
+ALIKE = 1e-9
+"""A difference that comes of rounding only."""
 
 
 class Segment(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -82,15 +84,19 @@ def _places(plain: str, words: Iterable[str]) -> list[tuple[int, int, str]]:
 def _densest(places: Sequence[tuple[int, int, str]], weights: Mapping[str, float]) -> tuple[int, int]:
     """The first and last of the places within LONGEST of each other that say most: each word counts once in full, and
     little when it comes again."""
-    best, chosen, last = -1.0, (0, 0), 0
-    for first, (start, _, _) in enumerate(places):
-        last = max(last, first)
-        while last + 1 < len(places) and places[last + 1][1] - start <= LONGEST:
-            last += 1
-        inside = [word for _, _, word in places[first : last + 1]]
-        worth = sum(weights[word] for word in set(inside)) + AGAIN * len(inside)
-        if worth > best:
-            best, chosen = worth, (first, last)
+    best, chosen, past, rare = -1.0, (0, 0), 0, 0.0
+    inside = dict.fromkeys(weights, 0)
+    for first, (start, _, word) in enumerate(places):
+        while past < len(places) and (past <= first or places[past][1] - start <= LONGEST):
+            new = places[past][2]
+            rare += 0.0 if inside[new] else weights[new]
+            inside[new] += 1
+            past += 1
+        worth = rare + AGAIN * (past - first)
+        if worth > best + ALIKE:
+            best, chosen = worth, (first, past - 1)
+        inside[word] -= 1
+        rare -= 0.0 if inside[word] else weights[word]
     return chosen
 
 

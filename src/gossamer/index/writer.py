@@ -8,6 +8,7 @@ import tantivy
 from gossamer.clock import Instant
 from gossamer.errors import DirectoryBusy, DirectoryUnusable, DiskFull, GossamerError
 from gossamer.files import Files
+from gossamer.index.blocks import META, with_small_blocks
 from gossamer.index.entry import entry_of
 from gossamer.index.schema import ANALYZER, FORMAT, VERSION, analyzer, schema
 from gossamer.index.snapshot import count, integers
@@ -43,6 +44,8 @@ class IndexWriter:
         if not self._is_ours():
             self._files.remove(self._folder)
             self._files.make_folder(self._folder)
+            tantivy.Index(self._schema, path=str(self._folder), reuse=True)
+            self._choose_blocks()
         self._index = tantivy.Index(self._schema, path=str(self._folder), reuse=True)
         self._index.register_tokenizer(ANALYZER, analyzer())
         self._start_writer()
@@ -117,6 +120,12 @@ class IndexWriter:
         if version.isdigit() and int(version) > VERSION:
             raise DirectoryUnusable(f"{self._folder} was made by a newer Gossamer; upgrade, or delete it to rebuild it")
         return version == str(VERSION)
+
+    def _choose_blocks(self) -> None:
+        """REQUIRES: nobody has it open yet."""
+        meta = self._folder / META
+        if (chosen := with_small_blocks(self._files.read(meta))) is not None:
+            self._files.write(meta, chosen)
 
     def _start_writer(self) -> None:
         assert self._index is not None

@@ -4,14 +4,13 @@ This takes the tree apart (dropping what nobody reads, dissolving inline element
 cutting and reading are then single steps of the parser's own, many times faster than a walk of ours. Call it last.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import compress, count
-from operator import attrgetter
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
-from gossamer.parse.html import Seen
+from gossamer.parse.html import Seen, number_of, place_of
 from gossamer.parse.text import INLINE, folded
 
 LONGEST_TITLE = 512
@@ -53,21 +52,10 @@ _KIND = {
 _KINDS = frozenset(_KIND.values())
 
 
-def _numbered(kinds: Mapping[str, str]) -> dict[int, str]:
-    """By lexbor's number of the tag, which is asked for at a tenth of the price of its name."""
-    return {_number(tag): kind for tag, kind in kinds.items()}
-
-
-def _number(tag: str) -> int:
-    node = LexborHTMLParser(f"<{tag}>".encode()).css_first(tag)
-    assert node is not None, tag
-    return int(node.tag_id)
-
-
-_KIND_OF = _numbered(_KIND)
-_RAW = frozenset((_number("script"), _number("style")))  # most of what is unread, and nothing is below it
-_OWNING = frozenset((_number("main"), _number("article")))
-_tag_id = attrgetter("tag_id")
+_KIND_OF = {number_of(tag): kind for tag, kind in _KIND.items()}
+_RAW = frozenset((number_of("script"), number_of("style")))  # most of what is unread, and nothing is below it
+_OWNING = frozenset((number_of("main"), number_of("article")))
+_BODY, _TITLE = number_of("body"), number_of("title")
 
 
 class Head(NamedTuple):
@@ -94,7 +82,7 @@ def head_of(seen: Seen) -> Head:
             name = attributes.get("name") or attributes.get("property")
             if name:
                 named.append((name.strip().lower(), attributes["content"] or ""))
-    title = seen.tree.css_first("title")
+    title = seen.nodes[seen.tags.index(_TITLE)] if _TITLE in seen.tags else None
     root = seen.tree.root
     declared = root.attributes if root is not None else {}
     said = dict(reversed(named))
@@ -113,7 +101,7 @@ def blocks_of(seen: Seen) -> Content:
     body = seen.tree.body
     if body is None:
         return Content("", "", ())
-    found = _sorted(body)
+    found = _sorted(*_within(seen, body))
     for element in found["unread"]:
         element.decompose()
     bold = _bold(found["bold"]) if found["bold"] else ()
@@ -134,19 +122,27 @@ def blocks_of(seen: Seen) -> Content:
     return Content(content, folded(" ".join(rest)), headings, bold)
 
 
-def _sorted(body: LexborNode) -> dict[str, list[LexborNode]]:
+def _within(seen: Seen, body: LexborNode) -> tuple[list[LexborNode], list[int]]:
+    """The elements of the body, itself first, and the numbers of their tags."""
+    start = seen.tags.index(_BODY) if _BODY in seen.tags else -1
+    if start >= 0 and seen.nodes[start].mem_id == body.mem_id:  # nothing stands behind the body
+        return seen.nodes[start:], seen.tags[start:]
+    elements = body.css("*")
+    return elements, [element.tag_id for element in elements]
+
+
+def _sorted(elements: list[LexborNode], tags: list[int]) -> dict[str, list[LexborNode]]:
     """The elements of each kind, in document order; of those inside one that will be cut away, only what is needed
     to read it first: a node must not be touched once the one around it is gone."""
     found: dict[str, list[LexborNode]] = {kind: [] for kind in _KINDS}
     unread_to = cut_to = 0
-    elements = body.css("*")
-    kinds = list(map(_KIND_OF.get, map(_tag_id, elements)))
+    kinds = list(map(_KIND_OF.get, tags))
     for at, element, kind in compress(zip(count(), elements, kinds, strict=False), kinds):  # most have none
         assert kind is not None
         if at < unread_to:
             continue
         if kind == "unread":
-            unread_to = at + _size(element)
+            unread_to = at + 1 if tags[at] in _RAW else _end(element, at, elements, tags)
         elif kind == "bold":
             if at >= cut_to and len(found["bold"]) < MOST_BOLD:
                 found["bold"].append(element)
@@ -155,14 +151,25 @@ def _sorted(body: LexborNode) -> dict[str, list[LexborNode]]:
             if at < cut_to or (kind == "around" and _is_own(element)):
                 continue
             if kind == "around":
-                cut_to = at + _size(element)
+                cut_to = _end(element, at, elements, tags)
         found[kind].append(element)
     return found
 
 
-def _size(element: LexborNode) -> int:
-    """How many elements it is, itself and all below it."""
-    return 1 if element.tag_id in _RAW else len(element.css("*"))
+def _end(element: LexborNode, at: int, elements: list[LexborNode], tags: list[int]) -> int:
+    """Where those below it end: at the next element that is not. REQUIRES: it stands at `at`.
+
+    All searches of a page together pass over each of its nodes once, because no search begins inside another's."""
+    around, following = element.parent, element.next
+    while following is None or not following.is_element_node:
+        if following is not None:
+            following = following.next
+        elif around is None or around.tag_id == _BODY:
+            return len(elements)
+        else:
+            following = around.next
+            around = around.parent
+    return place_of(following, elements, tags, at + 1)
 
 
 def _text(element: LexborNode) -> str:

@@ -7,6 +7,8 @@ a limit is gone through tag by tag (`flatten`). What hides even from that is end
 
 import re
 from collections.abc import Iterable
+from itertools import compress, count
+from operator import attrgetter
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
@@ -29,15 +31,29 @@ _VOID = re.compile(rb"<(?:(?:br|hr|img|input|link|meta|source|wbr)(?=[\s/>])|!)"
 _TAG_START = re.compile(rb"<[a-zA-Z]")
 
 
-_TELLING = ",".join([*TELLING_TAGS, *[f"[{name}]" for name in TELLING]])
-"""One selector for all of them costs half of what going through every element does."""
 LexborMet = tuple[LexborNode, str, dict[str, str | None]]
+_tag_id = attrgetter("tag_id")
+
+
+def number_of(tag: str) -> int:
+    """lexbor's number of a tag, which an element is asked for at a tenth of the price of its name."""
+    return int(LexborHTMLParser(b"").create_node(tag).tag_id)
+
+
+_LEADING = {number_of(tag): tag for tag in ("a", "area", "base", "link", *TELLING_TAGS)}
+"""Tags of nearly all elements that are worth a look; the others are found by what they state."""
+_STATING = ",".join([f"[{name}]" for name in TELLING if name != "href"])
+"""One selector for all of them costs half of what asking every element for its attributes does."""
 
 
 class Seen(NamedTuple):
     """A page as the one walk over it saw it."""
 
     tree: LexborHTMLParser
+    nodes: list[LexborNode]
+    """All elements, in document order."""
+    tags: list[int]
+    """The number of the tag of each."""
     elements: list[LexborMet]
     """Those that can lead somewhere or state something, in document order."""
     size: int
@@ -47,7 +63,7 @@ class Seen(NamedTuple):
         return Survey(self.tree.root, self.elements, self.every)
 
     def every(self) -> list[LexborMet]:
-        return _met(self.tree.css("*"))
+        return [(node, node.tag or "", node.attributes) for node in self.nodes]
 
 
 class Parsed(NamedTuple):
@@ -72,18 +88,45 @@ def parse_html(body: bytes) -> Parsed:
 
 def seen_in(tree: LexborHTMLParser) -> Seen:
     """The one walk over a page. REQUIRES: the tree is whole (`content.blocks_of` takes it apart)."""
-    return Seen(tree, _met(tree.css(_TELLING)), len(tree.raw_html))
-
-
-def _met(nodes: Iterable[LexborNode]) -> list[LexborMet]:
+    nodes = tree.css("*")
+    tags = list(map(_tag_id, nodes))
+    stating = _places_of(tree.css(_STATING), nodes, tags)
+    places = list(compress(count(), map(_LEADING.get, tags)))
+    if not stating.issubset(places):
+        places = sorted(stating.union(places))
     met: list[LexborMet] = []
+    for at in places:
+        node, tag = nodes[at], _LEADING.get(tags[at])
+        attributes = node.attributes
+        if "href" in attributes or tag in TELLING_TAGS or at in stating:
+            met.append((node, tag or node.tag or "", attributes))
+    return Seen(tree, nodes, tags, met, len(tree.raw_html))
+
+
+def _places_of(found: Iterable[LexborNode], nodes: list[LexborNode], tags: list[int]) -> set[int]:
+    """Where those found stand among all. REQUIRES: both in document order.
+
+    A selector finds an element once for each of its parts that match, in a row."""
+    places: set[int] = set()
+    at = -1
     last_id = 0
-    for node in nodes:
+    for node in found:
         node_id = node.mem_id
-        if node_id != last_id:  # a selector finds an element once for each of its parts that match, in a row
-            last_id = node_id
-            met.append((node, node.tag or "", node.attributes))
-    return met
+        if node_id == last_id:
+            continue
+        last_id = node_id
+        at = place_of(node, nodes, tags, at + 1)
+        places.add(at)
+    return places
+
+
+def place_of(element: LexborNode, nodes: list[LexborNode], tags: list[int], start: int) -> int:
+    """Where it stands among all. REQUIRES: it is one of them, not before `start`."""
+    tag, element_id = element.tag_id, element.mem_id
+    at = tags.index(tag, start)
+    while nodes[at].mem_id != element_id:
+        at = tags.index(tag, at + 1)
+    return at
 
 
 def is_tame(body: bytes) -> bool:

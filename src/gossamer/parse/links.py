@@ -23,9 +23,6 @@ _TEXT_SHARE = 4
 """Anchors may lie in one another: together they are not asked for more than so many times the page's text."""
 _LEAST_SHARE = 1 << 16
 
-_ONE_PIECE = re.compile(r"\S++(?: \S++)*+\Z")
-"""Words as they are shown: nothing to fold, and no SEAM, which is white space."""
-
 # Addresses that are canonical as they stand, so that joining them needs no parser: a lower-case name that ends in
 # letters (no number, so no IPv4 address), no usual port, nothing to be escaped. Dot segments and punycode are told
 # apart.
@@ -68,13 +65,15 @@ def links_of(seen: Seen, page: Url, may_follow: bool = True) -> Links:
         if known is None and len(found) == MOST_LINKS:
             flags = ("too-many-links",)
             break
-        words = known.text if known else ""
+        is_free = may_follow and ("nofollow" not in rels or (known is not None and known.may_follow))
+        words = known.text if known is not None else ""
+        if known is not None and words and known.may_follow == is_free:
+            continue
         if not words and left > 0:
             seamed = element.text(separator=SEAM)
             left -= len(seamed) + 16
-            is_plain = tag == "a" and len(seamed) <= LONGEST_TEXT and _ONE_PIECE.match(seamed)
-            words = seamed if is_plain else _words(element, tag, attributes, seamed)
-        is_free = may_follow and ("nofollow" not in rels or (known is not None and known.may_follow))
+            plain = folded(seamed)[:LONGEST_TEXT] if tag == "a" and SEAM not in seamed else ""
+            words = plain or _words(element, tag, attributes, seamed)
         found[text] = Link(Url(text), words, is_free)
     return Links(base, tuple(found.values()), canonical, flags)
 

@@ -98,7 +98,7 @@ def parse(text: str, offset: int = 0, limit: int = 10) -> Query:
     words: dict[bool, list[Word]] = {True: [], False: []}
     moments: dict[str, Instant] = {}
     sort: Sort = "best"
-    for match in _PART.finditer(plain):
+    for match in map(_without_open_quote, _PART.finditer(plain)):
         part = _Part(match[1] == "-", (match[2] or "").lower(), match[3], match[4] or "")
         if (group := _FILTERS.get(part.name)) and (value := _value(part, group)):
             found.setdefault(("without_" if part.is_unwanted else "") + GROUPS[group], []).append(value)
@@ -112,6 +112,12 @@ def parse(text: str, offset: int = 0, limit: int = 10) -> Query:
     return msgspec.structs.replace(
         Query(tuple(words[False]), tuple(words[True]), sort=sort, offset=offset, limit=limit), **filters, **moments
     )
+
+
+def _without_open_quote(match: re.Match[str]) -> re.Match[str]:
+    """A quote that nobody closes says nothing: what follows it is read as if it were not there."""
+    is_open = match[4] is not None and match[4].startswith('"')
+    return (_PART.match(match[0].replace('"', "")) or match) if is_open else match
 
 
 def text_of(query: Query) -> str:

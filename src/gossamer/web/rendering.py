@@ -3,9 +3,12 @@
 Nothing of the web framework is loaded by this: the processes that answer searches make their pages with it too.
 """
 
+from collections.abc import MutableMapping
 from datetime import UTC, datetime
+from typing import Any
 
 import jinja2
+import markupsafe
 
 from gossamer.clock import SECOND, Instant
 from gossamer.web.names import language
@@ -14,8 +17,33 @@ LEEWAY = 5
 """Characters beyond the limit for which nothing is cut off; as Jinja has it."""
 
 
+_inside = getattr(markupsafe, "_escape_inner", markupsafe.escape)
+
+
+def escaped(value: object) -> str:
+    """What `markupsafe.escape` makes of it, for a text that is only written out: the object that it wraps each of the
+    seven hundred texts of a page in, to mark them as done, took a third of the time of making the page."""
+    return _inside(value) if type(value) is str else str(value) if type(value) is int else markupsafe.escape(value)
+
+
+class _Template(jinja2.Template):
+    """Writes texts with `escaped`."""
+
+    @classmethod
+    def _from_namespace(
+        cls, environment: jinja2.Environment, namespace: MutableMapping[str, Any], globals: MutableMapping[str, Any]
+    ) -> jinja2.Template:
+        if "escape" in namespace:
+            namespace["escape"] = escaped
+        return super()._from_namespace(environment, namespace, globals)
+
+
+class _Environment(jinja2.Environment):
+    template_class = _Template
+
+
 def make_templates() -> jinja2.Environment:
-    templates = jinja2.Environment(
+    templates = _Environment(
         loader=jinja2.PackageLoader("gossamer.web"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -27,6 +55,7 @@ def make_templates() -> jinja2.Environment:
         "moment": moment,
         "day": day,
         "number": number,
+        "shortened": shortened,
         "ago": ago,
         "size": size,
         "language": language,

@@ -10,16 +10,28 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from gossamer.clock import SECOND
+from gossamer.errors import WorkerLost
 from gossamer.values.query import MOST_HITS
 from gossamer.web.answers import JSON
 from gossamer.web.faults import fault
 from gossamer.web.rendering import make_templates
 from gossamer.web.rooms import WebRooms, numbers_of, state_of
 from gossamer.web.search_address import PER_PAGE, Asked
-from gossamer.web.search_page import Answering, Kind, Pulse, Question
+from gossamer.web.search_page import UNAVAILABLE, Answering, Kind, Pulse, Question, Reply
 from gossamer.web.search_parameters import LONGEST_TYPED, number_in, pairs_in, plainly_asked
 from gossamer.web.showing import Show
 
+RETRY_AFTER_S = "5"
+DIED = (
+    "The process that searches died over this question, and so did the one that was asked next. Others take their "
+    "place: it may be worth asking again in a moment, or in other words. The terminal of the server says more."
+)
+LOST = {
+    "timeout": "This search took longer than any may, and was stopped. Fewer words, rarer words or a filter are "
+    "answered sooner.",
+    "closed": "The server is being stopped. Please ask again when it is back.",
+}
+"""By the reason code of `WorkerLost`; DIED for all others."""
 MEDIA_TYPES: dict[Kind, str] = {"page": "text/html", "json": JSON, "csv": "text/csv", "suggest": JSON}
 
 
@@ -36,14 +48,22 @@ class Desk:
     async def answer(self, request: Request, kind: Kind, asked: Asked, limit: int = PER_PAGE) -> Response:
         began_s = self._rooms.clock.elapsed_s()
         question = Question(kind, asked, limit, await self._pulse_now() if kind == "page" else None)
-        reply = None if asked.is_empty else await self._rooms.searching.elsewhere(question)
-        if reply is None:
-            reply = await run_in_threadpool(self._answering, question)
+        reply = await self._reply(question)
         if reply.refused:
             return fault(request, self._show, reply.status, reply.refused)
         took_ms = 1000 * (self._rooms.clock.elapsed_s() - began_s)
-        timing = {"Server-Timing": f"search;dur={took_ms:.1f}"}  # its waiting for a turn included
-        return Response(reply.body, reply.status, timing, MEDIA_TYPES[kind])
+        headers = {"Server-Timing": f"search;dur={took_ms:.1f}"}  # its waiting for a turn included
+        if reply.status == UNAVAILABLE:
+            headers["Retry-After"] = RETRY_AFTER_S
+        return Response(reply.body, reply.status, headers, MEDIA_TYPES[kind])
+
+    async def _reply(self, question: Question) -> Reply:
+        try:
+            reply = None if question.asked.is_empty else await self._rooms.searching.elsewhere(question)
+        except WorkerLost as lost:
+            self._rooms.tell("web.search-lost", kind=question.kind, why=str(lost))
+            return self._answering.sorry(question, LOST.get(lost.why, DIED))
+        return reply if reply is not None else await run_in_threadpool(self._answering, question)
 
     async def _pulse_now(self) -> Pulse:
         """How the crawl goes, asked at most once a second: results come with every letter typed. While one asks, the

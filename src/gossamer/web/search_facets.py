@@ -106,16 +106,16 @@ def _turns(asked: Asked, typed: Query, group: Group, facet: Facet, addresses: Ad
 def _shown(href: str, not_href: str, group: Group, facet: Facet, depth: int, label: str, about: str) -> ShownFacet:
     look = f"depth-{min(depth, DEEPEST)}"
     return ShownFacet(
-        id=id_of(group.name, facet.value),
-        look=f"{look} chosen" if facet.is_chosen else f"{look} unwanted" if facet.is_excluded else look,
-        label=shortened(label, LONGEST_LABEL),
-        title=facet.value if facet.value != label else "",
-        pages=about + number(facet.count),
-        href=href,
-        not_href=not_href,
-        is_chosen=facet.is_chosen,
-        is_unwanted=facet.is_excluded,
-        is_inferred=facet.inferred == facet.count > 0,
+        id_of(group.name, facet.value),
+        f"{look} chosen" if facet.is_chosen else f"{look} unwanted" if facet.is_excluded else look,
+        shortened(label, LONGEST_LABEL),
+        facet.value if facet.value != label else "",
+        about + number(facet.count),
+        href,
+        not_href,
+        facet.is_chosen,
+        facet.is_excluded,
+        facet.inferred == facet.count > 0,
     )
 
 

@@ -20,6 +20,7 @@ from gossamer.web.search_table import as_csv
 FACETS = (*(group.name for group in GROUPS), "date")
 MOST_SUGGESTIONS, EACH, CONSIDERED = 8, 3, 30
 LONGEST_BEGINNING = 200
+UNAVAILABLE = 503
 NOTHING_ASKED = "Say what to look for: /search.json?q=words"
 
 Kind = Literal["page", "json", "csv", "suggest"]
@@ -38,7 +39,7 @@ class Pulse(NamedTuple):
     state: str
 
 
-NO_PULSE = Pulse(0, {}, "at rest")
+NO_PULSE = Pulse(0, {"pages": 0, "queued": 0, "hosts": 0}, "at rest")
 
 
 class Way(NamedTuple):
@@ -109,6 +110,14 @@ class Answering:
         if answer is None:
             return Reply(b"", 400, error or NOTHING_ASKED)
         return Reply(as_csv(answer.hits).encode() if question.kind == "csv" else msgspec.json.encode(answer))
+
+    def sorry(self, question: Question, words: str) -> Reply:
+        """For a question that nobody could answer, through no fault of its own: who sees the page keeps it."""
+        if question.kind != "page":
+            return Reply(b"", UNAVAILABLE, words)
+        shown = values(self.examples, question.pulse or NO_PULSE, question.asked, None, words)
+        page = self.templates.get_template("search.html").render(shown | {"words": question.asked.words})
+        return Reply(page.encode(), UNAVAILABLE)
 
     def _page(self, asked: Asked, pulse: Pulse) -> Reply:
         answer, error = found(self.find, asked)

@@ -1,0 +1,44 @@
+"""The pieces in which stored texts are kept."""
+
+import json
+
+from gossamer.files import DiskFiles
+from gossamer.index.blocks import BLOCK_BYTES, META, with_small_blocks
+from gossamer.index.searcher import Searcher
+from gossamer.index.writer import IndexWriter
+from gossamer.search.query import parse
+from gossamer.values.page import Page, Reading
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+
+def reading(number: int) -> Reading:
+    page = Page(Url(f"http://a.test/{number}"), "text/html", "utf-8", content=f"harbour number {number} " * 100)
+    return Reading(number, number, page)
+
+
+def test_a_new_index_keeps_its_texts_in_small_pieces(tmp_path):
+    index = IndexWriter(tmp_path / "index", DiskFiles(), silent)
+    index.open()
+    index.replace([reading(number) for number in range(20)])
+    index.commit()
+    index.close()
+    settings = json.loads((tmp_path / "index" / META).read_bytes())["index_settings"]
+    assert settings["docstore_blocksize"] == BLOCK_BYTES
+    searcher = Searcher(tmp_path / "index")
+    searcher.open()
+    assert searcher.find(parse("harbour")).total == 20
+    stored = searcher.stored(Url("http://a.test/7"))
+    assert stored is not None and stored.text.startswith("harbour number 7 ")
+
+
+def test_all_else_that_tantivy_wrote_stays_as_it_is():
+    told = {"index_settings": {"docstore_compression": "lz4", "docstore_blocksize": 16384}, "schema": [{"é": 1}]}
+    chosen = with_small_blocks(json.dumps(told).encode())
+    told["index_settings"]["docstore_blocksize"] = BLOCK_BYTES
+    assert chosen is not None and json.loads(chosen) == told
+    assert with_small_blocks(chosen) is None
+
+
+def test_settings_of_a_shape_nobody_knows_are_left_alone():
+    assert with_small_blocks(b"[]") is None and with_small_blocks(b'{"index_settings": 3}') is None
