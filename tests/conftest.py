@@ -4,14 +4,10 @@ property fails for the time it took, on a machine that has other work; and what 
 import os
 import signal
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import hypothesis
 import pytest
-
-from gossamer.app import readers
-from gossamer.app.settings import ReaderSettings, Settings
 
 HERE = Path(__file__).parent
 LONGEST = (
@@ -47,9 +43,6 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("without a clock")
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # hundreds of programs are started: they need not be compiled anew
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(tempfile.gettempdir()) / f"gossamer-bytecode-{os.getuid()}"))
-
-
-readers.Settings = partial(Settings, readers=ReaderSettings(wall_s=60.0))  # type: ignore[misc]  # for a rebuild
 
 
 def pytest_configure(config: pytest.Config) -> None:

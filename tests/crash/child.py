@@ -13,6 +13,7 @@ from tests.crash.web import demo_plan, demo_seeds
 
 from gossamer import returning
 from gossamer.app import indexing
+from gossamer.app.config import FILE_NAME
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Network, real_outside
@@ -34,12 +35,16 @@ SETTINGS = Settings(
     archive=ArchiveSettings(volume_mib=1, low_water_mib=16),
     readers=ReaderSettings(wall_s=60.0),  # what is read in time once must be when it is compared
 )
+SETTINGS_FILE = "[readers]\nwall_s = 60\n"
+"""For whoever reads its captures again."""
 FOREVER = replace(SETTINGS.crawl, revisit="uniform", revisit_budget=6 * 86_400.0)
 
 
 def main() -> None:
     root, port, hosts, pages = Path(sys.argv[1]), *map(int, sys.argv[2:5])
     plan = demo_plan(hosts, pages, port)
+    root.mkdir(parents=True, exist_ok=True)
+    (root / FILE_NAME).write_text(SETTINGS_FILE)
     is_forever = sys.argv[5:] == ["forever"]
     if is_forever:
         returning.MOST_PER_PAGE = 86_400.0  # a day's visits within seconds

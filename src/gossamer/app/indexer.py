@@ -12,20 +12,23 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from gossamer.app import crash
+from gossamer.app.config import load
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import become_the_one
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
+from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.reader import places, read_capture
-from gossamer.errors import WorkerLost
+from gossamer.errors import ConfigError, WorkerLost
 from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.sieve import Keys
 from gossamer.graph.checkpoints import Checkpoints
@@ -152,7 +155,7 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
     """Captures whose readings were lost are read again, in readers that are started only when that happens."""
     job = job_for(reopened(directory.root, outside.files))
     block = await asyncio.to_thread(forgotten_in, directory)
-    async with lazy_readers(outside, tell, job) as call:
+    async with lazy_readers(partial(settings_of, directory, tell), outside, tell, job) as call:
 
         async def reread(place: Place) -> Reading | None:
             capture = read_capture(outside.files, directory.archive, place)
@@ -173,6 +176,15 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
             return reading if reading is None or is_page or not reading.page.directives.may_index else None
 
         yield reread
+
+
+def settings_of(directory: Directory, tell: Tell) -> Settings:
+    """Those the crawl reads by, so that what is read again is the same; the usual ones if the file was spoilt since."""
+    try:
+        return load(directory.config, os.environ, {}).settings
+    except ConfigError as trouble:
+        tell("views.settings-unread", because=str(trouble))
+        return Settings()
 
 
 async def took_its_place(directory: Directory, capture: Capture) -> bool:

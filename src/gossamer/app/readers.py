@@ -30,9 +30,9 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = JOB
 
 @asynccontextmanager
 async def lazy_readers(
-    outside: Outside, tell: Tell, job: str = JOB
+    settings: Callable[[], Settings], outside: Outside, tell: Tell, job: str = JOB
 ) -> AsyncIterator[Callable[[bytes], Awaitable[bytes]]]:
-    """A reader pool that is not started before its first job."""
+    """A reader pool that is not started, nor its settings asked for, before its first job."""
     async with AsyncExitStack() as opened:
         pool: Pool | None = None
         starting = asyncio.Lock()
@@ -41,7 +41,7 @@ async def lazy_readers(
             nonlocal pool
             async with starting:
                 if pool is None:
-                    pool = await opened.enter_async_context(reader_pool(Settings(), outside, tell, job))
+                    pool = await opened.enter_async_context(reader_pool(settings(), outside, tell, job))
             return await pool.call(payload)
 
         yield call
