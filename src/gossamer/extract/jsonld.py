@@ -12,7 +12,6 @@ import msgspec
 from pyoxigraph import Quad, RdfFormat, parse, serialize
 
 from gossamer.extract.jsonld_local import Json, Localising, Remarks, Unreadable
-from gossamer.extract.jsonld_plain import plainly_stated
 from gossamer.extract.jsonrepair import SENTENCES, repaired
 from gossamer.extract.source import Found, Notice, Source
 from gossamer.extract.terms import Labels
@@ -33,10 +32,10 @@ class Relabelled(dict[str, str]):
 
     def __init__(self, labels: Labels) -> None:
         super().__init__()
-        self.labels = labels
+        self._labels = labels
 
     def __missing__(self, label: str) -> str:
-        self[label] = ours = self.labels.new()
+        self[label] = ours = self._labels.new()
         return ours
 
 
@@ -65,9 +64,6 @@ def read_script(text: str, base: str, blank: Relabelled, at_most: int) -> tuple[
     remarks = Remarks()
     try:
         root = _decoded(text, remarks)
-        plain = plainly_stated(root, base, blank.labels, at_most)
-        if plain is not None:
-            return plain, remarks
         if isinstance(root, dict | list):
             Localising(remarks).over(root)
             return _stated(root, base, blank, at_most, remarks), remarks

@@ -55,16 +55,6 @@ class Labels:
         self._count += 1
         return f"{self._stem}{self._count}"
 
-    def copy(self) -> "Labels":
-        """For an attempt: the same labels from here on."""
-        copied = Labels.__new__(Labels)
-        copied._stem, copied._count = self._stem, self._count
-        return copied
-
-    def go_on_after(self, attempt: "Labels") -> None:
-        """It succeeded: its labels are taken. REQUIRES: a copy of this."""
-        self._count = attempt._count
-
 
 def absolute(text: str, base: str) -> str | None:
     """`text` as an absolute IRI. REQUIRES: `base` is an http(s) address without fragment.
