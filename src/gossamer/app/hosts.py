@@ -35,7 +35,7 @@ from gossamer.store.database import Database, read_only
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
-PATIENCE_S = 60.0
+PATIENCE_S = 30.0
 LOOK_S = 0.1
 BY_HAND = "by hand"
 
