@@ -55,7 +55,7 @@ def person(site: Site) -> str:
 
 @pytest.fixture
 def slow_site(collection: Directory) -> Iterator[Site]:
-    """One whose queries are all stopped."""
+    """One whose queries are stopped at once; hardly ever one is answered first, where the site itself had to wait."""
     with serving(collection, sparql_s=1e-6) as served:
         yield served
 
@@ -321,10 +321,11 @@ def test_the_image_is_named_and_never_loaded(site: Site, person: str) -> None:
 
 
 def test_F_W11_a_page_whose_questions_take_too_long_shows_what_it_has(slow_site: Site) -> None:
-    answer = slow_site.ask(address(SCHEMA + "Person"))
-    assert answer.status == 200 and "took too long just now" in answer.text
-    assert "Wider classes" in answer.text, "what needs no question is there"
-    assert slow_site.ask(address(SCHEMA + "Person", ".ttl"), accept="*/*").status == 503
+    answers = [slow_site.ask(address(SCHEMA + "Person")) for _ in range(5)]
+    assert {answer.status for answer in answers} == {200}
+    assert any("took too long just now" in answer.text for answer in answers)
+    assert all("Wider classes" in answer.text for answer in answers), "what needs no question is there"
+    assert 503 in [slow_site.ask(address(SCHEMA + "Person", ".ttl"), accept="*/*").status for _ in range(5)]
 
 
 def test_a_site_without_a_collection_knows_terms_and_nothing_else(empty_site: Site) -> None:
