@@ -8,7 +8,7 @@ HOSTS  ?= 120
 SECONDS ?= 60
 ADDRESSES ?= 10000000
 SEEDS  ?= 1000
-JOBS   ?= 2
+JOBS   ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
 .PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl simulate soak long-crawl addresses xss fuzz lock clean help

@@ -30,7 +30,7 @@ from gossamer.monitor.control import Control
 TARGETS = ("crawler", "reader", "indexer", "all")
 MODULES = {"reader": "gossamer.workers.child", "indexer": "gossamer.app.indexer"}
 PATIENCE_S = 400.0
-POINT_PATIENCE_S = 60.0
+POINT_PATIENCE_S = 30.0
 CHECKPOINT_PATIENCE_S = 120.0
 """They are made at most every 30 s."""
 RARE = {"frontier.merged": 2, "checkpoint.renamed": 1, "graph.committed": 1, "links.committed": 1}
