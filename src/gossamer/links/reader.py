@@ -5,7 +5,7 @@ import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -104,17 +104,20 @@ class Runs:
         run = self._kept.get(key)
         if run is None:
             kept = {one: run for one, run in list(self._kept.items()) if one in standing}
-            room = self._most_bytes - sum(one.size for one in kept.values())
-            run = self._read(key, room - TARGET_BYTES * sum(one[3] for one in standing if one not in kept), connection)
-            if run is None or run.size > room:
+            if self._room_beside(kept) < TARGET_BYTES * key[3]:
+                kept = {one: KeptRun(run.targets, run.marks) for one, run in kept.items()}
+            if (room := self._room_beside(kept)) < TARGET_BYTES * key[3]:
                 return None
+            others = TARGET_BYTES * sum(one[3] for one in standing if one not in kept)
+            run = self._read(key, room - others, connection)
             self._kept = {**kept, key: run}
         return run
 
-    def _read(self, key: RunKey, room: int, connection: sqlite3.Connection) -> KeptRun | None:
+    def _room_beside(self, kept: Mapping[RunKey, KeptRun]) -> int:
+        return self._most_bytes - sum(one.size for one in kept.values())
+
+    def _read(self, key: RunKey, room: int, connection: sqlite3.Connection) -> KeptRun:
         """Whole where there is `room` beside the targets of all."""
-        if TARGET_BYTES * key[3] > self._most_bytes:
-            return None
         if connection.execute(SQL["run_bytes"], (key[2],)).fetchone()[0] <= room:
             columns, texts = connection.execute(SQL["run"], (key[2],)).fetchone()
             targets = array("q", columns[: 8 * key[3]])
