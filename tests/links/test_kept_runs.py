@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.files import DiskFiles
-from gossamer.links.reader import Anchor, LinksReader, Runs, marks_of
+from gossamer.links.reader import TARGET_BYTES, Anchor, LinksReader, Runs, marks_of
 from gossamer.links.store import Links
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
@@ -79,6 +79,32 @@ def test_a_merge_under_way_leaves_what_is_in_memory_there(tmp_path, monkeypatch)
         links.replace([reading(f"http://b{at}.test/", [("http://other.test/", "word")])])
         links.commit(b"b%d" % at)
     assert all(run is seen[0] for run in seen)
+    reader.close()
+    links.close()
+
+
+def test_a_new_run_takes_the_room_of_what_was_kept_whole_and_is_not_read_for_every_question(tmp_path):
+    links = Links(tmp_path / "links.db", DiskFiles(), silent)
+    links.open()
+    targets = [Url(f"http://t.test/{n}") for n in range(10)]
+
+    def commit(at: int) -> None:
+        links.replace([reading(f"http://s{at}.test/", [(one.text, "many words " * 9) for one in targets], at)])
+        links.commit(b"%d" % at)
+
+    commit(1)
+    runs = Runs(TARGET_BYTES * 10 + 2_000)  # for the first one whole, or for the targets of a dozen
+    reader = LinksReader(tmp_path / "links.db", runs)
+    reader.open()
+    reader.called(targets)
+    assert [bool(run.columns) for run in runs._kept.values()] == [True]
+    for at in range(2, 9):
+        commit(at)
+        assert [count for count, _ in reader.called(targets)] == [at] * 10
+    kept = dict(runs._kept)
+    assert len(kept) == 8 and not any(run.columns for run in kept.values())
+    reader.called(targets)
+    assert all(runs._kept[key] is run for key, run in kept.items()), "the next question reads none of them"
     reader.close()
     links.close()
 
