@@ -96,7 +96,7 @@ def test_another_process_answers_as_the_web_process_does(collection: Directory) 
         handles.close()
 
 
-def test_none_is_started_before_somebody_asks_nor_when_none_is_wanted(collection: Directory) -> None:
+def test_none_is_started_at_once_nor_ever_when_none_is_wanted(collection: Directory) -> None:
     async def wait(searchers: Searchers) -> None:
         before = len(psutil.Process().children())
         await asyncio.sleep(0)
@@ -115,10 +115,13 @@ def test_they_are_started_a_moment_after_the_server_though_nobody_asks(collectio
         clock = FakeClock()
         async with Searchers(collection, 1, SystemProcesses(), clock, Told()) as searchers:
             await asyncio.sleep(0)
+            assert not searchers.pids, "not at once"
             clock.advance(REST_S)
             async with asyncio.timeout(UP_S):
                 while not searchers.pids:
                     await asyncio.sleep(0.02)
+            (pid,) = searchers.pids
+            assert "gossamer.app.search_job:search_in" in " ".join(psutil.Process(pid).cmdline())
 
     asyncio.run(scene())
 

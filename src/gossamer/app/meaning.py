@@ -5,8 +5,7 @@ from gossamer.app.settings import Settings
 from gossamer.fetch.settings import Fetch, RobotsKeeping
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import Budget
-
-DAY_S = 86_400.0
+from gossamer.values.history import DAY_S
 
 
 def fetch_settings(settings: Settings, plugged: Plugged = NOTHING) -> Fetch:
