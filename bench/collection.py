@@ -20,7 +20,8 @@ from gossamer.app.directory import Directory
 from gossamer.clock import SECOND, SystemClock
 from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.store import Graph, PageFacts
+from gossamer.graph.page_facts import PageFacts
+from gossamer.graph.store import Graph
 from gossamer.index.writer import IndexWriter
 from gossamer.links.store import Links
 from gossamer.store.database import Database

@@ -145,7 +145,13 @@ def main() -> None:
     )
     cpu = None if given.all_cpus else the_cpu()
     print(f"each crawler on {'all CPUs' if cpu is None else f'CPU {cpu}'} of {os.cpu_count()}")
-    compile_once("bench.gossamer_side", "bench.scrapy_side", "gossamer.reading", "gossamer.app.indexer")
+    compile_once(
+        "bench.gossamer_side",
+        "bench.scrapy_side",
+        "gossamer.reading",
+        "gossamer.app.indexer",
+        "gossamer.app.facts_keeper",
+    )
     turns = Turns(given.rounds, not given.without_scrapy, cpu)
     ratio = compare(Addresses(manifest, "http"), root, work, (), turns)
     if not given.without_tls:

@@ -96,4 +96,9 @@ class _Watch(threading.Thread):
 def _part_of(process: psutil.Process) -> str:
     line = process.cmdline()
     module = line[line.index("-m") + 1] if "-m" in line else "process"
-    return {"gossamer.workers.child": "reader", "gossamer.app.indexer": "indexer"}.get(module, "crawler")
+    parts = {
+        "gossamer.workers.child": "reader",
+        "gossamer.app.indexer": "indexer",
+        "gossamer.app.facts_keeper": "facts",
+    }
+    return parts.get(module, "crawler")

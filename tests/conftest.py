@@ -4,10 +4,13 @@ property fails for the time it took, on a machine that has other work; and what 
 import os
 import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from gossamer.values.url import DEFAULT_PORTS
 
 HERE = Path(__file__).parent
 LONGEST = (
@@ -43,6 +46,15 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("without a clock")
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # hundreds of programs are started: they need not be compiled anew
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(tempfile.gettempdir()) / f"gossamer-bytecode-{os.getuid()}"))
+
+
+@pytest.fixture(autouse=True)
+def _no_scheme_of_another_test() -> Iterator[None]:
+    """What a collection admits is admitted for the whole process, and tests share theirs."""
+    before = dict(DEFAULT_PORTS)
+    yield
+    DEFAULT_PORTS.clear()
+    DEFAULT_PORTS.update(before)
 
 
 def pytest_configure(config: pytest.Config) -> None:

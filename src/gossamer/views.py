@@ -9,15 +9,13 @@ others go on at the front.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from gossamer.clock import SECOND, Clock, Instant
 from gossamer.errors import ArchiveDamaged, WorkerLost
-from gossamer.files import Files
-from gossamer.graph.store import Graph, PageFacts
+from gossamer.graph.page_facts import PageFacts
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, Frame, Position
 from gossamer.values.capture import Place
@@ -51,28 +49,45 @@ class View(Protocol):
         """Whether its pages may wait longer for a commit, because large ones are cheaper and nobody looks so soon."""
         ...
 
-    def commit(self, position: bytes) -> None: ...
+    def commit(self, position: bytes) -> None:
+        """Keep what was given since the last time; done when `position` says so."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until everything that `commit` was told to keep is kept."""
+        ...
 
 
-class GraphView:
-    """The graph as a view: facts wait for the commit, because the store takes many pages at once for half the price.
-
-    Its position lies in the store's folder, and is lost with it. REQUIRES: the graph is open.
-    """
-
-    is_patient = True
-
-    def __init__(self, graph: Graph, folder: Path, files: Files, tell: Tell) -> None:
-        self._graph, self._path, self._files, self._tell = graph, folder / "position", files, tell
-        self._pending: dict[str, PageFacts] = {}
-        self._position: bytes | None = None
+class FactsKeeper(Protocol):
+    """Where facts are kept. Real ones: `graph.keeping.FactsHere`, and `app.facts_apart.FactsApart`, which lets another
+    process do it."""
 
     @property
     def position(self) -> bytes:
-        if self._position is None:  # not asked for yet
-            is_known = self._files.size(self._path) is not None and not self._graph.is_empty()
-            self._position = self._files.read(self._path) if is_known else b""
-        return self._position
+        """What came with the last pages that are safely kept; empty when there were none."""
+        ...
+
+    def commit(self, position: bytes, pages: list[PageFacts]) -> None:
+        """Put each page's facts in the place of those it had. It may return before they are kept."""
+        ...
+
+    def settle(self) -> None:
+        """Wait until they are."""
+        ...
+
+
+class GraphView:
+    """The graph as a view: facts wait for the commit, because the store takes many pages at once for half the price."""
+
+    is_patient = True
+
+    def __init__(self, keeper: FactsKeeper) -> None:
+        self._keeper = keeper
+        self._pending: dict[str, PageFacts] = {}
+
+    @property
+    def position(self) -> bytes:
+        return self._keeper.position
 
     @property
     def waiting(self) -> int:
@@ -91,13 +106,11 @@ class GraphView:
         return taken
 
     def commit(self, position: bytes) -> None:
-        if self._pending:
-            self._graph.replace(list(self._pending.values()))
-            self._graph.sync()
-            self._tell("graph.committed", pages=len(self._pending))
-            self._pending.clear()
-        self._files.write(self._path, position)
-        self._position = position
+        pages, self._pending = list(self._pending.values()), {}
+        self._keeper.commit(position, pages)
+
+    def settle(self) -> None:
+        self._keeper.settle()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,7 @@ class Following:
     patient_least_s: float = 6.0  # facts and links wait this long while there are few ...
     patient_most_s: float = 30.0  # ... and, a second more for every 500 pages, at most this long ...
     patient_pages: int = 3_000  # ... and no more of them than this: each commit of facts is one more file to merge
-    patient_took_s: float = 1.0  # ... nor than what such a commit was seen to take this long for: words wait meanwhile
+    patient_took_s: float = 0.3  # ... nor than what such a commit was seen to take this long for: words wait meanwhile
     poll_s: float = 0.2  # how often it looks for news when there was less than a batch of it
     publish_s: float = 0.25  # how often the position and lag are published
     drain_s: float = 5.0  # how long a clean stop goes on taking what is already spooled
@@ -168,7 +181,7 @@ class Views:
                     continue
                 self._publish_state()
                 if (copying is None or copying.done()) and self._checkpoint_wanted():
-                    self.commit()
+                    self._commit_all()
                     copying = crew.create_task(asyncio.to_thread(self._checkpoint))
         until = self._clock.elapsed_s() + self._settings.drain_s
         while await self.turn() and self._clock.elapsed_s() < until:
@@ -197,9 +210,15 @@ class Views:
         return found
 
     def commit(self) -> None:
+        """Everything that was taken, and wait until it is kept."""
+        self._commit_all()
+        for view in self._views.values():
+            view.settle()
+        self._publish_state()
+
+    def _commit_all(self) -> None:
         for group in self._groups:
             self._commit(group, is_last=True)
-        self._publish_state()
 
     @property
     def lag_s(self) -> float:

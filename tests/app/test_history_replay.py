@@ -17,7 +17,8 @@ from gossamer.app.outside import real_outside
 from gossamer.errors import QueryRefused
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened, page_facts
-from gossamer.graph.store import Graph, PageFacts
+from gossamer.graph.page_facts import PageFacts
+from gossamer.graph.store import Graph
 from gossamer.read_job import ReadJob
 from gossamer.reading import done
 from gossamer.returning import silence

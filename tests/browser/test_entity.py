@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 import pytest
-from tests.browser.axe import axe, set_size, set_theme
+from tests.browser.axe import axe_in_both_themes, set_size
 from tests.browser.chromium import LONG_S, Tab, tab
 from tests.web.hostile_pages import RUN
 from tests.web.site import Site
@@ -98,21 +98,19 @@ async def key(page: Tab, name: str) -> None:
     await page.call("Input.dispatchKeyEvent", type="keyUp", **stroke)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_on_the_pages_for_things(site: Site, devtools: str, theme: str) -> None:
+def test_axe_finds_nothing_on_the_pages_for_things(site: Site, devtools: str) -> None:
     places = [person(site), "/entity?iri=schema:Person", "/entity?iri=schema:name", "/vocabularies",
               "/vocabularies?in=http%3A%2F%2Fschema.org%2F", "/entity?iri=x",
               "/entity?iri=" + quote(HOSTILE[1], safe="")]  # fmt: skip
 
     async def scenario(page: Tab) -> None:
-        await set_theme(page, theme)
         for place in places:
             await page.go(site.address + place)
             await page.value("document.querySelectorAll('details').forEach((one) => one.open = true)")
             if place == places[0]:
                 await page.value(TO_GRAPH)
                 await page.value(DRAWN)
-            assert await axe(page) == [], place
+            assert await axe_in_both_themes(page) == [], place
 
     drive(devtools, scenario)
 

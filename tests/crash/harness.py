@@ -27,8 +27,12 @@ from gossamer.demo.accesslog import read_log
 from gossamer.files import DiskFiles
 from gossamer.monitor.control import Control
 
-TARGETS = ("crawler", "reader", "indexer", "all")
-MODULES = {"reader": "gossamer.workers.child", "indexer": "gossamer.app.indexer"}
+TARGETS = ("crawler", "reader", "indexer", "facts keeper", "all")
+MODULES = {
+    "reader": "gossamer.workers.child",
+    "indexer": "gossamer.app.indexer",
+    "facts keeper": "gossamer.app.facts_keeper",
+}
 PATIENCE_S = 400.0
 POINT_PATIENCE_S = 30.0
 CHECKPOINT_PATIENCE_S = 120.0
@@ -182,7 +186,7 @@ def ended_within(child: "subprocess.Popen[str]", seconds: float) -> bool:
 
 
 def kill_tree(child: "subprocess.Popen[str]") -> None:
-    """The crawler, its readers and its indexer, all at once."""
+    """The crawler, its readers, its indexer and who keeps the facts, all at once."""
     with suppress(psutil.NoSuchProcess):
         top = psutil.Process(child.pid)
         for process in [*top.children(recursive=True), top]:

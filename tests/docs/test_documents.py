@@ -109,7 +109,7 @@ def test_every_file_of_a_data_directory_is_described() -> None:
     directory = Directory(Path("there"))
     named = [path.name for path in (directory.config, directory.state, directory.control, directory.links)]
     named += [path.name for path in directory.folders()[1:]]
-    named += [directory.indexer_lock.name, "writer.lock", "position", "format", "confirmed"]
+    named += [directory.indexer_lock.name, directory.facts_lock.name, "writer.lock", "position", "format", "confirmed"]
     assert [name for name in named if name not in formats()] == []
 
 

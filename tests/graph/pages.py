@@ -4,7 +4,8 @@ from pathlib import Path
 
 from gossamer.clock import SECOND, Instant
 from gossamer.files import DiskFiles
-from gossamer.graph.store import Graph, PageFacts
+from gossamer.graph.page_facts import PageFacts
+from gossamer.graph.store import Graph
 from gossamer.testing import FakeClock
 from gossamer.values.capture import capture_id_of
 from gossamer.values.tell import Tell, silent

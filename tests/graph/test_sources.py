@@ -11,9 +11,10 @@ from gossamer.extract.places import packed
 from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.names import graph_name
+from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.query_job import Found, Question, _reply
 from gossamer.graph.sources import FILE, Sources, SourcesReader
-from gossamer.graph.store import Graph, PageFacts
+from gossamer.graph.store import Graph
 from gossamer.parse.html import parse_html, seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.tell import silent

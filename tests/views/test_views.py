@@ -15,6 +15,7 @@ from gossamer.errors import WorkerLost
 from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.export import digest
+from gossamer.graph.keeping import FactsHere
 from gossamer.graph.store import Graph
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
@@ -95,7 +96,7 @@ class House:
         index.open()
         try:
             with Graph(self.folder / "graph", self.files, self.clock, self.tell) as graph:
-                facts = GraphView(graph, self.folder / "graph", self.files, self.tell)
+                facts = GraphView(FactsHere(graph, self.folder / "graph", self.files, self.tell))
                 following = {"links": links, "graph": facts, "index": index}
                 views = self.views(following, settings)
                 return asyncio.run(views.catch_up())
@@ -301,6 +302,9 @@ class Memory:
         self.position = position
         self.on_commit()
 
+    def settle(self) -> None:
+        """Nothing is under way."""
+
 
 def test_words_are_committed_every_two_seconds_even_under_full_load(house):
     house.crawl(captures(40))
@@ -389,7 +393,7 @@ def test_a_checkpoint_is_made_when_it_is_wanted_and_at_the_end(house):
     made, asked = [], [True, False]
     with Graph(house.folder / "graph", house.files, house.clock, house.tell) as graph:
         checkpoints = Checkpoints(house.folder / "checkpoints", house.files, house.clock, house.tell)
-        facts = GraphView(graph, house.folder / "graph", house.files, house.tell)
+        facts = GraphView(FactsHere(graph, house.folder / "graph", house.files, house.tell))
         stop = asyncio.Event()
 
         async def life() -> None:

@@ -15,7 +15,8 @@ from gossamer.app.outside import real_outside
 from gossamer.clock import SECOND, SystemClock
 from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.store import Graph, PageFacts
+from gossamer.graph.page_facts import PageFacts
+from gossamer.graph.store import Graph
 from gossamer.index import walking
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter

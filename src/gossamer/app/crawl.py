@@ -30,6 +30,7 @@ from gossamer.app.tally import Tally
 from gossamer.errors import ConfigError
 from gossamer.monitor.pulse import Pulse
 from gossamer.monitor.vitals import BEAT_S
+from gossamer.processes import keep_freed_memory
 from gossamer.recrawl.naming import DEFAULT as POLICY
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
@@ -149,6 +150,7 @@ async def crawl_to_end(
             catch_signals(stop, face.close)
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
+            keep_freed_memory()
             spare_the_collector()
             beating = asyncio.ensure_future(
                 beat_for_ever(crawling, tally, face, crawler_pulse(crawling, directory, outside), stop)

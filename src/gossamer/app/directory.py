@@ -65,6 +65,10 @@ class Directory:
     def indexer_lock(self) -> Path:
         return self.root / "indexer.lock"
 
+    @property
+    def facts_lock(self) -> Path:
+        return self.root / "facts.lock"
+
     def views(self) -> list[Path]:
         """What `rebuild` makes anew from the archive."""
         return [self.graph, self.checkpoints, self.index, self.links, *self._links_journals()]

@@ -14,10 +14,11 @@ from gossamer.app.outside import Outside
 from gossamer.clock import Instant
 from gossamer.errors import QueryRefused
 from gossamer.graph.checkpoints import Checkpoints
+from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.query_text import inspect
 from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.sparql import QueryPool, SparqlResult
-from gossamer.graph.store import Graph, PageFacts
+from gossamer.graph.store import Graph
 from gossamer.values.capture import Kept, capture_id_of
 from gossamer.values.tell import silent
 from gossamer.values.url import Host, Url

@@ -1,4 +1,5 @@
-"""The indexer process: `python -m gossamer.app.indexer DIR AGENT CHANNEL`. Owns the graph, the index and the links.
+"""The indexer process: `python -m gossamer.app.indexer DIR AGENT CHANNEL`. Owns the index and the links, and the
+process that keeps the facts.
 
 It ends when whoever started it closes the channel, by intention or by dying: what is already spooled is taken first.
 """
@@ -20,6 +21,7 @@ import msgspec
 from gossamer.app import crash
 from gossamer.app.config import load
 from gossamer.app.directory import Directory
+from gossamer.app.facts_apart import FactsApart, facts_apart
 from gossamer.app.indexing import become_the_one
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Outside, real_outside
@@ -28,16 +30,16 @@ from gossamer.app.readers import lazy_readers
 from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.reader import places, read_capture
-from gossamer.errors import ConfigError, WorkerLost
+from gossamer.errors import ConfigError, GossamerError, WorkerLost
 from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.sieve import Keys
 from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.store import Graph
 from gossamer.index.writer import IndexWriter
 from gossamer.links.store import Links
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
+from gossamer.processes import keep_freed_memory
 from gossamer.read_job import ReadDone, ReadJob
 from gossamer.returning import silence
 from gossamer.rules.canonical import identity_of
@@ -53,17 +55,16 @@ from gossamer.values.url import id_of
 from gossamer.views import Following, GraphView, Reread, Views
 
 NAME = "indexer"
-MERGING = ("rocksdb:low",)
-"""Threads of the graph's store that merge what was written before: they begin anew with every second commit."""
-MERGING_NICENESS = 10
-"""Such a merge waits for spare time, and then takes all there is in one go: done at once they were a third of the
-indexer's work over 60,000 pages. Those of the index do not stand back: every search pays for what is not merged."""
+KEEPER = "facts keeper"
 
 
 def main() -> None:
     root, agent, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
-    asyncio.run(index(Directory(Path(root)), agent, socket.socket(fileno=int(channel)), real_outside(), tell))
+    try:
+        asyncio.run(index(Directory(Path(root)), agent, socket.socket(fileno=int(channel)), real_outside(), tell))
+    except GossamerError as trouble:
+        sys.exit(f"the indexer ends: {trouble}")
 
 
 async def index(directory: Directory, agent: str, channel: socket.socket, outside: Outside, tell: Tell) -> None:
@@ -74,18 +75,18 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
         async with AsyncExitStack() as opened:
             control = opened.enter_context(Control(directory.control, outside.clock))
             control.start_afresh(NAME)
-            graph = opened.enter_context(Graph(directory.graph, outside.files, outside.clock, tell))
-            checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
+            facts, keeper = opened.enter_context(facts_apart(directory, outside.processes))
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
             published = Published()
-            views = open_views(opened, directory, graph, reread, control, checkpoints, outside, tell, published)
-            pulse = Pulse(NAME, outside.processes.own_pid(), control, ThisMachine(directory.root), outside.clock)
-            published.beat = pulse.beat
-            opened.enter_context(beating_by_itself(pulse, published.said))
+            views = open_views(opened, directory, facts, reread, control, outside, tell, published)
+            own, machine = outside.processes.own_pid(), ThisMachine(directory.root)
+            pulse = Pulse(NAME, own, control, machine, outside.clock, KEEPER)
+            published.beat = partial(pulse.beat, workers=(keeper.pid,))
+            opened.enter_context(beating_by_itself(pulse, published.said, (keeper.pid,)))
             async with asyncio.TaskGroup() as crew:
                 listening = crew.create_task(stop_at_end_of(channel, stop))
+                keep_freed_memory()
                 spare_the_collector()
-                outside.processes.stand_back(MERGING, MERGING_NICENESS)
                 await views.run(stop)
                 listening.cancel()
     finally:
@@ -95,10 +96,9 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
 def open_views(
     opened: AsyncExitStack,
     directory: Directory,
-    graph: Graph,
+    facts: FactsApart,
     reread: Reread,
     control: Control,
-    checkpoints: Checkpoints,
     outside: Outside,
     tell: Tell,
     published: "Published",
@@ -109,15 +109,17 @@ def open_views(
         view.open()
         opened.callback(view.close)
 
+    checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
+
     def checkpoint() -> None:
         """When asked for, and not more often than its interval; what was asked meanwhile is answered by it too."""
         asked = control.pending(NAME)
-        checkpoints.make(graph)
+        facts.copy()
         for command in asked:
             control.done(command.id)
 
     return Views(
-        {"links": links, "facts": GraphView(graph, directory.graph, outside.files, tell), "words": words},
+        {"links": links, "facts": GraphView(facts), "words": words},
         lambda: Follower(outside.files, directory.spool, directory.archive, places, tell),
         reread,
         outside.clock,

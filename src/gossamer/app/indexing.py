@@ -3,8 +3,9 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
@@ -116,10 +117,21 @@ async def indexer_running(
 
 
 async def become_the_one(directory: Directory, outside: Outside, words: str) -> Lock:
-    """The one that may write the views. A predecessor whose crawler was killed may still be finishing: wait for it."""
+    """The one that may write the views. A predecessor whose crawler was killed may still be finishing, and so may the
+    process that kept its facts: wait for both."""
+    with ExitStack() as undo:
+        lock = await only_one(directory.indexer_lock, directory, outside, words)
+        undo.callback(lock.release)
+        (await only_one(directory.facts_lock, directory, outside, words)).release()
+        undo.pop_all()
+    return lock
+
+
+async def only_one(path: Path, directory: Directory, outside: Outside, words: str) -> Lock:
+    """The lock at that path, once whoever has it lets go; not for ever."""
     until = outside.clock.elapsed_s() + PREDECESSOR_S
     while True:
-        found = outside.files.lock(directory.indexer_lock, f"{words}, pid {outside.processes.own_pid()}")
+        found = outside.files.lock(path, f"{words}, pid {outside.processes.own_pid()}")
         if not isinstance(found, str):
             return found
         if outside.clock.elapsed_s() > until:

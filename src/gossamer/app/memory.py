@@ -2,14 +2,11 @@
 
 import gc
 
-from gossamer.processes import keep_freed_memory
-
 YOUNG = 20_000
 
 
 def spare_the_collector() -> None:
     """Call once everything is open: what lives now lives to the end, and need not be looked at again and again."""
-    keep_freed_memory()
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, 20, 20)

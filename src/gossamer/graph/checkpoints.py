@@ -6,10 +6,10 @@ copy is hard links, so it costs what has changed, not what there is.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from gossamer.clock import SECOND, Clock, Instant
 from gossamer.files import Files
-from gossamer.graph.store import Graph
 from gossamer.values.tell import Tell
 
 PREFIX = "facts-"
@@ -17,6 +17,14 @@ MAKING = "making-"
 CONFIRMED = "confirmed"
 KEPT = 2
 EVERY_S = 30.0
+
+
+class Live(Protocol):
+    """What copies are made of: `graph.store.Graph`, which is not loaded by those who only look for the newest."""
+
+    changes: int
+
+    def copy_to(self, folder: Path) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,7 @@ class Checkpoints:
         now = self._clock.now()
         return last_at is None or now < last_at or now - last_at >= self._every_s * SECOND
 
-    def make(self, graph: Graph) -> Checkpoint | None:
+    def make(self, graph: Live) -> Checkpoint | None:
         """Make one now, if anything has changed; None when the newest still tells the truth."""
         now = self._clock.now()
         self._looked_at = now
@@ -62,7 +70,7 @@ class Checkpoints:
         if present is not None and now <= (last := _instant_in(present.folder.name)):
             now = last + 1  # the clock stepped back: the newest must still sort last
         making, made = self._folder / f"{MAKING}{now:020}", self._folder / f"{PREFIX}{now:020}"
-        graph.store.backup(making)
+        graph.copy_to(making)
         self._files.rename(making, made)
         self._tell("checkpoint.renamed", checkpoint=made.name)
         self._made_of = changes

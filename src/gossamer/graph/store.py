@@ -11,13 +11,13 @@ from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
-import msgspec
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
 
 from gossamer.clock import Clock, Instant, from_words, in_words
 from gossamer.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.files import Files
 from gossamer.graph.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
+from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.sources import PageSources, Sources
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
@@ -43,16 +43,6 @@ WHERE { VALUES (?a ?p ?b ?g) { %s } BIND(<urn:gossamer:term>(?a) AS ?s) BIND(<ur
 """
 
 Term = NamedNode | BlankNode | Literal | Triple
-
-
-class PageFacts(msgspec.Struct, frozen=True):
-    url: Url
-    facts: bytes
-    """N-Triples; blank node labels are the capture's own."""
-    capture_id: int
-    fetched_at: Instant
-    sources: bytes = b""
-    """Where each of them stands, as `extract.places` packs it."""
 
 
 class Graph:
@@ -136,6 +126,10 @@ class Graph:
 
     def sync(self) -> None:
         self.store.flush()
+
+    def copy_to(self, folder: Path) -> None:
+        """The store as it is now, for others to read: hard links, as far as they go."""
+        self.store.backup(folder)
 
     def _held_at(self, name: str) -> Instant | None:
         found = next(self.store.quads_for_pattern(NamedNode(name), _FETCHED_AT, None, _PROVENANCE), None)

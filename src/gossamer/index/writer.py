@@ -96,6 +96,9 @@ class IndexWriter:
             self._files.write(self._folder / _POSITION, position)
             self._position = position
 
+    def settle(self) -> None:
+        """What was committed was kept before `commit` returned."""
+
     def _commit_pending(self) -> None:
         self._surely(self._commit_and_look)
         pages = len(self._pending)

@@ -119,6 +119,9 @@ class Links:
         self._pending.clear()
         self._position = position
 
+    def settle(self) -> None:
+        """What was committed was kept before `commit` returned."""
+
     def _connect(self) -> None:
         connection = sqlite3.connect(self._path, isolation_level=None, timeout=5.0, check_same_thread=False)
         self._connection = connection

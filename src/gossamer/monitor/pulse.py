@@ -116,13 +116,13 @@ class Pulse:
 
 
 @contextlib.contextmanager
-def beating_by_itself(pulse: Pulse, say: Callable[[], Said]) -> Iterator[None]:
+def beating_by_itself(pulse: Pulse, say: Callable[[], Said], workers: Sequence[int] = ()) -> Iterator[None]:
     """For a process whose work holds its event loop for seconds: a thread beats, so that busy is not taken for dead."""
     over = threading.Event()
 
     def beat() -> None:
         while not over.wait(BEAT_S):
-            pulse.beat(say())
+            pulse.beat(say(), workers)
 
     with pulse.beating():
         thread = threading.Thread(target=beat, name="pulse", daemon=True)
@@ -132,4 +132,4 @@ def beating_by_itself(pulse: Pulse, say: Callable[[], Said]) -> Iterator[None]:
         finally:
             over.set()
             thread.join()
-            pulse.beat(say())
+            pulse.beat(say(), workers)

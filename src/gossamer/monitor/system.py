@@ -100,7 +100,7 @@ def at_rest(node: Beaten) -> Beaten:
 
 
 def place_of(name: str) -> tuple[int, int]:
-    kinds = ("crawler", "indexer", "reader", "web", "query worker")
+    kinds = ("crawler", "indexer", "facts keeper", "reader", "web", "query worker")
     kind, _, number = name.rpartition(" ")
     known = name if name in kinds else kind
     return (kinds.index(known) if known in kinds else len(kinds), int(number) if number.isdecimal() else 0)

@@ -48,7 +48,7 @@ class Vitals(msgspec.Struct, frozen=True):
 
     node: str
     process: str
-    """"crawler", "indexer", "reader 1", "web", "query worker 2"; NODE: the machine."""
+    """"crawler", "indexer", "facts keeper 1", "reader 1", "web", "query worker 2"; NODE: the machine."""
     pid: int
     at: Instant
     since_at: Instant

@@ -1,0 +1,149 @@
+"""The facts, kept by a child process of the indexer: what it is told, and the indexer's side of the line.
+
+Oxigraph takes many pages in one go for half the price, and lets no other thread of its process go on meanwhile. Words
+must not wait for that; so facts have a process, and can be given to it in larger steps.
+"""
+
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import BinaryIO, cast
+
+import msgspec
+
+from gossamer.app.directory import Directory
+from gossamer.errors import WorkerLost
+from gossamer.graph.page_facts import PageFacts
+from gossamer.processes import Child, Processes
+from gossamer.workers.wire import HEADER, Kind, frame
+
+MODULE = "gossamer.app.facts_keeper"
+AT_A_TIME = 500
+"""Pages in one message: neither side holds all of them twice."""
+LONGEST_END_S = 60.0
+
+
+class Pages(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Some of those that the next `Commit` is about; not answered."""
+
+    pages: list[PageFacts]
+
+
+class Commit(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Keep the pages that came before this; answered with the position, once they are on disk."""
+
+    position: bytes
+
+
+class Copy(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """Make a checkpoint; answered when it is made."""
+
+
+Order = Pages | Commit | Copy
+
+
+class FactsApart:
+    """A `FactsKeeper` whose commits are another process's work. At most one is under way: who wants the next waits for
+    it, which bounds what both sides hold. When that process dies, whoever asks next learns it as `WorkerLost`.
+
+    REQUIRES: one thread calls it, but for `copy`.
+    """
+
+    def __init__(self, channel: socket.socket, position: bytes, replies: BinaryIO) -> None:
+        self._channel, self._replies = channel, replies
+        self._position = position
+        self._crew = ThreadPoolExecutor(1, thread_name_prefix="facts")
+        self._under_way: Future[bytes] | None = None
+
+    @property
+    def position(self) -> bytes:
+        if self._under_way is not None and self._under_way.done():
+            self.settle()
+        return self._position
+
+    def commit(self, position: bytes, pages: list[PageFacts]) -> None:
+        self.settle()
+        self._under_way = self._crew.submit(self._hand_over, position, pages)
+
+    def settle(self) -> None:
+        under_way, self._under_way = self._under_way, None
+        if under_way is not None:
+            self._position = under_way.result()
+
+    def copy(self) -> None:
+        """A checkpoint of everything that was committed before. It waits; from any thread."""
+        self._crew.submit(self._ask, Copy()).result()
+
+    def close(self) -> None:
+        """No more orders: the other side finishes what it was told, and ends."""
+        with suppress(OSError):  # it has ended already
+            self._channel.shutdown(socket.SHUT_WR)
+        self._crew.shutdown()
+
+    def _hand_over(self, position: bytes, pages: list[PageFacts]) -> bytes:
+        for start in range(0, len(pages), AT_A_TIME):
+            self._send(Pages(pages[start : start + AT_A_TIME]))
+        pages.clear()
+        return self._ask(Commit(position))
+
+    def _ask(self, order: Order) -> bytes:
+        self._send(order)
+        return answered(self._replies)
+
+    def _send(self, order: Order) -> None:
+        try:
+            self._channel.sendall(frame(Kind.JOB, msgspec.msgpack.encode(order)))
+        except OSError as trouble:
+            raise _gone() from trouble
+
+
+@contextmanager
+def facts_apart(directory: Directory, processes: Processes) -> Iterator[tuple[FactsApart, Child]]:
+    """Starts the process and waits until it has the graph; at the end it is let finish what it was told."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            child = processes.start(MODULE, [str(directory.root)], theirs)
+        try:
+            replies = cast(BinaryIO, ours.makefile("rb"))
+            facts = FactsApart(ours, answered(replies), replies)
+            try:
+                yield facts, child
+            finally:
+                facts.close()
+            child.wait(LONGEST_END_S)
+        finally:
+            child.kill()
+
+
+def answered(replies: BinaryIO) -> bytes:
+    try:
+        found = received(replies)
+    except OSError as trouble:
+        raise _gone() from trouble
+    if found is None:
+        raise _gone()
+    return found
+
+
+def received(stream: BinaryIO) -> bytes | None:
+    """The body of the next message; None when the other side is gone."""
+    header = stream.read(HEADER.size)
+    if len(header) < HEADER.size:
+        return None
+    length, _ = HEADER.unpack(header)
+    body = stream.read(length)
+    return body if len(body) == length else None
+
+
+def orders(stream: BinaryIO, obey: Callable[[Order], bytes | None], reply: Callable[[bytes], object]) -> None:
+    """The other side of the line: obey until it ends."""
+    decode = msgspec.msgpack.Decoder(Order).decode
+    while (body := received(stream)) is not None:
+        if (answer := obey(decode(body))) is not None:
+            reply(frame(Kind.ANSWER, answer))
+
+
+def _gone() -> WorkerLost:
+    return WorkerLost("crash", "the process that keeps the facts has ended")

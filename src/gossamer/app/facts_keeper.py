@@ -1,0 +1,84 @@
+"""The process that keeps the facts: `python -m gossamer.app.facts_keeper DIR CHANNEL`, a child of the indexer.
+
+It owns the graph and its checkpoints, does what it is told in the order it is told, and dies with the indexer: what it
+had not committed by then is given to the next one again.
+"""
+
+import asyncio
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from gossamer.app import crash
+from gossamer.app.directory import Directory
+from gossamer.app.facts_apart import Commit, Copy, Order, Pages, orders
+from gossamer.app.indexing import only_one
+from gossamer.app.memory import spare_the_collector
+from gossamer.app.outside import Outside, real_outside
+from gossamer.errors import GossamerError
+from gossamer.graph.checkpoints import Checkpoints
+from gossamer.graph.keeping import FactsHere
+from gossamer.graph.page_facts import PageFacts
+from gossamer.graph.store import Graph
+from gossamer.values.tell import Tell, silent
+from gossamer.workers.sandbox import leave_with_parent
+from gossamer.workers.wire import Kind, frame
+
+NAME = "facts keeper"
+MERGING = ("rocksdb:low",)
+"""Threads of the store that merge what was written before: they begin anew with every second commit."""
+MERGING_NICENESS = 10
+"""Such a merge waits for spare time, and then takes all there is in one go: done at once they were a third of what it
+takes to index 60,000 pages."""
+
+
+def main() -> None:
+    root, channel = sys.argv[1:]
+    tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
+    leave_with_parent()
+    try:
+        asyncio.run(keep(Directory(Path(root)), socket.socket(fileno=int(channel)), real_outside(), tell))
+    except ConnectionError:  # nobody is left to answer
+        return
+    except GossamerError as trouble:
+        sys.exit(f"the facts cannot be kept: {trouble}")
+
+
+async def keep(directory: Directory, channel: socket.socket, outside: Outside, tell: Tell) -> None:
+    lock = await only_one(directory.facts_lock, directory, outside, NAME)
+    try:
+        with channel, Graph(directory.graph, outside.files, outside.clock, tell) as graph:
+            checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
+            here = FactsHere(graph, directory.graph, outside.files, tell)
+            outside.processes.stand_back(MERGING, MERGING_NICENESS)
+            spare_the_collector()
+            channel.sendall(frame(Kind.READY, here.position))
+            orders(cast(BinaryIO, channel.makefile("rb")), Obeying(graph, here, checkpoints), channel.sendall)
+    finally:
+        lock.release()
+
+
+class Obeying:
+    """What each order means."""
+
+    def __init__(self, graph: Graph, here: FactsHere, checkpoints: Checkpoints) -> None:
+        self._graph, self._here, self._checkpoints = graph, here, checkpoints
+        self._pages: list[PageFacts] = []
+
+    def __call__(self, order: Order) -> bytes | None:
+        match order:
+            case Pages(pages):
+                self._pages += pages
+                return None
+            case Commit(position):
+                pages, self._pages = self._pages, []
+                self._here.commit(position, pages)
+            case Copy():
+                self._checkpoints.make(self._graph)
+        return self._here.position
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""The process that keeps the facts: told over its channel, never waited for, and gone with whoever started it."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.app.site import PATIENCE_S, wait_until
+from tests.graph.pages import graph_in, thing
+
+from gossamer.app.directory import Directory
+from gossamer.app.facts_apart import AT_A_TIME, MODULE, FactsApart, facts_apart
+from gossamer.app.facts_keeper import MERGING, MERGING_NICENESS
+from gossamer.app.indexing import MODULE as INDEXER
+from gossamer.app.indexing import become_the_one
+from gossamer.app.outside import real_outside
+from gossamer.errors import WorkerLost
+from gossamer.files import DiskFiles
+from gossamer.graph.checkpoints import newest
+from gossamer.processes import Child, SystemProcesses
+
+MANY = AT_A_TIME + 20
+"""Pages that take two messages."""
+
+
+def pages_in(directory: Directory) -> int:
+    with graph_in(directory.graph) as graph:
+        return sum(graph.fetched_at(thing(number).url) is not None for number in range(2 * MANY))
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Iterator[tuple[FactsApart, Child]]:
+    with facts_apart(Directory(tmp_path), SystemProcesses()) as both:
+        yield both
+
+
+def test_what_is_committed_is_in_the_graph_with_its_position(tmp_path: Path) -> None:
+    directory = Directory(tmp_path)
+    with facts_apart(directory, SystemProcesses()) as (facts, child):
+        assert facts.position == b""
+        facts.commit(b"1", [thing(number) for number in range(MANY)])
+        facts.commit(b"2", [thing(MANY)])
+        facts.settle()
+        assert facts.position == b"2"
+    assert child.exit_code() == 0, "it was let finish"
+    assert pages_in(directory) == MANY + 1
+    with facts_apart(directory, SystemProcesses()) as (facts, _):
+        assert facts.position == b"2"
+
+
+def test_nobody_waits_for_it_and_the_position_is_that_of_what_is_kept(apart: tuple[FactsApart, Child]) -> None:
+    facts, child = apart
+    os.kill(child.pid, signal.SIGSTOP)
+    facts.commit(b"1", [thing(1)])
+    assert facts.position == b""
+    os.kill(child.pid, signal.SIGCONT)
+    wait_until(lambda: facts.position == b"1", "it was never kept")
+
+
+def test_a_checkpoint_has_what_was_committed_before_it(tmp_path: Path) -> None:
+    directory = Directory(tmp_path)
+    with facts_apart(directory, SystemProcesses()) as (facts, _):
+        facts.commit(b"1", [thing(1)])
+        facts.copy()
+        made = newest(DiskFiles(), directory.checkpoints)
+    assert made is not None
+    with graph_in(made.folder) as copied:
+        assert copied.fetched_at(thing(1).url) is not None
+
+
+def test_its_death_is_told_to_whoever_asks_next(tmp_path: Path) -> None:
+    with facts_apart(Directory(tmp_path), SystemProcesses()) as (facts, child):
+        os.kill(child.pid, signal.SIGKILL)
+        facts.commit(b"1", [thing(1)])
+        with pytest.raises(WorkerLost, match="keeps the facts"):
+            facts.settle()
+        with pytest.raises(WorkerLost, match="keeps the facts"):
+            facts.copy()
+
+
+@pytest.fixture
+def indexer(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A real one, over a collection that is still empty."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            child = subprocess.Popen(
+                [sys.executable, "-m", INDEXER, str(tmp_path), "gossamer", str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        try:
+            yield child
+        finally:
+            child.kill()
+            child.communicate()
+
+
+def keeper_of(pid: int) -> psutil.Process | None:
+    return next((one for one in psutil.Process(pid).children() if MODULE in one.cmdline()), None)
+
+
+def started_keeper(pid: int) -> psutil.Process:
+    wait_until(lambda: keeper_of(pid) is not None, "nobody keeps the facts")
+    keeper = keeper_of(pid)
+    assert keeper is not None
+    return keeper
+
+
+def test_an_indexer_that_loses_it_says_so_and_ends(indexer: "subprocess.Popen[str]") -> None:
+    started_keeper(indexer.pid).kill()
+    _, said = indexer.communicate(timeout=PATIENCE_S)
+    assert indexer.returncode == 1
+    assert said == "the indexer ends: crash: the process that keeps the facts has ended\n"
+
+
+def test_it_dies_with_the_indexer_and_whoever_comes_next_waits_for_that(
+    indexer: "subprocess.Popen[str]", tmp_path: Path
+) -> None:
+    keeper = started_keeper(indexer.pid)
+    indexer.kill()
+    asyncio.run(become_the_one(Directory(tmp_path), real_outside(), "the next")).release()
+    with graph_in(Directory(tmp_path).graph) as graph:
+        assert graph.is_empty()
+    wait_until(lambda: not keeper.is_running() or keeper.status() == psutil.STATUS_ZOMBIE, "it outlived the indexer")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")
+def test_its_merges_stand_back_and_nothing_else_does(apart: tuple[FactsApart, Child]) -> None:
+    pid = apart[1].pid
+    nice = {name: os.getpriority(os.PRIO_PROCESS, number) for number, name in threads_of(pid)}
+    merging = {name: niceness for name, niceness in nice.items() if name.startswith(MERGING)}
+    assert merging, "the store calls its threads so"
+    assert set(merging.values()) == {MERGING_NICENESS}
+    assert {nice[name] for name in nice.keys() - merging.keys()} == {os.getpriority(os.PRIO_PROCESS, 0)}
+
+
+def threads_of(pid: int) -> list[tuple[int, str]]:
+    names = Path(f"/proc/{pid}/task").glob("*/comm")
+    return [(int(name.parent.name), name.read_text().strip()) for name in names]
