@@ -20,9 +20,11 @@ from gossamer.app.facts_keeper import MERGING, MERGING_NICENESS
 from gossamer.app.indexing import MODULE as INDEXER
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import real_outside
+from gossamer.clock import SystemClock
 from gossamer.errors import WorkerLost
 from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import newest
+from gossamer.monitor.control import Control
 from gossamer.processes import Child, SystemProcesses
 
 MANY = AT_A_TIME + 20
@@ -114,11 +116,19 @@ def started_keeper(pid: int) -> psutil.Process:
     return keeper
 
 
-def test_an_indexer_that_loses_it_says_so_and_ends(indexer: "subprocess.Popen[str]") -> None:
+def test_an_indexer_that_loses_it_says_so_and_ends(indexer: "subprocess.Popen[str]", tmp_path: Path) -> None:
+    wait_until(lambda: has_beaten(Directory(tmp_path)), "the indexer is not at work")
     started_keeper(indexer.pid).kill()
     _, said = indexer.communicate(timeout=PATIENCE_S)
     assert indexer.returncode == 1
     assert said == "the indexer ends: crash: the process that keeps the facts has ended\n"
+
+
+def has_beaten(directory: Directory) -> bool:
+    if not directory.control.is_file():
+        return False
+    with Control(directory.control, SystemClock()) as control:
+        return any(beat.name == "indexer" for beat in control.beats())
 
 
 def test_it_dies_with_the_indexer_and_whoever_comes_next_waits_for_that(

@@ -72,7 +72,7 @@ async def crawl_and_import(directory: Directory, warc: Path) -> None:
     settings = settings_for(0)
     politeness = replace(settings.politeness, delay_s=0.02, robots_retry_s=0.1)
     settings = replace(settings, politeness=politeness, retry=replace(settings.retry, base_s=0.1, cap_s=0.2))
-    settings = replace(settings, readers=replace(settings.readers, wall_s=60.0))
+    settings = replace(settings, readers=replace(settings.readers, count=1, wall_s=60.0))
     async with DemoServer(WEB, SystemClock()) as server:
         plan = address_plan(WEB, server.port)
         seeds = [Url(text) for text in WEB.seeds]

@@ -50,8 +50,8 @@ class FactsApart:
     REQUIRES: one thread calls it, but for `copy`.
     """
 
-    def __init__(self, channel: socket.socket, position: bytes, replies: BinaryIO) -> None:
-        self._channel, self._replies = channel, replies
+    def __init__(self, child: Child, channel: socket.socket, replies: BinaryIO, position: bytes) -> None:
+        self._child, self._channel, self._replies = child, channel, replies
         self._position = position
         self._crew = ThreadPoolExecutor(1, thread_name_prefix="facts")
         self._under_way: Future[bytes] | None = None
@@ -60,6 +60,8 @@ class FactsApart:
     def position(self) -> bytes:
         if self._under_way is not None and self._under_way.done():
             self.settle()
+        if self._child.exit_code() is not None:
+            raise _gone()
         return self._position
 
     def commit(self, position: bytes, pages: list[PageFacts]) -> None:
@@ -107,7 +109,7 @@ def facts_apart(directory: Directory, processes: Processes) -> Iterator[tuple[Fa
             child = processes.start(MODULE, [str(directory.root)], theirs)
         try:
             replies = cast(BinaryIO, ours.makefile("rb"))
-            facts = FactsApart(ours, answered(replies), replies)
+            facts = FactsApart(child, ours, replies, answered(replies))
             try:
                 yield facts, child
             finally:

@@ -61,10 +61,20 @@ KEEPER = "facts keeper"
 def main() -> None:
     root, agent, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
+    told = ""
     try:
         asyncio.run(index(Directory(Path(root)), agent, socket.socket(fileno=int(channel)), real_outside(), tell))
-    except GossamerError as trouble:
-        sys.exit(f"the indexer ends: {trouble}")
+    except* GossamerError as troubles:
+        told = in_one_line(troubles)
+    if told:
+        sys.exit(f"the indexer ends: {told}")
+
+
+def in_one_line(troubles: BaseException) -> str:
+    """Tasks fail in groups; what each of them says is what a person wants to know."""
+    if isinstance(troubles, BaseExceptionGroup):
+        return "; ".join(map(in_one_line, troubles.exceptions))
+    return str(troubles)
 
 
 async def index(directory: Directory, agent: str, channel: socket.socket, outside: Outside, tell: Tell) -> None:
