@@ -65,6 +65,15 @@ def keep_freed_memory() -> None:
         mallopt(M_TOP_PAD, 16 << 20)
 
 
+def let_others_go_first(niceness: int) -> None:
+    """This process, what it starts from now on included, stands back behind whoever answers people. By `nice` alone it
+    would get less of the CPU, but still take it from somebody else in mid-answer each time it has slept; as a batch job
+    (sched(7)) it waits for its turn then."""
+    os.nice(niceness)
+    with contextlib.suppress(AttributeError, OSError):  # Linux only
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
 class _SystemChild:
     def __init__(self, popen: subprocess.Popen[bytes]) -> None:
         self._popen = popen

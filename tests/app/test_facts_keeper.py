@@ -17,9 +17,11 @@ from tests.graph.pages import graph_in, thing
 from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import AT_A_TIME, MODULE, FactsApart, facts_apart
 from gossamer.app.facts_keeper import MERGING, MERGING_NICENESS
+from gossamer.app.indexer import NICENESS
 from gossamer.app.indexing import MODULE as INDEXER
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import real_outside
+from gossamer.app.readers import NICENESS as READERS_NICENESS
 from gossamer.clock import SystemClock
 from gossamer.errors import WorkerLost
 from gossamer.files import DiskFiles
@@ -140,6 +142,13 @@ def test_it_dies_with_the_indexer_and_whoever_comes_next_waits_for_that(
     with graph_in(Directory(tmp_path).graph) as graph:
         assert graph.is_empty()
     wait_until(lambda: not keeper.is_running() or keeper.status() == psutil.STATUS_ZOMBIE, "it outlived the indexer")
+
+
+def test_both_stand_back_behind_whoever_searches(indexer: "subprocess.Popen[str]") -> None:
+    keeper = started_keeper(indexer.pid)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in (indexer.pid, keeper.pid)] == [own + NICENESS] * 2
+    assert NICENESS < READERS_NICENESS, "pages are not read sooner than they are found"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")

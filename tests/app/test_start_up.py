@@ -22,6 +22,7 @@ def loaded_by(module):
     ("module", "others"),
     [
         ("gossamer.app.indexer", {"selectolax", "lxml", "fasttext", "publicsuffixlist"}),
+        ("gossamer.app.facts_keeper", {"tantivy", "selectolax", "lxml"}),
         ("gossamer.reading", {"tantivy", "sqlite3"}),
         ("gossamer.app.plugged_reader", {"tantivy", "sqlite3"}),
     ],

@@ -42,7 +42,7 @@ def main() -> None:
         asyncio.run(keep(Directory(Path(root)), socket.socket(fileno=int(channel)), real_outside(), tell))
     except ConnectionError:  # nobody is left to answer
         return
-    except GossamerError as trouble:
+    except (GossamerError, OSError, RuntimeError) as trouble:  # the last is how the store tells corruption
         sys.exit(f"the facts cannot be kept: {trouble}")
 
 

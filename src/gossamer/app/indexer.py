@@ -39,7 +39,7 @@ from gossamer.links.store import Links
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
-from gossamer.processes import keep_freed_memory
+from gossamer.processes import keep_freed_memory, let_others_go_first
 from gossamer.read_job import ReadDone, ReadJob
 from gossamer.returning import silence
 from gossamer.rules.canonical import identity_of
@@ -56,12 +56,15 @@ from gossamer.views import Following, GraphView, Reread, Views
 
 NAME = "indexer"
 KEEPER = "facts keeper"
+NICENESS = 3
+"""Who searches goes first; but the readers stand back further still, so that pages are not read sooner than found."""
 
 
 def main() -> None:
     root, agent, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
     told = ""
+    let_others_go_first(NICENESS)
     try:
         asyncio.run(index(Directory(Path(root)), agent, socket.socket(fileno=int(channel)), real_outside(), tell))
     except* GossamerError as troubles:

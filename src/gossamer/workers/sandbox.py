@@ -13,6 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
+from gossamer.processes import let_others_go_first
 from gossamer.workers.limits import Limits
 
 CLONE_NEWUSER = 0x10000000  # unshare(2)
@@ -86,7 +87,7 @@ def limit_resources(limits: Limits) -> None:
     with contextlib.suppress(AttributeError):
         libc.mallopt(M_ARENA_MAX, 1)  # each further arena would reserve 64 MiB of address space
     if limits.niceness:
-        _stand_back(limits.niceness)
+        let_others_go_first(limits.niceness)
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
@@ -117,14 +118,6 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
         flags = arguments[2]
         if isinstance(flags, int) and flags & WRITING and arguments[0] != os.devnull:
             raise PermissionError("a worker may not write files")
-
-
-def _stand_back(niceness: int) -> None:
-    """Behind whoever answers people. By `nice` alone it would get less of the CPU, but still take it from somebody else
-    in mid-answer each time it has slept; as a batch job (sched(7)) it waits for its turn then."""
-    os.nice(niceness)
-    with contextlib.suppress(AttributeError, OSError):  # Linux only
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def _lower(what: int, value: int) -> None:
