@@ -22,6 +22,8 @@ from gossamer.values.capture import Place
 from gossamer.values.page import Reading
 from gossamer.values.tell import Tell
 
+MOST_BYTES = 64 << 20
+"""Of facts that wait for a commit: a page may state tens of thousands."""
 Reread = Callable[[Place], Awaitable[Reading | None]]
 """Reads a capture again from the archive; None when there is nothing in it for the views."""
 
@@ -49,6 +51,16 @@ class View(Protocol):
         """Whether its pages may wait longer for a commit, because large ones are cheaper and nobody looks so soon."""
         ...
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds so much for the next commit that this should not wait."""
+        ...
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the last commit is still under way: who wants the next one waits for it."""
+        ...
+
     def commit(self, position: bytes) -> None:
         """Keep what was given since the last time; done when `position` says so."""
         ...
@@ -65,6 +77,11 @@ class FactsKeeper(Protocol):
     @property
     def position(self) -> bytes:
         """What came with the last pages that are safely kept; empty when there were none."""
+        ...
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a commit is under way."""
         ...
 
     def commit(self, position: bytes, pages: list[PageFacts]) -> None:
@@ -84,6 +101,7 @@ class GraphView:
     def __init__(self, keeper: FactsKeeper) -> None:
         self._keeper = keeper
         self._pending: dict[str, PageFacts] = {}
+        self._bytes = 0
 
     @property
     def position(self) -> bytes:
@@ -92,6 +110,14 @@ class GraphView:
     @property
     def waiting(self) -> int:
         return len(self._pending)
+
+    @property
+    def is_full(self) -> bool:
+        return self._bytes >= MOST_BYTES
+
+    @property
+    def is_busy(self) -> bool:
+        return self._keeper.is_busy
 
     def replace(self, readings: Sequence[Reading]) -> int:
         """A page that asks not to be indexed states nothing: it is held, without facts, against older captures."""
@@ -102,11 +128,12 @@ class GraphView:
             if known is None or known.fetched_at < reading.fetched_at:
                 facts, sources = (reading.facts, reading.sources) if reading.page.directives.may_index else (b"", b"")
                 self._pending[url.text] = PageFacts(url, facts, reading.capture_id, reading.fetched_at, sources)
+                self._bytes += len(facts) + len(sources)
                 taken += 1
         return taken
 
     def commit(self, position: bytes) -> None:
-        pages, self._pending = list(self._pending.values()), {}
+        pages, self._pending, self._bytes = list(self._pending.values()), {}, 0
         self._keeper.commit(position, pages)
 
     def settle(self) -> None:
@@ -180,7 +207,7 @@ class Views:
                 if not self._is_time_to_publish():
                     continue
                 self._publish_state()
-                if (copying is None or copying.done()) and self._checkpoint_wanted():
+                if (copying is None or copying.done()) and not self._is_busy() and self._checkpoint_wanted():
                     self._commit_all()
                     copying = crew.create_task(asyncio.to_thread(self._checkpoint))
         until = self._clock.elapsed_s() + self._settings.drain_s
@@ -214,6 +241,8 @@ class Views:
         self._commit_all()
         for view in self._views.values():
             view.settle()
+        for group in self._groups:
+            self._discard(group)
         self._publish_state()
 
     def _commit_all(self) -> None:
@@ -301,9 +330,13 @@ class Views:
                     break
         group.oldest_at = None
         group.committed_at = began_at
+        self._discard(group)
+
+    def _discard(self, group: _Group) -> None:
         group.follower.discard_before([position_in(view.position) for view in self._views.values()])
 
     def _commit_one(self, name: str, view: View, at: Position) -> None:
+        view.settle()
         began_s, pages = self._clock.elapsed_s(), view.waiting
         view.commit(msgspec.json.encode(at))
         self._tell("views.positioned", view=name, volume=at.volume, number=at.number)
@@ -311,8 +344,11 @@ class Views:
             self._page_s[name] = (self._clock.elapsed_s() - began_s) / pages
 
     def _is_due(self, name: str, view: View) -> bool:
-        if not view.is_patient or view.waiting >= self._settings.patient_pages:
+        """One that is busy is waited for only when no more should be gathered meanwhile."""
+        if not view.is_patient or view.is_full or view.waiting >= self._settings.patient_pages:
             return True
+        if view.is_busy:
+            return False
         if view.waiting * self._page_s.get(name, 0.0) >= self._settings.patient_took_s:
             return True
         patience_s = self._settings.patient_least_s + self._pages / 500
@@ -321,6 +357,9 @@ class Views:
     def _last(self, name: str) -> Instant:
         """When the view was last committed; from when it was first asked about, before that."""
         return self._committed_at.setdefault(name, self._clock.now())
+
+    def _is_busy(self) -> bool:
+        return any(view.is_busy for view in self._views.values())
 
     def _is_behind(self) -> bool:
         return any(group.is_behind for group in self._groups)

@@ -15,7 +15,7 @@ from tests.app.site import PATIENCE_S, wait_until
 from tests.graph.pages import graph_in, thing
 
 from gossamer.app.directory import Directory
-from gossamer.app.facts_apart import AT_A_TIME, MODULE, FactsApart, facts_apart
+from gossamer.app.facts_apart import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
 from gossamer.app.facts_keeper import MERGING, MERGING_NICENESS
 from gossamer.app.indexer import NICENESS
 from gossamer.app.indexing import MODULE as INDEXER
@@ -23,9 +23,10 @@ from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import real_outside
 from gossamer.app.readers import NICENESS as READERS_NICENESS
 from gossamer.clock import SystemClock
-from gossamer.errors import WorkerLost
+from gossamer.errors import DiskFull, WorkerLost
 from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import newest
+from gossamer.graph.page_facts import PageFacts
 from gossamer.monitor.control import Control
 from gossamer.processes import Child, SystemProcesses
 
@@ -60,11 +61,52 @@ def test_what_is_committed_is_in_the_graph_with_its_position(tmp_path: Path) -> 
 
 def test_nobody_waits_for_it_and_the_position_is_that_of_what_is_kept(apart: tuple[FactsApart, Child]) -> None:
     facts, child = apart
+    assert not facts.is_busy
     os.kill(child.pid, signal.SIGSTOP)
-    facts.commit(b"1", [thing(1)])
-    assert facts.position == b""
-    os.kill(child.pid, signal.SIGCONT)
+    try:
+        facts.commit(b"1", [thing(1)])
+        assert (facts.position, facts.is_busy) == (b"", True)
+    finally:
+        os.kill(child.pid, signal.SIGCONT)
     wait_until(lambda: facts.position == b"1", "it was never kept")
+    assert not facts.is_busy
+
+
+def test_messages_are_bounded_in_pages_and_in_bytes() -> None:
+    large = PageFacts(thing(0).url, b" " * MOST_BYTES, 1, 1)
+    pages = [thing(number) for number in range(MANY)]
+    assert [len(some) for some in in_messages(pages)] == [AT_A_TIME, 20]
+    assert [len(some) for some in in_messages([pages[0], large, large, pages[1]])] == [2, 1, 1]
+
+
+def test_a_store_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    directory = Directory(tmp_path)
+    with facts_apart(directory, SystemProcesses()) as (facts, _):
+        facts.commit(b"1", [thing(1)])
+    (directory.graph / "CURRENT").write_text("nonsense")
+    with pytest.raises(WorkerLost), facts_apart(directory, SystemProcesses()):
+        pass
+    said = capfd.readouterr().err
+    assert "`gossamer rebuild` makes them anew" in said and "Traceback" not in said
+
+
+def test_who_fails_does_not_wait_for_it(tmp_path: Path) -> None:
+    def fail_beside_one_that_is_stopped() -> None:
+        with facts_apart(Directory(tmp_path), SystemProcesses()) as (facts, child):
+            os.kill(child.pid, signal.SIGSTOP)
+            facts.commit(b"1", [thing(1)])
+            raise DiskFull("elsewhere")
+
+    with pytest.raises(DiskFull):
+        fail_beside_one_that_is_stopped()
+
+
+def test_whoever_stops_every_process_lets_it_finish(apart: tuple[FactsApart, Child]) -> None:
+    facts, child = apart
+    os.kill(child.pid, signal.SIGTERM)
+    facts.commit(b"1", [thing(1)])
+    facts.settle()
+    assert facts.position == b"1"
 
 
 def test_a_checkpoint_has_what_was_committed_before_it(tmp_path: Path) -> None:
@@ -136,12 +178,37 @@ def has_beaten(directory: Directory) -> bool:
 def test_it_dies_with_the_indexer_and_whoever_comes_next_waits_for_that(
     indexer: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
+    directory = Directory(tmp_path)
+    wait_until(lambda: has_beaten(directory), "the indexer is not at work")
     keeper = started_keeper(indexer.pid)
     indexer.kill()
-    asyncio.run(become_the_one(Directory(tmp_path), real_outside(), "the next")).release()
-    with graph_in(Directory(tmp_path).graph) as graph:
+    asyncio.run(become_the_one(directory, real_outside(), "the next")).release()
+    with graph_in(directory.graph) as graph:
         assert graph.is_empty()
     wait_until(lambda: not keeper.is_running() or keeper.status() == psutil.STATUS_ZOMBIE, "it outlived the indexer")
+
+
+def test_whoever_comes_next_waits_until_it_lets_go(tmp_path: Path) -> None:
+    directory, files = Directory(tmp_path), DiskFiles()
+    held = files.lock(directory.facts_lock, "a keeper that is ending")
+    assert not isinstance(held, str)
+
+    async def come() -> None:
+        coming = asyncio.ensure_future(become_the_one(directory, real_outside(), "the next"))
+        await asyncio.sleep(0.3)
+        assert not coming.done()
+        held.release()
+        (await coming).release()
+
+    asyncio.run(come())
+
+
+def test_one_whose_indexer_is_gone_already_touches_nothing(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        nobody = "1" if os.getpid() != 1 else "2"
+        SystemProcesses().start(MODULE, [str(tmp_path), nobody], theirs).wait(PATIENCE_S)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_both_stand_back_behind_whoever_searches(indexer: "subprocess.Popen[str]") -> None:
@@ -154,11 +221,9 @@ def test_both_stand_back_behind_whoever_searches(indexer: "subprocess.Popen[str]
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")
 def test_its_merges_stand_back_and_nothing_else_does(apart: tuple[FactsApart, Child]) -> None:
     pid = apart[1].pid
-    nice = {name: os.getpriority(os.PRIO_PROCESS, number) for number, name in threads_of(pid)}
-    merging = {name: niceness for name, niceness in nice.items() if name.startswith(MERGING)}
-    assert merging, "the store calls its threads so"
-    assert set(merging.values()) == {MERGING_NICENESS}
-    assert {nice[name] for name in nice.keys() - merging.keys()} == {os.getpriority(os.PRIO_PROCESS, 0)}
+    nice = [(name.startswith(MERGING), os.getpriority(os.PRIO_PROCESS, number)) for number, name in threads_of(pid)]
+    assert {niceness for is_merging, niceness in nice if is_merging} == {MERGING_NICENESS}
+    assert {niceness for is_merging, niceness in nice if not is_merging} == {os.getpriority(os.PRIO_PROCESS, 0)}
 
 
 def threads_of(pid: int) -> list[tuple[int, str]]:

@@ -4,7 +4,7 @@ from tests.graph.pages import thing
 
 from gossamer.clock import SECOND
 from gossamer.files import DiskFiles
-from gossamer.graph.checkpoints import KEPT, Checkpoints, newest
+from gossamer.graph.checkpoints import EVERY_S, KEPT, Checkpoints, newest
 from gossamer.graph.export import digest, opened
 from gossamer.graph.store import Graph
 from gossamer.testing import FakeClock
@@ -122,3 +122,17 @@ def test_the_rename_is_told_right_after_it_happened(tmp_path: Path) -> None:
     with Graph(tmp_path / "live", FILES, clock, silent) as graph:
         Checkpoints(folder, FILES, clock, tell).make(graph)
     assert there == [True]
+
+
+def test_one_that_another_process_made_counts_also_when_the_clock_steps_back(tmp_path: Path) -> None:
+    clock = FakeClock()
+    checkpoints = Checkpoints(tmp_path, FILES, clock, silent)
+    assert checkpoints.is_due()
+    checkpoints.made_elsewhere()
+    assert not checkpoints.is_due()
+    clock.advance(-3600.0)
+    assert checkpoints.is_due()
+    checkpoints.made_elsewhere()
+    assert not checkpoints.is_due()
+    clock.advance(EVERY_S)
+    assert checkpoints.is_due()

@@ -281,6 +281,7 @@ class Memory:
     """A view in a dict: the least that a view must do."""
 
     is_patient = False
+    is_full = is_busy = False
 
     def __init__(self) -> None:
         self.position, self.pages, self.pending = b"", dict[str, Reading](), dict[str, Reading]()
@@ -304,6 +305,7 @@ class Memory:
 
     def settle(self) -> None:
         """Nothing is under way."""
+        self.is_busy = False
 
 
 def test_words_are_committed_every_two_seconds_even_under_full_load(house):
@@ -351,6 +353,60 @@ def test_facts_are_committed_in_smaller_steps_where_a_commit_takes_long(house, p
 
     asyncio.run(busy())
     assert facts.steps[2:-1] and set(facts.steps[2:-1]) == {step}, facts.steps
+
+
+class Apart(Memory):
+    """Its commits are another's work: busy from each until somebody waits for it, or it is let finish."""
+
+    is_patient = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps, self.waited = list[int](), 0
+
+    def commit(self, position: bytes) -> None:
+        assert not self.is_busy, "one at a time"
+        self.steps.append(self.waiting)
+        super().commit(position)
+        self.is_busy = True
+
+    def settle(self) -> None:
+        self.waited += self.is_busy
+        super().settle()
+
+
+def test_a_view_that_is_busy_is_waited_for_only_when_it_holds_as_much_as_it_may(house):
+    house.crawl(captures(160))
+    words, facts = Memory(), Apart()
+    settings = Following(batch=4, commit_s=1.0, patient_least_s=8.0, patient_pages=60)
+    views = house.views({"words": words, "facts": facts}, settings)
+
+    async def turns(most: int) -> None:
+        for _ in range(most):
+            await views.turn()
+            house.clock.advance(1.0)
+
+    asyncio.run(turns(20))
+    [step] = facts.steps
+    assert (facts.waited, facts.waiting) == (0, 80 - step), "it is due, and nobody waits"
+    asyncio.run(turns(10))
+    assert facts.waited == 1 and len(facts.steps) == 2 and facts.steps[1] >= 60
+    facts.is_busy = False
+    asyncio.run(turns(10))
+    assert facts.waited == 1 and len(facts.steps) == 3, "one that is idle is committed when it is due"
+    views.commit()
+    assert facts.waited == 3 and len(facts.pages) == len(words.pages) == 160, "at the end everything is waited for"
+
+
+def test_much_to_keep_is_kept_at_once(house):
+    house.crawl(captures(8))
+    facts = Apart()
+    views = house.views({"words": Memory(), "facts": facts}, Following(batch=4, commit_s=1.0))
+    asyncio.run(views.turn())
+    house.clock.advance(1.0)
+    facts.is_full = True
+    asyncio.run(views.turn())
+    assert facts.steps == [8]
 
 
 def test_the_position_and_the_lag_are_published(house):

@@ -5,7 +5,7 @@ must not wait for that; so facts have a process, and can be given to it in large
 """
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, cast
@@ -19,8 +19,8 @@ from gossamer.processes import Child, Processes
 from gossamer.workers.wire import HEADER, Kind, frame
 
 MODULE = "gossamer.app.facts_keeper"
-AT_A_TIME = 500
-"""Pages in one message: neither side holds all of them twice."""
+AT_A_TIME, MOST_BYTES = 500, 16 << 20
+"""Pages in one message, and their bytes, but for those of the last: neither side holds all of them twice."""
 LONGEST_END_S = 60.0
 
 
@@ -64,6 +64,10 @@ class FactsApart:
             raise _gone()
         return self._position
 
+    @property
+    def is_busy(self) -> bool:
+        return self._under_way is not None and not self._under_way.done()
+
     def commit(self, position: bytes, pages: list[PageFacts]) -> None:
         self.settle()
         self._under_way = self._crew.submit(self._hand_over, position, pages)
@@ -84,8 +88,8 @@ class FactsApart:
         self._crew.shutdown()
 
     def _hand_over(self, position: bytes, pages: list[PageFacts]) -> bytes:
-        for start in range(0, len(pages), AT_A_TIME):
-            self._send(Pages(pages[start : start + AT_A_TIME]))
+        for some in in_messages(pages):
+            self._send(Pages(some))
         pages.clear()
         return self._ask(Commit(position))
 
@@ -106,17 +110,42 @@ def facts_apart(directory: Directory, processes: Processes) -> Iterator[tuple[Fa
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            child = processes.start(MODULE, [str(directory.root)], theirs)
+            child = processes.start(MODULE, [str(directory.root), str(processes.own_pid())], theirs)
         try:
             replies = cast(BinaryIO, ours.makefile("rb"))
-            facts = FactsApart(child, ours, replies, answered(replies))
+            facts = FactsApart(child, ours, replies, ready(child, replies))
+            is_over = False
             try:
                 yield facts, child
+                is_over = True
             finally:
+                if not is_over:  # nobody wants to wait for it
+                    child.kill()
                 facts.close()
             child.wait(LONGEST_END_S)
         finally:
             child.kill()
+
+
+def ready(child: Child, replies: BinaryIO) -> bytes:
+    """The position it begins at. One that cannot begin is let say why."""
+    try:
+        return answered(replies)
+    except WorkerLost:
+        child.wait(LONGEST_END_S)
+        raise
+
+
+def in_messages(pages: Sequence[PageFacts]) -> Iterator[list[PageFacts]]:
+    some, size = list[PageFacts](), 0
+    for page in pages:
+        some.append(page)
+        size += len(page.facts) + len(page.sources)
+        if len(some) >= AT_A_TIME or size >= MOST_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def answered(replies: BinaryIO) -> bytes:

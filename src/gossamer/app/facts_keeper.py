@@ -1,4 +1,4 @@
-"""The process that keeps the facts: `python -m gossamer.app.facts_keeper DIR CHANNEL`, a child of the indexer.
+"""The process that keeps the facts: `python -m gossamer.app.facts_keeper DIR INDEXER CHANNEL`, a child of the indexer.
 
 It owns the graph and its checkpoints, does what it is told in the order it is told, and dies with the indexer: what it
 had not committed by then is given to the next one again.
@@ -6,7 +6,9 @@ had not committed by then is given to the next one again.
 
 import asyncio
 import os
+import signal
 import socket
+import sqlite3
 import sys
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -35,14 +37,17 @@ takes to index 60,000 pages."""
 
 
 def main() -> None:
-    root, channel = sys.argv[1:]
+    root, indexer, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever stops everything stops the indexer, which lets this finish
     leave_with_parent()
+    if os.getppid() != int(indexer):  # it died before this process could ask to die with it
+        return
     try:
         asyncio.run(keep(Directory(Path(root)), socket.socket(fileno=int(channel)), real_outside(), tell))
     except ConnectionError:  # nobody is left to answer
         return
-    except (GossamerError, OSError, RuntimeError) as trouble:  # the last is how the store tells corruption
+    except (GossamerError, OSError, RuntimeError, sqlite3.Error) as trouble:  # RuntimeError: the store is corrupt
         sys.exit(f"the facts cannot be kept: {trouble}")
 
 

@@ -76,7 +76,7 @@ def main() -> None:
 def in_one_line(troubles: BaseException) -> str:
     """Tasks fail in groups; what each of them says is what a person wants to know."""
     if isinstance(troubles, BaseExceptionGroup):
-        return "; ".join(map(in_one_line, troubles.exceptions))
+        return "; ".join(dict.fromkeys(map(in_one_line, troubles.exceptions)))
     return str(troubles)
 
 
@@ -128,6 +128,7 @@ def open_views(
         """When asked for, and not more often than its interval; what was asked meanwhile is answered by it too."""
         asked = control.pending(NAME)
         facts.copy()
+        checkpoints.made_elsewhere()
         for command in asked:
             control.done(command.id)
 

@@ -54,6 +54,10 @@ class Checkpoints:
         now = self._clock.now()
         return last_at is None or now < last_at or now - last_at >= self._every_s * SECOND
 
+    def made_elsewhere(self) -> None:
+        """Another process has made one now: the next is due after the interval, whatever the clock does."""
+        self._looked_at = self._clock.now()
+
     def make(self, graph: Live) -> Checkpoint | None:
         """Make one now, if anything has changed; None when the newest still tells the truth."""
         now = self._clock.now()

@@ -14,6 +14,8 @@ class FactsHere:
     The position lies in the store's folder, and is lost with it. REQUIRES: the graph is open.
     """
 
+    is_busy = False
+
     def __init__(self, graph: Graph, folder: Path, files: Files, tell: Tell) -> None:
         self._graph, self._path, self._files, self._tell = graph, folder / "position", files, tell
         self._position: bytes | None = None

@@ -29,6 +29,7 @@ class IndexWriter:
     """
 
     is_patient = False
+    is_full = is_busy = False
 
     def __init__(self, folder: Path, files: Files, tell: Tell) -> None:
         self._folder, self._files, self._tell = folder, files, tell

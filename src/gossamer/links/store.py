@@ -52,6 +52,7 @@ class Links:
     `LinksReader`, here or in another process."""
 
     is_patient = True
+    is_full = is_busy = False
 
     def __init__(self, path: Path, files: Files, tell: Tell, merge_at: int = MERGE_AT) -> None:
         self._path, self._files, self._tell, self._merge_at = path, files, tell, merge_at
