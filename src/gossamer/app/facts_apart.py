@@ -16,9 +16,9 @@ from gossamer.app.directory import Directory
 from gossamer.errors import WorkerLost
 from gossamer.graph.page_facts import PageFacts
 from gossamer.processes import Child, Processes
-from gossamer.workers.wire import HEADER, Kind, frame
+from gossamer.workers.wire import Kind, frame, received
 
-MODULE = "gossamer.app.facts_keeper"
+NAME, MODULE = "facts keeper", "gossamer.app.facts_keeper"
 AT_A_TIME, MOST_BYTES = 500, 16 << 20
 """Pages in one message, and their bytes, but for those of the last: neither side holds all of them twice."""
 LONGEST_END_S = 60.0
@@ -156,16 +156,6 @@ def answered(replies: BinaryIO) -> bytes:
     if found is None:
         raise _gone()
     return found
-
-
-def received(stream: BinaryIO) -> bytes | None:
-    """The body of the next message; None when the other side is gone."""
-    header = stream.read(HEADER.size)
-    if len(header) < HEADER.size:
-        return None
-    length, _ = HEADER.unpack(header)
-    body = stream.read(length)
-    return body if len(body) == length else None
 
 
 def orders(stream: BinaryIO, obey: Callable[[Order], bytes | None], reply: Callable[[bytes], object]) -> None:

@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 
 from gossamer.app import crash
 from gossamer.app.directory import Directory
-from gossamer.app.facts_apart import Commit, Copy, Order, Pages, orders
+from gossamer.app.facts_apart import NAME, Commit, Copy, Order, Pages, orders
 from gossamer.app.indexing import only_one
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Outside, real_outside
@@ -28,7 +28,6 @@ from gossamer.values.tell import Tell, silent
 from gossamer.workers.sandbox import leave_with_parent
 from gossamer.workers.wire import Kind, frame
 
-NAME = "facts keeper"
 MERGING = ("rocksdb:low",)
 """Threads of the store that merge what was written before: they begin anew with every second commit."""
 MERGING_NICENESS = 10

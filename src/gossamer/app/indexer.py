@@ -21,6 +21,7 @@ import msgspec
 from gossamer.app import crash
 from gossamer.app.config import load
 from gossamer.app.directory import Directory
+from gossamer.app.facts_apart import NAME as KEEPER
 from gossamer.app.facts_apart import FactsApart, facts_apart
 from gossamer.app.indexing import become_the_one
 from gossamer.app.memory import spare_the_collector
@@ -55,7 +56,6 @@ from gossamer.values.url import id_of
 from gossamer.views import Following, GraphView, Reread, Views
 
 NAME = "indexer"
-KEEPER = "facts keeper"
 NICENESS = 3
 """Who searches goes first; but the readers stand back further still, so that pages are not read sooner than found."""
 

@@ -17,7 +17,7 @@ import msgspec
 from gossamer.processes import keep_freed_memory
 from gossamer.workers import sandbox
 from gossamer.workers.limits import Limits
-from gossamer.workers.wire import HEADER, Kind, frame
+from gossamer.workers.wire import Kind, frame, received
 
 MANY_WORDS = 2_000
 COLLECT_EVERY = 100
@@ -56,11 +56,7 @@ def _fall_silent() -> None:
 
 def _serve(job: Callable[[bytes], bytes], jobs: BinaryIO, channel: socket.socket, limits: Limits) -> None:
     done = 0
-    while len(header := jobs.read(HEADER.size)) == HEADER.size:
-        length, _ = HEADER.unpack(header)
-        payload = jobs.read(length)
-        if len(payload) < length:
-            return
+    while (payload := received(jobs)) is not None:
         sandbox.limit_next_job(limits)
         kind, body = _answer(job, payload)
         del payload

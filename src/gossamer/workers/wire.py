@@ -2,6 +2,7 @@
 
 import struct
 from enum import IntEnum
+from typing import BinaryIO
 
 HEADER = struct.Struct(">IB")
 
@@ -17,3 +18,13 @@ class Kind(IntEnum):
 
 def frame(kind: Kind, body: bytes) -> bytes:
     return HEADER.pack(len(body), kind) + body
+
+
+def received(stream: BinaryIO) -> bytes | None:
+    """The body of the next message; None when the other side is gone."""
+    header = stream.read(HEADER.size)
+    if len(header) < HEADER.size:
+        return None
+    length, _ = HEADER.unpack(header)
+    body = stream.read(length)
+    return body if len(body) == length else None
