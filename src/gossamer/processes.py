@@ -11,6 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from gossamer.clock import SystemClock
+
+MOST_TOLD = 20
+"""Times that the kernel is told how far to stand back, where many processes begin at once."""
+
 
 class Child(Protocol):
     """A process we started, in a session and process group of its own."""
@@ -72,6 +77,24 @@ def let_others_go_first(niceness: int) -> None:
     os.nice(niceness)
     with contextlib.suppress(AttributeError, OSError):  # Linux only
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    let_other_sessions_go_first()
+
+
+def let_other_sessions_go_first() -> None:
+    """Where Linux shares out the CPUs by session (autogroup, sched(7)), as most distributions have it, a niceness
+    counts only among the processes of one session, and each process started here has its own: then the whole session
+    stands back, as far as this process does."""
+    if os.getsid(0) != os.getpid():  # somebody else's: his shell would be slowed too
+        return
+    for _ in range(MOST_TOLD):
+        try:
+            Path("/proc/self/autogroup").write_text(str(max(0, os.nice(0))))
+        except BlockingIOError:  # the kernel hears one such word in a tenth of a second
+            SystemClock().pause(0.11)
+        except OSError:  # nothing is shared out by session here
+            return
+        else:
+            return
 
 
 class _SystemChild:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from tests.app.site import PATIENCE_S, wait_until
 from tests.graph.pages import graph_in, thing
+from tests.workers.test_niceness import BY_SESSION, session_of
 
 from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
@@ -216,6 +217,13 @@ def test_both_stand_back_behind_whoever_searches(indexer: "subprocess.Popen[str]
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in (indexer.pid, keeper.pid)] == [own + NICENESS] * 2
     assert NICENESS < READERS_NICENESS, "pages are not read sooner than they are found"
+
+
+@pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
+def test_its_session_stands_back_as_the_indexer_does(indexer: "subprocess.Popen[str]") -> None:
+    keeper = started_keeper(indexer.pid)
+    niceness = os.getpriority(os.PRIO_PROCESS, keeper.pid)
+    wait_until(lambda: session_of(keeper.pid)[1] == max(0, niceness), "its session takes as much as anybody's")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")

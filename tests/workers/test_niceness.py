@@ -2,6 +2,10 @@
 
 import asyncio
 import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from tests.workers import jobs
@@ -14,6 +18,15 @@ from gossamer.processes import SystemProcesses
 from gossamer.values.tell import silent
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
+
+BY_SESSION = Path("/proc/self/autogroup").is_file()
+
+
+def session_of(pid: int | str) -> tuple[str, int]:
+    """Which group of processes the kernel counts it to, and how far that stands back."""
+    found = re.fullmatch(r"(\S+) nice (-?\d+)\n", Path(f"/proc/{pid}/autogroup").read_text())
+    assert found
+    return found[1], int(found[2])
 
 
 def test_a_worker_stands_back_as_far_as_it_is_told() -> None:
@@ -42,3 +55,26 @@ def test_one_that_stands_back_takes_the_cpu_from_nobody_when_it_wakes() -> None:
     plain = Pool(jobs.echo, 1, Limits(), SystemProcesses(), SystemClock(), silent)
     assert asyncio.run(policy(nice)) == os.SCHED_BATCH
     assert asyncio.run(policy(plain)) == os.sched_getscheduler(0)
+
+
+@pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
+def test_where_sessions_share_the_cpus_the_worker_s_own_stands_back_and_nobody_else_s() -> None:
+    async def sessions(pool: Pool) -> list[tuple[str, int]]:
+        async with pool:
+            await pool.call(b"ready?")
+            return [session_of(pid) for pid in pool.pids]
+
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    before = session_of("self")
+    found = asyncio.run(sessions(Pool(jobs.echo, 1, Limits(niceness=7), SystemProcesses(), SystemClock(), silent)))
+    assert [niceness for _, niceness in found] == [min(19, max(0, own + 7))]
+    assert session_of("self") == before
+    assert before[0] != found[0][0]
+
+
+@pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
+def test_a_session_that_others_share_is_left_alone() -> None:
+    before = session_of("self")
+    told = "from gossamer.processes import let_others_go_first; let_others_go_first(4)"
+    subprocess.run([sys.executable, "-c", told], check=True, timeout=60)
+    assert session_of("self") == before
