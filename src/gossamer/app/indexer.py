@@ -59,6 +59,13 @@ NAME = "indexer"
 NICENESS = 3
 """Who searches goes first; but the readers stand back further still, so that pages are not read sooner than found."""
 
+MERGING = ("merge_thread",)
+"""Threads of the index that merge what was written before: a commit does not wait for them, and they should not take
+from it what it needs."""
+MERGING_NICENESS = 8
+NAMED_S = 1.0
+"""By then they have their names."""
+
 
 def main() -> None:
     root, agent, channel = sys.argv[1:]
@@ -98,12 +105,19 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             opened.enter_context(beating_by_itself(pulse, published.said, (keeper.pid,)))
             async with asyncio.TaskGroup() as crew:
                 listening = crew.create_task(stop_at_end_of(channel, stop))
+                standing = crew.create_task(merges_stand_back(outside))
                 keep_freed_memory()
                 spare_the_collector()
                 await views.run(stop)
                 listening.cancel()
+                standing.cancel()
     finally:
         lock.release()
+
+
+async def merges_stand_back(outside: Outside) -> None:
+    await outside.clock.sleep(NAMED_S)
+    outside.processes.stand_back(MERGING, MERGING_NICENESS)
 
 
 def open_views(
