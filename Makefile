@@ -76,7 +76,7 @@ fuzz: $(VENV)/fuzz.done  ## coverage-guided attacks on every extractor, SECONDS 
 # What tests want from the system, installed where we may; each test that misses its part says so and is skipped.
 system:
 ifneq ($(APT),)
-	@command -v chromium >/dev/null || { apt-get update -qq; apt-get install -y -qq chromium >/dev/null 2>&1; } || true
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || { apt-get update -qq; apt-get install -y -qq chromium-headless-shell >/dev/null 2>&1 || apt-get install -y -qq chromium >/dev/null 2>&1; } || true
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || apt-get install -y -qq postgresql >/dev/null 2>&1 || true
 	@command -v nginx >/dev/null || apt-get install -y -qq nginx-light >/dev/null 2>&1 || true
 endif

@@ -142,6 +142,9 @@ async def tab(devtools: str) -> AsyncIterator[Tab]:
             page.session = attached["sessionId"]
             for room in ("Page", "Network", "Log", "Runtime"):
                 await page.call(f"{room}.enable")
+            await page.call(
+                "Emulation.setFocusEmulationEnabled", enabled=True
+            )  # of many tabs, each believes it is seen
             await page.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
             yield page
             page.session = ""
