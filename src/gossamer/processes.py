@@ -77,10 +77,10 @@ def let_others_go_first(niceness: int) -> None:
     os.nice(niceness)
     with contextlib.suppress(AttributeError, OSError):  # Linux only
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    _let_other_sessions_go_first()
+    let_other_sessions_go_first()
 
 
-def _let_other_sessions_go_first() -> None:
+def let_other_sessions_go_first() -> None:
     """Where Linux shares out the CPUs by session (autogroup, sched(7)), as most distributions have it, a niceness
     counts only among the processes of one session, and each process started here has its own: then the whole session
     stands back, as far as this process does."""

@@ -17,7 +17,7 @@ from tests.workers.test_niceness import BY_SESSION, session_of
 
 from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
-from gossamer.app.facts_keeper import BEHIND_WORDS, MERGING, MERGING_NICENESS
+from gossamer.app.facts_keeper import MERGING, MERGING_NICENESS
 from gossamer.app.indexer import MERGING as INDEX_MERGING
 from gossamer.app.indexer import MERGING_NICENESS as INDEX_MERGING_NICENESS
 from gossamer.app.indexer import NICENESS
@@ -217,10 +217,7 @@ def test_one_whose_indexer_is_gone_already_touches_nothing(tmp_path: Path) -> No
 def test_both_stand_back_behind_whoever_searches(indexer: "subprocess.Popen[str]") -> None:
     keeper = started_keeper(indexer.pid)
     own = os.getpriority(os.PRIO_PROCESS, 0)
-    assert os.getpriority(os.PRIO_PROCESS, indexer.pid) == own + NICENESS
-    wait_until(
-        lambda: os.getpriority(os.PRIO_PROCESS, keeper.pid) == own + NICENESS + BEHIND_WORDS, "facts come before words"
-    )
+    assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in (indexer.pid, keeper.pid)] == [own + NICENESS] * 2
     assert NICENESS < READERS_NICENESS, "pages are not read sooner than they are found"
 
 
@@ -236,7 +233,7 @@ def test_merges_of_the_index_stand_back_too(indexer: "subprocess.Popen[str]") ->
 @pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
 def test_its_session_stands_back_as_the_indexer_does(indexer: "subprocess.Popen[str]") -> None:
     keeper = started_keeper(indexer.pid)
-    niceness = os.getpriority(os.PRIO_PROCESS, 0) + NICENESS + BEHIND_WORDS
+    niceness = os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
     wait_until(lambda: session_of(keeper.pid)[1] == max(0, niceness), "its session takes as much as anybody's")
 
 
@@ -245,9 +242,7 @@ def test_its_merges_stand_back_and_nothing_else_does(apart: tuple[FactsApart, Ch
     pid = apart[1].pid
     nice = [(name.startswith(MERGING), os.getpriority(os.PRIO_PROCESS, number)) for number, name in threads_of(pid)]
     assert {niceness for is_merging, niceness in nice if is_merging} == {MERGING_NICENESS}
-    assert {niceness for is_merging, niceness in nice if not is_merging} == {
-        os.getpriority(os.PRIO_PROCESS, 0) + BEHIND_WORDS
-    }
+    assert {niceness for is_merging, niceness in nice if not is_merging} == {os.getpriority(os.PRIO_PROCESS, 0)}
 
 
 def threads_of(pid: int) -> list[tuple[int, str]]:

@@ -17,7 +17,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def devtools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if program() is None:
-        pytest.skip("no Chromium here: install the package chromium-headless-shell, or chromium, to run the browser tests")
+        pytest.skip("no Chromium here: install chromium-headless-shell (or chromium) to run the browser tests")
     with running(tmp_path_factory.mktemp("chromium")) as address:
         yield address
 

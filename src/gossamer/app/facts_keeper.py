@@ -24,13 +24,11 @@ from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.keeping import FactsHere
 from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.store import Graph
-from gossamer.processes import let_others_go_first
+from gossamer.processes import let_other_sessions_go_first
 from gossamer.values.tell import Tell, silent
 from gossamer.workers.sandbox import leave_with_parent
 from gossamer.workers.wire import Kind, frame
 
-BEHIND_WORDS = 2
-"""Further back than the indexer, whose niceness it has from the start: facts may come later than words."""
 MERGING = ("rocksdb:low",)
 """Threads of the store that merge what was written before: they begin anew with every second commit."""
 MERGING_NICENESS = 10
@@ -45,7 +43,7 @@ def main() -> None:
     leave_with_parent()
     if os.getppid() != int(indexer):  # it died before this process could ask to die with it
         return
-    let_others_go_first(BEHIND_WORDS)
+    let_other_sessions_go_first()  # it has the indexer's niceness, but a session of its own
     try:
         asyncio.run(keep(Directory(Path(root)), socket.socket(fileno=int(channel)), real_outside(), tell))
     except ConnectionError:  # nobody is left to answer
