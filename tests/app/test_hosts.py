@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,20 @@ async def answered(story: Story, outside: Outside, root: Path) -> None:
                 return
             await asyncio.sleep(0.02)
     raise AssertionError("nobody asked")
+
+
+def test_who_waits_for_a_busy_crawl_is_told_so_once_and_not_for_ever(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory, clock = make(tmp_path, various, starts=STARTS, reach=Reach.HOST)
+    outside = replace(real_outside(), clock=clock)
+    lock = hold(outside.files, tmp_path, "a crawl that never looks up")
+    try:
+        with pytest.raises(GossamerError, match="has not answered in 30 s"):
+            asyncio.run(changed(directory, outside, "retire", "a.test", "too loud"))
+    finally:
+        lock.release()
+    assert capsys.readouterr().err == "the running crawl is busy: waiting for it, up to 30 s\n"
 
 
 def test_what_is_held_in_quarantine_is_released(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -36,6 +37,8 @@ from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 PATIENCE_S = 30.0
+SILENT_S = 2.0
+"""Who waits longer is told what for."""
 LOOK_S = 0.1
 BY_HAND = "by hand"
 
@@ -197,10 +200,14 @@ async def asked(directory: Directory, outside: Outside, action: str, name: str, 
     args = {"retire": {"why": words}, "release": {"pattern": words}}.get(action, {})
     with Control(directory.control, outside.clock) as control:
         number = control.ask(VERBS[action], host=name, **args)
-        give_up_s = outside.clock.elapsed_s() + PATIENCE_S
+        began_s, is_told = outside.clock.elapsed_s(), False
         while not control.is_done(number):
-            if outside.clock.elapsed_s() > give_up_s:
+            waited_s = outside.clock.elapsed_s() - began_s
+            if waited_s > PATIENCE_S:
                 raise GossamerError(f"the running crawl has not answered in {PATIENCE_S:g} s; it will, if it is alive")
+            if waited_s > SILENT_S and not is_told:
+                is_told = True
+                print(f"the running crawl is busy: waiting for it, up to {PATIENCE_S:g} s", file=sys.stderr, flush=True)
             await outside.clock.sleep(LOOK_S)
     with closing(read_only(directory.state)) as opened:
         host = listing.host_state(opened, name)
