@@ -152,7 +152,8 @@ class SystemProcesses:
         found = [one for one in _own_threads() if one[1].startswith(tuple(beginnings))]
         for thread, _ in found:
             with contextlib.suppress(ProcessLookupError):
-                os.setpriority(os.PRIO_PROCESS, thread, niceness)
+                if os.getpriority(os.PRIO_PROCESS, thread) < niceness:  # never less than it does already
+                    os.setpriority(os.PRIO_PROCESS, thread, niceness)
         return len(found)
 
 

@@ -78,3 +78,15 @@ def test_a_session_that_others_share_is_left_alone() -> None:
     told = "from gossamer.processes import let_others_go_first; let_others_go_first(4)"
     subprocess.run([sys.executable, "-c", told], check=True, timeout=60)
     assert session_of("self") == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")
+def test_threads_that_stand_back_further_already_are_left_there() -> None:
+    """Whoever starts the program with nice(1) has said so for all of it; and only root may take it back."""
+    told = (
+        "import os; from gossamer.processes import SystemProcesses; os.nice(12);"
+        "found = SystemProcesses().stand_back(('python',), 5); print(found, os.getpriority(os.PRIO_PROCESS, 0))"
+    )
+    run = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    found, niceness = map(int, run.stdout.split())
+    assert found >= 1 and niceness == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 12)
