@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -41,7 +42,9 @@ def running(folder: Path) -> Iterator[str]:
     assert found is not None
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     command = [found, *FLAGS, *sandbox, f"--user-data-dir={folder}", "about:blank"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+    )
     try:
         assert process.stderr is not None
         for line in process.stderr:
@@ -51,7 +54,7 @@ def running(folder: Path) -> Iterator[str]:
         else:
             raise AssertionError("Chromium did not start")
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)  # what was started may be a script that waits for the browser
         process.wait(LONG_S)
         if process.stderr is not None:
             process.stderr.close()

@@ -5,9 +5,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from urllib.parse import quote
 
+import psutil
 import pytest
+from tests.app.site import wait_until
 from tests.browser.axe import set_size
-from tests.browser.chromium import LAN, Tab, tab
+from tests.browser.chromium import LAN, Tab, running, tab
 from tests.web.hostile_pages import ORIGIN, WORD, pages
 from tests.web.site import Site, serving
 
@@ -233,3 +235,13 @@ def test_a_phone_shows_the_whole_navigation(site: Site, devtools: str) -> None:
         assert await page.value("((nav) => nav.scrollWidth <= nav.clientWidth)(document.querySelector('header nav'))")
 
     drive(devtools, scenario)
+
+
+def test_no_browser_outlives_its_tests(devtools: str, tmp_path: Path) -> None:
+    def left() -> list[int]:
+        lines = ((one.pid, one.info["cmdline"] or []) for one in psutil.process_iter(["cmdline"]))
+        return [pid for pid, line in lines if f"--user-data-dir={tmp_path}" in line]
+
+    with running(tmp_path):
+        assert left()
+    wait_until(lambda: not left(), "a browser was left running")
