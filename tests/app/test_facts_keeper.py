@@ -13,7 +13,7 @@ import psutil
 import pytest
 from tests.app.site import PATIENCE_S, wait_until
 from tests.graph.pages import graph_in, thing
-from tests.workers.test_niceness import BY_SESSION, session_of
+from tests.workers.sessions import BY_SESSION, session_of
 
 from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
@@ -222,19 +222,21 @@ def test_both_stand_back_behind_whoever_searches(indexer: "subprocess.Popen[str]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")
-def test_merges_of_the_index_stand_back_too(indexer: "subprocess.Popen[str]") -> None:
-    def merging() -> set[int]:
-        threads = [number for number, name in threads_of(indexer.pid) if name.startswith(INDEX_MERGING)]
+def test_merges_of_the_index_stand_back_and_its_commits_do_not(indexer: "subprocess.Popen[str]") -> None:
+    def standing(is_merging: bool) -> set[int]:
+        threads = [number for number, name in threads_of(indexer.pid) if name.startswith(INDEX_MERGING) == is_merging]
         return {os.getpriority(os.PRIO_PROCESS, number) for number in threads}
 
-    wait_until(lambda: merging() == {INDEX_MERGING_NICENESS}, "merges take from commits what those need")
+    wait_until(lambda: standing(is_merging=True) == {INDEX_MERGING_NICENESS}, "merges take what commits need")
+    assert standing(is_merging=False) == {os.getpriority(os.PRIO_PROCESS, 0) + NICENESS}
 
 
 @pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
 def test_its_session_stands_back_as_the_indexer_does(indexer: "subprocess.Popen[str]") -> None:
     keeper = started_keeper(indexer.pid)
-    niceness = os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
-    wait_until(lambda: session_of(keeper.pid)[1] == max(0, niceness), "its session takes as much as anybody's")
+    wait_until(lambda: session_of(keeper.pid)[1] != 0, "its session takes as much as anybody's")
+    assert session_of(keeper.pid)[1] == os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
+    assert session_of(keeper.pid)[0] != session_of(indexer.pid)[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")

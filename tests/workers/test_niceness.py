@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tests.workers import jobs
+from tests.workers.sessions import BY_SESSION, session_of
 
 from gossamer.app.outside import real_outside
 from gossamer.app.readers import reader_pool
@@ -18,15 +17,6 @@ from gossamer.processes import SystemProcesses
 from gossamer.values.tell import silent
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
-
-BY_SESSION = Path("/proc/self/autogroup").is_file()
-
-
-def session_of(pid: int | str) -> tuple[str, int]:
-    """Which group of processes the kernel counts it to, and how far that stands back."""
-    found = re.fullmatch(r"(\S+) nice (-?\d+)\n", Path(f"/proc/{pid}/autogroup").read_text())
-    assert found
-    return found[1], int(found[2])
 
 
 def test_a_worker_stands_back_as_far_as_it_is_told() -> None:

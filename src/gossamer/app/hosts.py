@@ -24,7 +24,7 @@ from gossamer.app.saying import as_json, counted, lasting, moment
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.waiting import gap_in_words
 from gossamer.app.why import crew_of
-from gossamer.clock import Instant
+from gossamer.clock import Clock, Instant
 from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.frontier import listing, quarantine, standing
 from gossamer.frontier.listing import HostState
@@ -200,21 +200,25 @@ async def asked(directory: Directory, outside: Outside, action: str, name: str, 
     args = {"retire": {"why": words}, "release": {"pattern": words}}.get(action, {})
     with Control(directory.control, outside.clock) as control:
         number = control.ask(VERBS[action], host=name, **args)
-        began_s, is_told = outside.clock.elapsed_s(), False
-        while not control.is_done(number):
-            waited_s = outside.clock.elapsed_s() - began_s
-            if waited_s > PATIENCE_S:
+        if not await _is_done_in(SILENT_S, control, number, outside.clock):
+            print(f"the running crawl is busy: waiting for it, up to {PATIENCE_S:g} s", file=sys.stderr, flush=True)
+            if not await _is_done_in(PATIENCE_S - SILENT_S, control, number, outside.clock):
                 raise GossamerError(f"the running crawl has not answered in {PATIENCE_S:g} s; it will, if it is alive")
-            if waited_s > SILENT_S and not is_told:
-                is_told = True
-                print(f"the running crawl is busy: waiting for it, up to {PATIENCE_S:g} s", file=sys.stderr, flush=True)
-            await outside.clock.sleep(LOOK_S)
     with closing(read_only(directory.state)) as opened:
         host = listing.host_state(opened, name)
     if host is None:
         raise GossamerError(f"{name} is not known to this crawl")
     held = f", with {counted(host.held, 'address')} in quarantine" if host.held else ""
     return f"{name} is {'retired' if host.retired_at is not None else 'visited'} now{held}"
+
+
+async def _is_done_in(seconds: float, control: Control, number: int, clock: Clock) -> bool:
+    give_up_s = clock.elapsed_s() + seconds
+    while not control.is_done(number):
+        if clock.elapsed_s() > give_up_s:
+            return False
+        await clock.sleep(LOOK_S)
+    return True
 
 
 VERBS = {"retire": RETIRE, "reinstate": REINSTATE, "release": RELEASE}
