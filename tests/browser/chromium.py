@@ -30,6 +30,8 @@ window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
 """
 
+FOCUSED = "document.activeElement !== document.body"
+
 
 def program() -> str | None:
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
@@ -129,6 +131,10 @@ class Tab:
             await asyncio.wait_for(self._loaded.wait(), LONG_S)
 
     async def write(self, text: str) -> None:
+        """As somebody does who looks first: `autofocus` takes hold only when the page has been drawn."""
+        async with asyncio.timeout(LONG_S):
+            while not await self.value(FOCUSED):
+                await asyncio.sleep(0.03)
         for letter in text:
             await self.press(letter)
 
