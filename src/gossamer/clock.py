@@ -23,7 +23,7 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
     def pause(self, seconds: float) -> None:
-        """Sleep in a thread or process that has no event loop."""
+        """Sleep, and let nothing else of this thread go on meanwhile."""
         ...
 
 

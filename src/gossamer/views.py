@@ -146,7 +146,7 @@ class Following:
     commit_s: float = 1.5  # words wait at most this long for the next commit
     patient_least_s: float = 6.0  # facts and links wait this long while there are few ...
     patient_most_s: float = 30.0  # ... and, a second more for every 500 pages, at most this long ...
-    patient_pages: int = 4_500  # ... and no more of them than this: each commit of facts is one more file to merge
+    patient_pages: int = 7_200  # ... and no more of them than this: each commit of facts is one more file to merge
     patient_took_s: float = 0.3  # ... nor than what such a commit was seen to take this long for: words wait meanwhile
     poll_s: float = 0.2  # how often it looks for news when there was less than a batch of it
     publish_s: float = 0.25  # how often the position and lag are published

@@ -86,6 +86,7 @@ async def crawl(
     web: TinyWeb | None = None,
     returning: Returning | None = None,
     is_paused: Callable[[], bool] = lambda: False,
+    rests: bool = False,
 ) -> Crawled:
     files, clock, told = files or DiskFiles(), clock or SystemClock(), told or Told()
     web = web or TinyWeb(pages, clock)
@@ -123,6 +124,7 @@ async def crawl(
             agent="Gossamer",
             pace=pace or Pace(),
             is_paused=is_paused,
+            do_pages_wait=readers.has_waiting if rests else lambda: False,
         )
         await asyncio.wait_for(Crawl(rooms).run(stop or asyncio.Event()), 600)
         volumes.close()

@@ -28,6 +28,13 @@ def _spin(argument: str) -> bytes:
         pass
 
 
+def _burn(argument: str) -> bytes:
+    until = time.process_time() + float(argument)
+    while time.process_time() < until:
+        pass
+    return b"burnt"
+
+
 def _sleep(argument: str) -> bytes:
     time.sleep(float(argument))
     return b"slept"
@@ -88,6 +95,7 @@ def _run(argument: str) -> bytes:
 
 _DEEDS = {
     "spin": _spin,
+    "burn": _burn,
     "sleep": _sleep,
     "segfault": _segfault,
     "exit": _exit,

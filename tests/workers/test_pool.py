@@ -336,8 +336,17 @@ def test_a_worker_is_replaced_after_its_share_of_jobs_and_none_is_lost() -> None
 def test_the_share_of_cpu_time_is_counted_for_each_job_afresh() -> None:
     async def use(pool: Pool) -> None:
         assert await why(pool, b"spin") == "timeout"
-        for _ in range(3):
-            assert await pool.call(b"sleep:0.01") == b"slept"
+        for _ in range(8):  # together more than any one of them might use
+            assert await pool.call(b"burn:0.4") == b"burnt"
+
+    with_pool(use, limits=Limits(wall_s=LONG_S, cpu_s=0.5))
+
+
+def test_a_job_that_follows_many_short_ones_is_stopped_like_any_other() -> None:
+    async def use(pool: Pool) -> None:
+        for _ in range(50):
+            await pool.call(b"echo:short")
+        assert await why(pool, b"spin") == "timeout"
 
     with_pool(use, limits=Limits(wall_s=LONG_S, cpu_s=0.5))
 

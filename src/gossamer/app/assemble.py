@@ -118,8 +118,7 @@ async def open_crawl(
         await opened.enter_async_context(frontier)
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))
         await opened.enter_async_context(remembering(ruling.learning, directory.root, outside, tell))
-        comes_back = settings.crawl.revisit != "no"
-        await opened.enter_async_context(chronicling(directory, outside, comes_back, tell))
+        await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
         measuring = measures(settings, outside, ruling.nudge_visit)
@@ -142,6 +141,7 @@ async def open_crawl(
             judge=ruling.judge,
             learn=ruling.learn,
             is_paused=steering.is_paused,
+            do_pages_wait=readers.has_waiting,
         )
         yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers)
 

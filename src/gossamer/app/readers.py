@@ -15,6 +15,9 @@ from gossamer.workers.pool import Pool
 NICENESS = 5
 """A crawl can wait, and who searches meanwhile should not. More would let a page of a second run out of its time."""
 
+AHEAD = 4
+"""Some milliseconds of work, so that a reader need not wait for the crawl, which rests now and then (`journey`)."""
+
 
 def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = JOB) -> Pool:
     """`job` is another than the usual one where something is plugged in (`plugged.job_for`)."""
@@ -22,6 +25,7 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = JOB
         wall_s=settings.readers.wall_s,
         cpu_s=settings.readers.wall_s,
         memory_bytes=settings.readers.memory_mib * MIB,
+        ahead=AHEAD,
         niceness=NICENESS,
     )
     size = settings.readers.count or len(os.sched_getaffinity(0))

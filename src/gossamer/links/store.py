@@ -26,7 +26,7 @@ from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 VERSION = 1
-MERGE_AT = 1_000_000
+MERGE_AT = 2_000_000
 """Waiting changes that start a merge; or a quarter of those merged so far, if that is more."""
 MOST_RUNS = 200
 SLICE = 8_000

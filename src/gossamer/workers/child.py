@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
+from gossamer.clock import SystemClock
 from gossamer.processes import keep_freed_memory
 from gossamer.workers import sandbox
 from gossamer.workers.limits import Limits
@@ -55,9 +56,9 @@ def _fall_silent() -> None:
 
 
 def _serve(job: Callable[[bytes], bytes], jobs: BinaryIO, channel: socket.socket, limits: Limits) -> None:
-    done = 0
+    done, share = 0, sandbox.CpuShare(limits.cpu_s, SystemClock())
     while (payload := received(jobs)) is not None:
-        sandbox.limit_next_job(limits)
+        share.renew()
         kind, body = _answer(job, payload)
         del payload
         channel.sendall(frame(kind, body))

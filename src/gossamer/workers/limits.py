@@ -9,7 +9,7 @@ class Limits(msgspec.Struct, frozen=True):
     wall_s: float = 5.0
     """Per job, counted from the moment it is the worker's first in line."""
     cpu_s: float = 5.0
-    """Per job; the kernel counts whole seconds, so up to one more may pass."""
+    """Per job; the kernel counts whole seconds and is told once a second, so up to two more may pass."""
     memory_bytes: int = 512 * MIB
     """Address space on top of what the loaded libraries take."""
     recycle_after: int = 10_000

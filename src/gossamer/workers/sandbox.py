@@ -13,6 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
+from gossamer.clock import Clock
 from gossamer.processes import let_others_go_first
 from gossamer.workers.limits import Limits
 
@@ -59,6 +60,7 @@ REFUSED = frozenset(
         "subprocess.Popen",
     }
 )
+RENEWED_S = 1.0
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -97,13 +99,25 @@ def limit_resources(limits: Limits) -> None:
         _lower(resource.RLIMIT_AS, _taken(ADDRESS_SPACE) + limits.memory_bytes)
 
 
-def limit_next_job(limits: Limits) -> None:
-    """Give the next job its own share of CPU time; running over it ends the process (SIGXCPU)."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    until = math.ceil(used.ru_utime + used.ru_stime + limits.cpu_s)
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    if hard == resource.RLIM_INFINITY or until <= hard:
-        resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
+class CpuShare:
+    """Gives each job its own share of CPU time; running over it ends the process (SIGXCPU)."""
+
+    def __init__(self, cpu_s: float, clock: Clock) -> None:
+        self._cpu_s, self._clock = cpu_s, clock
+        self._enough_until_s = 0.0
+
+    def renew(self) -> None:
+        """Before every job. To ask the kernel and to tell it costs as much as to hash a page: it is told of a second
+        more, and not again before that has passed, for no more can have been used in it."""
+        now_s = self._clock.elapsed_s()
+        if now_s < self._enough_until_s:
+            return
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        until = math.ceil(used.ru_utime + used.ru_stime + self._cpu_s + RENEWED_S)
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        if hard == resource.RLIM_INFINITY or until <= hard:
+            resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
+        self._enough_until_s = now_s + RENEWED_S
 
 
 def close_doors() -> None:

@@ -1,0 +1,29 @@
+"""A crawl whose readers have more than they can do."""
+
+import asyncio
+from pathlib import Path
+
+from tests.journey.crawling import crawl, page
+
+from gossamer.clock import SystemClock
+from gossamer.journey import REST_S
+
+HOSTS = 40
+
+
+class Rested(SystemClock):
+    def __init__(self) -> None:
+        self.rests: list[float] = []
+
+    def pause(self, seconds: float) -> None:
+        self.rests.append(seconds)
+        super().pause(seconds)
+
+
+def test_it_rests_while_pages_wait_for_a_reader_and_loses_none_of_them(tmp_path: Path) -> None:
+    clock = Rested()
+    seeds = [f"http://h{number}.test/" for number in range(HOSTS)]
+    pages = {f"{seed}{name}": page("/a", "/b") for seed in seeds for name in ("", "a", "b")}
+    done = asyncio.run(crawl(tmp_path, pages, seeds, clock=clock, rests=True))
+    assert {str(kept.url) for kept in done.kept if kept.is_page} == set(pages)
+    assert set(clock.rests) == {REST_S}
