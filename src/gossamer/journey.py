@@ -53,7 +53,7 @@ class Pace:
     at_once: int = 128  # visits on their way at one time
     group: int = 64  # captures that are synced and settled together
     group_wait_s: float = 0.2  # the longest a capture waits for its group
-    lag_s: float = 3.0  # views further behind than this: take nothing new until they catch up
+    lag_s: float = 2.5  # views further behind than this: take nothing new until they catch up
     max_pages: int | None = None  # stop taking once the collection holds this many pages
     keep: Keep = "all"  # "all", or "structured": only pages with facts are kept whole
     drain_s: float = 8.0  # how long a clean stop waits for what is in flight

@@ -143,7 +143,7 @@ class GraphView:
 @dataclass(frozen=True, slots=True)
 class Following:
     batch: int = 256  # frames taken at a time
-    commit_s: float = 2.0  # words wait at most this long for the next commit: the more of them, the fewer merges
+    commit_s: float = 1.75  # words wait at most this long for the next commit: the more of them, the fewer merges
     patient_least_s: float = 6.0  # facts and links wait this long while there are few ...
     patient_most_s: float = 30.0  # ... and, a second more for every 500 pages, at most this long ...
     patient_pages: int = 7_200  # ... and no more of them than this: each commit of facts is one more file to merge
