@@ -325,7 +325,7 @@ class Crawl:
         while not self._ended:
             await self._fetched.wait()
             self._fetched.clear()
-            while self.rooms.do_pages_wait():
+            while self.rooms.do_pages_wait() and not self._ended:
                 self.rooms.clock.pause(REST_S)
                 await self.rooms.clock.sleep(0)
 
