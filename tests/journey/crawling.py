@@ -124,7 +124,7 @@ async def crawl(
             agent="Gossamer",
             pace=pace or Pace(),
             is_paused=is_paused,
-            do_pages_wait=readers.has_waiting if rests else lambda: False,
+            do_pages_wait=lambda: rests and readers.waiting > 0,
         )
         await asyncio.wait_for(Crawl(rooms).run(stop or asyncio.Event()), 600)
         volumes.close()

@@ -141,7 +141,7 @@ async def open_crawl(
             judge=ruling.judge,
             learn=ruling.learn,
             is_paused=steering.is_paused,
-            do_pages_wait=readers.has_waiting,
+            do_pages_wait=lambda: readers.waiting > 0,
         )
         yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers)
 

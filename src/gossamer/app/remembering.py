@@ -24,7 +24,6 @@ from gossamer.clock import Clock
 from gossamer.files import Files
 from gossamer.rules.kept import Part
 from gossamer.rules.learning import Learning
-from gossamer.spool.deflate import press
 from gossamer.values.tell import Tell
 
 NAME = "learned"
@@ -44,12 +43,12 @@ _KEY_BITS = 32
 
 def packed(learning: Learning) -> bytes:
     """The whole file. Only looks at `learning`, a little at a time: another thread may go on learning."""
-    pressing = press()
+    press = zlib.compressobj(1)
     pieces = []
     for part in learning.kept():
         coded = _ENCODER.encode(part)
-        pieces.append(pressing.compress(_LENGTH.pack(len(coded)) + coded))
-    pieces.append(pressing.flush())
+        pieces.append(press.compress(_LENGTH.pack(len(coded)) + coded))
+    pieces.append(press.flush())
     body = b"".join(pieces)
     return b"".join((_FORMAT, xxh3_128_digest(body), body))
 

@@ -41,17 +41,6 @@ def gzip_member(plain: bytes) -> bytes:
     return cast(bytes, engine.compress(plain, level=FAST, wbits=GZIP))
 
 
-class Press(Protocol):
-    def compress(self, given: bytes, /) -> bytes: ...
-
-    def flush(self) -> bytes: ...
-
-
-def press() -> Press:
-    """For what comes piece by piece: a zlib stream."""
-    return cast(Press, engine.compressobj(FAST))
-
-
 def gzip_inflater() -> Inflater:
     """Reads exactly one member, checks its CRC and length, and leaves what follows in `unused_data`."""
     return cast(Inflater, engine.decompressobj(wbits=GZIP))

@@ -108,9 +108,6 @@ class Pool:
         """Jobs that no worker has yet."""
         return len(self._waiting)
 
-    def has_waiting(self) -> bool:
-        return bool(self._waiting)
-
     @property
     def pids(self) -> list[int]:
         """The processes that are up and ready."""

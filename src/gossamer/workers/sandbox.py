@@ -108,7 +108,7 @@ class CpuShare:
 
     def renew(self) -> None:
         """Before every job. To ask the kernel and to tell it costs as much as to hash a page: it is told of a second
-        more, and not again before that has passed, for no more can have been used in it."""
+        more, and not again before that has passed, for one thread cannot have used more in it."""
         now_s = self._clock.elapsed_s()
         if now_s < self._enough_until_s:
             return
