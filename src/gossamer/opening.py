@@ -25,6 +25,7 @@ from gossamer.app.export import write_file
 from gossamer.app.exporting import exports_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_filters import own_filters
+from gossamer.app.present_search import search_of
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.trail import Trail
 from gossamer.app.why import Asking, crew_of
@@ -36,11 +37,9 @@ from gossamer.graph.export import opened
 from gossamer.graph.names import graph_name
 from gossamer.graph.results import JSON
 from gossamer.graph.sparql import MOST_ROWS, SparqlResult
-from gossamer.index.searcher import Searcher
-from gossamer.links.reader import Anchor, LinksReader
+from gossamer.links.reader import Anchor
 from gossamer.monitor.control import Control
 from gossamer.search.answer import Answer
-from gossamer.search.find import Search
 from gossamer.search.query import parse
 from gossamer.store import captures
 from gossamer.store.database import read_only
@@ -131,7 +130,7 @@ class Collection:
 
     def __init__(self, directory: Directory, outside: Outside) -> None:
         self._directory, self._outside = directory, outside
-        self._search = Search(Searcher(directory.index), LinksReader(directory.links), outside.clock)
+        self._search = search_of(directory, outside.clock)
         self._answering: _Answering | None = None
 
     def __enter__(self) -> Self:

@@ -140,7 +140,7 @@ def indexer(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     with ours:
         with theirs:
             child = subprocess.Popen(
-                [sys.executable, "-m", INDEXER, str(tmp_path), "gossamer", str(theirs.fileno())],
+                [sys.executable, "-m", INDEXER, str(tmp_path), "", "gossamer", str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),),
                 stderr=subprocess.PIPE,
                 text=True,
@@ -210,7 +210,7 @@ def test_one_whose_indexer_is_gone_already_touches_nothing(tmp_path: Path) -> No
     ours, theirs = socket.socketpair()
     with ours, theirs:
         nobody = "1" if os.getpid() != 1 else "2"
-        SystemProcesses().start(MODULE, [str(tmp_path), nobody], theirs).wait(PATIENCE_S)
+        SystemProcesses().start(MODULE, [str(tmp_path), "", nobody], theirs).wait(PATIENCE_S)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -45,7 +45,8 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def pool_over(root: Path, **settings: object) -> QueryPool:
-    return QueryPool(root / "checkpoints", DiskFiles(), SystemProcesses(), SystemClock(), silent, size=1, **settings)
+    parts = (DiskFiles(), SystemProcesses(), SystemClock(), silent)
+    return QueryPool(lambda: root / "checkpoints", *parts, size=1, **settings)
 
 
 def asking(root: Path, use: Callable[[QueryPool], Awaitable[None]], **settings: object) -> None:

@@ -56,7 +56,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def asked(root: Path, *queries: str, has_inference: bool = True, accept: str = JSON) -> list[SparqlResult]:
     async def scene() -> list[SparqlResult]:
-        parts = (root / "checkpoints", DiskFiles(), SystemProcesses(), SystemClock(), silent)
+        parts = (lambda: root / "checkpoints", DiskFiles(), SystemProcesses(), SystemClock(), silent)
         async with QueryPool(*parts, size=1, vocabulary=root / "vocabulary.ttl") as pool:
             return [await pool.ask(PREFIX + query, accept, has_inference=has_inference) for query in queries]
 

@@ -5,12 +5,11 @@ from contextlib import asynccontextmanager, contextmanager
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
+from gossamer.app.present_search import search_of
 from gossamer.clock import SECOND
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.sparql import MOST_ROWS, QueryPool, SparqlResult
-from gossamer.index.searcher import Searcher
-from gossamer.links.reader import LinksReader
 from gossamer.monitor.control import Control
 from gossamer.search.find import Search
 from gossamer.values.tell import Tell
@@ -24,7 +23,7 @@ WAIT_S = 5.0
 
 @contextmanager
 def open_search(directory: Directory, outside: Outside) -> Iterator[Search]:
-    search = Search(Searcher(directory.index), LinksReader(directory.links), outside.clock)
+    search = search_of(directory, outside.clock)
     try:
         yield search
     finally:
@@ -37,14 +36,14 @@ async def queries(
 ) -> AsyncIterator[Ask]:
     """A pool of SPARQL workers. A question on stale facts asks a running indexer for a new checkpoint."""
     pool = QueryPool(
-        directory.checkpoints,
+        lambda: directory.checkpoints,
         outside.files,
         outside.processes,
         outside.clock,
         tell,
         size,
         limit_s,
-        sources=directory.graph / SOURCES,
+        sources=lambda: directory.graph / SOURCES,
         vocabulary=directory.root / VOCABULARY,
     )
     async with pool:

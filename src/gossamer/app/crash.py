@@ -20,6 +20,8 @@ CRASH_POINTS = (
     "views.positioned",
     "checkpoint.renamed",
 )
+REBUILD_POINTS = ("rebuild.begun", "rebuild.built", "rebuild.swapped", "rebuild.removed")
+"""Those of `gossamer rebuild`, beside the ones of the views it makes."""
 
 
 def crashing(tell: Tell, at: str | None) -> Tell:
@@ -27,8 +29,9 @@ def crashing(tell: Tell, at: str | None) -> Tell:
     if not at:
         return tell
     event, _, count = at.partition(":")
-    if event not in CRASH_POINTS or not count.isdigit():
-        raise ConfigError(f"{VARIABLE} must be one of {', '.join(CRASH_POINTS)}, a colon and a number")
+    known = (*CRASH_POINTS, *REBUILD_POINTS)
+    if event not in known or not count.isdigit():
+        raise ConfigError(f"{VARIABLE} must be one of {', '.join(known)}, a colon and a number")
     left = int(count)
 
     def tell_or_die(told: str, /, **facts: object) -> None:

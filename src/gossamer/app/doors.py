@@ -268,8 +268,10 @@ DOORS = (
         "gossamer.app.rebuild:rebuild",
         "Make the graph, the index and the links again from the archive, which is the truth.\n\n"
         "Needed after a backup, or when a view was damaged. Every capture is read again by the extractors of this "
-        "version. A crawl must not be running.",
-        ("gossamer rebuild --dir copy",),
+        "version. The new views are made beside the present ones, which answer until the new ones are complete and "
+        "replace them in one step; that needs as much free disk again as they take. Cut short, the same command goes "
+        "on where it stopped. A crawl must not be running.",
+        ("gossamer rebuild --dir copy", "gossamer rebuild --fresh --dir copy"),
     ),
     Door(
         "sitemap",

@@ -110,7 +110,8 @@ def facts_apart(directory: Directory, processes: Processes) -> Iterator[tuple[Fa
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            child = processes.start(MODULE, [str(directory.root), str(processes.own_pid())], theirs)
+            words = [str(directory.root), directory.fixed_views, str(processes.own_pid())]
+            child = processes.start(MODULE, words, theirs)
         try:
             replies = cast(BinaryIO, ours.makefile("rb"))
             facts = FactsApart(child, ours, replies, ready(child, replies))

@@ -1,4 +1,5 @@
-"""The process that keeps the facts: `python -m gossamer.app.facts_keeper DIR INDEXER CHANNEL`, a child of the indexer.
+"""The process that keeps the facts, a child of the indexer: `python -m gossamer.app.facts_keeper DIR VIEWS INDEXER
+CHANNEL`.
 
 It owns the graph and its checkpoints, does what it is told in the order it is told, and dies with the indexer: what it
 had not committed by then is given to the next one again.
@@ -37,7 +38,7 @@ takes to index 60,000 pages."""
 
 
 def main() -> None:
-    root, indexer, channel = sys.argv[1:]
+    root, views, indexer, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever stops everything stops the indexer, which lets this finish
     leave_with_parent()
@@ -45,7 +46,7 @@ def main() -> None:
         return
     let_other_sessions_go_first()  # it has the indexer's niceness, but a session of its own
     try:
-        asyncio.run(keep(Directory(Path(root)), socket.socket(fileno=int(channel)), real_outside(), tell))
+        asyncio.run(keep(Directory(Path(root), views), socket.socket(fileno=int(channel)), real_outside(), tell))
     except ConnectionError:  # nobody is left to answer
         return
     except (GossamerError, OSError, RuntimeError, sqlite3.Error) as trouble:  # RuntimeError: the store is corrupt

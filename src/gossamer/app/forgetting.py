@@ -143,7 +143,7 @@ async def forget(
             if is_in_views and is_quick:
                 await take_out(directory, database, begun.block, agent, outside, tell)
             if is_in_views:
-                drop_derived(directory, outside, () if is_quick else directory.views())
+                drop_derived(directory, outside, () if is_quick else directory.every_view())
                 tell("forget.hidden")
             chronicle.forget(outside.files, directory.root, begun.block.hosts)
             rewritten = gone(await compaction(directory, database, outside, tell).rewrite(going, says))

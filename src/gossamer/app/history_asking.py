@@ -67,14 +67,14 @@ async def asked_at(
         replayed = await replay(past, outside, folder, at, host, most, says)
         says("asking")
         pool = QueryPool(
-            folder / "checkpoints",
+            lambda: folder / "checkpoints",
             outside.files,
             outside.processes,
             outside.clock,
             silent,
             1,
             TIME_S,
-            sources=folder / "graph" / SOURCES,
+            sources=lambda: folder / "graph" / SOURCES,
             vocabulary=directory.root / VOCABULARY,
         )
         async with pool:

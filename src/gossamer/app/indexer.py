@@ -1,5 +1,5 @@
-"""The indexer process: `python -m gossamer.app.indexer DIR AGENT CHANNEL`. Owns the index and the links, and the
-process that keeps the facts.
+"""The indexer process: `python -m gossamer.app.indexer DIR VIEWS AGENT CHANNEL`. Owns the index and the links, and
+the process that keeps the facts. VIEWS names the folder of views that are being made anew; empty: the present ones.
 
 It ends when whoever started it closes the channel, by intention or by dying: what is already spooled is taken first.
 """
@@ -54,6 +54,7 @@ from gossamer.values.page import Reading
 from gossamer.values.tell import Tell, silent
 from gossamer.values.url import id_of
 from gossamer.views import Following, GraphView, Reread, Views
+from gossamer.workers.sandbox import leave_with_parent
 
 NAME = "indexer"
 NICENESS = 3
@@ -68,12 +69,16 @@ NAMED_S = 1.0
 
 
 def main() -> None:
-    root, agent, channel = sys.argv[1:]
+    root, views, agent, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
     told = ""
     let_others_go_first(NICENESS)
+    if views:
+        leave_with_parent()  # a rebuild that was killed is asked for again, and goes on from the last commit
     try:
-        asyncio.run(index(Directory(Path(root)), agent, socket.socket(fileno=int(channel)), real_outside(), tell))
+        asyncio.run(
+            index(Directory(Path(root), views), agent, socket.socket(fileno=int(channel)), real_outside(), tell)
+        )
     except* GossamerError as troubles:
         told = in_one_line(troubles)
     if told:

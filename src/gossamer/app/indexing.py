@@ -44,8 +44,9 @@ class Indexer:
 
     def start(self) -> None:
         ours, theirs = socket.socketpair()
+        words = [str(self.directory.root), self.directory.fixed_views, self.agent]
         with theirs:
-            self._child = self.outside.processes.start(MODULE, [str(self.directory.root), self.agent], theirs)
+            self._child = self.outside.processes.start(MODULE, words, theirs)
         self._channel = ours
 
     async def watch(self) -> None:

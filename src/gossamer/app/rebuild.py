@@ -4,13 +4,15 @@ import asyncio
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from cyclopts import Parameter
 from rich.console import Console
 
+from gossamer.app import crash
 from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
+from gossamer.app.generation import begin, origin_of, refuse_without_room, swap
 from gossamer.app.indexing import become_the_one, indexer_running
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.working import Working
@@ -21,33 +23,60 @@ from gossamer.monitor.control import Control
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import tallies
 from gossamer.store.database import Database, read_only
-from gossamer.values.tell import silent
+from gossamer.values.tell import Tell, silent
 
 SAYS = "reading the archive again"
+
+
+class Rebuilt(NamedTuple):
+    pages: int
+    """Captures of pages that were read now."""
+    is_resumed: bool = False
+    """The views of an earlier run that was cut short were completed."""
 
 
 def rebuild(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    fresh: Annotated[bool, Parameter(help="Do not go on with a rebuild that was cut short: begin anew.")] = False,
+    discard_old: Annotated[
+        bool, Parameter(help="Delete the present views first, where there is no room for both.")
+    ] = False,
 ) -> int:
     agent = load(dir / FILE_NAME, os.environ, {}).settings.agent
-    pages = asyncio.run(build_again(existing(dir), agent, real_outside()))
-    Console(stderr=True).print(f"search, facts and links are made again, from {pages:,} captures of pages")
+    tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
+    made = asyncio.run(build_again(existing(dir), agent, real_outside(), tell, fresh, discard_old))
+    resumed = ", going on where the last rebuild was cut short" if made.is_resumed else ""
+    says = f"search, facts and links are made again, from {made.pages:,} captures of pages{resumed}"
+    Console(stderr=True).print(says, highlight=False, markup=False, soft_wrap=True)
     return 0
 
 
-async def build_again(directory: Directory, agent: str, outside: Outside) -> int:
+async def build_again(
+    directory: Directory,
+    agent: str,
+    outside: Outside,
+    tell: Tell = silent,
+    is_fresh: bool = False,
+    discards_old: bool = False,
+) -> Rebuilt:
+    """New views beside the present ones, then one step from those to these. Cut short at any moment it leaves the one
+    or the other, and is gone on with when it is asked for again, unless the archive was rewritten meanwhile."""
     lock = lock_directory(directory, outside, "rebuild")
     try:
         (await become_the_one(directory, outside, "rebuild")).release()  # an indexer may still be at the old views
         async with Database(directory.state, outside.clock, silent) as database:
             await tidy(database, outside.files, directory.archive, silent)
-        for path in [*directory.views(), directory.spool]:
-            outside.files.remove(path)
-        for folder in directory.folders():
-            outside.files.make_folder(folder)
-        mark_finished(directory, outside)
-        return await followed(directory, agent, outside)
+        if discards_old:
+            for path in directory.every_view():
+                outside.files.remove(path)
+        refuse_without_room(directory, outside)
+        making, is_resumed = begin(directory, origin_of(directory, agent, outside), outside.files, is_fresh)
+        tell("rebuild.begun")
+        mark_finished(making, outside)
+        pages = await followed(making, agent, outside)
+        swap(making, outside, tell)
+        return Rebuilt(pages, is_resumed)
     finally:
         lock.release()
 
@@ -69,7 +98,7 @@ async def followed(directory: Directory, agent: str, outside: Outside) -> int:
                 await outside.clock.sleep(0.2)
                 progress.says(f"{SAYS}: {pages_told(control, indexer.pid):,} of {total:,} pages")
             if code := await finishing:
-                raise GossamerError(f"the indexer ended with exit code {code}; the archive is whole: rebuild again")
+                raise GossamerError(f"the indexer ended with exit code {code}, see above; ask again to go on")
         return pages_told(control, indexer.pid)
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from gossamer.app.directory import Directory
+from gossamer.app.present_search import search_of
 from gossamer.clock import SystemClock
 from gossamer.errors import GossamerError
 from gossamer.extract.vocabularies import bundled
-from gossamer.index.searcher import Searcher
-from gossamer.links.reader import LinksReader
-from gossamer.search.find import Search
 from gossamer.web.rendering import make_templates
 from gossamer.web.search_address import asked_of
 from gossamer.web.search_page import Answering, Question
@@ -32,9 +31,8 @@ _reply = msgspec.msgpack.Encoder()
 
 
 def search_in(argument: str) -> Callable[[bytes], bytes]:
-    """The job, for the index and the links of one collection: the two paths, as JSON."""
-    index, links = msgspec.json.decode(argument, type=tuple[str, str])
-    search = Search(Searcher(Path(index)), LinksReader(Path(links)), SystemClock(), LEFT_ALONE_S)
+    """The job, for the collection in the directory that the argument names."""
+    search = search_of(Directory(Path(argument)), SystemClock(), LEFT_ALONE_S)
     answering = Answering(search.find, search.is_found, search.suggest, make_templates())
     bundled()
     with contextlib.suppress(GossamerError, OSError, ValueError, sqlite3.Error):  # whoever asks is told

@@ -43,7 +43,7 @@ class Searchers:
     """
 
     def __init__(self, directory: Directory, size: int, processes: Processes, clock: Clock, tell: Tell) -> None:
-        self._job = f"{JOB} {msgspec.json.encode((str(directory.index), str(directory.links))).decode()}"
+        self._job = f"{JOB} {directory.root}"
         self._size, self._processes, self._clock, self._tell = size, processes, clock, tell
         self._wanted = asyncio.Event()
         self._pool: Pool | None = None

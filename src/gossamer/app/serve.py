@@ -23,16 +23,14 @@ from gossamer.app.history_serving import history_rooms
 from gossamer.app.inquiring import page_rooms
 from gossamer.app.monitoring import monitor_rooms
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.present_search import search_of
 from gossamer.app.searchers import Searchers
 from gossamer.app.serving_crawl import crawl_rooms
 from gossamer.app.settings import Settings, WebSettings
 from gossamer.app.token import ADMIN, READER, keys_of
 from gossamer.app.vocabulary import vocabulary_rooms
 from gossamer.errors import ConfigError
-from gossamer.index.searcher import Searcher
-from gossamer.links.reader import LinksReader
 from gossamer.monitor.control import Beat, Control
-from gossamer.search.find import Search
 from gossamer.store import captures, tallies
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
@@ -265,7 +263,7 @@ class ReadHandles:
 
     def __init__(self, directory: Directory, outside: Outside) -> None:
         self._directory, self._outside = directory, outside
-        self.search = Search(Searcher(directory.index), LinksReader(directory.links), outside.clock)
+        self.search = search_of(directory, outside.clock)
 
     def close(self) -> None:
         self.search.close()

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from threading import Lock
 
 from gossamer.app.directory import Directory
@@ -23,8 +22,8 @@ MOST_TERMS = 5_000
 class TermCounter:
     """Usable before there is an index, and from several threads."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        self._folder, self._clock = folder, clock
+    def __init__(self, directory: Directory, clock: Clock) -> None:
+        self._directory, self._clock = directory, clock
         self._turn = Lock()
         self._last = TermsInUse()
 
@@ -36,7 +35,7 @@ class TermCounter:
             return self._last
 
     def _counted(self, now: int) -> TermsInUse:
-        searcher = Searcher(self._folder)
+        searcher = Searcher(self._directory.index)
         try:
             searcher.open()
         except DirectoryUnusable:
@@ -52,4 +51,4 @@ class TermCounter:
 @asynccontextmanager
 async def vocabulary_rooms(directory: Directory, outside: Outside, ask: Ask) -> AsyncIterator[VocabularyRooms]:
     async with FactCounter(ask, outside.clock) as counter:
-        yield VocabularyRooms(TermCounter(directory.index, outside.clock).count, counter.latest)
+        yield VocabularyRooms(TermCounter(directory, outside.clock).count, counter.latest)

@@ -57,6 +57,7 @@ def nobody() -> None:
 class QueryPool:
     """`async with QueryPool(...) as pool: await pool.ask(query, accept)`.
 
+    `checkpoints` and `sources` say where to look at each question: a rebuild puts both elsewhere.
     `refresh` is called when a question finds the facts older than `EVERY_S`: it asks the indexer for a checkpoint.
     `sources` is the database of the live graph that says where facts stand; `vocabulary` a file with relations of
     one's own (rdfs:subClassOf and rdfs:subPropertyOf, in Turtle), which need not be there.
@@ -64,7 +65,7 @@ class QueryPool:
 
     def __init__(
         self,
-        checkpoints: Path,
+        checkpoints: Callable[[], Path],
         files: Files,
         processes: Processes,
         clock: Clock,
@@ -73,11 +74,10 @@ class QueryPool:
         time_s: float = TIME_S,
         memory_bytes: int = MEMORY_BYTES,
         refresh: Callable[[], object] = nobody,
-        sources: Path | None = None,
+        sources: Callable[[], Path] | None = None,
         vocabulary: Path | None = None,
     ) -> None:
-        self._checkpoints = checkpoints
-        self._sources = str(sources) if sources is not None else ""
+        self._checkpoints, self._sources = checkpoints, sources
         self._vocabulary = vocabulary
         self._files = files
         self._clock = clock
@@ -134,14 +134,15 @@ class QueryPool:
         has_inference: bool,
     ) -> SparqlResult:
         for _ in range(3):
-            checkpoint = newest(self._files, self._checkpoints)
+            checkpoint = newest(self._files, self._checkpoints())
             as_of = checkpoint.as_of if checkpoint else self._clock.now()
             if checkpoint is None or self._clock.now() - as_of > EVERY_S * SECOND:
                 self._refresh()
             folder = str(checkpoint.folder) if checkpoint else ""
             limits, graphs = (most_rows, MOST_BYTES), (default_graphs, named_graphs)
+            sources = str(self._sources()) if self._sources is not None else ""
             reply = await self._put(
-                Question(folder, query, accept, *limits, *graphs, self._sources, has_inference, self._own_vocabulary())
+                Question(folder, query, accept, *limits, *graphs, sources, has_inference, self._own_vocabulary())
             )
             match reply:
                 case Found(media_type, body, truncated, asked, notes):

@@ -30,6 +30,12 @@ MOST_MENDED = 8
 """Words of a question that are looked at for slips; a longer one is prose, and some of it is always missing."""
 
 T = TypeVar("T")
+Moved = Callable[[], tuple[Searcher, LinksReader | None] | None]
+"""The views to go on with, not open yet, when others have taken the place of those at hand; else None."""
+
+
+def nowhere() -> None:
+    """For views that stay where they are."""
 
 
 class Search:
@@ -37,10 +43,15 @@ class Search:
     a snapshot that never changes, and has the links to itself while it reads them."""
 
     def __init__(
-        self, searcher: Searcher, links: LinksReader | None, clock: Clock, refresh_s: float = REFRESH_S
+        self,
+        searcher: Searcher,
+        links: LinksReader | None,
+        clock: Clock,
+        refresh_s: float = REFRESH_S,
+        moved: Moved = nowhere,
     ) -> None:
         self._searcher, self._links, self._clock = searcher, links, clock
-        self._refresh_s = refresh_s
+        self._refresh_s, self._moved = refresh_s, moved
         self._as_of: Instant = 0
         self._is_open = False
         self._turn = Lock()
@@ -62,9 +73,9 @@ class Search:
         began = self._clock.elapsed_s()
         if not self._refreshed():
             return Answer((), 0, self._clock.elapsed_s() - began, self._as_of)
-        as_of = self._as_of
-        matches = self._searcher.find(query, facets)
-        entities = tuple(self._searcher.entities(query)) if not query.offset else ()
+        as_of, searcher = self._as_of, self._searcher
+        matches = searcher.find(query, facets)
+        entities = tuple(searcher.entities(query)) if not query.offset else ()
         with self._reader() as links:
             called = links.called([found.card.url for found in matches.found]) if links is not None else []
         hits = tuple(starmap(_hit_of, zip_longest(matches.found, called)))
@@ -139,16 +150,31 @@ class Search:
         return self._is_open and 0 <= now - self._as_of < self._refresh_s * SECOND
 
     def _renewed(self, now: Instant) -> bool:
+        self._follow()
         try:
-            if self._is_open:
-                self._searcher.reload()
-            else:
-                self._searcher.open()
-        except DirectoryUnusable:  # nothing was crawled yet, or it is being made anew
-            self._close()
-            return False
+            self._look()
+        except DirectoryUnusable:  # nothing was crawled yet, or it was replaced this moment
+            if not self._follow():
+                self._close()
+                return False
+            self._look()
         self._is_open, self._as_of = True, now
         self._forget_readers()
+        return True
+
+    def _look(self) -> None:
+        if self._is_open:
+            self._searcher.reload()
+        else:
+            self._searcher.open()
+
+    def _follow(self) -> bool:
+        """To views that have replaced those at hand. Who is still asking the old ones has them open, and finishes."""
+        there = self._moved()
+        if there is None:
+            return False
+        self._searcher, self._links = there
+        self._is_open = False
         return True
 
     def _close(self) -> None:
