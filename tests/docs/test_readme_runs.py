@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.app.site import PATIENCE_S, Site, harbour, page, person, plain_environment
 
+from gossamer.app.directory import Directory
+
 README = Path(__file__).parents[2] / "README.md"
 STAYING = ("gossamer demo", "gossamer serve")
 
@@ -54,7 +56,7 @@ def test_the_commands_of_the_readme_do_what_it_says(tmp_path: Path) -> None:
             else:
                 assert_ends_well(here, tmp_path)
     assert (tmp_path / "facts.nq").read_text().count("\n") >= 12
-    assert (tmp_path / "copy" / "index").is_dir()
+    assert Directory(tmp_path / "copy").index.is_dir()
     for program_text in blocks("python"):
         asked = program_text.replace("tropical fish", "close")
         done = subprocess.run(
