@@ -196,6 +196,7 @@ class Views:
         self._committed_at: dict[str, Instant] = {}
         self._page_s: dict[str, float] = {}  # what a page took in a view's last commit
         self._pages = 0
+        self._damaged = 0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`; then what is already spooled is taken, for a while, committed, and a checkpoint made."""
@@ -313,6 +314,7 @@ class Views:
         try:
             return await self._reread(place)
         except (WorkerLost, ArchiveDamaged) as trouble:
+            self._damaged += isinstance(trouble, ArchiveDamaged)
             self._tell("views.unread", volume=place.volume, number=place.number, because=str(trouble))
             return None
 
@@ -377,6 +379,7 @@ class Views:
                 "lag_s": round(self.lag_s, 3),
                 "waiting": sum(view.waiting for view in self._views.values()),
                 "pages": self._pages,
+                "damaged": self._damaged,
                 "rebuilding": sorted(name for group in self._groups if group.position < front for name in group.views),
             }
         )

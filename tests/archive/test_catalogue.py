@@ -72,8 +72,8 @@ def test_records_archived_and_not_acknowledged_are_adopted_at_start(tmp_path):
             await acknowledge(database, [kept(written[0], places[0]), kept(written[1], places[1])])
             end = places[1].offset + places[1].length
             assert await acknowledged(database) == End(places[1].volume, 3, end)
-            assert await adopt(database, FILES, folder) == 4
-            assert await adopt(database, FILES, folder) == 0
+            assert await adopt(database, FILES, folder, silent) == 4
+            assert await adopt(database, FILES, folder, silent) == 0
             return await database.read(lambda connection: list(captures.in_order(connection)))
 
     found = asyncio.run(story())
@@ -104,7 +104,7 @@ def test_what_no_reader_makes_a_page_of_is_adopted_as_none(tmp_path):
 
     async def story():
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
-            await adopt(database, FILES, tmp_path / "archive")
+            await adopt(database, FILES, tmp_path / "archive", silent)
             return await database.read(lambda connection: list(captures.in_order(connection)))
 
     assert [one.is_page for one in asyncio.run(story())] == [False, False, False, False, True, True, True]
@@ -116,7 +116,7 @@ def test_a_lost_catalogue_is_made_anew_from_every_volume(tmp_path):
 
     async def story():
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
-            assert await adopt(database, FILES, folder) == 2
+            assert await adopt(database, FILES, folder, silent) == 2
 
     asyncio.run(story())
     with Catalogue(tmp_path / "state.db", FILES, folder) as catalogue:

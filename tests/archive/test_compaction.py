@@ -76,7 +76,7 @@ async def compacted(root: Path, retain: Retain, tell: Tell = silent, files: File
             await filled(root, database)
         await tidy(database, files, root / "archive", silent)
         Volumes(files, root / "archive", FakeClock(), silent).open(await acknowledged(database))
-        await adopt(database, files, root / "archive")
+        await adopt(database, files, root / "archive", silent)
         going = await database.read(partial(retired, retain=retain, now=START_AT))
         rewriting = Compaction(database, files, root / "archive", root / "spool", FakeClock(START_AT), tell)
         return await rewriting.rewrite(going)
@@ -232,7 +232,7 @@ def test_a_volume_of_which_nothing_stays_goes_but_the_last_keeps_its_number(tmp_
     async def found_again() -> int:
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
             await tidy(database, FILES, folder, silent)
-            return await adopt(database, FILES, folder)
+            return await adopt(database, FILES, folder, silent)
 
     assert asyncio.run(found_again()) == 1
 

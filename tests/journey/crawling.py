@@ -94,7 +94,7 @@ async def crawl(
         database = await opened.enter_async_context(Database(root / "state.db", clock, told))
         volumes = Volumes(files, root / "archive", clock, told)
         recovered = volumes.open(await acknowledged(database))
-        await adopt(database, files, root / "archive")
+        await adopt(database, files, root / "archive", told)
         spool = SpoolWriter(files, root / "spool", told)
         spool.open(recovered.last_volume)
         scope = scope_of([(Url(seed), reach) for seed in seeds])

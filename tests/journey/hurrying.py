@@ -125,7 +125,7 @@ async def crawl(
         database = await opened.enter_async_context(Database(directory.state, clock, found.told))
         volumes = Volumes(files, directory.archive, clock, found.told)
         recovered = volumes.open(await acknowledged(database))
-        await adopt(database, files, directory.archive)
+        await adopt(database, files, directory.archive, found.told)
         spool = SpoolWriter(files, directory.spool, found.told)
         spool.open(recovered.last_volume)
         ruling = await open_ruling(directory, settings, starts, database, outside, found.told)

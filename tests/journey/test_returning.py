@@ -13,7 +13,8 @@ import msgspec
 import pytest
 from tests.journey.crawling import Crawled, Told, crawl, page
 
-from gossamer.archive.reader import places, read_record
+from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.reader import read_record
 from gossamer.chance import seeded
 from gossamer.clock import DAY, SECOND
 from gossamer.files import DiskFiles
@@ -101,7 +102,7 @@ async def crawl_for(root: Path, web: Changing, days: float, again: Returning | N
 
 def spooled(root: Path) -> Iterator[Reading]:
     """What the views get, in order."""
-    follower = Follower(DiskFiles(), root / "spool", root / "archive", places, silent)
+    follower = Follower(DiskFiles(), root / "spool", ArchivePlaces(DiskFiles(), root / "archive"), silent)
     at = Position()
     while frames := follower.follow(at, 100):
         yield from [decode(frame.reading) for frame in frames if frame.reading]

@@ -160,7 +160,7 @@ class _Simulation:
             await database._on_thread(lambda: database._opened().execute("PRAGMA synchronous=OFF"))
             volumes = Volumes(files, root / "archive", clock, silent)
             recovered = volumes.open(await acknowledged(database))
-            await adopt(database, files, root / "archive")
+            await adopt(database, files, root / "archive", silent)
             spool = SpoolWriter(files, root / "spool", silent)
             spool.open(recovered.last_volume)
             frontier = self._frontier(database)

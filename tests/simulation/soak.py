@@ -184,7 +184,7 @@ class Soak:
             database = await opened.enter_async_context(Database(directory.state, clock, silent))
             volumes = Volumes(files, directory.archive, clock, silent)
             recovered = volumes.open(await acknowledged(database))
-            await adopt(database, files, directory.archive)
+            await adopt(database, files, directory.archive, silent)
             spool = SpoolWriter(files, directory.spool, silent)
             spool.open(recovered.last_volume)
             opened.callback(volumes.close)

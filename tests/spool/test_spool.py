@@ -7,7 +7,8 @@ import random
 import pytest
 from tests.archive.samples import capture
 
-from gossamer.archive.reader import places, volumes_in
+from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.reader import volumes_in
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes
 from gossamer.errors import DiskFull, GossamerError
@@ -57,7 +58,7 @@ class House:
         self.writer.close()
 
     def follower(self) -> Follower:
-        return Follower(FILES, self.spool, self.archive, places)
+        return Follower(FILES, self.spool, ArchivePlaces(FILES, self.archive))
 
     def all(self, at_most: int = 1000) -> list[Frame]:
         return to_the_end(self.follower(), Position(), at_most)
@@ -125,7 +126,7 @@ def test_polling_with_nothing_new_reads_nothing(tmp_path):
 
     house = House(tmp_path).open()
     (last,) = house.group(b"x")
-    follower = Follower(Counting(), house.spool, house.archive, places)
+    follower = Follower(Counting(), house.spool, ArchivePlaces(Counting(), house.archive))
     assert follower.follow(Position(), 5) == [last]
     Counting.reads = 0
     for _ in range(10):

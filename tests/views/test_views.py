@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gossamer.archive.reader import places, read_capture
+from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.reader import read_capture
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes
 from gossamer.clock import SECOND
@@ -86,7 +87,9 @@ class House:
         return None if capture is None else read(capture)
 
     def follower(self) -> Follower:
-        return Follower(self.files, self.folder / "spool", self.folder / "archive", places, self.tell)
+        return Follower(
+            self.files, self.folder / "spool", ArchivePlaces(self.files, self.folder / "archive"), self.tell
+        )
 
     def index_everything(self, settings: Following | None = None) -> int:
         """One life of the indexer; views are closed again even when it is killed."""

@@ -202,7 +202,7 @@ async def open_archive(
     volumes = Volumes(files, directory.archive, outside.clock, tell, settings.archive.volume_mib * MIB)
     await tidy(database, files, directory.archive, tell)
     recovered = volumes.open(await acknowledged(database))
-    await adopt(database, files, directory.archive)
+    await adopt(database, files, directory.archive, tell)
     spool = SpoolWriter(files, directory.spool, tell)
     spool.open(recovered.last_volume)
     opened.callback(volumes.close)

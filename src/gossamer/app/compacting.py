@@ -81,4 +81,4 @@ async def mended(directory: Directory, database: Database, outside: Outside, tel
     await tidy(database, files, directory.archive, tell)
     volumes = Volumes(files, directory.archive, outside.clock, tell)
     volumes.open(await acknowledged(database))
-    await adopt(database, files, directory.archive)
+    await adopt(database, files, directory.archive, tell)

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,8 +18,9 @@ from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
 from gossamer.archive.export import volumes_of
+from gossamer.archive.members import Damaged
 from gossamer.clock import in_words
-from gossamer.errors import ConfigError, DirectoryUnusable, WorkerLost
+from gossamer.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened, page_facts
 from gossamer.read_job import ReadDone, ReadJob
@@ -32,8 +33,19 @@ from gossamer.workers.pool import Pool
 AT_ONCE = 16
 UNITS = {"nquads": "facts", "jsonl": "pages", "text": "pages", "warc": "volumes"}
 
+DAMAGED = 4
+"""The exit code when something was left out because it is damaged."""
+MOST_NAMED = 20
+
 Write = Callable[[bytes], object]
 Says = Callable[[str], None]
+
+
+class Written(msgspec.Struct, frozen=True):
+    """How many facts, pages or volumes, and in words the damaged records that were left out."""
+
+    count: int
+    damage: list[str]
 
 
 def export(
@@ -53,13 +65,23 @@ def export(
             sys.stdout.buffer.flush()
         else:
             written = asyncio.run(write_file(what, directory, outside, out, progress.says))
-    unit = UNITS[what].removesuffix("s") if written == 1 else UNITS[what]
-    print(f"{written:,} {unit} written", file=sys.stderr)
-    return 0
+    unit = UNITS[what].removesuffix("s") if written.count == 1 else UNITS[what]
+    print(f"{written.count:,} {unit} written", file=sys.stderr)
+    return told(written.damage)
 
 
-async def write_file(what: str, directory: Directory, outside: Outside, out: Path, says: Says) -> int:
-    """A file that is there already is replaced, and only by a whole one."""
+def told(damage: list[str]) -> int:
+    """Names what was left out; the exit code."""
+    for line in damage[:MOST_NAMED]:
+        print(f"left out: {line}", file=sys.stderr)
+    if damage:
+        count = "1 damaged record was" if len(damage) == 1 else f"{len(damage):,} damaged records were"
+        print(f"{count} left out. `gossamer verify` names what is damaged, and can repair it.", file=sys.stderr)
+    return DAMAGED if damage else 0
+
+
+async def write_file(what: str, directory: Directory, outside: Outside, out: Path, says: Says) -> Written:
+    """A file that is there already is replaced, and only by a complete one; damaged records are left out of it."""
     if not out.parent.is_dir():
         raise ConfigError(f"there is no folder {out.parent}")
     making = out.with_name(out.name + ".part")
@@ -74,11 +96,10 @@ async def write_file(what: str, directory: Directory, outside: Outside, out: Pat
     return written
 
 
-async def write_out(what: str, directory: Directory, outside: Outside, write: Write, says: Says) -> int:
-    """How many facts, pages or volumes."""
+async def write_out(what: str, directory: Directory, outside: Outside, write: Write, says: Says) -> Written:
     match what:
         case "nquads":
-            return write_facts(directory, outside, write, says)
+            return Written(write_facts(directory, outside, write, says), [])
         case "warc":
             return write_volumes(directory, outside, write, says)
         case _:
@@ -97,38 +118,53 @@ def write_facts(directory: Directory, outside: Outside, write: Write, says: Says
     return count
 
 
-def write_volumes(directory: Directory, outside: Outside, write: Write, says: Says) -> int:
-    """Volumes one after another are one WARC file again."""
-    count = 0
-    for name, pieces in volumes_of(outside.files, directory.archive):
+def write_volumes(directory: Directory, outside: Outside, write: Write, says: Says) -> Written:
+    """The whole records of all volumes one after another are one WARC file again."""
+    count, damage = 0, list[str]()
+
+    def left_out(name: str, found: Damaged) -> None:
+        damage.append(f"{name}, {found.length:,} bytes from byte {found.offset} on: {found.why}")
+
+    for name, pieces in volumes_of(outside.files, directory.archive, left_out):
         count += 1
         for piece in pieces:
             write(piece)
             says(f"writing warc: {name}")
-    return count
+    return Written(count, damage)
 
 
 async def write_pages(
     directory: Directory, outside: Outside, write: Write, form: Callable[[Reading], bytes], says: Says
-) -> int:
-    count = 0
+) -> Written:
+    count, damage = 0, list[str]()
     job = job_for(reopened(directory.root, outside.files))
     async with reader_pool(Settings(), outside, silent, job) as readers:
-        async for reading in readings(directory, outside, readers):
+        async for reading in readings(directory, outside, readers, damage):
             write(form(reading))
             count += 1
             says(f"writing pages: {count:,}")
-    return count
+    return Written(count, damage)
 
 
-async def readings(directory: Directory, outside: Outside, readers: Pool) -> AsyncIterator[Reading]:
-    """The newest of every page, read again from the archive."""
+async def readings(directory: Directory, outside: Outside, readers: Pool, damage: list[str]) -> AsyncIterator[Reading]:
+    """The newest of every page, read again from the archive. What is damaged is added to `damage`."""
     with Catalogue(directory.state, outside.files, directory.archive) as catalogue:
-        captures = (capture for kept in catalogue.pages() if (capture := catalogue.read(kept)) is not None)
-        while group := list(islice(captures, AT_ONCE)):
+        whole = captures(catalogue, damage)
+        while group := list(islice(whole, AT_ONCE)):
             for reading in await asyncio.gather(*(read(capture, readers) for capture in group)):
                 if reading is not None:
                     yield reading
+
+
+def captures(catalogue: Catalogue, damage: list[str]) -> Iterator[Capture]:
+    for kept in catalogue.pages():
+        try:
+            capture = catalogue.read(kept)
+        except ArchiveDamaged as trouble:
+            damage.append(f"{kept.url.text} of {in_words(kept.fetched_at)}: {trouble}")
+            continue
+        if capture is not None:
+            yield capture
 
 
 async def read(capture: Capture, readers: Pool) -> Reading | None:

@@ -30,7 +30,8 @@ from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
 from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import may_be_page
-from gossamer.archive.reader import places, read_capture
+from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.reader import read_capture
 from gossamer.errors import ConfigError, GossamerError, WorkerLost
 from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.sieve import Keys
@@ -141,6 +142,7 @@ def open_views(
         view.open()
         opened.callback(view.close)
 
+    places = ArchivePlaces(outside.files, directory.archive, directory.state)
     checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
 
     def checkpoint() -> None:
@@ -153,7 +155,7 @@ def open_views(
 
     return Views(
         {"links": links, "facts": GraphView(facts), "words": words},
-        lambda: Follower(outside.files, directory.spool, directory.archive, places, tell),
+        lambda: Follower(outside.files, directory.spool, places, tell),
         reread,
         outside.clock,
         tell,

@@ -1,6 +1,5 @@
 """Records that a crash left beyond the catalogue's end: they are entered at the next start."""
 
-import contextlib
 import hashlib
 from collections.abc import Iterator
 from functools import partial
@@ -10,27 +9,28 @@ from pathlib import Path
 import msgspec
 
 from gossamer.archive.catalogue import acknowledged, may_be_page
-from gossamer.archive.members import Torn
+from gossamer.archive.members import Damaged
 from gossamer.archive.reader import Scanned, Trace, scan, volumes_in
 from gossamer.archive.volumes import End
-from gossamer.errors import ArchiveDamaged
 from gossamer.files import Files
 from gossamer.parse.sniff import is_sitemap, media_type_of
 from gossamer.store import captures
 from gossamer.store.database import Database
 from gossamer.values.capture import Capture, Kept, capture_id_of
+from gossamer.values.tell import Tell
 
 ADOPTED_AT_ONCE = 200
 WORDLESS = ("image/", "audio/", "video/", "font/", "application/gzip", "application/x-gzip")
 
 
-async def adopt(database: Database, files: Files, folder: Path) -> int:
+async def adopt(database: Database, files: Files, folder: Path, tell: Tell) -> int:
     """Enter the records beyond the catalogue's end: they were archived, and the crash came before the acknowledgement.
 
     Says how many were new to it. Call it at start-up, after `Volumes.open`. A catalogue that was lost is made anew.
+    Damage is passed over and told.
     """
     end = await acknowledged(database)
-    found = (kept for one in _beyond(files, folder, end) if (kept := _kept_of(one)) is not None)
+    found = (kept for one in _beyond(files, folder, end, tell) if (kept := _kept_of(one)) is not None)
     added = 0
     while batch := list(islice(found, ADOPTED_AT_ONCE)):
         added += await database.run(partial(captures.insert, kept=batch))
@@ -46,16 +46,17 @@ def seems_page(capture: Capture) -> bool:
     return may_be_page(capture) and not is_wordless
 
 
-def _beyond(files: Files, folder: Path, end: End | None) -> Iterator[Scanned]:
+def _beyond(files: Files, folder: Path, end: End | None, tell: Tell) -> Iterator[Scanned]:
     start = end or End("", 0, 0)
     for name in volumes_in(files, folder):
         if name < start.volume:
             continue
         number, offset = (start.count, start.size) if name == start.volume else (0, 0)
-        with contextlib.suppress(ArchiveDamaged):  # `Volumes.open` has reported it; what lies before it is adopted
-            for one in scan(files, folder, name, offset, number):
-                if not isinstance(one, Torn):
-                    yield one
+        for one in scan(files, folder, name, offset, number):
+            if isinstance(one, Scanned):
+                yield one
+            elif isinstance(one, Damaged):
+                tell("volume.damaged", volume=name, offset=one.offset, length=one.length, why=one.why)
 
 
 def _kept_of(scanned: Scanned) -> Kept | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.members import Torn, members
+from gossamer.archive.members import Member, Torn, members
 from gossamer.archive.reader import VOLUME_NAME, generation_of, stem_of, target_in
 from gossamer.archive.record import warcinfo_record
 from gossamer.archive.volumes import ABOUT
@@ -123,15 +123,15 @@ def gaps(files: Files, path: Path, rows: list[Laid], tell: Tell) -> Iterator[Gap
 
 
 def _records_in(files: Files, path: Path, start: int, until: int, tell: Tell) -> Iterator[Gap]:
-    try:
-        for member in members(files, path, start):
-            if isinstance(member, Torn) or member.offset >= until:
-                return
+    for member in members(files, path, start):
+        if isinstance(member, Torn) or member.offset >= until:
+            return
+        if isinstance(member, Member):
             yield Gap(member.offset, member.length, *target_in(member.plain))
-            if member.offset + member.length >= until:
-                return
-    except ArchiveDamaged as damage:
-        tell("volume.damaged", volume=path.name, why=str(damage))
+        else:
+            tell("volume.damaged", volume=path.name, offset=member.offset, length=member.length, why=member.why)
+        if member.offset + member.length >= until:
+            return
 
 
 class Compaction:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.members import Member, Torn, damaged, member_of, members
+from gossamer.archive.members import Damaged, Torn, damaged, member_at, members
 from gossamer.archive.record import DISTRUST, TOOK, Field, original_fields
 from gossamer.clock import Instant, from_words
+from gossamer.errors import ArchiveDamaged
 from gossamer.files import Files
 from gossamer.values.capture import Capture, Place, Truncated
 from gossamer.values.url import Url
@@ -88,34 +89,31 @@ def read_capture(files: Files, folder: Path, place: Place) -> Capture | None:
 
 
 def read_record(files: Files, folder: Path, place: Place) -> Scanned:
-    if not VOLUME_NAME.fullmatch(place.volume) or files.size(folder / place.volume) is None:
+    if not VOLUME_NAME.fullmatch(place.volume):
         raise damaged(place.volume, place.offset, "there is no such volume")
-    packed = files.read(folder / place.volume, place.offset, place.length)
-    return _scanned(place, member_of(packed, place.volume, place.offset))
+    return scanned(place, member_at(files, folder / place.volume, place.offset, place.length))
 
 
 def scan(
     files: Files, folder: Path, volume: str, from_offset: int = 0, from_number: int = 0
-) -> Iterator[Scanned | Torn]:
+) -> Iterator[Scanned | Damaged | Torn]:
     """Every record from an offset on, which must be where record `from_number` begins; one in memory at a time.
 
-    A torn end comes as the last thing, as `Torn`. Bytes that are whole but no record of ours raise ArchiveDamaged.
+    Bytes that are no record of ours come as `Damaged` and take one number; a torn end comes as the last thing, as
+    `Torn`.
     """
     for number, member in enumerate(members(files, folder / volume, from_offset), from_number):
-        if isinstance(member, Torn):
+        if isinstance(member, Damaged | Torn):
             yield member
-        else:
-            yield _scanned(Place(volume, number, member.offset, member.length), member.plain)
+            continue
+        try:
+            yield scanned(Place(volume, number, member.offset, member.length), member.plain)
+        except ArchiveDamaged as damage:
+            yield Damaged(member.offset, member.length, str(damage))
 
 
-def places(files: Files, folder: Path, volume: str, from_offset: int, from_number: int) -> Iterator[Place]:
-    """Where the records from an offset on lie, without looking into them. A torn end is left out."""
-    for number, member in enumerate(members(files, folder / volume, from_offset), from_number):
-        if isinstance(member, Member):
-            yield Place(volume, number, member.offset, member.length)
-
-
-def _scanned(place: Place, plain: bytes) -> Scanned:
+def scanned(place: Place, plain: bytes) -> Scanned:
+    """A record by its plain bytes. Raises ArchiveDamaged for what is none of ours."""
     try:
         record = _unframed(plain)
         match record.kind:

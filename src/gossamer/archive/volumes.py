@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.members import Torn, has_member_after, members
+from gossamer.archive.members import Damaged, Member, members
 from gossamer.archive.reader import VOLUME_NAME, volumes_in
 from gossamer.archive.record import warcinfo_record
 from gossamer.clock import Clock, in_words
-from gossamer.errors import ArchiveDamaged, GossamerError
+from gossamer.errors import GossamerError
 from gossamer.files import Files
 from gossamer.spool.tail import Tail
 from gossamer.values.capture import Place
@@ -44,6 +44,7 @@ class Recovered(msgspec.Struct, frozen=True):
     """What `Volumes.open` found."""
 
     last_volume: str | None = None
+    """Of those that are there or that the catalogue knows."""
     cuts: tuple[Cut, ...] = ()
     damaged: tuple[str, ...] = ()
     """In words: damage that has whole records behind it and was left as it is."""
@@ -95,7 +96,8 @@ class Volumes:
         """
         self._files.make_folder(self._folder)
         names = volumes_in(self._files, self._folder)
-        self._serial = max((_serial_of(name) for name in names), default=0)
+        last = max([*names, *([acknowledged.volume] if acknowledged is not None else [])], default="")
+        self._serial = _serial_of(last)
         cuts: list[Cut] = []
         damage: list[str] = []
         for name in _to_check(names, acknowledged):
@@ -107,8 +109,12 @@ class Volumes:
             elif found is not None:
                 damage.append(found)
                 self._tell("volume.damaged", volume=name, why=found)
-        left = [name for name in names if not any(cut.volume == name and cut.offset == 0 for cut in cuts)]
-        return Recovered(left[-1] if left else None, tuple(cuts), tuple(damage))
+        if acknowledged is not None and acknowledged.volume not in names:
+            damage.append(f"{acknowledged.volume} is missing")
+            self._tell("volume.damaged", volume=acknowledged.volume, why="it is missing")
+        removed = {cut.volume for cut in cuts if cut.offset == 0}
+        left = [*(name for name in names if name not in removed), *([acknowledged.volume] if acknowledged else [])]
+        return Recovered(max(left, default=None), tuple(cuts), tuple(damage))
 
     def append(self, record: bytes) -> Place:
         """Add one compressed record. Raises DiskFull, or GossamerError for a sick disk; nothing of it then remains."""
@@ -235,11 +241,11 @@ class Volumes:
         size = self._files.size(path) or 0
         if known_end > size:
             return f"{name} ends at byte {size}, before the last acknowledged record does"
-        end, why = sound_end(self._files, path, known_end)
+        end, damage = sound_end(self._files, path, known_end)
         if end >= size and size > 0:
             return None
-        if why and not is_rest_unpromised and has_member_after(self._files, path, end):
-            return why
+        if damage is not None and not is_rest_unpromised and damage.offset + damage.length < size:
+            return f"{name} is damaged at byte {damage.offset}: {damage.why}"
         if end == 0:
             self._remove(name)
         else:
@@ -251,17 +257,14 @@ class Volumes:
         return Cut(name, end, size - end)
 
 
-def sound_end(files: Files, path: Path, from_offset: int = 0) -> tuple[int, str]:
-    """Where the last whole record in a row of whole ones ends, and why that is not the end of the file, if it isn't."""
+def sound_end(files: Files, path: Path, from_offset: int = 0) -> tuple[int, Damaged | None]:
+    """Where the whole records in a row end, and the damage that lies there; None where the file ends or is torn."""
     end = from_offset
-    try:
-        for member in members(files, path, from_offset):
-            if isinstance(member, Torn):
-                return end, f"{path.name} is torn at byte {member.offset}"
-            end = member.offset + member.length
-    except ArchiveDamaged as error:
-        return end, str(error)
-    return end, ""
+    for member in members(files, path, from_offset):
+        if not isinstance(member, Member):
+            return end, member if isinstance(member, Damaged) else None
+        end = member.offset + member.length
+    return end, None
 
 
 def volume_name(serial: int, moment: str) -> str:

@@ -7,14 +7,11 @@ from typing import Protocol
 
 import msgspec
 
-from gossamer.errors import ArchiveDamaged
 from gossamer.files import Files
 from gossamer.spool.frames import END_NUMBER, frames_from
 from gossamer.spool.spool import SUFFIX, discard, spooled_volumes
 from gossamer.values.capture import Place
 from gossamer.values.tell import Tell, silent
-
-VOLUME_SUFFIX = ".warc.gz"
 
 
 class Position(msgspec.Struct, frozen=True, order=True, array_like=True):
@@ -40,11 +37,19 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 class Places(Protocol):
-    """`archive.reader.places`: where the records of a volume lie, from the one that begins at an offset on."""
+    """Where the records of the archive lie. The real one: `archive.places.ArchivePlaces`."""
 
-    def __call__(
-        self, files: Files, folder: Path, volume: str, from_offset: int, from_number: int
-    ) -> Iterable[Place]: ...
+    def volumes(self) -> list[str]:
+        """Those that are there."""
+        ...
+
+    def known_volumes(self) -> list[str]:
+        """Those that are there or should be: the records of one that is missing have places all the same."""
+        ...
+
+    def of(self, volume: str, from_offset: int, from_number: int) -> Iterable[Place]:
+        """From the record on that begins at the offset and has the number."""
+        ...
 
 
 @dataclass(slots=True)
@@ -73,12 +78,9 @@ class _Cursor:
 class Follower:
     """One reader of the spool; each process or view that follows has its own. Polling it is cheap: two listings."""
 
-    def __init__(
-        self, files: Files, spool_folder: Path, archive_folder: Path, places: Places, tell: Tell = silent
-    ) -> None:
+    def __init__(self, files: Files, spool_folder: Path, places: Places, tell: Tell = silent) -> None:
         self._files = files
         self._spool_folder = spool_folder
-        self._archive_folder = archive_folder
         self._places = places
         self._tell = tell
         self._cursor = _Cursor("", 0)
@@ -134,17 +136,14 @@ class Follower:
     def _from_archive(self, at_most: int, until: Place | None) -> list[Frame]:
         """Records that have no frame: those before `until`, or all that are left of a finished volume."""
         cursor, out = self._cursor, list[Frame]()
-        try:
-            for place in self._unspooled():
-                if until is not None and place.number >= until.number:
-                    break
-                if len(out) >= at_most:
-                    return out
-                if place.number >= cursor.wanted:
-                    out.append(Frame(place, None))
-                cursor.passed(place)
-        except ArchiveDamaged as error:
-            self._tell("spool.unfilled", volume=cursor.volume, number=cursor.wanted, why=str(error))
+        for place in self._unspooled():
+            if until is not None and (place.number >= until.number or place.offset >= until.offset):
+                break
+            if len(out) >= at_most:
+                return out
+            if place.number >= cursor.wanted:
+                out.append(Frame(place, None))
+            cursor.passed(place)
         if until is None:
             cursor.is_drained = True
         else:
@@ -153,10 +152,9 @@ class Follower:
 
     def _unspooled(self) -> Iterable[Place]:
         cursor = self._cursor
-        size = self._files.size(self._archive_folder / cursor.volume) if cursor.volume else None
-        if cursor.is_drained or size is None or size <= cursor.known_offset:
+        if cursor.is_drained or not cursor.volume:
             return ()
-        return self._places(self._files, self._archive_folder, cursor.volume, cursor.known_offset, cursor.known_number)
+        return self._places.of(cursor.volume, cursor.known_offset, cursor.known_number)
 
     def _is_finished(self) -> bool:
         """A later spool file says that this one is complete; without any file of its own, a later volume does."""
@@ -164,15 +162,12 @@ class Follower:
         spooled = spooled_volumes(self._files, self._spool_folder)
         if spooled and spooled[-1] > volume:
             return True
-        return volume not in spooled and any(name > volume for name in self._volumes())
+        return volume not in spooled and any(name > volume for name in self._places.volumes())
 
     def _next_volume(self) -> bool:
-        known = {*spooled_volumes(self._files, self._spool_folder), *self._volumes()}
+        known = {*spooled_volumes(self._files, self._spool_folder), *self._places.known_volumes()}
         later = min((name for name in known if name > self._cursor.volume), default=None)
         if later is None:
             return False
         self._cursor = _Cursor(later, 0)
         return True
-
-    def _volumes(self) -> list[str]:
-        return [name for name in self._files.names(self._archive_folder) if name.endswith(VOLUME_SUFFIX)]

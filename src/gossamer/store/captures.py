@@ -54,6 +54,12 @@ def in_volume(connection: sqlite3.Connection, volume: str) -> Iterator[Kept]:
     return map(kept_of, connection.execute(_SQL["in_volume"], (volume,)))
 
 
+def places_from(connection: sqlite3.Connection, volume: str, number: int, at_most: int) -> list[Place]:
+    """Of the captures of a volume from this number on."""
+    rows = connection.execute(_SQL["places_from"], (volume, number, at_most))
+    return [Place(volume, *row) for row in rows]
+
+
 def volume_names(connection: sqlite3.Connection) -> list[str]:
     """Volumes with catalogued captures, in order."""
     return [name for (name,) in connection.execute(_SQL["volume_names"])]

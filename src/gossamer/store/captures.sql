@@ -34,6 +34,11 @@ FROM volumes CROSS JOIN captures ON volume_id = volumes.id
 WHERE name = ?
 ORDER BY number;
 
+-- places_from: Where a volume's captures lie, from a number on.
+SELECT number, "offset", length FROM captures
+WHERE volume_id = (SELECT id FROM volumes WHERE name = ?) AND number >= ?
+ORDER BY number LIMIT ?;
+
 -- volume_names: Volumes that hold catalogued captures.
 SELECT name FROM volumes ORDER BY name;
 

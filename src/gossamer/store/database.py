@@ -8,6 +8,7 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
@@ -147,6 +148,7 @@ def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
             _roll_back(connection)
 
 
+@cache
 def migrations() -> list[str]:
     """The schema's steps in order; step n leads from version n - 1 to n."""
     folder = resources.files("gossamer.store") / "migrations"
