@@ -12,8 +12,9 @@ from gossamer.extract.vocabularies import Kind, Vocabularies, with_own
 from gossamer.graph import results
 from gossamer.graph.mistakes import explained
 from gossamer.graph.names import CAPTURE, PATH, PROVENANCE, SYNTAX
-from gossamer.graph.query_text import inspect
+from gossamer.graph.query_text import inspect, refuse_remote
 from gossamer.graph.sources import SourcesReader
+from gossamer.graph.tokens import tokens_of
 from gossamer.graph.widening import TYPE, Widened, widened
 
 Term = NamedNode | BlankNode | Literal | Triple
@@ -148,6 +149,7 @@ def _asked(store: Store, question: Question, known: Vocabularies, functions: Fun
         return _stated[kind, iri]
 
     asked = widened(question.query, known, is_stated)
+    refuse_remote(tokens_of(asked.query))  # what runs is what was checked
     try:
         nowhere.query(asked.query, custom_functions=functions)
     except SyntaxError:

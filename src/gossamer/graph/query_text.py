@@ -1,14 +1,13 @@
-"""What a SPARQL query asks for, as far as we must know before we let it run: no update, nothing remote, no abyss.
+"""What a SPARQL query asks for, as far as we must know before it runs: no update, nothing remote, no abyss.
 
-The words are found by the lexical rules of SPARQL 1.1 (section 19.8), so that a string, an IRI or a variable may
-hold any word at all.
+It is judged by its tokens (`tokens`), so that a string, an IRI, a name or a variable may hold any word at all.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gossamer.errors import QueryRefused
+from gossamer.graph.tokens import END, Token, tokens_of
 
 LONGEST_QUERY = 64 * 1024
 DEEPEST = 100
@@ -16,23 +15,10 @@ DEEPEST = 100
 
 UPDATES = {"ADD", "CLEAR", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "LOAD", "MOVE", "WITH"}
 PROLOGUE = {"BASE", "PREFIX", "VERSION"}
+REMOTE = "SERVICE is not available: queries are answered from this collection alone."
 
-_TOKEN = re.compile(
-    r"""
-    (?P<string>  \"\"\" (?: [^"\\] | \\. | "(?!"") )* \"\"\"  |  ''' (?: [^'\\] | \\. | '(?!'') )* '''
-               | " (?: [^"\\\r\n] | \\. )* "  |  ' (?: [^'\\\r\n] | \\. )* ' )
-  | (?P<iri>     < (?: [^<>"{}|^`\\\x00-\x20] | \\u[0-9A-Fa-f]{4} | \\U[0-9A-Fa-f]{8} )* > )
-  | (?P<comment> \# [^\r\n]* )
-  | (?P<variable> [?$] \w+ )
-  | (?P<language> @ [A-Za-z]+ (?: - [A-Za-z0-9]+ )* )
-  | (?P<name>    (?: [^\W\d] [\w.\-]{0,100} )? : (?: [\w.\-:] | % [0-9A-Fa-f]{2} | \\ [_~.\-!$&'()*+,;=/?\#@%] )* )
-  | (?P<word>    [^\W\d] \w* )
-  | (?P<open>    [({\[] )
-  | (?P<close>   [)}\]] )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_SERVICE = re.compile("service", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +31,25 @@ def inspect(query: str) -> Asked:
     """Raises QueryRefused, in words for the person who asked."""
     if len(query) > LONGEST_QUERY:
         raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
-    asked = _inspect(query)
-    # Escapes may stand anywhere and are read before everything else (section 19.2): look at both readings.
-    if (plain := _ESCAPE.sub(_unescaped, query)) != query:
-        _inspect(plain)
-    return asked
-
-
-def _inspect(query: str) -> Asked:
+    tokens = tokens_of(query)
+    refuse_remote(tokens)
     words = _Words()
-    for kind, text in _tokens(query):
-        words.take(kind, text)
+    for token in tokens:
+        words.take(token)
     return Asked(tuple(words.graphs))
 
 
-def _tokens(query: str) -> Iterator[tuple[str, str]]:
-    for found in _TOKEN.finditer(query):
-        kind = found.lastgroup or ""
-        if kind not in ("string", "comment", "variable", "language"):
-            yield kind, found[0]
+def refuse_remote(tokens: list[Token]) -> None:
+    """No keyword holds the word but the one, so whatever it is glued to, a word with SERVICE in it asks for it.
+
+    A prefix may be called `service:`. Where a block follows its name, the engine would also try to read
+    `SERVICE :name { ... }`, so that is allowed after GRAPH only, which must have a name."""
+    for before, token, after in zip([END, *tokens], tokens, [*tokens[1:], END], strict=False):
+        if token.kind == "word" and _SERVICE.search(token.text):
+            raise QueryRefused(REMOTE)
+        if token.kind == "name" and _SERVICE.search(token.text.partition(":")[0]):
+            if after.is_mark("{") and not before.is_word("GRAPH"):
+                raise QueryRefused(REMOTE)
 
 
 class _Words:
@@ -76,22 +62,19 @@ class _Words:
         self._depth = 0
         self._form = ""
 
-    def take(self, kind: str, text: str) -> None:
-        match kind:
-            case "open":
-                self._depth += 1
-                if self._depth > DEEPEST:
-                    raise QueryRefused(f"The query has more than {DEEPEST} brackets inside each other.")
-            case "close":
-                self._depth -= 1
-            case "word":
-                self._take_word(text.upper())
-            case "iri" | "name":
-                self._take_iri(kind, text)
+    def take(self, token: Token) -> None:
+        if token.is_mark("(", "{", "[", "<<", "{|"):
+            self._depth += 1
+            if self._depth > DEEPEST:
+                raise QueryRefused(f"The query has more than {DEEPEST} brackets inside each other.")
+        elif token.is_mark(")", "}", "]", ">>", "|}"):
+            self._depth -= 1
+        elif token.kind == "word":
+            self._take_word(token.text.upper())
+        elif token.kind in ("iri", "name"):
+            self._take_iri(token.kind, token.text)
 
     def _take_word(self, word: str) -> None:
-        if word == "SERVICE":
-            raise QueryRefused("SERVICE is not available: queries are answered from this collection alone.")
         if not self._form and word not in PROLOGUE:
             self._form = word
             if word in UPDATES:
@@ -114,9 +97,4 @@ class _Words:
         if kind == "name":
             prefix, _, local = text.partition(":")
             return self._prefixes.get(prefix + ":", "") + local.replace("\\", "")
-        return _ESCAPE.sub(_unescaped, text[1:-1])
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    number = int(found[1] or found[2], 16)
-    return chr(number) if number < 0xD800 or 0xDFFF < number < 0x110000 else "�"
+        return _CODE_POINT.sub(lambda found: chr(int(found[1] or found[2], 16)), text[1:-1])
