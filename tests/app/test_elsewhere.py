@@ -75,10 +75,10 @@ def test_the_archive_as_one_warc_file_is_read_by_others_and_imports_to_equal_vie
     assert len(fast) == len(records)
     root = tmp_path / "imported"
     done = gossamer("import", out, "--dir", root)
-    assert done.returncode == 0 and "10 captures taken in, 8 of them pages" in done.stderr
+    assert done.returncode == 0 and "10 captures imported, 8 of them pages" in done.stderr
     assert held(root) == held(collection.root)
     again = gossamer("import", out, out, "--dir", root)
-    assert again.returncode == 0 and "0 captures taken in, 0 of them pages; 20 already here" in again.stderr
+    assert again.returncode == 0 and "0 captures imported, 0 of them pages; 20 already here" in again.stderr
     assert held(root) == held(collection.root) and sum(1 for _ in Directory(root).archive.iterdir()) == 1
 
 

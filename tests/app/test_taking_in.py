@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from gossamer.app.taking_in import TakenIn, not_here
+from gossamer.archive.frames import Aside
 from gossamer.clock import SECOND, SystemClock
 from gossamer.store import captures
 from gossamer.store.database import Database
@@ -53,5 +54,10 @@ def test_two_answers_within_one_second_are_both_kept_and_found_again(tmp_path: P
 
 
 def test_what_was_left_out_is_said() -> None:
-    assert TakenIn(3, 2).in_words() == "3 captures taken in, 2 of them pages"
-    assert TakenIn(0, 0, 5, 1).in_words() == "0 captures taken in, 0 of them pages; 5 already here; 1 records skipped"
+    assert TakenIn(3, 2).in_words() == "3 captures imported, 2 of them pages"
+    aside = Aside("a.warc", 1234, "no date", "http://a.test/")
+    words = TakenIn(0, 0, 5, {"warcinfo": 1}, {"no date": 1}, [aside]).in_words()
+    assert words.splitlines() == [
+        "0 captures imported, 0 of them pages; 5 already here; 1 records set aside (1 no date)",
+        "  a.warc, byte 1,234: no date http://a.test/",
+    ]

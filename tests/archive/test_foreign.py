@@ -1,23 +1,35 @@
 """Archives others made, in the small: what is skipped, and why."""
 
 import gzip
-from collections import Counter
 from io import BytesIO
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.archive.samples import capture
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from gossamer.archive.foreign import foreign
+from gossamer.archive.frames import ImportReport
 from gossamer.archive.record import response_record
 from gossamer.values.capture import Truncated
 
+ARC = b"""filedesc://x.arc 0.0.0.0 20200101000000 text/plain 12
+1 0 Test
+x
 
-def written(tmp_path, content: bytes) -> tuple[list, Counter]:
+http://example.org/a 1.2.3.4 20200101000000 text/html 24
+HTTP/1.1 200 OK
+
+<html>
+"""
+
+
+def written(tmp_path, content: bytes) -> tuple[list, dict]:
     path = tmp_path / "some.warc"
     path.write_bytes(content)
-    skipped: Counter[str] = Counter()
-    return list(foreign(path, skipped)), skipped
+    report = ImportReport()
+    return list(foreign(path, report)), report.counts
 
 
 def warc(kind="response", block=b"HTTP/1.1 200 OK\r\nX: y\r\n\r\nbody", **fields: str) -> bytes:
@@ -47,7 +59,7 @@ def test_a_bad_record_is_skipped_with_its_reason_and_the_next_is_read(tmp_path):
     assert [one.body for one in found] == [b"body"]
     assert skipped == {
         "no HTTP status": 1,
-        "no address": 1,
+        "not of the web": 1,
         "no date": 1,
         "in segments": 1,
         "conversion": 1,
@@ -86,8 +98,8 @@ def test_chunks_are_taken_off_and_folded_fields_unfolded(tmp_path):
 def test_a_body_beyond_the_limit_is_cut_and_says_so(tmp_path):
     path = tmp_path / "large.warc"
     path.write_bytes(warc(block=b"HTTP/1.1 200 OK\r\n\r\n" + bytes(300_000)) + warc())
-    skipped: Counter[str] = Counter()
-    large, small = foreign(path, skipped, most_body_bytes=1000)
+    report = ImportReport()
+    large, small = foreign(path, report, most_body_bytes=1000)
     assert (len(large.body), large.truncated) == (1000, Truncated.LENGTH)
     assert (small.body, small.truncated) == (b"body", None)
 
@@ -116,3 +128,46 @@ def test_records_warcio_writes_are_read(tmp_path):
         ("http://example.org/r", b"{}", "text/json", ""),
     ]
     assert not skipped
+
+
+def test_F_X6_a_damaged_gzip_member_and_a_wrong_length_cost_their_own_record_only(tmp_path):
+    whole = [gzip.compress(warc(block=b"HTTP/1.1 200 OK\r\n\r\n" + bytes([65 + n]) * 3000)) for n in range(5)]
+    flipped = bytearray(whole[1])
+    flipped[30] ^= 255
+    long = gzip.compress(warc().replace(b"Content-Length: 29", b"Content-Length: 999999"))
+    found, skipped = written(tmp_path, b"".join([whole[0], flipped, whole[2], whole[3][:40], long, whole[4]]))
+    assert [one.body[:1] for one in found] == [b"A", b"C", b"E"]
+    assert skipped["gzip damaged"] == 2 and skipped["cut short"] >= 1
+
+
+FIELDS = st.sampled_from(
+    ["WARC-Type", "WARC-Date", "WARC-Target-URI", "Content-Length", "WARC-IP-Address", "WARC-Truncated", "Content-Type"]
+)
+VALUES = st.one_of(
+    st.sampled_from(["response", "resource", "2020-01-02T03:04:05Z", "http://example.org/", "29", "-1", "length"]),
+    st.text(max_size=40),
+    st.from_regex(r"[0-9]{1,5}-[0-9]{2}-[0-9]{2,3}T[0-9:]{0,8}([+-][0-9:]{1,6}|Z)?", fullmatch=True),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(FIELDS, VALUES), max_size=9), st.binary(max_size=80), st.booleans())
+def test_F_X6_no_head_whatever_raises_and_the_next_record_is_read(tmp_path_factory, fields, block, is_packed):
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields).encode("utf-8", "surrogatepass")
+    wrap = gzip.compress if is_packed else bytes
+    content = wrap(b"WARC/1.0\r\n" + head + b"\r\n" + block + b"\r\n\r\n") + wrap(warc())
+    found, skipped = written(tmp_path_factory.getbasetemp(), content)
+    for one in found:
+        response_record(one)
+    if is_packed:
+        assert found[-1].body == b"body"
+    else:
+        assert found or skipped
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 400), st.booleans())
+def test_F_X6_no_bytes_whatever_raise(tmp_path_factory, noise, at, is_packed):
+    whole = gzip.compress(warc()) * 2 if is_packed else ARC + warc() * 2
+    found, skipped = written(tmp_path_factory.getbasetemp(), whole[:at] + noise + whole[at:])
+    assert len(found) + sum(skipped.values()) >= 1

@@ -5,12 +5,12 @@ The files are read in place, or under $GOSSAMER_CONFORMANCE; without them these 
 
 import json
 import os
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from gossamer.archive.foreign import foreign
+from gossamer.archive.frames import ImportReport
 from gossamer.archive.reader import read_capture
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes
@@ -32,8 +32,8 @@ pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the WARC files are n
 
 
 def read(name: str):
-    skipped: Counter[str] = Counter()
-    return list(foreign(SUITE / name, skipped)), skipped
+    report = ImportReport()
+    return list(foreign(SUITE / name, report)), report.counts
 
 
 @pytest.mark.parametrize("name", AGREED)
@@ -89,6 +89,6 @@ def test_what_others_made_survives_our_own_archive(tmp_path):
     places = [volumes.append(response_record(one)) for one in written]
     volumes.close()
     assert [read_capture(files, tmp_path, place) for place in places] == written
-    skipped: Counter[str] = Counter()
-    assert list(foreign(tmp_path / places[0].volume, skipped)) == written
-    assert skipped == {"warcinfo": 1}
+    report = ImportReport()
+    assert list(foreign(tmp_path / places[0].volume, report)) == written
+    assert report.counts == {"warcinfo": 1}

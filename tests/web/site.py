@@ -78,7 +78,7 @@ async def crawl_and_import(directory: Directory, warc: Path) -> None:
         seeds = [Url(text) for text in WEB.seeds]
         await crawl_to_end(directory, settings, seeds, Network(plan, plan), outside, Silent())
     taken = await take_in(directory, (warc,), settings, outside)
-    assert taken.pages > 5 and not taken.skipped
+    assert taken.pages > 5 and not taken.set_aside
 
 
 @dataclass(frozen=True)

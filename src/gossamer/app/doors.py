@@ -260,7 +260,8 @@ DOORS = (
         "import",
         "gossamer.app.taking_in:import_archives",
         "Take in WARC and ARC files that others made.\n\n"
-        "Their pages are archived here, read, and made searchable like what was crawled. Links are not followed.",
+        "Their pages are archived here, read, and made searchable like what was crawled. Links are not followed. A "
+        "record that cannot be used is set aside and named with its reason, and the import goes on: exit code 4 then.",
         ("gossamer import crawl-2024.warc.gz --dir collection", "gossamer import *.warc.gz --dir collection"),
     ),
     Door(

@@ -1,17 +1,15 @@
 """`gossamer import`: archives that others made join the collection, searchable like what was crawled."""
 
 import asyncio
+import contextlib
 import os
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from cyclopts import Parameter
@@ -27,10 +25,11 @@ from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
+from gossamer.archive.frames import Aside, ImportReport
 from gossamer.archive.volumes import Volumes
-from gossamer.clock import Instant
+from gossamer.clock import DAY, Instant
 from gossamer.errors import ConfigError, GossamerError, WorkerLost
-from gossamer.read_job import ReadDone, ReadJob, kept_at
+from gossamer.read_job import ReadDone, ReadJob, Task, kept_at, stored
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import captures, forgotten
@@ -40,12 +39,19 @@ from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.workers.pool import Pool
 
+T = TypeVar("T")
 GROUP = 64
+GROUP_BYTES = 16 * 1024 * 1024
+"""A body larger than this is a group of its own."""
+MOST_READ_BYTES = 32 * 1024 * 1024
+SOME_SET_ASIDE = 4
+"""The exit code when all that could be was imported, and some records could not."""
 
 
 def import_archives(
     *archives: Annotated[Path, Parameter(help="WARC or ARC files, compressed or not.")],
     dir: Annotated[Path, Parameter(help="The collection's data directory; made when it is not there.")] = DEFAULT,
+    json: Annotated[bool, Parameter(help="The summary as one JSON object: counts, and each record set aside.")] = False,
 ) -> int:
     if not archives:
         raise ConfigError("name at least one archive: gossamer import FILE.warc.gz")
@@ -54,31 +60,44 @@ def import_archives(
             raise ConfigError(f"there is no file {archive}")
     settings = load(dir / FILE_NAME, os.environ, {}).settings
     done = asyncio.run(take_in(Directory(dir), archives, settings, real_outside()))
+    if json:
+        print(msgspec.json.encode(done).decode())
+    else:
+        Console(stderr=True).print(done.in_words(), highlight=False, markup=False, soft_wrap=True)
     if not done.captures and not done.already_here:
-        raise GossamerError("nothing was taken in: no usable record was found. Are these WARC or ARC files?")
-    Console(stderr=True).print(done.in_words(), highlight=False)
-    return 0
+        raise GossamerError("nothing was imported: no usable record was found. Are these WARC or ARC files?")
+    return SOME_SET_ASIDE if done.set_aside else 0
 
 
-@dataclass(frozen=True, slots=True)
-class TakenIn:
+class TakenIn(msgspec.Struct, frozen=True):
+    """What an import did."""
+
     captures: int = 0
     pages: int = 0
     """Among the captures."""
     already_here: int = 0
-    """The same answer of the same address at the same instant: left out."""
-    skipped: int = 0
-    """Records that could not be used."""
+    """The same answer of the same URL at the same instant: left out."""
+    passed_over: dict[str, int] = {}
+    """Records that hold no page of the web, or none that is wanted, by kind."""
+    set_aside: dict[str, int] = {}
+    """Records that could not be used, by reason."""
+    records: list[Aside] = []
+    """Those, by name; the first thousand."""
 
     def in_words(self) -> str:
-        words = f"{self.captures:,} captures taken in, {self.pages:,} of them pages"
+        words = f"{self.captures:,} captures imported, {self.pages:,} of them pages"
         words += f"; {self.already_here:,} already here" if self.already_here else ""
-        return words + (f"; {self.skipped:,} records skipped" if self.skipped else "")
+        if not self.set_aside:
+            return words
+        reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(self.set_aside.items()))
+        lines = [f"{words}; {sum(self.set_aside.values()):,} records set aside ({reasons})"]
+        lines += [f"  {one.archive}, byte {one.offset:,}: {one.reason} {one.url}".rstrip() for one in self.records[:5]]
+        return "\n".join([*lines, *(["  more with --json"] if len(self.records) > 5 else [])])
 
 
 async def take_in(directory: Directory, archives: tuple[Path, ...], settings: Settings, outside: Outside) -> TakenIn:
     lock = lock_directory(directory, outside, "import")
-    skipped: Counter[str] = Counter()
+    report = ImportReport()
     taken = pages = already_here = 0
     try:
         async with AsyncExitStack() as opened:
@@ -89,29 +108,52 @@ async def take_in(directory: Directory, archives: tuple[Path, ...], settings: Se
             readers = await opened.enter_async_context(reader_pool(settings, outside, silent, job))
             progress = opened.enter_context(Working("importing", outside.clock))
             block = await database.read(forgotten.block)
-            for group in groups_of(archives, skipped, block):
+
+            def say() -> None:
+                share = f"{report.archive}, {report.read_bytes / max(1, report.size_bytes):.0%}"
+                progress.says(f"importing {share}: {taken:,} captures, {pages:,} pages")
+
+            groups = groups_of(archives, report, outside.clock.now() + DAY, block)
+            while group := await saying(asyncio.to_thread(next, groups, None), say):
                 new = await database.read(partial(not_here, group=group))
                 already_here += len(group) - len(new)
+                del group  # its bodies: no more than one group is in memory
                 kept = await keep(new, settings, readers, *archive)
                 await database.run(partial(captures.insert, kept=kept))
                 taken += len(kept)
                 pages += sum(one.is_page for one in kept)
-                progress.says(f"importing: {taken:,} captures, {pages:,} pages")
+                say()
     finally:
         lock.release()
-    unusable = sum(number for reason, number in skipped.items() if reason not in PASSED_OVER)
-    return TakenIn(taken, pages, already_here, unusable)
+    kinds = {reason: number for reason, number in report.counts.items() if number and reason in PASSED_OVER}
+    aside = {reason: number for reason, number in report.counts.items() if reason not in PASSED_OVER}
+    return TakenIn(taken, pages, already_here, kinds, aside, report.records)
 
 
-def groups_of(archives: tuple[Path, ...], skipped: Counter[str], block: Forgotten = NOTHING) -> Iterator[list[Capture]]:
-    """What was to be forgotten is left out."""
+async def saying(work: Awaitable[T], say: Callable[[], None]) -> T:
+    """The work's result; every second until then `say` is called, for a file may hold nothing usable for long."""
+    working = asyncio.ensure_future(work)
+    while not (await asyncio.wait([working], timeout=1.0))[0]:
+        say()
+    return working.result()
 
-    def wanted(capture: Capture) -> bool:
-        skipped["forgotten"] += (is_out := block.has(capture.url))
-        return not is_out
 
-    captured = filter(wanted, (capture for archive in archives for capture in foreign(archive, skipped)))
-    while group := list(islice(captured, GROUP)):
+def groups_of(
+    archives: tuple[Path, ...], report: ImportReport, latest: Instant, block: Forgotten = NOTHING
+) -> Iterator[list[Capture]]:
+    """Captures in groups bounded by number and by bytes. What was to be forgotten is left out."""
+    group, size = list[Capture](), 0
+    for archive in archives:
+        for capture in foreign(archive, report, latest=latest):
+            if block.has(capture.url):
+                report.counts["forgotten"] += 1
+                continue
+            if group and (len(group) >= GROUP or size + len(capture.body) > GROUP_BYTES):
+                yield group
+                group, size = [], 0
+            group.append(capture)
+            size += len(capture.body)
+    if group:
         yield group
 
 
@@ -149,11 +191,11 @@ async def keep(
 
 
 async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:
-    """A capture that no reader survives is kept unread."""
+    """A capture that no reader survives is kept unread, and so is one that is larger than any page is read."""
     is_page = 200 <= capture.status < 300 and capture.url != capture.url.robots
-    job = ReadJob(capture, "read" if is_page else "store", settings.crawl.keep, settings.agent)
-    try:
-        answer = await readers.call(msgspec.msgpack.encode(job))
-    except WorkerLost:
-        answer = await readers.call(msgspec.msgpack.encode(msgspec.structs.replace(job, task="store")))
-    return msgspec.msgpack.decode(answer, type=ReadDone)
+    tasks: tuple[Task, ...] = ("read", "store") if is_page else ("store",)
+    for task in tasks if len(capture.body) <= MOST_READ_BYTES else ():
+        job = ReadJob(capture, task, settings.crawl.keep, settings.agent)
+        with contextlib.suppress(WorkerLost):
+            return msgspec.msgpack.decode(await readers.call(msgspec.msgpack.encode(job)), type=ReadDone)
+    return await asyncio.to_thread(stored, capture)
