@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from fastapi import FastAPI
 from starlette.types import ASGIApp
 from tests.web.site import Answer
 
-from gossamer.web.door import Entrance
+from gossamer.web.door import Entrance, router
 from gossamer.web.guard import Gate
 from gossamer.web.showing import make_show
 from gossamer.web.tokens import ROLE, Door, Keys
@@ -36,7 +37,16 @@ def gate_of(
     clock: Any, *, inner: ASGIApp = role_of_asker, names: tuple[str, ...] = ("127.0.0.1",), **door: Any
 ) -> Gate:
     show = make_show()
-    return Gate(inner, names, show, Entrance(Door(KEYS, **door), clock, show))
+    return Gate(inner, names, show, Entrance(Door(**{"keys": lambda: KEYS} | door), clock, show))
+
+
+def site_of(gate: Gate) -> Gate:
+    """The same gate, with the page for signing in behind it."""
+    app = FastAPI()
+    app.include_router(router(gate._entrance, make_show()))
+    app.mount("/", role_of_asker)
+    gate._inner = app
+    return gate
 
 
 async def ask(

@@ -5,8 +5,9 @@ import gc
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,7 @@ from gossamer.app.present_search import search_of
 from gossamer.app.searchers import Searchers
 from gossamer.app.serving_crawl import crawl_rooms
 from gossamer.app.settings import Settings, WebSettings
-from gossamer.app.token import ADMIN, READER, keys_of
+from gossamer.app.token import ADMIN, READER, kept_keys, keys_of
 from gossamer.app.vocabulary import vocabulary_rooms
 from gossamer.errors import ConfigError
 from gossamer.monitor.control import Beat, Control
@@ -181,7 +182,7 @@ def names_of(web: WebSettings) -> tuple[str, ...]:
     return (*LOOPBACK, *(name.lower() for name in bracketed))
 
 
-def door_of(web: WebSettings, keys: Keys) -> Door:
+def door_of(web: WebSettings, keys: Callable[[], Keys]) -> Door:
     """Behind a proxy everybody seems to ask from this machine: then nobody reads without a token either."""
     is_open = web.public or (is_own_machine(web.host) and not web.behind_tls)
     return Door(keys, is_open, web.public, web.behind_tls)
@@ -219,6 +220,7 @@ async def web_rooms(
 ) -> WebRooms:
     for folder in directory.folders():  # the demo serves before its crawl has made anything
         outside.files.make_folder(folder)
+    keys_of(directory, outside.files)
     handles = ReadHandles(directory, outside)
     opened.callback(handles.close)
     searchers = await opened.enter_async_context(
@@ -240,7 +242,7 @@ async def web_rooms(
         suggestions=suggestions,
         hosts=names_of(settings.web),
         tell=tell,
-        door=door_of(settings.web, keys_of(directory, outside.files)),
+        door=door_of(settings.web, partial(kept_keys, directory, outside.files)),
         monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside)),
         exports=exports_of(directory, outside),
         crawl=await opened.enter_async_context(crawl_rooms(directory, settings, outside, handles.search.stored)),

@@ -23,11 +23,23 @@ def keys_of(
     )
 
 
+def kept_keys(directory: Directory, files: Files) -> Keys:
+    """Those in the data directory now. A file that is missing or too short gives an empty token, which opens nothing;
+    one that cannot be read, such as half of one that is being written, does so too."""
+    return Keys(admin=_kept(directory.root / ADMIN, files), reader=_kept(directory.root / READER, files))
+
+
 def _token(path: Path, files: Files, is_new: bool, draw: Callable[[], str]) -> str:
-    if not is_new and files.size(path) is not None:
-        kept = files.read(path, length=200).decode("utf-8", "replace").strip()
-        if len(kept) >= SHORTEST and kept.isprintable():
-            return kept
+    if not is_new and (kept := _kept(path, files)):
+        return kept
     token = draw()
     files.write(path, f"{token}\n".encode())
     return token
+
+
+def _kept(path: Path, files: Files) -> str:
+    try:
+        kept = files.read(path, length=200).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    return kept if len(kept) >= SHORTEST and kept.isprintable() else ""

@@ -1,19 +1,20 @@
 """Coming in: a token becomes a session. Programs send the token itself, each time."""
 
-from urllib.parse import parse_qsl
+from collections.abc import Sequence
+from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from gossamer.clock import Clock
 from gossamer.web.faults import fault
+from gossamer.web.sessions import SESSION_S, Sessions
 from gossamer.web.showing import Show
-from gossamer.web.tokens import ROLE, SESSION_S, Door, Role, Tries, is_near
+from gossamer.web.tokens import ROLE, Door, Role, Tries, address_in, is_near
 
 WRONG = "That token is not right, or no longer: a new one may be in use."
-WAIT = "Too many wrong tokens have come from there. Wait a minute."
+WAIT = "Too many wrong tokens have come from your address. Wait a minute, or use the right one."
 LONGEST_FORM = 8192
-LONGEST_ADDRESS = 64
 
 
 def same_site(target: str) -> str:
@@ -34,8 +35,25 @@ def client_of(request: Request, door: Door) -> str:
     peer = request.client.host if request.client else ""
     if door.is_behind_tls and is_near(peer):
         told = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
-        return told[:LONGEST_ADDRESS] or peer
+        return told if address_in(told) is not None else peer
     return peer
+
+
+def is_of(origin: str, schemes: Sequence[str], host: str) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # such as `http://[`
+        return False
+    return parts.scheme in schemes and parts.netloc.lower() == host
+
+
+def is_led_here(request: Request) -> bool:
+    """By a page of another site, as far as the browser tells: a link or picture there with a wrong token in it is no
+    try of the person who is led here (FAULTS X14)."""
+    told = [request.headers.get(name) for name in ("origin", "referer")]
+    host = request.headers.get("host", "").lower()
+    is_foreign = any(one is not None and not is_of(one, ("http", "https"), host) for one in told)
+    return is_foreign or request.headers.get("sec-fetch-site") not in (None, "same-origin", "none")
 
 
 def unauthorized(request: Request, show: Show, words: str) -> Response:
@@ -48,41 +66,49 @@ class Entrance:
     """Where tokens are looked at."""
 
     def __init__(self, door: Door, clock: Clock, show: Show) -> None:
-        self.door, self._clock, self._show = door, clock, show
-        self._tries = Tries(clock)
+        self.door, self._show = door, show
+        self.sessions = Sessions(door.keys, clock)
+        self.tries = Tries(clock)
 
     def role_in(self, request: Request) -> Role:
         """By its session. One that is wrong is no try: a browser keeps sending the cookie of an earlier token."""
-        session = request.cookies.get(cookie_name(request, self.door), "")
-        return self.door.keys.role_in(session, self._clock.now())
+        return self.sessions.role_in(self._session_id(request))
 
     def refusal_of(self, request: Request, token: str) -> Response | None:
-        """None admits, and sets ROLE."""
+        """None admits, and sets ROLE. The right token is admitted whatever was tried before: it is too long to be
+        guessed, and whoever sends wrong ones must not be able to lock its owner out."""
+        role = self.door.keys().role_of(token)
+        ROLE.set(role)
+        if role is not Role.ANONYMOUS:
+            return None
         client = client_of(request, self.door)
-        if self._tries.are_too_many(client):
+        if self.tries.are_too_many(client):
             answer = fault(request, self._show, 429, WAIT)
             answer.headers["Retry-After"] = "60"
             return answer
-        role = self.door.keys.role_of(token)
-        ROLE.set(role)
-        if role is Role.ANONYMOUS:
-            self._tries.add(client)
-            return unauthorized(request, self._show, WRONG)
-        return None
+        if not is_led_here(request):
+            self.tries.add(client)
+        return unauthorized(request, self._show, WRONG)
 
     def welcome(self, request: Request, target: str) -> Response:
-        """A session for whoever was admitted, and on to where they wanted to go. REQUIRES: a path of ours."""
+        """A session for whoever was admitted, in the place of the one they had; and on to where they wanted to go.
+        REQUIRES: a path of ours."""
+        self.sessions.end(self._session_id(request))
         answer = RedirectResponse(target, 303)
-        session = self.door.keys.session(ROLE.get(), self._clock.now())
+        id = self.sessions.begin(ROLE.get())
         name, is_secure = cookie_name(request, self.door), self.door.is_behind_tls
-        answer.set_cookie(name, session, int(SESSION_S), secure=is_secure, httponly=True, samesite="strict")
+        answer.set_cookie(name, id, int(SESSION_S), secure=is_secure, httponly=True, samesite="strict")
         return answer
 
     def farewell(self, request: Request) -> Response:
+        self.sessions.end(self._session_id(request))
         answer = RedirectResponse("/door", 303)
         name, is_secure = cookie_name(request, self.door), self.door.is_behind_tls
         answer.delete_cookie(name, secure=is_secure, httponly=True, samesite="strict")
         return answer
+
+    def _session_id(self, request: Request) -> str:
+        return request.cookies.get(cookie_name(request, self.door), "")
 
 
 def router(entrance: Entrance, show: Show) -> APIRouter:

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gossamer.web.door import Entrance, same_site, unauthorized
+from gossamer.web.door import Entrance, is_of, same_site, unauthorized
 from gossamer.web.faults import NOT_OURS, fault
 from gossamer.web.headers import HEADERS
 from gossamer.web.showing import Show
@@ -41,14 +41,6 @@ def answers_to(host_header: str | None, names: Sequence[str]) -> bool:
         return False
     name = host_header.rpartition("]")[0] + "]" if host_header.startswith("[") else host_header.partition(":")[0]
     return name.lower() in names
-
-
-def _is_of(origin: str, schemes: Sequence[str], host: str) -> bool:
-    try:
-        parts = urlsplit(origin)
-    except ValueError:  # such as `http://[`
-        return False
-    return parts.scheme in schemes and parts.netloc.lower() == host
 
 
 class Gate:
@@ -134,7 +126,7 @@ class Gate:
             # then tells a form of ours from a stranger's.
             is_our_form = origin == "null" and site == "same-origin"
             ours = (("https",) if self._door.is_behind_tls else ("http", "https"), host)
-            is_foreign = origin is not None and not _is_of(origin, *ours) and not is_our_form
+            is_foreign = origin is not None and not is_of(origin, *ours) and not is_our_form
             if is_foreign or site not in (None, "same-origin", "none"):
                 return fault(request, self._show, 403, "Another site may not ask in your name.")
         elif site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate" and not self._door.is_public:

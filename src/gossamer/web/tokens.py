@@ -1,22 +1,21 @@
 """Who is asking: nobody in particular, a reader, or the administrator; and how often a wrong token was tried."""
 
 import hmac
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import IntEnum
-from hashlib import sha256
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from gossamer.clock import SECOND, Clock, Instant
+from gossamer.clock import Clock
 
-SESSION_S = 7 * 24 * 3600.0
-"""How long a browser stays signed in."""
 WINDOW_S = 60.0
 MOST_WRONG = 10
-"""Wrong tokens from one address in a window of time."""
-MOST_WRONG_IN_ALL = 100
-"""From all addresses together. A try from this machine is not counted here, so that strangers cannot lock its owner
-out."""
+"""Wrong tokens from one source in a window of time."""
+MOST_SOURCES = 10_000
+"""Remembered at one time; the one that began its window first is forgotten first."""
+IPV6_SOURCE = 64
+"""Bits of an IPv6 address that name a source: one customer owns all addresses of such a network (RFC 6177)."""
 
 
 class Role(IntEnum):
@@ -45,27 +44,6 @@ class Keys:
         is_admin, is_reader = _same(token, self.admin), _same(token, self.reader)
         return Role.ADMIN if is_admin else Role.USER if is_reader else Role.ANONYMOUS
 
-    def session(self, role: Role, now: Instant) -> str:
-        """For a cookie: it runs out, and does not tell the token to other servers on this host, which are sent our
-        cookies whatever their port (RFC 6265, 8.5)."""
-        claim = f"{role.name.lower()}.{int(now // SECOND + SESSION_S)}"
-        return f"{claim}.{self._signed(role, claim)}"
-
-    def role_in(self, session: str, now: Instant) -> Role:
-        name, _, rest = session.partition(".")
-        until, _, signature = rest.partition(".")
-        role = {"admin": Role.ADMIN, "user": Role.USER}.get(name)
-        if role is None or not (until.isascii() and until.isdigit()) or len(until) > 15:
-            return Role.ANONYMOUS
-        if not _same(signature, self._signed(role, f"{name}.{until}")) or now >= int(until) * SECOND:
-            return Role.ANONYMOUS
-        return role
-
-    def _signed(self, role: Role, claim: str) -> str:
-        """Empty without a token: nothing equals it. A new token ends every session the old one began."""
-        key = self.admin if role is Role.ADMIN else self.reader
-        return hmac.digest(key.encode(), claim.encode(), sha256).hex() if key else ""
-
 
 def _same(given: str, right: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode()) and bool(right)
@@ -75,7 +53,8 @@ def _same(given: str, right: str) -> bool:
 class Door:
     """Who may come in, and how."""
 
-    keys: Keys = Keys()
+    keys: Callable[[], Keys] = Keys
+    """The tokens that hold now: a token file that changes takes effect at once."""
     is_open: bool = True
     """Reading needs no token."""
     is_public: bool = False
@@ -85,33 +64,47 @@ class Door:
 
 
 class Tries:
-    """Wrong tokens of the current window. What it remembers is bounded by MOST_WRONG_IN_ALL and this machine."""
+    """Wrong tokens of each source, in a window that begins with its first. At most MOST_SOURCES are remembered."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._since_s = clock.elapsed_s()
-        self._wrong: dict[str, int] = {}
-        self._from_afar = 0
+        self._wrong: dict[str, tuple[float, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._wrong)
 
     def are_too_many(self, client: str) -> bool:
-        self._move_on()
-        is_flood = self._from_afar >= MOST_WRONG_IN_ALL and not is_near(client)
-        return is_flood or self._wrong.get(client, 0) >= MOST_WRONG
+        since_s, count = self._wrong.get(source_of(client), (0.0, 0))
+        return count >= MOST_WRONG and self._clock.elapsed_s() - since_s < WINDOW_S
 
     def add(self, client: str) -> None:
-        self._move_on()
-        self._wrong[client] = self._wrong.get(client, 0) + 1
-        self._from_afar += not is_near(client)
+        source, now_s = source_of(client), self._clock.elapsed_s()
+        since_s, count = self._wrong.pop(source, (now_s, 0))
+        if now_s - since_s >= WINDOW_S:
+            since_s, count = now_s, 0
+        if len(self._wrong) >= MOST_SOURCES:
+            self._wrong.pop(next(iter(self._wrong)))
+        self._wrong[source] = (since_s, min(count + 1, MOST_WRONG))
 
-    def _move_on(self) -> None:
-        now_s = self._clock.elapsed_s()
-        if now_s - self._since_s >= WINDOW_S:
-            self._since_s, self._wrong, self._from_afar = now_s, {}, 0
+
+def address_in(text: str) -> IPv4Address | IPv6Address | None:
+    """An IPv4 address in the form of an IPv6 one (RFC 4291, 2.5.5.2) is the IPv4 address."""
+    try:
+        found = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
+
+
+def source_of(client: str) -> str:
+    """What wrong tokens are counted for: an IPv4 address, or the network of an IPv6 one."""
+    address = address_in(client)
+    if isinstance(address, IPv6Address) and not address.is_loopback:
+        return str(ip_network((address, IPV6_SOURCE), strict=False))
+    return str(address or client)
 
 
 def is_near(client: str) -> bool:
     """On this machine."""
-    try:
-        return ip_address(client.partition("%")[0]).is_loopback
-    except ValueError:
-        return False
+    address = address_in(client)
+    return address is not None and address.is_loopback
