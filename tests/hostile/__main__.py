@@ -3,20 +3,21 @@
 import asyncio
 import sys
 
-from tests.hostile.server import BEHAVIOURS, HostileServer
+from tests.hostile.behaviour import BEHAVIOURS
+from tests.hostile.server import HostileServer
 
 
 async def serve(port: int) -> None:
-    server = HostileServer()
-    server.port = port
-    async with server:
+    async with HostileServer(port=port) as server:
         print(f"http://127.0.0.1:{server.port}/ misbehaves as its path says")
         await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
     if "--list" in sys.argv:
-        for name, function in BEHAVIOURS.items():
-            print(f"{name:24} {(function.__doc__ or '').strip().splitlines()[0]}")
+        listed = [one for one in BEHAVIOURS.values() if not one.is_step]
+        for one in listed:
+            print(f"{one.name:28} {one.says}")
+        print(f"{len(listed)} behaviours")
     else:
         asyncio.run(serve(int(sys.argv[1]) if len(sys.argv) > 1 else 0))

@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import Self, TypeVar
 
 import psutil
-from tests.hostile.server import BOMBS, MIB, HostileServer, bomb
+from tests.hostile.behaviour import MIB
+from tests.hostile.behaviours.codings import BOMBS, bomb
+from tests.hostile.server import HostileServer
 
 from gossamer.clock import SystemClock
 from gossamer.fetch.client import Client

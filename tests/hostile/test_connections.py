@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import pytest
-from tests.hostile.server import tear_down
+from tests.hostile.behaviour import tear_down
 from tests.journey.crawling import Told
 
 from gossamer.chance import seeded

@@ -5,8 +5,9 @@ import io
 from dataclasses import replace
 
 import pytest
+from tests.hostile.behaviours.codings import BOMBS, PAGE
 from tests.hostile.harness import HOST, IMPATIENT, PATIENT, WANTS_PACE, Guarded, meet
-from tests.hostile.server import BOMBS, PAGE, HostileServer
+from tests.hostile.server import HostileServer
 from tests.journey import crawling
 from warcio.archiveiterator import ArchiveIterator
 

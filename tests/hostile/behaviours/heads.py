@@ -1,0 +1,136 @@
+"""H8 to H10, H12: header fields, interim answers, status lines and cookies."""
+
+import asyncio
+
+from tests.hostile.behaviour import MIB, OK, Asked, Write, behaviour, sends, whole
+
+# H8: header fields
+
+
+@behaviour("H8-many-fields")
+async def many_fields(write: Write, asked: Asked) -> None:
+    """Ten thousand header fields."""
+    write.write(OK)
+    for number in range(10_000):
+        write.write(b"X-%d: y\r\n" % number)
+    write.write(b"Content-Length: 2\r\n\r\nok")
+    await write.drain()
+
+
+@behaviour("H8-huge-field")
+async def huge_field(write: Write, asked: Asked) -> None:
+    """One field of ten megabytes."""
+    write.write(OK + b"X-Long: ")
+    for _ in range(160):
+        write.write(b"y" * 65536)
+        await write.drain()
+    write.write(b"\r\nContent-Length: 2\r\n\r\nok")
+
+
+@behaviour("H8-endless-fields")
+async def endless_fields(write: Write, asked: Asked) -> None:
+    """Header fields without end, none of them long."""
+    write.write(OK)
+    while True:
+        write.write(b"X-Field: " + b"y" * 8000 + b"\r\n")
+        await write.drain()
+
+
+sends("H8-folded", whole(b"ok", b"X-Folded: one\r\n two\r\n"), says="a field over two lines")
+sends("H8-nul", whole(b"ok", b"X-Nul: a\0b\r\n"), says="a NUL in a field")
+sends("H8-cr", whole(b"ok", b"X-Cr: a\rb\r\n"), says="a bare CR in a field")
+sends("H8-two-types", OK + b"Content-Type: image/png\r\nContent-Length: 2\r\n\r\nok", says="two media types")
+
+# H9, H10: odd answers
+
+
+@behaviour("H9-interim")
+async def interim(write: Write, asked: Asked) -> None:
+    """A hundred thousand answers that say: wait."""
+    block = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 1000
+    for _ in range(100):
+        write.write(block)
+        await write.drain()
+    write.write(whole(b"ok"))
+
+
+@behaviour("H9-continue")
+async def endless_continue(write: Write, asked: Asked) -> None:
+    """A hundred thousand times: go on."""
+    for _ in range(100):
+        write.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+        await write.drain()
+    write.write(whole(b"ok"))
+
+
+@behaviour("H9-slow-interim")
+async def slow_interim(write: Write, asked: Asked) -> None:
+    """Now and then an interim answer, and never a real one."""
+    for number in range(100, 104):
+        write.write(b"HTTP/1.1 %d Wait\r\n\r\n" % (number if number != 101 else 102))
+        await write.drain()
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(3600)
+
+
+sends("H9-one-interim", b"HTTP/1.1 103 Early Hints\r\n\r\n" + whole(b"ok"), says="one interim answer")
+for _status in (b"99", b"600", b"abc", b"999"):
+    _line = b"HTTP/1.1 %s Odd\r\nContent-Length: 2\r\n\r\nok" % _status
+    sends(f"H10-status-{_status.decode()}", _line, says="a status that is none")
+sends("H10-http09", b"<html>just a page</html>", says="no header at all")
+sends("H10-icy", b"ICY 200 OK\r\nContent-Length: 2\r\n\r\nok", says="another protocol's name")
+sends("H10-http2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", says="the preface of HTTP/2")
+sends("H10-204-body", b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello", says="204 with a body")
+sends(
+    "H10-204-chunked",
+    b"HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    says="and in chunks",
+)
+sends("H10-304-body", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello", says="304 with a body")
+sends(
+    "H10-304-honest", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", says="the length of what is not sent"
+)
+
+
+@behaviour("H10-304-body-later")
+async def late_body(write: Write, asked: Asked) -> None:
+    """304, and a moment later a body that it must not have."""
+    write.write(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n")
+    await write.drain()
+    await asyncio.sleep(0.02)
+    write.write(b"hello")
+    await write.drain()
+    await asyncio.sleep(3600)
+
+
+sends("H10-http3", b"HTTP/3.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a version that is not spoken like this")
+sends("H10-http12", b"HTTP/1.12 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a version that is none")
+sends("H10-empty", b"", says="nothing at all")
+sends("H10-206", b"HTTP/1.1 206 Partial\r\nContent-Length: 5\r\n\r\nhello", says="a part nobody asked for")
+sends("H10-101", b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n", says="an upgrade")
+
+
+# H12: cookies
+
+
+@behaviour("H12-many-cookies")
+async def many_cookies(write: Write, asked: Asked) -> None:
+    """Five thousand cookies."""
+    write.write(OK)
+    for number in range(5_000):
+        write.write(b"Set-Cookie: c%d=v\r\n" % number)
+    write.write(b"Content-Length: 2\r\n\r\nok")
+    await write.drain()
+
+
+@behaviour("H12-huge-cookie")
+async def huge_cookie(write: Write, asked: Asked) -> None:
+    """A cookie of a megabyte."""
+    write.write(OK + b"Set-Cookie: c=" + b"v" * MIB + b"\r\nContent-Length: 2\r\n\r\nok")
+    await write.drain()
+
+
+_COOKIES = (
+    b"Set-Cookie: a=1; Domain=co.uk\r\nSet-Cookie: b=2; Domain=test\r\nSet-Cookie: c=3; Domain=other.test; Path=/\r\n"
+)
+sends("H12-foreign-cookies", whole(b"ok", _COOKIES + b"Set-Cookie: d=4\r\n"), says="cookies for everybody")
