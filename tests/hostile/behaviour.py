@@ -56,6 +56,8 @@ class Behaviour:
     """It is asked again over the same connection."""
     hosts: tuple[str, ...] = ()
     """Further host names that it answers for; `*.` at the front stands for every name below."""
+    is_site: bool = False
+    """It answers every target, /robots.txt among them."""
     is_step: bool = False
     """A part of another behaviour: it has no host of its own."""
 

@@ -91,7 +91,7 @@ class HostileServer:
         host = _host_in(head)
         asked = self._noted(host, target, head, write)
         chosen = self._only or behaviour_of(host, target)
-        if chosen is None or (target == ROBOTS and not chosen.on_robots):
+        if chosen is None or (target == ROBOTS and not (chosen.on_robots or chosen.is_site)):
             write.write(MISSING)
         elif chosen.on_robots and target != ROBOTS:
             write.write(page("Behind the rules", "/secret/1", "/open/1", body=f"{host}{target}"))

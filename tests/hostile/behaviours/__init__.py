@@ -1,5 +1,33 @@
 """Every behaviour of the hostile web, by subject; importing this registers them all."""
 
-from tests.hostile.behaviours import codings, connections, framing, heads, redirects
+from tests.hostile.behaviours import (
+    addresses,
+    codings,
+    connections,
+    facts,
+    framing,
+    heads,
+    lists,
+    load,
+    markup,
+    redirects,
+    robots,
+    tls,
+    traps,
+)
 
-__all__ = ["codings", "connections", "framing", "heads", "redirects"]
+__all__ = [
+    "addresses",
+    "codings",
+    "connections",
+    "facts",
+    "framing",
+    "heads",
+    "lists",
+    "load",
+    "markup",
+    "redirects",
+    "robots",
+    "tls",
+    "traps",
+]

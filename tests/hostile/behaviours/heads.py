@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.hostile.behaviour import MIB, OK, Asked, Write, behaviour, sends, whole
+from tests.hostile.behaviour import MIB, OK, Asked, Write, behaviour, page, sends, whole
 
 # H8: header fields
 
@@ -134,3 +134,58 @@ _COOKIES = (
     b"Set-Cookie: a=1; Domain=co.uk\r\nSet-Cookie: b=2; Domain=test\r\nSet-Cookie: c=3; Domain=other.test; Path=/\r\n"
 )
 sends("H12-foreign-cookies", whole(b"ok", _COOKIES + b"Set-Cookie: d=4\r\n"), says="cookies for everybody")
+
+# H15, H16: types that lie, and servers that ask to wait
+
+_HTML = b"<!DOCTYPE html><title>typed</title><p>words<a href=/x>x</a>"
+sends("H15-html-as-image", whole(_HTML, b"Content-Type: image/png\r\n"), says="HTML that says it is an image")
+sends("H15-image-as-html", whole(b"\x89PNG\r\n\x1a\n" + bytes(4096)), says="an image that says it is HTML")
+sends("H15-pdf-as-text", whole(b"%PDF-1.7\n" + bytes(4096), b"Content-Type: text/plain\r\n"), says="PDF as text")
+sends("H15-zip-as-html", whole(b"PK\x03\x04" + bytes(4096)), says="an archive that says it is HTML")
+sends("H15-no-type", b"HTTP/1.1 200 OK\r\nContent-Length: 59\r\n\r\n" + _HTML, says="no type at all")
+sends("H15-odd-type", whole(_HTML, b"Content-Type: " + b"text/html;" * 3000 + b"\r\n"), says="a type of 30 kB")
+sends("H15-type-injection", whole(_HTML, b"Content-Type: text/html\x00;\x1b[31m\r\n"), says="controls in the type")
+for _label, _wait in {
+    "nothing": b"0",
+    "minus": b"-5",
+    "five": b"5",
+    "ages": b"1000000000000",
+    "words": b"soon",
+    "year-9999": b"Fri, 31 Dec 9999 23:59:59 GMT",
+}.items():
+    _busy = b"HTTP/1.1 503 Busy\r\nRetry-After: %s\r\nContent-Length: 0\r\n\r\n" % _wait
+    sends(f"H16-wait-{_label}", _busy, says=f"503, Retry-After: {_wait.decode()}")
+sends("H16-500", b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n", says="500 to everything")
+sends("H16-429", b"HTTP/1.1 429 Slow\r\nContent-Length: 0\r\n\r\n", says="429 to everything")
+
+
+@behaviour("H16-flapping")
+async def flapping(write: Write, asked: Asked) -> None:
+    """Broken and whole by turns."""
+    sound = asked.times % 2
+    write.write(
+        page("Up", *(f"/{n}" for n in range(8))) if sound else b"HTTP/1.1 500 Down\r\nContent-Length: 0\r\n\r\n"
+    )
+
+
+# What else a head may hold
+
+sends(
+    "H4-smuggled",
+    OK + b"Transfer-Encoding: xchunked\r\nContent-Length: 3\r\n\r\nabc",
+    says="an unknown transfer coding",
+)
+sends("H4-chunked-twice", OK + b"Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", says="chunked twice")
+sends("H4-chunked-tab", OK + b"Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n", says="a control before chunked")
+sends("H4-space-colon", OK + b"Content-Length : 3\r\n\r\nabc", says="a blank before the colon")
+sends("H4-lf-only", b"HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: 3\n\nabc", says="lines that end in LF")
+sends("H8-no-colon", OK + b"just words\r\nContent-Length: 2\r\n\r\nok", says="a line without a colon")
+sends("H8-no-name", OK + b": value\r\nContent-Length: 2\r\n\r\nok", says="a field without a name")
+sends("H8-eight-bit", whole(b"ok", bytes([*b"X-", 0xFF, 0xFE, *b": v\r\n"])), says="a field name that is not ASCII")
+sends("H8-reason", b"HTTP/1.1 200 " + b"OK " * 20_000 + b"\r\nContent-Length: 2\r\n\r\nok", says="a reason of 60 kB")
+sends("H8-dates", whole(b"ok", b"Last-Modified: 99 Foo 99\r\nDate: 0\r\nExpires: -1\r\nAge: x\r\n"), says="odd dates")
+sends("H8-etag", whole(b"ok", b'ETag: "' + b"e" * 8000 + b'"\r\n'), says="an ETag of 8 kB")
+sends("H10-rtsp", b"RTSP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="the name of a video protocol")
+sends("H10-http20", b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2.0 in the words of HTTP/1")
+sends("H10-binary", bytes(range(256)) * 200, says="bytes that are no answer at all")
+sends("H10-request", b"GET / HTTP/1.1\r\nHost: you\r\n\r\n", says="a request instead of an answer")

@@ -1,6 +1,6 @@
 """H11: redirects that go round, go on, or cannot be read."""
 
-from tests.hostile.behaviour import FOUND, Asked, Write, behaviour, sends, whole
+from tests.hostile.behaviour import FOUND, Asked, Write, behaviour, moved, sends, whole
 
 
 @behaviour("H11-huge-location")
@@ -22,3 +22,36 @@ for _left in range(1, 51):
 sends("H11-chain-0", whole(b"the end"), says="the end of the chain", is_step=True)
 sends("H11-two-locations", FOUND + b"Location: /a\r\nLocation: /b\r\n\r\n", says="two Locations")
 sends("H11-spaces", FOUND + b"Location:  \t /a b \t \r\n\r\n", says="a Location with blanks in and around it")
+
+
+@behaviour("H11-endless")
+async def endless(write: Write, asked: Asked) -> None:
+    """Each redirect leads to a new address."""
+    write.write(moved(f"/{int(asked.target.strip('/') or 0) + 1}"))
+
+
+@behaviour("H11-between-hosts", hosts=("*.h11-between-hosts.test",))
+async def between_hosts(write: Write, asked: Asked) -> None:
+    """Each redirect leads to a new host below this one."""
+    first = asked.host.partition(".")[0]
+    number = int(first[1:]) if first[1:].isdecimal() else 0
+    write.write(moved(f"http://r{number + 1}.h11-between-hosts.test/"))
+
+
+sends("H11-not-ascii", moved("/é☃ \u202e".encode()), says="a Location in raw UTF-8, with a bidi override")
+sends("H11-latin", moved(b"/\xe9\xff\xfe"), says="a Location in no encoding")
+sends("H11-no-location", FOUND + b"\r\n", says="a redirect that leads nowhere")
+sends("H11-empty-location", FOUND + b"Location: \r\n\r\n", says="an empty Location")
+sends("H11-fragment", moved("/#top"), says="a redirect to a fragment of itself")
+sends("H11-300", b"HTTP/1.1 300 Choices\r\nContent-Length: 0\r\nLocation: /a\r\n\r\n", says="300 with a Location")
+sends("H11-304-location", b"HTTP/1.1 304 Not\r\nLocation: /a\r\n\r\n", says="304 with a Location, never asked for")
+sends(
+    "H13-credentials",
+    moved("http://user:password@h13-credentials.test/x"),
+    says="a redirect that hands over a password",
+)
+sends(
+    "H11-split-location",
+    FOUND + b"Location: /a%0d%0aSet-Cookie:%20x=1\r\nLocation : /b\r\n\r\n",
+    says="a Location with a line break in it, and a blank before a colon",
+)
