@@ -31,13 +31,15 @@ class Reply(NamedTuple):
 
 ABSENT = Reply(code=NXDOMAIN)
 Table = Mapping[str, Reply | list[Reply]]
-"""A list gives one reply after the other, the last one for ever; both kinds of question count as one."""
+"""A list gives one reply after the other, the last one for ever; both kinds of question count as one. `*.` at the front
+of a name stands for every label there."""
 
 
 class NameServer:
     """`async with NameServer(table) as server`; names that are not in the table do not exist."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._host = host
         self._table = {name: reply if isinstance(reply, list) else [reply] for name, reply in table.items()}
         self._turns: dict[tuple[str, int], int] = {}
         self.asked: list[tuple[str, int]] = []
@@ -45,19 +47,17 @@ class NameServer:
         self.delay_s = 0.0
         self.over_tcp = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self.port = 0
+        self.port = port
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self._host}:{self.port}"
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        self._tcp = await asyncio.start_server(self._serve_tcp, "127.0.0.1", 0)
+        self._tcp = await asyncio.start_server(self._serve_tcp, self._host, self.port)
         self.port = self._tcp.sockets[0].getsockname()[1]
-        self._udp, _ = await loop.create_datagram_endpoint(
-            lambda: _Datagrams(self), local_addr=("127.0.0.1", self.port)
-        )
+        self._udp, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), local_addr=(self._host, self.port))
         return self
 
     async def __aexit__(
@@ -78,7 +78,7 @@ class NameServer:
         self.asked.append((name, kind))
         turn = self._turns.get((name, kind), 0)
         self._turns[(name, kind)] = turn + 1
-        replies = self._table.get(name, [ABSENT])
+        replies = self._table.get(name) or self._table.get(f"*.{name.partition('.')[2]}", [ABSENT])
         reply = replies[min(turn, len(replies) - 1)]
         if reply.is_silent:
             return None

@@ -55,7 +55,7 @@ class HostileServer:
         if self._only is not None and self._only.context is not None and self._authority is not None:
             context = self._only.context(self._authority, self._only.host)
         self._server = await asyncio.start_server(
-            self._serve, self.address, self.port, limit=MIB, backlog=1024, ssl=context
+            self._serve, self.address, self.port, limit=MIB, backlog=1024, ssl=context, reuse_port=self.port != 0
         )
         self.port = self._server.sockets[0].getsockname()[1]
         return self

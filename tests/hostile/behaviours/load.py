@@ -2,9 +2,12 @@
 
 import asyncio
 
-from tests.hostile.behaviour import DOMAIN, OK, Act, Asked, Behaviour, Write, add, page, whole
+from tests.hostile.behaviour import DOMAIN, OK, Act, Asked, Behaviour, Write, add, behaviour, page, whole
 from tests.hostile.masses import MASSES
 from tests.hostile.pages import M1
+
+from gossamer.demo.answers import Question
+from gossamer.demo.web import DemoWeb
 
 BODY = 16 << 20
 COPIES = 6
@@ -53,3 +56,20 @@ async def trickling_pages(write: Write, asked: Asked) -> None:
 sites("X2-large-pages", 40, large_pages)
 sites("X8-dear-pages", 2, dear_pages)
 sites("X8-trickling", 20, trickling_pages)
+
+
+class Copied:
+    """Whose pages are copied: those of the first site of this web."""
+
+    web = DemoWeb()
+
+
+@behaviour("X9-copier")
+async def copier(write: Write, asked: Asked) -> None:
+    """The first pages of an honest site, at the same paths, and quicker."""
+    answer = Copied.web.answer(Question(Copied.web.sites[0].host, asked.target))
+    fields = b"".join(f"{name}: {value}\r\n".encode() for name, value in answer.headers if name == "Content-Type")
+    if answer.status == 200:
+        write.write(whole(answer.body, fields))
+    else:
+        write.write(b"HTTP/1.1 404 None\r\nContent-Length: 0\r\n\r\n")

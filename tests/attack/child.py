@@ -1,0 +1,66 @@
+"""`gossamer`, the command line itself, with a watch on its event loop: `python -m tests.attack.child ROOT crawl ...`.
+
+Where there is no network namespace, the dialer is one that knows the plan's addresses and refuses all others.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+
+import uvloop
+from tests.attack.web import PORTS
+from tests.hostile.harness import Stalls
+
+from gossamer.app import cli, crawl
+from gossamer.app.outside import Network, Outside
+from gossamer.fetch.resolve import DnsResolver
+from gossamer.fetch.seams import Endpoint
+
+WATCHED = "watched.json"
+run = uvloop.run
+
+
+class PlannedDialer:
+    def __init__(self, doors: dict[str, dict[str, int]]) -> None:
+        self._doors = doors
+        self.refused: list[str] = []
+
+    def endpoint(self, address: str, port: int) -> Endpoint:
+        found = self._doors.get(address, {}).get(str(port))
+        if found is None:
+            self.refused.append(f"{address} port {port}")
+            raise ConnectionRefusedError(f"{address} port {port} is not in the plan")
+        return Endpoint("127.0.0.1", found)
+
+
+def main(root: Path, arguments: list[str], is_inside: bool) -> None:
+    stalls, dialer = Stalls(), PlannedDialer({})
+    if not is_inside:
+        said = {kind: json.loads((root / PORTS.format(kind)).read_text()) for kind in ("hostile", "honest")}
+        dialer = PlannedDialer(said["hostile"] | said["honest"])
+        servers = (f"127.0.0.1:{said['hostile']['names']['port']}",)
+
+        def planned(outside: Outside) -> Network:
+            return Network(DnsResolver(outside.clock, servers), dialer)
+
+        crawl.real_network = planned  # type: ignore[attr-defined]
+
+    async def watched(coroutine: Coroutine[object, object, object]) -> object:
+        watching = asyncio.ensure_future(stalls.watch())
+        try:
+            return await coroutine
+        finally:
+            watching.cancel()
+
+    uvloop.run = lambda coroutine: run(watched(coroutine))
+    sys.argv = ["gossamer", *arguments]
+    try:
+        cli.main()
+    finally:
+        (root / WATCHED).write_text(json.dumps({"stall_s": stalls.longest_s, "refused": dialer.refused}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[3:], sys.argv[2] == "inside")

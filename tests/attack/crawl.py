@@ -1,0 +1,209 @@
+"""One crawl of an attack: servers, the real `gossamer crawl` beside them, and everything there is to see of it."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+from tests.attack.child import WATCHED
+from tests.attack.namespace import Packets
+from tests.attack.plan import GATE, HTTP, HTTPS, Plan
+from tests.attack.processes import Tree
+from tests.attack.web import AUTHORITY, PORTS, SENT
+
+from gossamer.demo.manifest import manifest_of
+
+REPOSITORY = Path(__file__).parents[2]
+SETTINGS = """
+contact = "https://attack.test/"
+[crawl]
+scope = "any"
+[politeness]
+delay_s = {delay_s}
+apart_s = 0.05
+robots_retry_s = 2.0
+robots_tries = 2
+[retry]
+base_s = 1.0
+cap_s = 4.0
+tries = 2
+[fetch]
+tls_authorities = "{authority}"
+"""
+"""Gaps and retries are short, so that it ends; every limit is the default one."""
+START_S, STOP_S = 120.0, 120.0
+
+
+@dataclass
+class Crawled:
+    """What came of one crawl."""
+
+    honest: dict[str, str] = field(default_factory=dict)
+    """The last outcome of each honest page that is wanted."""
+    expected: frozenset[str] = frozenset()
+    ends: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """(URL, outcome) of every visit to anybody else, by host."""
+    events: dict[str, int] = field(default_factory=dict)
+    honest_s: float = 0.0
+    """From the first honest page to the last."""
+    seconds: float = 0.0
+    exit_code: int | None = None
+    tree: Tree | None = None
+    outside: dict[str, int] = field(default_factory=dict)
+    """Packets or dials that went beyond the plan."""
+    connections: int = 0
+    dropped: int = 0
+    stall_s: float = 0.0
+    sent: dict[str, int] = field(default_factory=dict)
+    strays: list[str] = field(default_factory=list)
+    """Files written outside the data directory."""
+    errors: str = ""
+    """What it said on stderr."""
+
+    @property
+    def missing(self) -> list[str]:
+        return sorted(url for url in self.expected if self.honest.get(url) not in ("fetched", "unchanged"))
+
+    @property
+    def speed(self) -> float:
+        """Honest pages a second, until all were there."""
+        return (len(self.expected) - len(self.missing)) / self.honest_s if self.honest_s else 0.0
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What kind of crawl it is to be."""
+
+    plan: Plan
+    is_attacked: bool
+    is_inside: bool
+    delay_s: float
+    most_s: float
+    """Stopped after so long at the latest."""
+    is_whole: bool
+    """Goes on when the honest pages are complete, until it ends or `most_s`."""
+
+
+def crawled(root: Path, wish: Wish) -> Crawled:
+    """REQUIRES: `root` is an empty directory."""
+    for name in ("home", "tmp", "cwd"):
+        (root / name).mkdir(parents=True)
+    result = Crawled(expected=expected_of(wish.plan))
+    with contextlib.ExitStack() as running:
+        for kind in ("honest", "hostile"):
+            running.enter_context(serving(root, kind, wish))
+        packets = running.enter_context(Packets()) if wish.is_inside else None
+        (root / "gossamer.toml").write_text(SETTINGS.format(delay_s=wish.delay_s, authority=root / AUTHORITY))
+        crawl(root, wish, result)
+    if packets is not None:
+        result.outside = packets.outside(wish.plan.public, (HTTP, HTTPS))
+        result.connections, result.dropped = sum(packets.seen.values()), packets.dropped
+    if (root / SENT).exists():
+        result.sent = json.loads((root / SENT).read_text())["sent"]
+    with contextlib.suppress(FileNotFoundError):
+        watched = json.loads((root / WATCHED).read_text())
+        result.stall_s = watched["stall_s"]
+        result.outside |= dict.fromkeys(watched["refused"], 1)
+    result.strays = [
+        str(path.relative_to(root)) for name in ("home", "tmp", "cwd") for path in (root / name).rglob("*")
+    ]
+    return result
+
+
+def expected_of(plan: Plan) -> frozenset[str]:
+    hosts = [host for host in manifest_of(plan.web).hosts if host.name in plan.honest]
+    return frozenset(page.url for host in hosts for page in host.pages if page.counts)
+
+
+def crawl(root: Path, wish: Wish, result: Crawled) -> None:
+    seeds = [*wish.plan.web.seeds, *([f"http://{GATE}/"] if wish.is_attacked else [])]
+    place = "inside" if wish.is_inside else "outside"
+    command = [sys.executable, "-m", "tests.attack.child", str(root), place, "crawl", *seeds, "--json"]
+    command += ["--dir", str(root / "data"), "--config", str(root / "gossamer.toml")]
+    began = time.monotonic()
+    with (root / "errors.txt").open("w") as errors:
+        process = subprocess.Popen(
+            command, cwd=root / "cwd", env=environment(root), stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+        assert process.stdout is not None
+        with Tree(process.pid) as result.tree:
+            hearing = threading.Thread(target=hear, args=(process.stdout, result, wish.plan), daemon=True)
+            hearing.start()
+            while process.poll() is None and not is_enough(result, wish, time.monotonic() - began):
+                time.sleep(0.1)
+            result.exit_code = stopped(process)
+            hearing.join()
+    result.seconds = time.monotonic() - began
+    result.errors = (root / "errors.txt").read_text()[-4000:]
+
+
+def is_enough(result: Crawled, wish: Wish, seconds: float) -> bool:
+    is_complete = len(result.honest) == len(result.expected) and not result.missing
+    return seconds > wish.most_s or (is_complete and not wish.is_whole)
+
+
+def stopped(process: "subprocess.Popen[str]") -> int | None:
+    """Its exit code; None: it did not heed SIGTERM, and was killed."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        return process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return None
+
+
+def hear(stream: IO[str], result: Crawled, plan: Plan) -> None:
+    honest, first_s = frozenset(plan.honest), 0.0
+    for line in stream:
+        said = json.loads(line)
+        event = str(said.get("event"))
+        result.events[event] = result.events.get(event, 0) + 1
+        if event != "visit.settled":
+            continue
+        url, outcome = str(said["url"]), str(said["outcome"])
+        host = urlsplit(url).hostname or ""
+        if host not in honest:
+            result.ends.setdefault(host, []).append((url, outcome))
+        elif url in result.expected:
+            if url not in result.honest:
+                first_s = first_s or time.monotonic()
+                result.honest_s = time.monotonic() - first_s
+            result.honest[url] = outcome
+
+
+def environment(root: Path) -> dict[str, str]:
+    ours = {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
+    paths = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "src")])
+    return (
+        {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
+        | ours
+        | {"PYTHONPATH": paths}
+    )
+
+
+@contextlib.contextmanager
+def serving(root: Path, kind: str, wish: Wish) -> Iterator[None]:
+    plan = wish.plan
+    numbers = [str(number) for number in (plan.hosts, plan.pages, plan.step)]
+    command = [sys.executable, "-m", "tests.attack.web", kind, str(root), *numbers]
+    server = subprocess.Popen([*command, *(["inside"] if wish.is_inside else [])], cwd=REPOSITORY)
+    try:
+        until = time.monotonic() + START_S
+        while not (root / PORTS.format(kind)).exists():
+            assert server.poll() is None and time.monotonic() < until, f"the {kind} server did not start"
+            time.sleep(0.05)
+        yield
+    finally:
+        server.terminate()
+        server.wait()

@@ -1,0 +1,77 @@
+"""Who is where in an attack: names, addresses and ports of the honest and of the hostile web."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tests.hostile.behaviour import BEHAVIOURS, DOMAIN, Behaviour
+from tests.hostile.behaviours.addresses import PUBLIC
+from tests.hostile.names import Reply
+from tests.hostile.server import HostileServer  # noqa: F401  (registers every behaviour)
+
+from gossamer.demo.web import DemoWeb
+from gossamer.fetch.plan import made_up_address
+
+SEED = 5
+GATE = f"gate.{DOMAIN}"
+"""The one hostile seed: it links to all behaviours, so that each is met as a link of a stranger."""
+NAME_SERVER = "20.255.255.53"
+CLIENT = "20.255.0.1"
+"""Where the crawler's own packets come from, inside a namespace."""
+HTTP, HTTPS = 80, 443
+EVERY_THIRD = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An attack by numbers: the same in every process that takes part."""
+
+    hosts: int = 20
+    pages: int = 800
+    step: int = 1
+    """Only every so many-th behaviour."""
+
+    @cached_property
+    def web(self) -> DemoWeb:
+        return DemoWeb(SEED, self.hosts, self.pages, "quick")
+
+    @property
+    def honest(self) -> tuple[str, ...]:
+        return tuple(site.host for site in self.web.sites)
+
+    @cached_property
+    def behaviours(self) -> tuple[Behaviour, ...]:
+        every = [one for one in BEHAVIOURS.values() if not one.is_step]
+        return tuple(every[:: self.step])
+
+    @cached_property
+    def addresses(self) -> Mapping[str, str]:
+        """The address of each name. What is below a behaviour's own host shares its address."""
+        names = [*self.honest, GATE]
+        for one in BEHAVIOURS.values():
+            names += [one.host, *(name for name in one.hosts if not name.endswith(f".{one.host}"))]
+        found = {name: made_up_address(number + 1) for number, name in enumerate(dict.fromkeys(names))}
+        shared = {name: found[one.host] for one in BEHAVIOURS.values() for name in one.hosts if name not in found}
+        return found | shared
+
+    @cached_property
+    def names(self) -> dict[str, list[Reply]]:
+        """What the name server says."""
+        special = {one.host: list(one.replies) for one in BEHAVIOURS.values() if one.replies}
+        return {name: [Reply((address,))] for name, address in self.addresses.items()} | special
+
+    @cached_property
+    def tls(self) -> tuple[Behaviour, ...]:
+        return tuple(one for one in BEHAVIOURS.values() if one.context or one.raw_tls)
+
+    @cached_property
+    def public(self) -> frozenset[str]:
+        """Every address that may be dialled."""
+        several = {text for replies in self.names.values() for reply in replies for text in reply.addresses}
+        ours = {text for text in several if text.startswith(PUBLIC.partition(".")[0] + ".")}
+        return frozenset(self.addresses.values()) | ours
+
+
+def gate_page(behaviours: Iterable[Behaviour]) -> bytes:
+    ways = "".join(f'<p><a href="{one.url}">{one.name}</a></p>' for one in behaviours)
+    return f"<!DOCTYPE html><title>Come in</title>{ways}".encode()
