@@ -201,3 +201,16 @@ def test_F_D12_names_that_do_not_exist_count_too(monkeypatch):
         return len(resolver._found)
 
     assert with_names({"x.test": Reply(code=NXDOMAIN)}, ask) == 30
+
+
+def test_F_D1_a_malformed_answer_fails_its_own_name_and_no_other_that_is_asked_for_meanwhile():
+    good = [f"good{number}.test" for number in range(20)]
+    table = {name: Reply(("20.0.0.1",)) for name in good} | {"bad.test": Reply(is_garbage=True)}
+
+    async def ask(resolver, server, clock):
+        server.delay_s = 0.05  # all of them are under way when the first answer comes
+        return await asyncio.gather(*map(resolver.addresses, ["bad.test", *good]), return_exceptions=True)
+
+    bad, *others = with_names(table, ask, tries=2)
+    assert isinstance(bad, OSError) and "bad.test" in str(bad)
+    assert others == [["20.0.0.1"]] * len(good)

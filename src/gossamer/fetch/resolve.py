@@ -102,12 +102,25 @@ class DnsResolver:
         if self._asked % FLUSH_AFTER == 0:
             dns._channel.reinit()  # aiodns has no door to it
         try:
-            answer = await dns.getaddrinfo(name, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=AI_NOSORT)
+            return self._found_in(await _answer(dns, name))
         except aiodns.error.DNSError as trouble:
-            code = trouble.args[0] if trouble.args else None
-            if code in _ABSENT:
-                return _Found(self._clock.elapsed_s() + ABSENT_TTL_S, ())
-            return _Found(self._clock.elapsed_s() + TROUBLE_TTL_S, (), f"{name}: {trouble.args[-1]}")
+            if _code(trouble) != pycares.errno.ARES_EBADRESP or len(self._asking) == 1:
+                return self._failed(name, trouble)
+        # A malformed answer to one makes c-ares fail all queries of that socket: each is asked again by itself.
+        apart = self._channel()
+        try:
+            return self._found_in(await _answer(apart, name))
+        except aiodns.error.DNSError as trouble:
+            return self._failed(name, trouble)
+        finally:
+            await apart.close()
+
+    def _failed(self, name: str, trouble: aiodns.error.DNSError) -> _Found:
+        if _code(trouble) in _ABSENT:
+            return _Found(self._clock.elapsed_s() + ABSENT_TTL_S, ())
+        return _Found(self._clock.elapsed_s() + TROUBLE_TTL_S, (), f"{name}: {trouble.args[-1]}")
+
+    def _found_in(self, answer: pycares.AddrInfoResult) -> _Found:
         found = in_turns(dict.fromkeys(_text(node.addr[0]) for node in answer.nodes))
         ttl_s = min([*(node.ttl for node in answer.nodes), *(alias.ttl for alias in answer.cnames)], default=0)
         until_s = self._clock.elapsed_s() + (min(max(ttl_s, LEAST_TTL_S), MOST_TTL_S) if found else ABSENT_TTL_S)
@@ -115,13 +128,16 @@ class DnsResolver:
 
     def _opened(self) -> aiodns.DNSResolver:
         if self._dns is None:
-            self._dns = aiodns.DNSResolver(
-                nameservers=list(self._servers) if self._servers else None,
-                flags=pycares.ARES_FLAG_NOSEARCH,  # a name is what it says, not that plus the machine's own domain
-                tries=self._tries,
-                timeout=self._patience_s,
-            )
+            self._dns = self._channel()
         return self._dns
+
+    def _channel(self) -> aiodns.DNSResolver:
+        return aiodns.DNSResolver(
+            nameservers=list(self._servers) if self._servers else None,
+            flags=pycares.ARES_FLAG_NOSEARCH,  # a name is what it says, not that plus the machine's own domain
+            tries=self._tries,
+            timeout=self._patience_s,
+        )
 
     def _remember(self, name: str, found: _Found) -> None:
         if (old := self._found.pop(name, None)) is not None:
@@ -131,6 +147,14 @@ class DnsResolver:
         while self._weight > MOST_REMEMBERED:
             _, oldest = self._found.popitem(last=False)
             self._weight -= oldest.weight
+
+
+async def _answer(dns: aiodns.DNSResolver, name: str) -> pycares.AddrInfoResult:
+    return await dns.getaddrinfo(name, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=AI_NOSORT)
+
+
+def _code(trouble: aiodns.error.DNSError) -> int | None:
+    return trouble.args[0] if trouble.args else None
 
 
 def in_turns(addresses: Iterable[str]) -> list[str]:
