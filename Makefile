@@ -9,9 +9,11 @@ SECONDS ?= 60
 ADDRESSES ?= 10000000
 SEEDS  ?= 1000
 JOBS   ?= 3
+ATTACK_SECONDS ?= 240
+ROUNDS ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl simulate soak long-crawl addresses xss fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl attack simulate soak long-crawl addresses xss fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -51,6 +53,9 @@ bench-search-speed: $(VENV)/dev.done  ## search under load over PAGES pages, a c
 
 bench-recrawl: $(VENV)/dev.done  ## revisits: what each policy makes of a budget, 100,000 pages, five seeds
 	$(BIN)/python -m bench.recrawl
+
+attack: $(VENV)/dev.done  ## the real crawl among hundreds of hostile sites, beside 20 honest ones (ATTACK_SECONDS=, ROUNDS=)
+	$(BIN)/python -m tests.attack --seconds $(ATTACK_SECONDS) --rounds $(ROUNDS)
 
 simulate: $(VENV)/dev.done  ## whole crawls on a virtual clock with faults, SEEDS of them
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)

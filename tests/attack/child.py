@@ -6,8 +6,11 @@ Where there is no network namespace, the dialer is one that knows the plan's add
 import asyncio
 import json
 import sys
+import threading
+import time
 from collections.abc import Coroutine
 from pathlib import Path
+from traceback import extract_stack
 
 import uvloop
 from tests.attack.web import PORTS
@@ -19,6 +22,7 @@ from gossamer.fetch.resolve import DnsResolver
 from gossamer.fetch.seams import Endpoint
 
 WATCHED = "watched.json"
+EVERY_S, LATE_S = 0.02, 0.06
 run = uvloop.run
 
 
@@ -35,8 +39,36 @@ class PlannedDialer:
         return Endpoint("127.0.0.1", found)
 
 
+class Stack:
+    """What the loop was doing while it did not take turns for longest."""
+
+    def __init__(self) -> None:
+        self._loop = threading.get_ident()
+        self.deepest: list[str] = []
+        self._longest_s = 0.0
+        self.beat_s = time.monotonic()
+
+    async def beat(self) -> None:
+        while True:
+            self.beat_s = time.monotonic()
+            await asyncio.sleep(EVERY_S)
+
+    def watch(self) -> None:
+        while True:
+            time.sleep(EVERY_S)
+            late_s = time.monotonic() - self.beat_s - EVERY_S
+            if late_s > max(self._longest_s, LATE_S):
+                self._longest_s = late_s
+                frame = sys._current_frames().get(self._loop)
+                self.deepest = [f"{one.name} ({Path(one.filename).name}:{one.lineno})" for one in extract_stack(frame)][
+                    -8:
+                ]
+
+
 def main(root: Path, arguments: list[str], is_inside: bool) -> None:
     stalls, dialer = Stalls(), PlannedDialer({})
+    stack = Stack()
+    threading.Thread(target=stack.watch, daemon=True).start()
     if not is_inside:
         said = {kind: json.loads((root / PORTS.format(kind)).read_text()) for kind in ("hostile", "honest")}
         dialer = PlannedDialer(said["hostile"] | said["honest"])
@@ -48,7 +80,7 @@ def main(root: Path, arguments: list[str], is_inside: bool) -> None:
         crawl.real_network = planned  # type: ignore[attr-defined]
 
     async def watched(coroutine: Coroutine[object, object, object]) -> object:
-        watching = asyncio.ensure_future(stalls.watch())
+        watching = asyncio.gather(stalls.watch(), stack.beat())
         try:
             return await coroutine
         finally:
@@ -59,7 +91,9 @@ def main(root: Path, arguments: list[str], is_inside: bool) -> None:
     try:
         cli.main()
     finally:
-        (root / WATCHED).write_text(json.dumps({"stall_s": stalls.longest_s, "refused": dialer.refused}))
+        (root / WATCHED).write_text(
+            json.dumps({"stall_s": stalls.longest_s, "refused": dialer.refused, "stack": stack.deepest})
+        )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 from urllib.parse import urlsplit
 
 from tests.attack.child import WATCHED
@@ -37,9 +37,10 @@ base_s = 1.0
 cap_s = 4.0
 tries = 2
 [fetch]
+timeout_s = {timeout_s}
 tls_authorities = "{authority}"
 """
-"""Gaps and retries are short, so that it ends; every limit is the default one."""
+"""Gaps and retries are short, so that it ends; every other limit is the default one."""
 START_S, STOP_S = 120.0, 120.0
 
 
@@ -63,6 +64,7 @@ class Crawled:
     connections: int = 0
     dropped: int = 0
     stall_s: float = 0.0
+    stalled_in: list[str] = field(default_factory=list)
     sent: dict[str, int] = field(default_factory=dict)
     strays: list[str] = field(default_factory=list)
     """Files written outside the data directory."""
@@ -89,8 +91,11 @@ class Wish:
     delay_s: float
     most_s: float
     """Stopped after so long at the latest."""
-    is_whole: bool
-    """Goes on when the honest pages are complete, until it ends or `most_s`."""
+    until: Literal["honest", "met", "end"]
+    """It is stopped when the honest pages are complete, when every behaviour has had an outcome too, or not before
+    `most_s`."""
+    timeout_s: float = 30.0
+    """The longest fetch."""
 
 
 def crawled(root: Path, wish: Wish) -> Crawled:
@@ -102,7 +107,7 @@ def crawled(root: Path, wish: Wish) -> Crawled:
         for kind in ("honest", "hostile"):
             running.enter_context(serving(root, kind, wish))
         packets = running.enter_context(Packets()) if wish.is_inside else None
-        (root / "gossamer.toml").write_text(SETTINGS.format(delay_s=wish.delay_s, authority=root / AUTHORITY))
+        (root / "gossamer.toml").write_text(settings_of(root, wish))
         crawl(root, wish, result)
     if packets is not None:
         result.outside = packets.outside(wish.plan.public, (HTTP, HTTPS))
@@ -111,12 +116,16 @@ def crawled(root: Path, wish: Wish) -> Crawled:
         result.sent = json.loads((root / SENT).read_text())["sent"]
     with contextlib.suppress(FileNotFoundError):
         watched = json.loads((root / WATCHED).read_text())
-        result.stall_s = watched["stall_s"]
+        result.stall_s, result.stalled_in = watched["stall_s"], watched["stack"]
         result.outside |= dict.fromkeys(watched["refused"], 1)
     result.strays = [
         str(path.relative_to(root)) for name in ("home", "tmp", "cwd") for path in (root / name).rglob("*")
     ]
     return result
+
+
+def settings_of(root: Path, wish: Wish) -> str:
+    return SETTINGS.format(delay_s=wish.delay_s, timeout_s=wish.timeout_s, authority=root / AUTHORITY)
 
 
 def expected_of(plan: Plan) -> frozenset[str]:
@@ -147,8 +156,11 @@ def crawl(root: Path, wish: Wish, result: Crawled) -> None:
 
 
 def is_enough(result: Crawled, wish: Wish, seconds: float) -> bool:
-    is_complete = len(result.honest) == len(result.expected) and not result.missing
-    return seconds > wish.most_s or (is_complete and not wish.is_whole)
+    if seconds > wish.most_s:
+        return True
+    if wish.until == "end" or len(result.honest) < len(result.expected) or result.missing:
+        return False
+    return wish.until == "honest" or all(one.host in result.ends for one in wish.plan.behaviours)
 
 
 def stopped(process: "subprocess.Popen[str]") -> int | None:

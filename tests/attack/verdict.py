@@ -86,7 +86,7 @@ class Verdict:
             f"honest pages: {len(whole.expected) - len(whole.missing)} of {len(whole.expected)}",
             f"sent by hostile servers: {sum(whole.sent.values()) / 1e6:,.0f} MB",
             f"beyond the plan: {sum(whole.outside.values())} ({seen}, {whole.dropped} not)",
-            f"loop stalled for at most {whole.stall_s * 1000:.0f} ms",
+            f"loop stalled for at most {whole.stall_s * 1000:.0f} ms, seen in {' > '.join(whole.stalled_in[-5:])}",
             f"events: {', '.join(f'{name} {count:,}' for name, count in sorted(whole.events.items()))}",
             "peak memory: "
             + ", ".join(f"{role} {peak >> 20} MiB ({tree.counts[role]})" for role, peak in tree.peaks.items()),
