@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import time
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -132,7 +131,10 @@ class Trial:
     def _kill_once(self) -> bool:
         for _ in range(MOST_TRIES):
             child = subprocess.Popen(
-                self.task.start(self.root), env=plain_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                self.task.start(self.root),
+                env=plain_environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
             try:
                 child.wait(self.draw.uniform(0.05, self.took_s))
@@ -151,10 +153,9 @@ class Trial:
         there = captured_in(collection)
         if lost := (before.captured & wanted.captured if self.task.into == "collection" else before.captured) - there:
             self._fault(f"{len(lost)} captures are gone after a kill: {sorted(lost)[:3]}")
-        with suppress(FileNotFoundError):
-            kept = {url for url, _, _ in before.captured & wanted.captured}
-            if self.task.into == "collection" and (hidden := kept - searchable(collection)):
-                self._fault(f"{len(hidden)} pages cannot be found after a kill: {sorted(hidden)[:3]}")
+        kept = {url for url, _, _ in before.captured & wanted.captured}
+        if self.task.into == "collection" and (hidden := kept - searchable(collection)):
+            self._fault(f"{len(hidden)} pages cannot be found after a kill: {sorted(hidden)[:3]}")
         if (self.root / "copy").exists():
             self._fault("a backup that was cut short stands under the name of a whole one")
 
@@ -238,5 +239,3 @@ def page_of(number: int, day: int) -> tuple[str, str]:
     links = [f"http://host{(number + step) % HOSTS}.example/page/{number + step}" for step in (1, 5)]
     text = page(f"Page {number}", f"Version {day}. {padding}", *links, facts=person(f"Ada {number} of day {day}"))
     return f"http://{host}/page/{number}", text
-
-

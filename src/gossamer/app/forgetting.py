@@ -1,15 +1,15 @@
 """Pages and hosts leave a collection for good: frontier, archive, views, and what was learned of them.
 
-The order makes every step a safe last one. What is asked for is written down first, and from then on nothing lets it
-in; the views go next, so that nobody finds it; then the volumes are rewritten, and the views made again from what is
-left. Cut short, `gossamer forget` without a name ends it.
+The order makes every step a safe last one. The request is written down first, and from then on nothing accepts these
+URLs; then they are deleted from the views, so that nobody finds them; then the volumes are rewritten, and new views
+made beside the old ones, which hold the bytes of what was deleted in them, and swapped in. Everything else can be
+found throughout. Cut short, `gossamer forget` without a name ends it.
 """
 
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -18,9 +18,10 @@ from gossamer.app import remembering
 from gossamer.app.compacting import Compacted, compaction, gone, mended, would_go
 from gossamer.app.directory import LOG_NAME, Directory, lock_directory
 from gossamer.app.forgetting_views import remove_from_views
+from gossamer.app.generation import refuse_without_room, unfinished
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import Outside
-from gossamer.app.rebuild import followed, mark_finished
+from gossamer.app.rebuild import followed, mark_finished, replace_views
 from gossamer.app.seeding import checked_seeds
 from gossamer.archive.compaction import matching
 from gossamer.clock import Instant
@@ -125,11 +126,13 @@ async def forget(
 ) -> Erased:
     """These, and whatever was begun before and not ended. Raises DirectoryBusy while another writes to it.
 
-    `is_quick`: they leave the views where they stand, and the views are not made again.
+    `is_quick`: they are deleted from the views, and the views are not made again.
     """
     lock = lock_directory(directory, outside, "forget")
     try:
         (await become_the_one(directory, outside, "forget")).release()
+        if not is_quick:
+            refuse_without_room(directory, outside)
         async with Database(directory.state, outside.clock, tell) as database:
             await mended(directory, database, outside, tell)
             begun = await database.run(partial(_begin, entries=entries))
@@ -140,15 +143,16 @@ async def forget(
             )
             beside = await database.read(partial(beside_of, block=begun.block))
             is_in_views = bool(going) or begun.goes_on
-            if is_in_views and is_quick:
-                await take_out(directory, database, begun.block, agent, outside, tell)
             if is_in_views:
-                drop_derived(directory, outside, () if is_quick else directory.every_view())
+                await take_out(directory, database, begun.block, agent, outside, tell)
+                drop_derived(directory, outside)
                 tell("forget.hidden")
             chronicle.forget(outside.files, directory.root, begun.block.hosts)
             rewritten = gone(await compaction(directory, database, outside, tell).rewrite(going, says))
         tell("forget.dropped")
-        pages = await made_again(directory, agent, outside) if is_in_views and not is_quick else None
+        pages = None
+        if is_in_views and not is_quick:
+            pages = (await replace_views(directory, agent, outside, tell, is_fresh=True)).pages
         async with Database(directory.state, outside.clock, tell) as database:
             await database.run(partial(forgotten.done, at=outside.clock.now()))
         unsaid(directory, outside)
@@ -189,19 +193,13 @@ async def take_out(
         lock.release()
 
 
-def drop_derived(directory: Directory, outside: Outside, views: Sequence[Path]) -> None:
-    """What was made from the captures goes: these views, readings on their way, what was learned, the log."""
+def drop_derived(directory: Directory, outside: Outside) -> None:
+    """What else was made from the captures: unfinished views, queued readings, what was learned of hosts, the log."""
     log = directory.root / LOG_NAME
     learned = directory.root / remembering.NAME
-    for path in [*views, directory.spool, learned, log, log.with_name(log.name + ".before")]:
+    begun = [directory.root / name for name in unfinished(directory, outside.files)]
+    for path in [*begun, directory.spool, learned, log, log.with_name(log.name + ".before")]:
         outside.files.remove(path)
-
-
-async def made_again(directory: Directory, agent: str, outside: Outside) -> int:
-    for folder in directory.folders():
-        outside.files.make_folder(folder)
-    mark_finished(directory, outside)
-    return await followed(directory, agent, outside)
 
 
 def unsaid(directory: Directory, outside: Outside) -> None:

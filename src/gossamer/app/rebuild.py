@@ -71,14 +71,21 @@ async def build_again(
             for path in directory.every_view():
                 outside.files.remove(path)
         refuse_without_room(directory, outside)
-        making, is_resumed = begin(directory, origin_of(directory, agent, outside), outside.files, is_fresh)
-        tell("rebuild.begun")
-        mark_finished(making, outside)
-        pages = await followed(making, agent, outside)
-        swap(making, outside, tell)
-        return Rebuilt(pages, is_resumed)
+        return await replace_views(directory, agent, outside, tell, is_fresh)
     finally:
         lock.release()
+
+
+async def replace_views(
+    directory: Directory, agent: str, outside: Outside, tell: Tell = silent, is_fresh: bool = False
+) -> Rebuilt:
+    """REQUIRES: the writer's lock, and no indexer at work."""
+    making, is_resumed = begin(directory, origin_of(directory, agent, outside), outside.files, is_fresh)
+    tell("rebuild.begun")
+    mark_finished(making, outside)
+    pages = await followed(making, agent, outside)
+    swap(making, outside, tell)
+    return Rebuilt(pages, is_resumed)
 
 
 def mark_finished(directory: Directory, outside: Outside) -> None:
