@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +20,10 @@ from gossamer.app.working import Working
 from gossamer.errors import ConfigError
 from gossamer.rules.retention import Retain, retain_of
 from gossamer.values.tell import silent
+
+DAMAGED = 4
+"""The exit code when damage was come by."""
+MOST_NAMED = 20
 
 
 def compact(
@@ -41,7 +47,7 @@ def compact(
         print(as_json({"retain": words, "is_dry_run": dry_run, **_figures(done)}))
     else:
         Console(stderr=True).print(said(done, retain, dry_run), highlight=False, markup=False, soft_wrap=True)
-    return 0
+    return told(done.damaged)
 
 
 def _done(directory: Directory, retain: Retain, agent: str, dry_run: bool) -> Compacted:
@@ -52,8 +58,18 @@ def _done(directory: Directory, retain: Retain, agent: str, dry_run: bool) -> Co
         return asyncio.run(compact_now(directory, retain, agent, outside, silent, progress.says))
 
 
-def _figures(done: Compacted) -> dict[str, int]:
-    return {"records": done.records, "bytes": done.freed_bytes, "volumes": done.volumes, "kept": done.kept}
+def _figures(done: Compacted) -> dict[str, object]:
+    figures: dict[str, object] = {"records": done.records, "bytes": done.freed_bytes, "volumes": done.volumes}
+    return {**figures, "kept": done.kept, **({"damaged": done.damaged} if done.damaged else {})}
+
+
+def told(damage: Sequence[str]) -> int:
+    """Names the damage; the exit code."""
+    for line in damage[:MOST_NAMED]:
+        print(f"damaged: {line}", file=sys.stderr)
+    if damage:
+        print("`gossamer verify` names the damaged records, and can repair them from a backup.", file=sys.stderr)
+    return DAMAGED if damage else 0
 
 
 def said(done: Compacted, retain: Retain, dry_run: bool) -> str:

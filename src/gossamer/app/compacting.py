@@ -30,6 +30,8 @@ class Compacted(msgspec.Struct, frozen=True):
     volumes: int = 0
     kept: int = 0
     """Records in the volumes that were rewritten; 0 for a dry run."""
+    damaged: tuple[str, ...] = ()
+    """In words: damage that was come by."""
 
 
 def would_go(going: Going) -> Compacted:
@@ -56,19 +58,34 @@ async def compact(
     directory: Directory, retain: Retain, agent: str, outside: Outside, tell: Tell, says: Says = lambda _: None
 ) -> Compacted:
     """REQUIRES: a collection is there. Raises DirectoryBusy while another writes to it."""
+    damage: dict[str, None] = {}
+    tell = noting_damage(tell, damage)
     lock = lock_directory(directory, outside, "compact")
     try:
         async with Database(directory.state, outside.clock, tell) as database:
             await mended(directory, database, outside, tell)
             going = await database.read(partial(retired, retain=retain, now=outside.clock.now()))
             if not going:
-                return Compacted()
+                return Compacted(damaged=tuple(damage))
             (await become_the_one(directory, outside, "compact")).release()
             await asyncio.to_thread(mark_finished, directory, outside)
             await followed(directory, agent, outside)  # a view must not look for a record that is elsewhere now
-            return gone(await compaction(directory, database, outside, tell).rewrite(going, says))
+            done = gone(await compaction(directory, database, outside, tell).rewrite(going, says))
+            return msgspec.structs.replace(done, damaged=tuple(damage))
     finally:
         lock.release()
+
+
+def noting_damage(tell: Tell, damage: dict[str, None]) -> Tell:
+    """Also keeps what is told of damage, in words, each once."""
+
+    def noting(event: str, /, **facts: object) -> None:
+        if event == "volume.damaged":
+            at = f" at byte {facts['offset']}" if "offset" in facts else ""
+            damage[f"{facts['volume']}{at}: {facts['why']}"] = None
+        tell(event, **facts)
+
+    return noting
 
 
 def compaction(directory: Directory, database: Database, outside: Outside, tell: Tell) -> Compaction:

@@ -18,6 +18,7 @@ from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted
 from gossamer.app.working import Working
 from gossamer.archive.reader import read_capture
+from gossamer.errors import ArchiveDamaged
 from gossamer.frontier.listing import Ledger, ledger
 from gossamer.store.database import read_only
 from gossamer.store.surveys import Moment, moments
@@ -64,7 +65,10 @@ def row_of(entry: Ledger, moments: Sequence[Moment], directory: Directory, outsi
     seen = [Seen(one.at, one.url.text) for one in ordered]
     places = set(range(len(seen))) if is_deep else _with_successors(suspects(seen, entry.least_gap_s))
     for place in places:
-        capture = read_capture(outside.files, directory.archive, ordered[place].place)
+        try:
+            capture = read_capture(outside.files, directory.archive, ordered[place].place)
+        except ArchiveDamaged:  # when its answer ended is lost: the gap is counted from its beginning
+            capture = None
         took_s = capture.took_s if capture is not None else 0.0
         seen[place] = msgspec.structs.replace(seen[place], took_s=took_s)
     archive = kept_by(seen)

@@ -24,7 +24,7 @@ from gossamer.archive.reader import VOLUME_NAME, generation_of, stem_of, target_
 from gossamer.archive.record import warcinfo_record
 from gossamer.archive.volumes import ABOUT
 from gossamer.clock import Clock, Instant
-from gossamer.errors import ArchiveDamaged, DiskFull, GossamerError
+from gossamer.errors import DiskFull, GossamerError
 from gossamer.files import Files
 from gossamer.rules.retention import Retain, kept
 from gossamer.spool.spool import discard
@@ -188,7 +188,7 @@ class Compaction:
                     records += 1
                     if offset in numbers:
                         moved.append(Moved(numbers[offset], records, offset + shift))
-                for piece in _pieces(self._files, path, start, sum(run[-1])):
+                for piece in _pieces(self._files, path, start, sum(run[-1]), self._tell):
                     tail.append(piece)
             tail.sync()
         except GossamerError:
@@ -239,10 +239,17 @@ def next_name(name: str, taken: list[str]) -> str:
     return new
 
 
-def _pieces(files: Files, path: Path, start: int, end: int) -> Iterator[bytes]:
+def _pieces(files: Files, path: Path, start: int, end: int, tell: Tell) -> Iterator[bytes]:
+    """Zeros where the file has nothing, or cannot be read: a damaged record stays as it is known, and damaged."""
     while start < end:
-        piece = files.read(path, start, min(COPIED_AT_ONCE, end - start))
-        if not piece:
-            raise ArchiveDamaged(f"{path.name} ends at byte {start}, before its last record does")
+        wanted = min(COPIED_AT_ONCE, end - start)
+        try:
+            piece = files.read(path, start, wanted)
+            why = "" if piece else "the file ends before its last record does"
+        except OSError as trouble:
+            piece, why = b"", f"the disk cannot read it ({trouble.strerror})"
+        if why:
+            tell("volume.damaged", volume=path.name, offset=start, length=wanted, why=why)
+        piece = piece or bytes(wanted)
         start += len(piece)
         yield piece
