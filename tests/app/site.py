@@ -153,7 +153,7 @@ def plain_environment(**more: str) -> dict[str, str]:
     )
 
 
-ASKING = frozenset(("config", "freshness", "hosts", "plan", "politeness", "rules", "status", "why"))
+ASKING = frozenset(("config", "freshness", "hosts", "plan", "politeness", "rules", "status", "verify", "why"))
 """Commands that only ask, or say a word to a crawl: what they need of a process of their own others show."""
 
 

@@ -11,7 +11,7 @@ from tests.app.conftest import Collection
 from tests.app.site import held
 from tests.archive import past
 
-from gossamer.app.backup import back_up
+from gossamer.app.backup import BackedUp, back_up
 from gossamer.app.compacting import compact
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside, real_outside
@@ -77,6 +77,6 @@ def test_a_backup_beside_a_compaction_begins_again_or_says_so(tmp_path: Path, ti
             back_up(directory, copy, outside)
         assert DiskFiles().names(copy.root) == []
         return
-    assert back_up(directory, copy, outside) == 1
+    assert back_up(directory, copy, outside) == BackedUp(1, [])
     with Catalogue(copy.state, DiskFiles(), copy.archive) as catalogue:
         assert [catalogue.read(one) for one in catalogue.versions(past.SHOP)] == taken[-1:]

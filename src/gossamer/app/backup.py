@@ -1,23 +1,36 @@
 """`gossamer backup DIR`: a copy from which everything can be had again, made while the crawl runs."""
 
+import errno
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app import plugged, remembering
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.saying import counted
+from gossamer.app.verify import DAMAGED, in_a_line, told
 from gossamer.app.working import Working
+from gossamer.archive.repair import write_spans
+from gossamer.archive.verify import Finding, verified
 from gossamer.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.monitor import chronicle
 from gossamer.store import captures
 from gossamer.store.database import read_only
 
 TRIES = 5
+MOST_NAMED = 20
+
+
+class BackedUp(msgspec.Struct, frozen=True):
+    volumes: int
+    damaged: list[Finding]
+    """What is not whole in the copy, because it is not in the collection."""
 
 
 def backup(
@@ -26,13 +39,20 @@ def backup(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
 ) -> int:
     copied = back_up(existing(dir), Directory(to), real_outside())
-    volumes = "1 volume" if copied == 1 else f"{copied:,} volumes"
-    says = f"{volumes} copied to {to}. Make it searchable with: gossamer rebuild --dir {to}"
-    Console(stderr=True).print(says, highlight=False, markup=False, soft_wrap=True)
-    return 0
+    lines = [f"damaged: {in_a_line(told(one, False))}" for one in copied.damaged[:MOST_NAMED]]
+    if copied.damaged:
+        lines.append(
+            f"{counted(len(copied.damaged), 'record')} of the collection damaged; everything else is in the backup. "
+            f"`gossamer verify --dir {dir}` says what to do"
+        )
+    volumes = counted(copied.volumes, "volume")
+    lines.append(f"{volumes} copied to {to} and verified. Make it searchable with: gossamer rebuild --dir {to}")
+    for line in lines:
+        Console(stderr=True).print(line, highlight=False, markup=False, soft_wrap=True)
+    return DAMAGED if copied.damaged else 0
 
 
-def back_up(source: Directory, target: Directory, outside: Outside) -> int:
+def back_up(source: Directory, target: Directory, outside: Outside) -> BackedUp:
     """The state first, then every volume as far as that state knows it: volumes only ever grow, so the two agree.
 
     A volume that `compact` has rewritten meanwhile is gone; then the state is copied once more, and what it knows
@@ -54,7 +74,19 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> int:
     for name in (source.config.name, source.rules.name, remembering.NAME, plugged.NAME, chronicle.NAME):
         if (source.root / name).is_file():
             files.copy(source.root / name, target.root / name)
-    return copied
+    return BackedUp(copied, _damaged(target, outside))
+
+
+def _damaged(target: Directory, outside: Outside) -> list[Finding]:
+    found: list[Finding] = []
+    with closing(read_only(target.state)) as state, Working("verifying the copy", outside.clock) as progress:
+        names = captures.volume_names(state)
+        for number, name in enumerate(names, 1):
+            for one in verified(outside.files, target.archive, state, name):
+                progress.says(f"verifying the copy: volume {number} of {len(names)}")
+                if isinstance(one, Finding):
+                    found.append(one)
+    return found
 
 
 def _copied(source: Directory, target: Directory, outside: Outside) -> int | None:
@@ -76,5 +108,16 @@ def _copied(source: Directory, target: Directory, outside: Outside) -> int | Non
             try:
                 files.copy(source.archive / name, target.archive / name, end)
             except FileNotFoundError:
-                return None
+                if not _is_known(source, name):
+                    return None
+            except OSError as trouble:
+                if trouble.errno not in (errno.EIO, errno.EACCES):
+                    raise
+                write_spans(files, target.archive / name, [(source.archive / name, 0, end)])
     return len(ends)
+
+
+def _is_known(source: Directory, volume: str) -> bool:
+    """Whether a volume that is not there should be; one that was rewritten is known by another name."""
+    with closing(read_only(source.state)) as state:
+        return volume in captures.volume_names(state)

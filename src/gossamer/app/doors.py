@@ -319,6 +319,21 @@ DOORS = (
         ),
     ),
     Door(
+        "verify",
+        "gossamer.app.verify:verify",
+        "Check every record of the archive, and the databases and views; repair them from a backup.\n\n"
+        "Each record is read and held against the catalogue: its place, URL, moment and the digest of its body. "
+        "It names what is damaged, by URL and moment, and what to do. It may run beside a crawl, and then only reads. "
+        "Without a backup the page of a damaged capture is fetched again by the next crawl; the capture itself stays "
+        "lost until --acknowledge accepts that. Exit code 0: whole, or acknowledged; 4: damaged.",
+        (
+            "gossamer verify --dir example",
+            "gossamer verify --dir example --repair-from example-backup",
+            "gossamer verify --dir example --json | jq .damaged",
+            "gossamer verify --dir example --acknowledge",
+        ),
+    ),
+    Door(
         "backup",
         "gossamer.app.backup:backup",
         "Copy a collection to another directory, also while the crawl runs.\n\n"

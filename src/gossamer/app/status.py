@@ -23,7 +23,7 @@ from gossamer.app.settings import Settings
 from gossamer.clock import SECOND
 from gossamer.monitor.control import Beat, Control
 from gossamer.rules.retention import retain_of
-from gossamer.store import forgotten, tallies
+from gossamer.store import damage, forgotten, tallies
 from gossamer.store.database import read_only
 from gossamer.values.outcome import IN_WORDS, Reason
 
@@ -40,6 +40,7 @@ def status(
     settings = load(dir / FILE_NAME, os.environ, {}).settings
     with closing(read_only(directory.state)) as state:
         counts = tallies.counts(state)
+        marks = damage.counts(state)
         unended = [one.name for one in forgotten.every(state) if one.done_at is None]
     old = droppable(directory, settings, counts.captures, outside)
     with Control(directory.control, outside.clock) as control:
@@ -51,6 +52,7 @@ def status(
         hints = msgspec.to_builtins(system.hints)
         told = {**numbers, "outcomes": counts.by_reason, "processes": processes, "hints": hints}
         told |= {"forgetting": unended} if unended else {}
+        told |= {"damaged": marks.marked, "unacknowledged": marks.open} if marks.marked else {}
         told |= {"droppable": {"records": old.records, "bytes": old.freed_bytes}} if old is not None else {}
         print(json_format.dumps(told, indent=2))
         return 0
@@ -65,6 +67,9 @@ def status(
     if old is not None and old.records:
         says = f"old versions that `gossamer compact` would drop ({old.freed_bytes / 1e6:,.1f} MB)"
         table.add_row(f"{old.records:,}", says)
+    if marks.marked:
+        mend = f": `gossamer verify --dir {dir}` says what to do" if marks.open else ", acknowledged"
+        table.add_row(f"{marks.marked:,}", f"damaged records in the archive{mend}")
     for name in unended:
         table.add_row("", f"forgetting {harmless(name)} did not come to its end: `gossamer forget --dir {dir}` goes on")
     for process in processes:

@@ -54,6 +54,8 @@ class Visited(msgspec.Struct, frozen=True):
     is_page: bool
     volume: str
     number: int
+    damaged: str = ""
+    """Why its record cannot be read, as far as `gossamer verify` has found."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -230,6 +232,8 @@ def _visits(trail: Trail) -> list[str]:
             f"{moment(visit.fetched_at, now)}: status {visit.status}, {visit.media_type or 'no type'}, "
             f"{visit.size:,} bytes, {kind} ({visit.volume} number {visit.number})"
         )
+        if visit.damaged:
+            lines.append(f"  its record is damaged: {visit.damaged}. `gossamer verify` can repair it from a backup")
     return lines or ["none yet"]
 
 

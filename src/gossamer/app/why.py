@@ -57,7 +57,7 @@ from gossamer.rules.filters import NO_RULES, UNRULED, OwnFilter, RuleBook, Unkno
 from gossamer.rules.templates import template_of
 from gossamer.rules.traps import judge_shape
 from gossamer.rules.verdict import Allowed, Denied
-from gossamer.store import captures, forgotten, seeds
+from gossamer.store import captures, damage, forgotten, seeds
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.link import How
@@ -160,7 +160,7 @@ class Asking:
             rulings=tuple(self._rulings(url, found, robots, host)),
             priority=found.priority if found is not None else None,
             priority_says=priority_in_words(found, self.book.nudge(fetched, found.depth)) if found is not None else "",
-            visits=tuple([visited(kept) for kept in visits]),
+            visits=tuple([visited(kept, damage.why(self.state, kept.capture_id)) for kept in visits]),
             ended=ended_of(found.reason, found.detail, found.settled_at, found.failures)
             if found and found.reason
             else None,
@@ -307,9 +307,10 @@ def removed(whole: Url, url: Url) -> tuple[str, ...]:
     return tuple(names) or ("a session id in the path",)
 
 
-def visited(kept: Kept) -> Visited:
+def visited(kept: Kept, damaged: str) -> Visited:
+    place = kept.place
     return Visited(
-        kept.fetched_at, kept.status, kept.media_type, kept.size, kept.is_page, kept.place.volume, kept.place.number
+        kept.fetched_at, kept.status, kept.media_type, kept.size, kept.is_page, place.volume, place.number, damaged
     )
 
 

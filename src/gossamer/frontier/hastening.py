@@ -42,7 +42,7 @@ def hasten(connection: sqlite3.Connection, sooner: Sequence[Sooner], keys: Keys)
         past = decoded(row[0]) if row is not None else None
         if past is None or host_id is None:
             continue
-        is_moved = one.due_at is not None and _move(connection, host_id, number, one.due_at)
+        is_moved = one.due_at is not None and moved_to(connection, host_id, number, one.due_at)
         after = noted(past, one, is_moved)
         if after != past:
             connection.execute(_SQL["past_noted"], (encoded(after), host_id, number))
@@ -55,7 +55,8 @@ def plans(connection: sqlite3.Connection) -> dict[tuple[str, int], int]:
     return {(name, day): many for name, day, many in rows}
 
 
-def _move(connection: sqlite3.Connection, host_id: int, number: int, due_at: Instant) -> bool:
+def moved_to(connection: sqlite3.Connection, host_id: int, number: int, due_at: Instant) -> bool:
+    """Whether an address that waits for a later time waits for this one now."""
     row = connection.execute(_SQL["waits_until"], (host_id, number)).fetchone()
     if row is None or row[1] is None or row[1] <= due_at:
         return False

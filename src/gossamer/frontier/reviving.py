@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from gossamer.clock import Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
+from gossamer.frontier.hastening import moved_to
 from gossamer.frontier.hosts import find_host_id, parts_of
 from gossamer.frontier.merging import next_sequence
 from gossamer.frontier.priority import priority_of
@@ -14,7 +15,7 @@ from gossamer.recrawl.retry import TRANSIENT
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past, encoded
+from gossamer.values.past import Past, decoded, encoded
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Settled
 
@@ -42,6 +43,23 @@ def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> 
         connection.execute(_SQL["robots_forgotten"], (host_id, lane))
     _queue_again(connection, list(revived))
     return len(revived)
+
+
+def fetch_again(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys, now: Instant) -> int:
+    """Make pages due whose kept content is damaged; the next answer is taken whole, whatever was kept before. Says how
+    many of them are known and were not waiting already."""
+    due = 0
+    for url in urls:
+        host_id, number = _key(connection, url, keys)
+        if host_id is None:
+            continue
+        row = connection.execute(_SQL["past"], (host_id, number)).fetchone()
+        if (past := decoded(row[0]) if row is not None else None) is not None:
+            connection.execute(_SQL["past_noted"], (encoded(past.without_body()), host_id, number))
+        ended = connection.execute(_SQL["ended"], (host_id, number)).fetchall()
+        _queue_again(connection, [one[:4] for one in ended])
+        due += bool(ended) or moved_to(connection, host_id, number, now)
+    return due
 
 
 def recall(connection: sqlite3.Connection, now: Instant) -> int:

@@ -29,3 +29,9 @@ WHERE id = ?2;
 
 -- robots_forgotten: A robots.txt that could not be read is asked for afresh.
 DELETE FROM robots WHERE host_id = ? AND lane = ?;
+
+-- past: What is remembered of a page that comes again.
+SELECT past FROM revisits WHERE host_id = ? AND id = ?;
+
+-- past_noted: What is to be remembered of it from now on.
+UPDATE revisits SET past = ? WHERE host_id = ? AND id = ?;

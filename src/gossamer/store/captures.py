@@ -60,6 +60,17 @@ def places_from(connection: sqlite3.Connection, volume: str, number: int, at_mos
     return [Place(volume, *row) for row in rows]
 
 
+def kept_from(connection: sqlite3.Connection, volume: str, number: int, at_most: int) -> list[Kept]:
+    """The captures of a volume from this number on."""
+    return list(map(kept_of, connection.execute(_SQL["kept_from"], (volume, number, at_most))))
+
+
+def is_known(connection: sqlite3.Connection, url: Url, fetched_at: Instant) -> bool:
+    """Whether there is a capture of this URL and moment."""
+    row = connection.execute(_SQL["is_known"], (url.host.id, url.id, fetched_at, url.text)).fetchone()
+    return row is not None
+
+
 def volume_names(connection: sqlite3.Connection) -> list[str]:
     """Volumes with catalogued captures, in order."""
     return [name for (name,) in connection.execute(_SQL["volume_names"])]

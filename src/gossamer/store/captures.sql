@@ -39,6 +39,15 @@ SELECT number, "offset", length FROM captures
 WHERE volume_id = (SELECT id FROM volumes WHERE name = ?) AND number >= ?
 ORDER BY number LIMIT ?;
 
+-- kept_from: A volume's captures from a number on.
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page, refers_at
+FROM volumes CROSS JOIN captures ON volume_id = volumes.id
+WHERE name = ? AND number >= ?
+ORDER BY number LIMIT ?;
+
+-- is_known: Whether there is a capture of an address and a moment.
+SELECT 1 FROM captures WHERE host_id = ? AND url_id = ? AND fetched_at = ? AND url = ?;
+
 -- volume_names: Volumes that hold catalogued captures.
 SELECT name FROM volumes ORDER BY name;
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 import msgspec
 
 from gossamer.rules.retention import Version
-from gossamer.store import tallies
+from gossamer.store import damage, tallies
 from gossamer.store.statements import load
 from gossamer.values.url import Host, Url
 
@@ -90,6 +90,7 @@ def replaced(connection: sqlite3.Connection, old: str, new: str, moved: Sequence
     (new_id,) = connection.execute(_SQL["volume_added"], (new,)).fetchone()
     rows = [(new_id, one.number, one.offset, old_id, one.old_number) for one in moved]
     connection.executemany(_SQL["moved"], rows)
+    damage.moved(connection, old, new, [(one.old_number, one.number) for one in moved])
     pages = connection.execute(_SQL["left_pages"], (old_id,)).fetchall()
     dropped = connection.execute(_SQL["left_dropped"], (old_id,)).rowcount
     gone = sum(1 for page in pages if connection.execute(_SQL["is_held"], page).fetchone() is None)

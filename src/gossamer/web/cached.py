@@ -31,7 +31,9 @@ NO_BODY = "Only the headers of that answer were kept, not its content."
 NO_TEXT = "What was kept is no text: it is not shown here."
 NO_COPY = "No copy could be made of it within the limits that keep this server safe."
 TOO_MANY = "Too many copies are being made. Please ask again in a few seconds."
-DAMAGED = "The part of the archive that holds it cannot be read."
+DAMAGED = (
+    "This capture is damaged in the archive. `gossamer verify` can repair it from a backup; other versions are whole."
+)
 
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:

@@ -1,0 +1,203 @@
+"""`gossamer verify`: damage is found, named, survived, repaired or accepted."""
+
+import asyncio
+import json
+import random
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.app.conftest import Collection
+from tests.app.site import QUICK, Site, gossamer
+from tests.archive import past
+from tests.archive.test_damage import flipped, overwritten
+
+from gossamer.app.backup import back_up
+from gossamer.app.compacting import compact
+from gossamer.app.directory import Directory, lock_directory
+from gossamer.app.outside import real_outside
+from gossamer.app.verify import Verification
+from gossamer.app.working import Working
+from gossamer.archive.catalogue import Catalogue
+from gossamer.files import DiskFiles
+from gossamer.rules.retention import Retain
+from gossamer.store.database import read_only
+from gossamer.store.tallies import counts
+from gossamer.values.capture import Kept
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+FILES = DiskFiles()
+DAYS = 12
+
+
+def shop(root: Path) -> tuple[Directory, list[Kept]]:
+    taken = [past.captured(past.SHOP, past.START_AT + day * past.DAY, past.kettle(f"{day}.00")) for day in range(DAYS)]
+    directory = past.collection(root, taken)
+    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+        return directory, list(catalogue.in_order())
+
+
+def verified(directory: Directory, *words: object) -> tuple[int, dict]:
+    done = gossamer("verify", "--dir", directory.root, "--json", *words)
+    return done.returncode, json.loads(done.stdout)
+
+
+def damage(directory: Directory, kept: Kept) -> Path:
+    path = directory.archive / kept.place.volume
+    flipped(path, kept.place.offset + kept.place.length // 2)
+    return path
+
+
+def test_F_X1_a_whole_collection_is_whole(collection: Collection) -> None:
+    code, report = verified(Directory(collection.root))
+    with closing(read_only(collection.root / "state.db")) as state:
+        assert (code, report["is_whole"], report["records"]) == (0, True, counts(state).captures)
+    assert report["damaged"] == [] and {one["name"] for one in report["views"]} == {"index", "checkpoints"}
+
+
+def test_F_X1_a_damaged_record_is_named_and_stays_until_it_is_acknowledged(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    damage(directory, known[5])
+    for _ in range(2):
+        code, report = verified(directory)
+        (one,) = report["damaged"]
+        assert (code, report["records"], one["number"]) == (4, DAYS - 1, known[5].place.number)
+        assert (one["url"], one["fetched_at"][:10]) == (past.SHOP.text, "2026-11-06")
+    assert "1" in gossamer("status", "--dir", directory.root, "--json").stdout
+    assert json.loads(gossamer("status", "--dir", directory.root, "--json").stdout)["unacknowledged"] == 1
+    shown = gossamer("verify", "--dir", directory.root)
+    assert shown.returncode == 4 and past.SHOP.text in shown.stdout
+    assert "--repair-from" in shown.stderr and "--acknowledge" in shown.stderr
+    code, report = verified(directory, "--acknowledge")
+    assert (code, report["damaged"][0]["is_acknowledged"]) == (0, True)
+    assert verified(directory)[0] == 0
+    damage(directory, known[7])
+    code, report = verified(directory)
+    assert (code, [one["is_acknowledged"] for one in report["damaged"]]) == (4, [True, False])
+
+
+@pytest.mark.parametrize("how", ["zeroed page", "truncated", "deleted", "zeros", "header"])
+def test_F_X1_damage_of_every_kind_is_found_and_repaired_from_a_backup(tmp_path: Path, how: str) -> None:
+    directory, known = shop(tmp_path / "data")
+    copy = Directory(tmp_path / "copy")
+    back_up(directory, copy, real_outside())
+    path = directory.archive / known[0].place.volume
+    whole = path.read_bytes()
+    match how:
+        case "zeroed page":
+            overwritten(path, known[2].place.offset + 10, bytes(4096)[: len(whole) // 2])
+        case "truncated":
+            path.write_bytes(whole[: known[6].place.offset + 9])
+        case "deleted":
+            path.unlink()
+        case "zeros":
+            path.write_bytes(bytes(len(whole)))
+        case "header":
+            flipped(path, 0)
+    code, report = verified(directory)
+    assert code == 4 and report["damaged"]
+    lost = {one["number"] for one in report["damaged"] if one["url"]}
+    assert len(lost) + report["records"] == DAYS
+    code, report = verified(directory, "--repair-from", copy.root)
+    assert (code, report["damaged"], report["records"]) == (0, [], DAYS)
+    assert path.read_bytes() == whole and FILES.names(directory.archive) == [path.name]
+    assert verified(directory)[0] == 0
+
+
+def test_F_X1_a_damaged_copy_repairs_nothing(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    copy = Directory(tmp_path / "copy")
+    back_up(directory, copy, real_outside())
+    for one in (directory, copy):
+        damage(one, known[3])
+    damage(directory, known[8])
+    code, report = verified(directory, "--repair-from", copy.root)
+    assert code == 4 and [one["number"] for one in report["damaged"]] == [known[3].place.number]
+    assert [one["number"] for one in report["repaired"]] == [known[8].place.number]
+
+
+def test_F_X1_beside_a_writer_it_reads_and_marks_nothing(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    damage(directory, known[1])
+    lock = lock_directory(directory, real_outside(), "crawl")
+    code, report = verified(directory)
+    assert (code, report["is_marked"], len(report["damaged"])) == (4, False, 1)
+    assert gossamer("verify", "--dir", directory.root, "--acknowledge").returncode == 3
+    lock.release()
+
+
+def test_F_X1_a_backup_names_what_is_damaged_and_holds_the_rest(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    damage(directory, known[4])
+    done = gossamer("backup", tmp_path / "copy", "--dir", directory.root)
+    assert done.returncode == 4 and past.SHOP.text in done.stderr and "gossamer verify" in done.stderr
+    assert verified(Directory(tmp_path / "copy"))[1]["records"] == DAYS - 1
+    (directory.archive / known[0].place.volume).unlink()
+    done = gossamer("backup", tmp_path / "second", "--dir", directory.root)
+    assert done.returncode == 4 and "missing" in done.stderr
+
+
+def test_F_X1_marks_go_with_records_that_are_compacted_and_truncation_does_not_stop_it(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    path = damage(directory, known[-2])
+    path.write_bytes(path.read_bytes()[: known[-1].place.offset + 5])
+    assert verified(directory)[0] == 4
+    assert verified(directory, "--acknowledge")[0] == 0
+    done = asyncio.run(compact(directory, Retain("last", 4), "Gossamer", real_outside(), silent))
+    assert done.records == DAYS - 4 and done.damaged
+    code, report = verified(directory)
+    assert (code, report["records"]) == (0, 2)
+    assert [one["fetched_at"][:10] for one in report["damaged"]] == ["2026-11-11", "2026-11-12"]
+
+
+def test_F_X1_export_goes_on_without_the_damaged_records(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    damage(directory, known[4])
+    out = tmp_path / "all.warc.gz"
+    done = gossamer("export", "warc", "--dir", directory.root, "--out", out)
+    assert done.returncode == 4 and "1 damaged record was left out" in done.stderr
+    assert str(known[4].place.offset) in done.stderr
+    assert out.stat().st_size == (directory.archive / known[0].place.volume).stat().st_size - known[4].place.length
+
+
+def test_F_X1_the_page_of_a_damaged_capture_is_fetched_again_by_the_next_crawl(tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    with Site(
+        {"/": '<a href="/a">a</a><a href="/b">b</a>', "/a": "<p>words of a</p>", "/b": "<p>words of b</p>"}
+    ).serving() as site:
+        assert gossamer("crawl", site.root, "--dir", root, *QUICK).returncode == 0
+        directory, url = Directory(root), Url(site.root + "a")
+        with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+            kept = catalogue.kept(url)
+        assert kept is not None
+        damage(directory, kept)
+        code, report = verified(directory)
+        assert (code, report["due_again"], report["damaged"][0]["url"]) == (4, 1, url.text)
+        why = gossamer("why", url.text, "--dir", root)
+        assert "damaged" in why.stdout
+        site.hits.clear()
+        assert gossamer("crawl", "--dir", root, *QUICK).returncode == 0
+        assert site.pages_hit() == ["/a"]
+    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+        capture = catalogue.capture(url)
+    assert capture is not None and b"words of a" in capture.body
+    code, report = verified(directory)
+    assert (code, report["due_again"]) == (4, 0)
+
+
+def test_F_P7_flipped_bits_anywhere_are_found_or_change_nothing(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    path, chance = directory.archive / known[0].place.volume, random.Random(7)
+    whole = path.read_bytes()
+    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+        before = [catalogue.read(one) for one in known]
+    outside = real_outside()
+    for _ in range(150):
+        path.write_bytes(whole)
+        flipped(path, chance.randrange(len(whole)), chance.randrange(8))
+        found = Verification(directory, outside).checked(None, Working("", outside.clock, quiet=True)).findings
+        assert len(found) <= 1
+        if not found:
+            with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+                assert [catalogue.read(one) for one in known] == before
