@@ -1,5 +1,9 @@
 """What can go wrong on our side. The web's faults are values (`values.outcome`), never exceptions."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class GossamerError(Exception):
     """Something on this machine is not as it must be. The message says what, and what to do next."""
@@ -15,6 +19,41 @@ class DirectoryBusy(GossamerError):
 
 class DirectoryUnusable(GossamerError):
     """The data directory is missing, is not ours, or was made by a newer program."""
+
+
+class ViewDamaged(DirectoryUnusable):
+    """A view on disk cannot be read. It is made from the archive, so it can be made again."""
+
+    def __init__(self, path: Path, why: object) -> None:
+        root = path.parent.parent if path.parent.name.startswith("views-") else path.parent
+        words = " ".join(str(why).split())[:300] or type(why).__name__
+        super().__init__(f"{path} is damaged ({words}). `gossamer rebuild --dir {root}` makes it anew from the archive")
+        self.path = path
+
+
+class StateDamaged(DirectoryUnusable):
+    """`state.db` cannot be read."""
+
+    def __init__(self, path: Path, why: object) -> None:
+        super().__init__(
+            f"{path} is damaged ({why}). `gossamer rebuild --state --dir {path.parent}` makes it again from the "
+            "archive, and keeps the damaged file beside it"
+        )
+
+
+@contextmanager
+def damage_named(path: Path, *kinds: type[Exception]) -> Iterator[None]:
+    """What a native library raises (`kinds`), or panics with, while it reads the view at `path`, as ViewDamaged."""
+    try:
+        yield
+    except GossamerError:
+        raise
+    except kinds as trouble:
+        raise ViewDamaged(path, trouble) from trouble
+    except BaseException as trouble:
+        if type(trouble).__name__ != "PanicException":  # how Rust's panics come out; no Exception
+            raise
+        raise ViewDamaged(path, trouble) from trouble
 
 
 class DiskFull(GossamerError):

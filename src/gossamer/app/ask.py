@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.asking import open_search, queries
+from gossamer.app.asking import open_search, queries, refuse_missing
 from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.outside import real_outside
 from gossamer.app.saying import harmless
@@ -54,6 +54,7 @@ def search(
         raise QueryRefused("say what to search for: gossamer search tropical fish, or type:Person, or site:example.org")
     if sort is not None:
         question = msgspec.structs.replace(question, sort=sort)
+    refuse_missing(directory, real_outside(), directory.index, directory.links)
     with open_search(directory, real_outside()) as found_in:
         answer = found_in.find(question, FACETS if facets or json else ())
         told = {hit.url: found_in.explain(question, Url(hit.url)) for hit in answer.hits} if explain else {}
@@ -155,6 +156,7 @@ def sparql(
 async def _sparql(query: str, root: Path, form: str | None) -> int:
     directory, outside = existing(root), real_outside()
     form = form or ("table" if sys.stdout.isatty() else "")
+    refuse_missing(directory, outside, directory.checkpoints)
     async with queries(directory, outside, silent) as ask:
         result = await ask(query, FORMATS[form])
     if FORMATS[form].partition(",")[0] != result.media_type and form not in ("", "table"):

@@ -1,17 +1,21 @@
 """Opening the read sides of a collection: words, links and facts."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.app.present_search import search_of
 from gossamer.clock import SECOND
+from gossamer.errors import ViewDamaged
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.sparql import MOST_ROWS, QueryPool, SparqlResult
 from gossamer.monitor.control import Control
 from gossamer.search.find import Search
+from gossamer.store import tallies
+from gossamer.store.database import read_only
 from gossamer.values.tell import Tell
 from gossamer.web.rooms import Ask
 
@@ -19,6 +23,19 @@ FRESH_S = 30.0
 VOCABULARY = "vocabulary.ttl"
 """Relations between classes and between properties of one's own, if there is such a file."""
 WAIT_S = 5.0
+
+
+def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None:
+    """Raises ViewDamaged for a view that is not there, though there are pages and nobody is about to make it."""
+    missing = [path for path in views if not path.exists() or (path.is_dir() and not outside.files.names(path))]
+    if not missing:
+        return
+    with closing(read_only(directory.state)) as state:
+        has_pages = tallies.counts(state).pages > 0
+    with Control(directory.control, outside.clock) as control:
+        beats = control.beats()
+    if has_pages and not any(one.name == "indexer" and outside.processes.is_alive(one.pid) for one in beats):
+        raise ViewDamaged(missing[0], "it is missing")
 
 
 @contextmanager

@@ -103,7 +103,7 @@ async def open_crawl(
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(Database(directory.state, clock, tell))
-        control = opened.enter_context(Control(directory.control, clock))
+        control = opened.enter_context(Control(directory.control, clock, mends=True))
         control.start_afresh(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)

@@ -13,7 +13,7 @@ EXIT_CODES = {
     0: "all went well",
     1: "it failed, nothing was found or met, inspect found errors, robots refuses, or a plan does not fit",
     2: "the command line or a setting is wrong, or inspect could not read a page",
-    3: "the data directory is missing or in use",
+    3: "the data directory, or a file in it, is missing, damaged or in use",
     4: "a check found a miss (demo --exit, politeness), import set records aside, or something is damaged (verify, backup, "
     "compact, export, rebuild)",
     130: "stopped with Ctrl-C before the end",
@@ -96,5 +96,6 @@ def _leave(trouble: BaseException) -> None:
 def in_words(trouble: BaseException) -> str:
     if isinstance(trouble, OSError) and trouble.strerror:
         where = f": {trouble.filename}" if trouble.filename else ""
-        return f"{trouble.strerror.lower()}{where}"
+        mend = ": check its owner and mode" if isinstance(trouble, PermissionError) else ""
+        return f"{trouble.strerror.lower()}{where}{mend}"
     return str(trouble) or type(trouble).__name__

@@ -16,7 +16,7 @@ from rich.console import Console
 from gossamer.app import crash
 from gossamer.app.assemble import Crawling, open_crawl
 from gossamer.app.config import load, named_file
-from gossamer.app.directory import DEFAULT, Directory, lock_directory
+from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.ending import STOPPED, Ended, summary
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.network import real_network
@@ -81,6 +81,7 @@ def crawl(
     settings = load(named_file(config, dir), os.environ, flags).settings
     protocols_of(settings.crawl.protocols, dir)  # their schemes are admitted before the seeds are looked at
     addresses = checked_seeds(seeds)
+    refuse_lost_state(directory)
     if not addresses and not directory.state.is_file():
         raise ConfigError("name at least one address to begin with: gossamer crawl https://example.org/")
     return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json))

@@ -124,6 +124,7 @@ def _names(root: Path) -> list[str]:
 def existing(root: Path) -> Directory:
     """A directory that a crawl or an import has made. Raises DirectoryUnusable, saying what to do, when it is not."""
     directory = Directory(root)
+    refuse_lost_state(directory)
     if not directory.state.is_file():
         raise DirectoryUnusable(
             f"there is no collection in {root}. Make one with `gossamer crawl URL --dir {root}`, "
@@ -131,6 +132,15 @@ def existing(root: Path) -> Directory:
         )
     reopened(root, DiskFiles())  # its addresses may be of schemes that are no other collection's
     return directory
+
+
+def refuse_lost_state(directory: Directory) -> None:
+    """Raises DirectoryUnusable when there is an archive and no state: a new state would fetch everything again."""
+    if not directory.state.exists() and any(name.endswith(".warc.gz") for name in _names(directory.archive)):
+        raise DirectoryUnusable(
+            f"{directory.state} is missing, though there is an archive. "
+            f"`gossamer rebuild --state --dir {directory.root}` makes it again from that"
+        )
 
 
 def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock:

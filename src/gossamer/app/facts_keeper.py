@@ -20,7 +20,8 @@ from gossamer.app.facts_apart import NAME, Commit, Copy, Order, Pages, orders
 from gossamer.app.indexing import only_one
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.outside import Outside, real_outside
-from gossamer.errors import GossamerError
+from gossamer.errors import GossamerError, ViewDamaged
+from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.keeping import FactsHere
 from gossamer.graph.page_facts import PageFacts
@@ -49,6 +50,9 @@ def main() -> None:
         asyncio.run(keep(Directory(Path(root), views), socket.socket(fileno=int(channel)), real_outside(), tell))
     except ConnectionError:  # nobody is left to answer
         return
+    except ViewDamaged as trouble:
+        DiskFiles().remove(trouble.path)
+        sys.exit(f"{trouble}; it is removed, and made again from the archive")
     except (GossamerError, OSError, RuntimeError, sqlite3.Error) as trouble:  # RuntimeError: the store is corrupt
         sys.exit(f"the facts cannot be kept: {trouble}")
 

@@ -32,7 +32,8 @@ from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
-from gossamer.errors import ConfigError, GossamerError, WorkerLost
+from gossamer.errors import ConfigError, GossamerError, ViewDamaged, WorkerLost
+from gossamer.files import DiskFiles
 from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.sieve import Keys
 from gossamer.graph.checkpoints import Checkpoints
@@ -82,8 +83,21 @@ def main() -> None:
         )
     except* GossamerError as troubles:
         told = in_one_line(troubles)
+        drop_damaged(troubles)
     if told:
         sys.exit(f"the indexer ends: {told}")
+
+
+def drop_damaged(troubles: BaseException) -> None:
+    """A view that cannot be read goes: the next indexer makes that one again from the archive, the others go on."""
+    if isinstance(troubles, BaseExceptionGroup):
+        for one in troubles.exceptions:
+            drop_damaged(one)
+    elif isinstance(troubles, ViewDamaged):
+        files, path = DiskFiles(), troubles.path
+        for tail in ("", "-wal", "-shm"):
+            files.remove(path.with_name(path.name + tail))
+        print(f"{path} is removed, and made again from the archive", file=sys.stderr)
 
 
 def in_one_line(troubles: BaseException) -> str:
@@ -139,8 +153,8 @@ def open_views(
     links = Links(directory.links, outside.files, tell)
     words = IndexWriter(directory.index, outside.files, tell)
     for view in (links, words):
-        view.open()
         opened.callback(view.close)
+        view.open()
 
     places = ArchivePlaces(outside.files, directory.archive, directory.state)
     checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)

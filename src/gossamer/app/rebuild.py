@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -14,7 +15,10 @@ from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.app.generation import begin, origin_of, refuse_without_room, swap
 from gossamer.app.indexing import become_the_one, indexer_running
+from gossamer.app.lost_state import LOST, restore_state
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.seeding import checked_seeds
+from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.archive.compaction import tidy
 from gossamer.archive.reader import volumes_in
@@ -42,13 +46,34 @@ def rebuild(
     discard_old: Annotated[
         bool, Parameter(help="Delete the present views first, where there is no room for both.")
     ] = False,
+    state: Annotated[bool, Parameter(help="Make a lost or damaged state.db again, and leave the views alone.")] = False,
+    seed: Annotated[tuple[str, ...], Parameter(help="With --state: where the crawl started, if that was lost.")] = (),
 ) -> int:
-    agent = load(dir / FILE_NAME, os.environ, {}).settings.agent
+    settings = load(dir / FILE_NAME, os.environ, {}).settings
+    if state:
+        return _state_again(Directory(dir), settings, seed)
+    agent = settings.agent
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
     made = asyncio.run(build_again(existing(dir), agent, real_outside(), tell, fresh, discard_old))
     resumed = ", going on where the last rebuild was cut short" if made.is_resumed else ""
     says = f"search, facts and links are made again, from {made.pages:,} captures of pages{resumed}"
     Console(stderr=True).print(says, highlight=False, markup=False, soft_wrap=True)
+    return 0
+
+
+def _state_again(directory: Directory, settings: Settings, starts: Sequence[str]) -> int:
+    outside, console = real_outside(), Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    with Working("reading the archive", outside.clock) as progress:
+        made = asyncio.run(restore_state(directory, settings, checked_seeds(starts), outside, progress.says))
+    console.print(
+        f"state.db is made again: {made.captures:,} captures, {made.pages:,} pages, {made.known:,} addresses known, "
+        f"{made.queued:,} of them waiting, {made.seeds:,} seeds"
+    )
+    if made.set_aside:
+        console.print(f"the damaged one is kept as {directory.root / made.set_aside}")
+    for words in made.missing:
+        console.print(f"not found: {words}")
+    console.print("not in any archive, and gone: " + "; ".join(LOST))
     return 0
 
 
@@ -98,7 +123,7 @@ async def followed(directory: Directory, agent: str, outside: Outside) -> int:
     """Run the indexer until nothing is left to read, showing how far it is. The pages it took."""
     with closing(read_only(directory.state)) as state:
         total = tallies.counts(state).pages
-    with Control(directory.control, outside.clock) as control, Working(SAYS, outside.clock) as progress:
+    with Control(directory.control, outside.clock, mends=True) as control, Working(SAYS, outside.clock) as progress:
         async with indexer_running(directory, outside, silent, agent) as indexer:
             finishing = asyncio.ensure_future(indexer.finish())
             while not finishing.done():

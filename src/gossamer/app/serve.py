@@ -18,7 +18,7 @@ from cyclopts import Parameter
 
 from gossamer.app.asking import VOCABULARY, queries
 from gossamer.app.config import FILE_NAME, load
-from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.directory import DEFAULT, Directory, existing, refuse_lost_state
 from gossamer.app.exporting import exports_of
 from gossamer.app.history_serving import history_rooms
 from gossamer.app.inquiring import page_rooms
@@ -81,6 +81,7 @@ def served(root: Path, outside: Outside) -> Directory:
     """The collection there, or a new one where there is nothing but what its owner puts there beforehand. Raises
     DirectoryUnusable when the folder is used for something else."""
     directory = Directory(root)
+    refuse_lost_state(directory)
     if directory.state.is_file() or (root.exists() and not root.is_dir()):
         return existing(root)
     names = set(outside.files.names(root)) if root.is_dir() else set()

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from gossamer.app.assemble import open_archive
 from gossamer.app.config import FILE_NAME, load
-from gossamer.app.directory import DEFAULT, Directory, lock_directory
+from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.indexing import indexer_running
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
@@ -58,6 +58,7 @@ def import_archives(
     for archive in archives:
         if not archive.is_file():
             raise ConfigError(f"there is no file {archive}")
+    refuse_lost_state(Directory(dir))
     settings = load(dir / FILE_NAME, os.environ, {}).settings
     done = asyncio.run(take_in(Directory(dir), archives, settings, real_outside()))
     if json:

@@ -4,6 +4,7 @@ Only the owner of the live store makes them: reading beside a writer is undefine
 copy is hard links, so it costs what has changed, not what there is.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -91,9 +92,9 @@ class Checkpoints:
         return present.as_of if present else None
 
 
-def newest(files: Files, folder: Path) -> Checkpoint | None:
-    """The checkpoint to read now; None when none was made yet."""
-    names = _names(files, folder)
+def newest(files: Files, folder: Path, damaged: Collection[str] = ()) -> Checkpoint | None:
+    """The checkpoint to read now, but for those found damaged; None when there is none."""
+    names = [name for name in _names(files, folder) if name not in damaged]
     if not names:
         return None
     as_of = _instant_in(names[-1])

@@ -6,6 +6,7 @@ from pathlib import Path
 import xxhash
 from pyoxigraph import NamedNode, Quad, Store
 
+from gossamer.errors import damage_named
 from gossamer.graph.names import PROVENANCE, graph_name
 from gossamer.values.url import Url
 
@@ -14,7 +15,13 @@ PIECE = 1 << 16
 
 def opened(folder: Path) -> Store:
     """A checkpoint, or a live store whose owner has ended, to read from."""
-    return Store.read_only(str(folder))
+    with damage_named(_view_of(folder), OSError, RuntimeError):
+        return Store.read_only(str(folder))
+
+
+def _view_of(folder: Path) -> Path:
+    """The view that a store belongs to: checkpoints lie in a folder of theirs."""
+    return folder.parent if folder.parent.name == "checkpoints" else folder
 
 
 def page_facts(store: Store) -> Iterator[bytes]:

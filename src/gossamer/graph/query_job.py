@@ -61,7 +61,13 @@ class Gone(msgspec.Struct, frozen=True, tag=True):
     """The checkpoint is no longer there; ask again with a newer one."""
 
 
-Reply = Found | Refused | Gone
+class Damaged(msgspec.Struct, frozen=True, tag=True):
+    """The checkpoint is there, and cannot be read."""
+
+    words: str
+
+
+Reply = Found | Refused | Gone | Damaged
 
 _questions = msgspec.msgpack.Decoder(Question)
 _replies = msgspec.msgpack.Encoder()
@@ -80,11 +86,11 @@ def job(payload: bytes) -> bytes:
 def _reply(question: Question) -> Reply:
     try:
         asked = inspect(question.query)
-        store = _store(question.checkpoint)
-        if store is None:
-            return Gone()
         try:
-            return _answer(store, question, asked.graphs)
+            return _answer(_store(question.checkpoint), question, asked.graphs)
+        except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
+            _at_hand.clear()
+            return Damaged(str(trouble)) if Path(question.checkpoint).is_dir() else Gone()
         finally:
             for reader in _told_from.values():
                 reader.close()
@@ -94,14 +100,11 @@ def _reply(question: Question) -> Reply:
         return Refused(explained(question.query, str(trouble)))
 
 
-def _store(folder: str) -> Store | None:
+def _store(folder: str) -> Store:
     if folder not in _at_hand:
         _at_hand.clear()
         _stated.clear()
-        try:
-            _at_hand[folder] = Store.read_only(folder) if folder else Store()
-        except (OSError, RuntimeError):  # removed, or damaged
-            return None
+        _at_hand[folder] = Store.read_only(folder) if folder else Store()
     return _at_hand[folder]
 
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.errors import DiskFull, GossamerError
+from gossamer.errors import DiskFull, GossamerError, ViewDamaged
 from gossamer.extract.origins import Record, unpacked
 from gossamer.files import Files
 from gossamer.store import statements
@@ -69,6 +69,8 @@ class Sources:
             if "full" in str(trouble):
                 raise DiskFull(f"there is no room for the sources of facts in {self._path}") from trouble
             raise GossamerError(f"the sources of facts in {self._path} cannot be written: {trouble}") from trouble
+        except sqlite3.DatabaseError as trouble:
+            raise ViewDamaged(self._path.parent, f"{FILE}: {trouble}") from trouble
 
     def _connect(self) -> None:
         connection = sqlite3.connect(self._path, timeout=BUSY_S * 5, isolation_level=None, check_same_thread=False)

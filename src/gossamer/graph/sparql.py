@@ -10,11 +10,11 @@ from types import TracebackType
 import msgspec
 
 from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import QueryRefused, QueryTooLong, WorkerLost
+from gossamer.errors import QueryRefused, QueryTooLong, ViewDamaged, WorkerLost
 from gossamer.extract.vocabularies import LONGEST_OWN
 from gossamer.files import Files
 from gossamer.graph.checkpoints import EVERY_S, newest
-from gossamer.graph.query_job import Found, Gone, Question, Refused, Reply, job
+from gossamer.graph.query_job import Damaged, Found, Gone, Question, Refused, Reply, job
 from gossamer.graph.query_text import LONGEST_QUERY
 from gossamer.processes import Processes
 from gossamer.values.tell import Tell
@@ -133,8 +133,11 @@ class QueryPool:
         most_rows: int,
         has_inference: bool,
     ) -> SparqlResult:
+        damaged: dict[str, str] = {}
         for _ in range(3):
-            checkpoint = newest(self._files, self._checkpoints())
+            checkpoint = newest(self._files, self._checkpoints(), damaged)
+            if checkpoint is None and damaged:
+                break
             as_of = checkpoint.as_of if checkpoint else self._clock.now()
             if checkpoint is None or self._clock.now() - as_of > EVERY_S * SECOND:
                 self._refresh()
@@ -149,8 +152,12 @@ class QueryPool:
                     return SparqlResult(media_type, body, truncated, as_of, asked, notes)
                 case Refused(words):
                     raise QueryRefused(words)
+                case Damaged(words):  # the one before it may be whole
+                    damaged[Path(folder).name] = words
                 case Gone():
                     continue
+        if damaged:
+            raise ViewDamaged(self._checkpoints(), "; ".join(f"{name}: {why}" for name, why in damaged.items()))
         raise QueryTooLong("The facts could not be opened; please ask again in a moment.")
 
     @asynccontextmanager

@@ -14,7 +14,7 @@ from types import TracebackType
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
 
 from gossamer.clock import Clock, Instant, from_words, in_words
-from gossamer.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.errors import DirectoryBusy, ViewDamaged, damage_named
 from gossamer.files import Files
 from gossamer.graph.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
 from gossamer.graph.page_facts import PageFacts
@@ -69,9 +69,7 @@ class Graph:
         except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
             if "lock" in str(trouble).lower():
                 raise DirectoryBusy(f"another process is writing the facts in {self._folder}") from trouble
-            raise DirectoryUnusable(
-                f"the facts in {self._folder} cannot be opened ({trouble}); `gossamer rebuild` makes them anew"
-            ) from trouble
+            raise ViewDamaged(self._folder, trouble) from trouble
         self._sources.open()
         return self
 
@@ -91,6 +89,10 @@ class Graph:
 
         An older capture never replaces a newer one. A page whose facts are no N-Triples is left as it was, and told.
         """
+        with damage_named(self._folder, RuntimeError):  # how corruption is told
+            return self._replace(pages)
+
+    def _replace(self, pages: Sequence[PageFacts]) -> int:
         news = self._news(pages)
         self._sources.put([PageSources(name, page.capture_id, page.sources) for name, page, _ in news])
         put = sum(map(self._insert, _in_groups([(name, page) for name, page, is_held in news if not is_held])))

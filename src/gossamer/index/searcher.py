@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import msgspec
 import tantivy
 
 from gossamer.clock import Instant
-from gossamer.errors import DirectoryUnusable, QueryRefused
+from gossamer.errors import DirectoryUnusable, QueryRefused, ViewDamaged, damage_named
 from gossamer.index import entities, facets
 from gossamer.index.asking import Asking
 from gossamer.index.copies import Copy, copies_of
@@ -95,11 +96,16 @@ class Searcher:
         if not self._folder.is_dir() or not tantivy.Index.exists(str(self._folder)):
             raise DirectoryUnusable(f"there is no index in {self._folder} yet; crawl something first")
         self._look_at_format()
-        index = tantivy.Index.open(str(self._folder))
-        index.config_reader("manual")
-        index.register_tokenizer(ANALYZER, self._analyzer)
+        with self.damage_named():
+            index = tantivy.Index.open(str(self._folder))
+            index.config_reader("manual")
+            index.register_tokenizer(ANALYZER, self._analyzer)
         self._index = index
         self.reload()
+
+    def damage_named(self) -> AbstractContextManager[None]:
+        """For whoever reads from the snapshot: what tantivy raises means that the index is damaged."""
+        return damage_named(self._folder, ValueError, OSError, LookupError, msgspec.MsgspecError)
 
     def reload(self) -> None:
         """See what was committed since; when nothing was, the snapshot stays, and with it what it remembers."""
@@ -110,8 +116,12 @@ class Searcher:
             if mark == self._mark and self._snapshot is not None:
                 return
             self._index.reload()
-        except (ValueError, OSError) as trouble:
+        except FileNotFoundError as trouble:
             raise DirectoryUnusable(f"the index in {self._folder} is gone: {trouble}") from trouble
+        except (ValueError, OSError) as trouble:
+            if not self._folder.is_dir():  # it was removed this moment
+                raise DirectoryUnusable(f"the index in {self._folder} is gone: {trouble}") from trouble
+            raise ViewDamaged(self._folder, trouble) from trouble
         self._mark = mark
         self._snapshot = Snapshot(self._index.searcher(), self._index.schema, self._analyzer, self._snapshot)
 

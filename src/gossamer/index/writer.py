@@ -6,7 +6,7 @@ from pathlib import Path
 import tantivy
 
 from gossamer.clock import Instant
-from gossamer.errors import DirectoryBusy, DirectoryUnusable, DiskFull, GossamerError
+from gossamer.errors import DirectoryBusy, DirectoryUnusable, DiskFull, GossamerError, ViewDamaged, damage_named
 from gossamer.files import Files
 from gossamer.index.blocks import META, with_small_blocks
 from gossamer.index.entry import entry_of
@@ -19,6 +19,8 @@ from gossamer.values.url import Url
 HEAP_BYTES = 64_000_000
 
 _POSITION = "position"
+DAMAGE = ("orrupt", "DoesNotExist", "No such file", "Incompatible", "checksum", "eserializ", "panicked")
+"""What tantivy's words for a damaged index have in them, as told from a disk that fails."""
 
 
 class IndexWriter:
@@ -47,9 +49,10 @@ class IndexWriter:
             self._files.make_folder(self._folder)
             tantivy.Index(self._schema, path=str(self._folder), reuse=True)
             self._choose_blocks()
-        self._index = tantivy.Index(self._schema, path=str(self._folder), reuse=True)
-        self._index.register_tokenizer(ANALYZER, analyzer())
-        self._start_writer()
+        with damage_named(self._folder, ValueError, OSError):
+            self._index = tantivy.Index(self._schema, path=str(self._folder), reuse=True)
+            self._index.register_tokenizer(ANALYZER, analyzer())
+            self._start_writer()
         if self._files.size(self._folder / FORMAT) is None:
             self._files.write(self._folder / FORMAT, str(VERSION).encode())
         if self._files.size(self._folder / _POSITION) is not None:
@@ -73,7 +76,8 @@ class IndexWriter:
 
     def replace(self, readings: Sequence[Reading]) -> int:
         """The pages' words, each unless the index holds the same or a newer capture. Says how many were taken."""
-        held = self._held([reading.page.url.id for reading in readings])
+        with damage_named(self._folder, ValueError, OSError):
+            held = self._held([reading.page.url.id for reading in readings])
         taken = 0
         for reading in readings:
             url_id = reading.page.url.id
@@ -193,6 +197,8 @@ class IndexWriter:
                 self._writer = None
                 if "No space left" in str(trouble):
                     raise DiskFull(f"there is no room for the index in {self._folder}") from trouble
+                if any(word in str(trouble) for word in DAMAGE):
+                    raise ViewDamaged(self._folder, trouble) from trouble
                 raise GossamerError(f"the index in {self._folder} cannot be written: {trouble}") from trouble
 
     def _revive(self, because: str) -> None:

@@ -2,16 +2,18 @@
 
 import json
 import sqlite3
+import zlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
-from gossamer.errors import DirectoryUnusable
+from gossamer.errors import DirectoryUnusable, damage_named
 from gossamer.links.changes import Change, Read, Standing, Target, applied, rows_between, unpack
 from gossamer.spool.deflate import inflated
 from gossamer.store.statements import load
@@ -151,16 +153,20 @@ class LinksReader:
         return LinksReader(self._path, self._runs)
 
     def open(self) -> None:
-        try:
+        if not self._path.exists():
+            raise DirectoryUnusable(f"there are no links in {self._path} yet")
+        with self._damage_named(), ExitStack() as undo:
+            undo.callback(self.close)
             address = f"{self._path.absolute().as_uri()}?mode=ro"
             self._connection = sqlite3.connect(
                 address, uri=True, isolation_level=None, timeout=5.0, check_same_thread=False
             )
             self._connection.execute(SQL["notes"]).fetchall()
             self._file = self._path.stat().st_ino
-        except (sqlite3.DatabaseError, OSError) as trouble:
-            self.close()
-            raise DirectoryUnusable(f"there are no links in {self._path} yet: {trouble}") from trouble
+            undo.pop_all()
+
+    def _damage_named(self) -> AbstractContextManager[None]:
+        return damage_named(self._path, sqlite3.DatabaseError, OSError, ValueError, zlib.error, LookupError)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -173,13 +179,18 @@ class LinksReader:
 
     def about_all(self, urls: Sequence[Url]) -> list[tuple[Incoming, list[Anchor]]]:
         """`about` of several pages, which is cheaper than one by one."""
-        connection, states = self._opened(), self._states(urls)
-        addresses = _addresses(connection, [one.source for state in states.values() for one in state.anchors])
-        return [_told(states[url.id], addresses) for url in urls]
+        with self._damage_named():
+            connection, states = self._opened(), self._states(urls)
+            addresses = _addresses(connection, [one.source for state in states.values() for one in state.anchors])
+            return [_told(states[url.id], addresses) for url in urls]
 
     def called(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
         """How many pages link to each of these, and the anchors of other sites alone: what a result shows. Cheaper
         than `about_all`, since most links are a site's own."""
+        with self._damage_named():
+            return self._called(urls)
+
+    def _called(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
         connection, ids = self._opened(), [url.id for url in urls]
         states = target_states(connection, ids, self._runs, self._file)
         outer = {
@@ -204,8 +215,9 @@ class LinksReader:
 
     def outgoing(self, url: Url) -> list[Link]:
         """As the page has them, in its order; empty for a page that is not known."""
-        row = self._opened().execute(SQL["outgoing_of"], (json.dumps([url.id]),)).fetchone()
-        return list(links_in(row[1])) if row else []
+        with self._damage_named():
+            row = self._opened().execute(SQL["outgoing_of"], (json.dumps([url.id]),)).fetchone()
+            return list(links_in(row[1])) if row else []
 
     def digest(self) -> str:
         """The same for the same links, however and in whatever order they came."""

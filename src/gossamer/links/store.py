@@ -7,6 +7,7 @@ they are merged into the targets in order, a slice with every commit, so that no
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.clock import Instant
-from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError
+from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError, ViewDamaged, damage_named
 from gossamer.files import Files
 from gossamer.links.changes import Columns, Target, applied, by_target, changes_between, pack, pointing
 from gossamer.links.reader import BEYOND, LOWEST, SQL, MergeState, changes_in, links_in, merge_state, targets_state
@@ -89,7 +90,8 @@ class Links:
 
     def replace(self, readings: Sequence[Reading]) -> int:
         """The pages' links, each unless the same or a newer capture is held. Says how many were taken."""
-        held = self._held([reading.page.url.id for reading in readings])
+        with damage_named(self._path, sqlite3.DatabaseError):
+            held = self._held([reading.page.url.id for reading in readings])
         taken = 0
         for reading in readings:
             source = reading.page.url.id
@@ -115,7 +117,12 @@ class Links:
                 connection.execute("ROLLBACK")
             if "full" in str(trouble):
                 raise DiskFull(f"there is no room for the links in {self._path}") from trouble
+            if not isinstance(trouble, sqlite3.OperationalError):  # malformed, or no database
+                raise ViewDamaged(self._path, trouble) from trouble
             raise GossamerError(f"the links in {self._path} cannot be written: {trouble}") from trouble
+        except (ValueError, zlib.error) as trouble:
+            connection.execute("ROLLBACK")
+            raise ViewDamaged(self._path, trouble) from trouble
         self._tell("links.committed", pages=len(self._pending), changes=added)
         self._pending.clear()
         self._position = position

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gossamer.clock import SECOND, Clock, Instant
+from gossamer.errors import GossamerError
 from gossamer.monitor.vitals import HOUR_S, Figures, Sample, Vitals, slot_of
 from gossamer.store import statements
 
@@ -56,23 +57,35 @@ class Control:
     Threads take turns: a beat whose task was cancelled is still being written when the last one is said.
     """
 
-    def __init__(self, path: Path, clock: Clock) -> None:
-        self._path = path
-        self._clock = clock
+    def __init__(self, path: Path, clock: Clock, *, mends: bool = False) -> None:
+        """`mends`: one that is damaged is made anew, for who holds the directory's lock. Others go on without it: they
+        see nobody at work, and commands are refused."""
+        self._path, self._clock, self._mends = path, clock, mends
+        self._is_missed = False
         self._opened: sqlite3.Connection | None = None
         self._turn = threading.Lock()
 
     def __enter__(self) -> "Control":
         for attempt in range(OPEN_TRIES):
             try:
-                self._opened = _open(self._path)
+                self._opened = _open(self._path, is_checked=self._mends)
                 return self
-            except sqlite3.OperationalError as trouble:
+            except sqlite3.DatabaseError as trouble:
                 # Two that create the file at once: SQLite does not wait while the journal mode changes.
                 if not _is_busy(trouble) or attempt == OPEN_TRIES - 1:
-                    raise
+                    self._opened = self._instead()
+                    return self
                 self._clock.pause(0.02)
         return self
+
+    def _instead(self) -> sqlite3.Connection:
+        """Of a file that is damaged, or may not be read: a new one, or none."""
+        if self._mends:
+            for tail in ("", "-wal", "-shm"):
+                self._path.with_name(self._path.name + tail).unlink(missing_ok=True)
+            return _open(self._path)
+        self._is_missed = True
+        return _open(":memory:")
 
     def __exit__(
         self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
@@ -119,6 +132,11 @@ class Control:
 
     def ask(self, verb: str, **args: object) -> int:
         """Leave a command for the process it is meant for. What waits as the last is not asked twice. Its id."""
+        if self._is_missed:
+            raise GossamerError(
+                f"{self._path} is damaged or may not be read, so no command reaches a crawl. It holds nothing that is "
+                "missed: stop the crawl and start it again, which makes it anew"
+            )
         row = {
             "addressee": ADDRESSEE[verb],
             "verb": verb,
@@ -167,7 +185,7 @@ class Control:
                     (said["beater"],) = connection.execute(SQL["put_vitals"], said).fetchone()
                     if one.state != "ended":  # which is no figure of its last second
                         connection.execute(SQL["put_sample"], said)
-        except sqlite3.OperationalError as trouble:
+        except sqlite3.DatabaseError as trouble:
             if _costs_a_beat(trouble):
                 return False
             raise
@@ -180,7 +198,12 @@ class Control:
 
     def _read(self, statement: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
         with self._turn:
-            return self._connection.execute(SQL[statement], values).fetchall()
+            try:
+                return self._connection.execute(SQL[statement], values).fetchall()
+            except sqlite3.DatabaseError as trouble:
+                if _is_damage(trouble):
+                    return []
+                raise
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -208,9 +231,11 @@ def _row_of(one: Vitals) -> dict[str, object]:
     return {**row, "slot": slot_of(one.at), "figures": msgspec.json.encode(one.figures).decode()}
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path | str, is_checked: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
     try:
+        if is_checked and (found := connection.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
+            raise sqlite3.DatabaseError(str(found))
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         for name in TABLES:
@@ -221,9 +246,17 @@ def _open(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _is_busy(trouble: sqlite3.OperationalError) -> bool:
-    return trouble.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+def _code(trouble: sqlite3.DatabaseError) -> int:
+    return getattr(trouble, "sqlite_errorcode", 0) & 0xFF
 
 
-def _costs_a_beat(trouble: sqlite3.OperationalError) -> bool:
-    return _is_busy(trouble) or trouble.sqlite_errorcode & 0xFF in PASSING
+def _is_busy(trouble: sqlite3.DatabaseError) -> bool:
+    return _code(trouble) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _is_damage(trouble: sqlite3.DatabaseError) -> bool:
+    return _code(trouble) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _costs_a_beat(trouble: sqlite3.DatabaseError) -> bool:
+    return _is_busy(trouble) or _is_damage(trouble) or _code(trouble) in PASSING

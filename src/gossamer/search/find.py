@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TypeVar
 
 from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import DirectoryUnusable
+from gossamer.errors import DirectoryUnusable, ViewDamaged
 from gossamer.index.completing import better, completions
 from gossamer.index.copies import Copy
 from gossamer.index.explaining import Explanation
@@ -74,8 +74,9 @@ class Search:
         if not self._refreshed():
             return Answer((), 0, self._clock.elapsed_s() - began, self._as_of)
         as_of, searcher = self._as_of, self._searcher
-        matches = searcher.find(query, facets)
-        entities = tuple(searcher.entities(query)) if not query.offset else ()
+        with searcher.damage_named():
+            matches = searcher.find(query, facets)
+            entities = tuple(searcher.entities(query)) if not query.offset else ()
         with self._reader() as links:
             called = links.called([found.card.url for found in matches.found]) if links is not None else []
         hits = tuple(starmap(_hit_of, zip_longest(matches.found, called)))
@@ -96,27 +97,27 @@ class Search:
 
     def is_found(self, query: Query) -> bool:
         """Whether any page has all that is asked for; far cheaper than to find it."""
-        return self._refreshed() and self._searcher.matching(query) > 0
+        return self._of_words(lambda searcher: searcher.matching(query) > 0, False)
 
     def suggest(self, text: str, at_most: int = 8) -> list[Completion]:
         """Titles, names and words that go on like what was typed so far."""
-        return completions(self._searcher.snapshot, text[:200], at_most) if self._refreshed() else []
+        return self._of_words(lambda searcher: completions(searcher.snapshot, text[:200], at_most), [])
 
     def explain(self, query: Query, url: Url) -> Explanation | None:
         """Why a page stands where it stands in the answer; None when it is not in the index."""
-        return self._searcher.explain(query, url) if self._refreshed() else None
+        return self._of_words(lambda searcher: searcher.explain(query, url), None)
 
     def copies(self, url: Url) -> list[Copy]:
         """Pages with the very text of this one, itself included."""
-        return self._searcher.copies(url) if self._refreshed() else []
+        return self._of_words(lambda searcher: searcher.copies(url), [])
 
     def words(self, url: Url) -> list[Counted]:
         """The forward index of a page: its words with their counts, most frequent first."""
-        return self._searcher.words(url) if self._refreshed() else []
+        return self._of_words(lambda searcher: searcher.words(url), [])
 
     def stored(self, url: Url) -> Stored | None:
         """The page's text as it was indexed; None when it cannot be found."""
-        return self._searcher.stored(url) if self._refreshed() else None
+        return self._of_words(lambda searcher: searcher.stored(url), None)
 
     def about(self, url: Url) -> tuple[Incoming, list[Anchor]]:
         """Who links to the page, and with which words."""
@@ -153,9 +154,11 @@ class Search:
         self._follow()
         try:
             self._look()
-        except DirectoryUnusable:  # nothing was crawled yet, or it was replaced this moment
+        except DirectoryUnusable as trouble:  # nothing was crawled yet, or it was replaced this moment
             if not self._follow():
                 self._close()
+                if isinstance(trouble, ViewDamaged):
+                    raise
                 return False
             self._look()
         self._is_open, self._as_of = True, now
@@ -188,6 +191,13 @@ class Search:
         for reader in idle:
             reader.close()
 
+    def _of_words(self, ask: Callable[[Searcher], T], otherwise: T) -> T:
+        if not self._refreshed():
+            return otherwise
+        searcher = self._searcher
+        with searcher.damage_named():
+            return ask(searcher)
+
     def _of_links(self, ask: Callable[[LinksReader], T], otherwise: T) -> T:
         if not self._refreshed():
             return otherwise
@@ -215,6 +225,8 @@ class Search:
         reader = self._links.another()
         try:
             reader.open()
+        except ViewDamaged:
+            raise
         except DirectoryUnusable:
             return None
         return reader

@@ -12,10 +12,10 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from gossamer.clock import Clock
-from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError
+from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError, StateDamaged
 from gossamer.values.tell import Tell
 
 T = TypeVar("T")
@@ -92,18 +92,22 @@ class Database:
     async def _on_thread(self, work: Callable[[], T]) -> T:
         if self._thread is None:
             raise RuntimeError("the database is not open: use it inside `async with`")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+        def told() -> T:
+            with _in_our_words(self._path):
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, told)
 
     def _open(self) -> sqlite3.Connection:
         began_s = self._clock.elapsed_s()
-        with _in_our_words(self._path):
-            connection = sqlite3.connect(self._path, BUSY_S, isolation_level=None, check_same_thread=False)
-            with contextlib.ExitStack() as undo:
-                undo.callback(connection.close)
-                for name, value in SETTINGS.items():
-                    connection.execute(f"PRAGMA {name}={value}")
-                before, now = migrate(connection, migrations(), self._path)
-                undo.pop_all()
+        connection = sqlite3.connect(self._path, BUSY_S, isolation_level=None, check_same_thread=False)
+        with contextlib.ExitStack() as undo:
+            undo.callback(connection.close)
+            for name, value in SETTINGS.items():
+                connection.execute(f"PRAGMA {name}={value}")
+            before, now = migrate(connection, migrations(), self._path)
+            undo.pop_all()
         if before != now:
             took_s = self._clock.elapsed_s() - began_s
             self._tell("database.migrated", path=str(self._path), before=before, now=now, took_s=took_s)
@@ -118,7 +122,9 @@ def read_only(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise DirectoryUnusable(f"there is no {path.name} in {path.parent}: nothing has been crawled into it yet")
     with _in_our_words(path):
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_S, isolation_level=None, uri=True)
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro", BUSY_S, isolation_level=None, uri=True, factory=_reading(path)
+        )
         with contextlib.ExitStack() as undo:
             undo.callback(connection.close)
             version = _version(connection)
@@ -130,6 +136,36 @@ def read_only(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _reading(path: Path) -> type[sqlite3.Connection]:
+    """Connections to this file: damage that is met on the way is told by its name, also while rows are fetched."""
+
+    class Cursor(sqlite3.Cursor):
+        def execute(self, *given: Any) -> Self:
+            with _in_our_words(path):
+                return super().execute(*given)
+
+        def fetchone(self) -> Any:
+            with _in_our_words(path):
+                return super().fetchone()
+
+        def fetchall(self) -> list[Any]:
+            with _in_our_words(path):
+                return super().fetchall()
+
+        def __next__(self) -> Any:
+            try:
+                return super().__next__()
+            except sqlite3.Error:
+                with _in_our_words(path):
+                    raise
+
+    class Connection(sqlite3.Connection):
+        def cursor(self, factory: type[sqlite3.Cursor] = Cursor) -> sqlite3.Cursor:  # type: ignore[override]
+            return super().cursor(factory)
+
+    return Connection
+
+
 def _empty(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection, migrations(), path)
@@ -139,13 +175,12 @@ def _empty(path: Path) -> sqlite3.Connection:
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
     """BEGIN of that kind, then COMMIT, or ROLLBACK when anything is raised."""
-    with _in_our_words(None):
-        connection.execute(f"BEGIN {kind}")
-        try:
-            yield
-            connection.execute("COMMIT")
-        finally:
-            _roll_back(connection)
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        _roll_back(connection)
 
 
 @cache
@@ -204,19 +239,22 @@ def _refuse_older(found: int, known: int, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _in_our_words(path: Path | None) -> Iterator[None]:
+def _in_our_words(where: Path) -> Iterator[None]:
     """SQLite's complaints that have a name of ours; the others are bugs and pass as they are."""
-    where = "the database" if path is None else str(path)
     try:
         yield
     except sqlite3.Error as trouble:
         match getattr(trouble, "sqlite_errorname", ""):
             case "SQLITE_FULL":
                 raise DiskFull(f"there is no room to write {where}") from trouble
-            case "SQLITE_NOTADB" | "SQLITE_CORRUPT":
-                raise DirectoryUnusable(f"{where} is damaged, or no database of ours ({trouble})") from trouble
-            case "SQLITE_CANTOPEN":
-                raise DirectoryUnusable(f"{where} cannot be opened ({trouble})") from trouble
+            case name if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+                raise StateDamaged(where, trouble) from trouble
+            case "SQLITE_ERROR" if "no such table" in str(trouble) or "malformed" in str(trouble):
+                raise StateDamaged(where, trouble) from trouble
+            case name if name.startswith("SQLITE_CANTOPEN"):
+                raise DirectoryUnusable(
+                    f"{where} cannot be opened ({trouble}): check its owner and mode, and those of its folder"
+                ) from trouble
             case name if name.startswith("SQLITE_IOERR"):
                 raise GossamerError(
                     f"the disk failed under {where} ({trouble}, {name}): stop and check it"

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from gossamer import __version__
-from gossamer.errors import GossamerError
+from gossamer.errors import GossamerError, StateDamaged, ViewDamaged
 from gossamer.web import (
     api,
     crawl,
@@ -29,7 +29,7 @@ from gossamer.web import (
     vocabularies,
 )
 from gossamer.web.door import Entrance
-from gossamer.web.faults import BROKEN, BUSY, fault, in_words, wrong_parameters
+from gossamer.web.faults import BROKEN, BUSY, DAMAGED, fault, in_words, wrong_parameters
 from gossamer.web.guard import Gate
 from gossamer.web.rooms import WebRooms
 from gossamer.web.search_desk import Desk, plain_routes
@@ -93,6 +93,9 @@ def show_faults(app: FastAPI, rooms: WebRooms, show: Show) -> None:
     @app.exception_handler(sqlite3.Error)
     async def unreadable(request: Request, trouble: Exception) -> Response:
         rooms.tell("web.unreadable", path=request.url.path, why=f"{type(trouble).__name__}: {trouble}")
+        if isinstance(trouble, ViewDamaged | StateDamaged):
+            mend = "rebuild" if isinstance(trouble, ViewDamaged) else "rebuild --state"
+            return fault(request, show, 503, DAMAGED.format(mend=mend))
         return fault(request, show, 503, BUSY)
 
     @app.exception_handler(Exception)

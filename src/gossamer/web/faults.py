@@ -24,6 +24,10 @@ HEADINGS = {
 }
 NOT_OURS = "These pages do not answer to that host name. Open the address that the program printed when it started."
 BROKEN = "It is our fault, and has been written to the terminal. Going back and trying once more does no harm."
+DAMAGED = (
+    "A file of this collection is damaged. Nothing of the archive is touched by that: its owner mends it with "
+    "`gossamer {mend}`, and finds the name of the file on the terminal."
+)
 BUSY = "The collection cannot be read at the moment. Please try again in a few seconds."
 
 

@@ -1,0 +1,168 @@
+"""`gossamer rebuild --state`: a state.db that was lost or damaged is made again from the archive.
+
+The damaged file is set aside, never deleted. The new one is made as `state.db.new` and takes the name once it is
+complete, so that a kill leaves either no state, which every command names, or a whole one.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from gossamer.app.assemble import open_ruling
+from gossamer.app.directory import Directory, lock_directory
+from gossamer.app.indexing import become_the_one
+from gossamer.app.outside import Outside
+from gossamer.app.settings import Settings
+from gossamer.archive.adoption import adopt
+from gossamer.clock import SECOND
+from gossamer.errors import DirectoryUnusable, ViewDamaged
+from gossamer.frontier.restoration import enter_found, enter_visited, settle_restored
+from gossamer.frontier.sieve import Keys
+from gossamer.links.export import every_link
+from gossamer.rules.canonical import identity_of
+from gossamer.store import captures, forgotten, seeds, tallies
+from gossamer.store.database import Database
+from gossamer.store.forgotten import Entry
+from gossamer.values.capture import Kept
+from gossamer.values.link import How, Offer
+from gossamer.values.tell import silent
+from gossamer.values.url import Url, id_of
+
+AT_ONCE = 2_000
+TAILS = ("", "-wal", "-shm")
+Says = Callable[[str], None]
+LOST = (
+    "what a crawl that comes back had learned of each page's changes, and answers it was to ask for again",
+    "failures, back-off and retirement of hosts; robots.txt is fetched again, and every host waits a full gap first",
+    "addresses found in sitemaps, feeds and redirects that were not visited yet",
+)
+"""What the archive does not hold."""
+
+
+class Restored(msgspec.Struct, frozen=True):
+    captures: int
+    pages: int
+    known: int
+    queued: int
+    seeds: int
+    set_aside: str = ""
+    """The damaged file's new name."""
+    missing: tuple[str, ...] = ()
+    """What could not be had this time and often can."""
+
+
+class _Salvaged(msgspec.Struct, frozen=True):
+    """What the archive does not hold, read from the damaged file as far as it goes; None: not to be read."""
+
+    seeds: list[tuple[Url, str]] | None = None
+    forgotten: list[Entry] | None = None
+
+
+async def restore_state(
+    directory: Directory, settings: Settings, starts: Sequence[Url], outside: Outside, says: Says
+) -> Restored:
+    """`starts` are named as seeds anew. Raises DirectoryUnusable when there is no archive."""
+    if not outside.files.names(directory.archive):
+        raise DirectoryUnusable(f"there is no archive in {directory.root}, so nothing to make a state from")
+    lock = lock_directory(directory, outside, "rebuild")
+    try:
+        (await become_the_one(directory, outside, "rebuild")).release()
+        aside = set_aside(directory, outside)
+        salvaged = salvaged_from(directory.root / aside) if aside else _Salvaged()
+        making = directory.state.with_name(directory.state.name + ".new")
+        for tail in TAILS:
+            outside.files.remove(making.with_name(making.name + tail))
+        async with Database(making, outside.clock, silent) as database:
+            restored = await filled(database, directory, settings, salvaged, starts, outside, says)
+        outside.files.rename(making, directory.state)
+        return msgspec.structs.replace(restored, set_aside=aside)
+    finally:
+        lock.release()
+
+
+def set_aside(directory: Directory, outside: Outside) -> str:
+    """The damaged file goes out of the way; its new name, or nothing when there was none."""
+    state, files = directory.state, outside.files
+    before = [name for name in files.names(directory.root) if name.startswith(f"{state.name}.damaged-")]
+    if not state.exists():  # lost, or set aside by a run that was cut short
+        plain = [name for name in before if not name.endswith(TAILS[1:])]
+        return plain[-1] if plain else ""
+    aside = state.with_name(f"{state.name}.damaged-{outside.clock.now()}")
+    for tail in reversed(TAILS):  # the file itself last: while it is there, all of this is done again
+        if state.with_name(state.name + tail).exists():
+            files.rename(state.with_name(state.name + tail), aside.with_name(aside.name + tail))
+    return aside.name
+
+
+def salvaged_from(path: Path) -> _Salvaged:
+    found: dict[str, object] = {}
+    for name, read in (("seeds", seeds.every), ("forgotten", forgotten.every)):
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                found[name] = read(connection)
+        except (sqlite3.Error, ValueError):
+            found[name] = None
+    return _Salvaged(**found)  # type: ignore[arg-type]
+
+
+async def filled(
+    database: Database,
+    directory: Directory,
+    settings: Settings,
+    salvaged: _Salvaged,
+    starts: Sequence[Url],
+    outside: Outside,
+    says: Says,
+) -> Restored:
+    def remember(connection: sqlite3.Connection) -> None:
+        for url, reach in salvaged.seeds or ():
+            seeds.put(connection, [url], reach)
+        forgotten.put(connection, salvaged.forgotten or ())
+
+    await database.run(remember)
+    says("reading the archive")
+    await adopt(database, outside.files, directory.archive)
+    keys, first = Keys(id_of, identity_of), 0
+    while visited := await database.read(partial(_some, first=first)):
+        await database.run(partial(enter_visited, visited=visited, keys=Keys(id_of, identity_of)))
+        first += len(visited)
+        says(f"entering what was visited: {first:,} captures")
+    ruling = await open_ruling(directory, settings, starts, database, outside, silent)
+    named = await database.read(seeds.every)
+    offers = [Offer(url, How.SEED) for url, _ in named]
+    missing = list(_unread(salvaged, named))
+    await database.run(partial(enter_found, offers=offers, keys=keys))
+    try:
+        links = _linked(directory.links) if named else iter(())
+        while batch := list(islice((offer for offer in links if ruling.may_enter(offer)), AT_ONCE)):
+            await database.run(partial(enter_found, offers=batch, keys=Keys(id_of, identity_of)))
+            says("offering the links of the archived pages again")
+    except ViewDamaged as trouble:
+        missing.append(f"links that were not visited yet: {trouble}; then `gossamer rebuild --state` again")
+    rest_until = outside.clock.now() + round(settings.politeness.delay_s * SECOND)
+    await database.run(partial(settle_restored, rest_until=rest_until))
+    counts = await database.read(tallies.counts)
+    return Restored(counts.captures, counts.pages, counts.known, counts.queued, len(named), missing=tuple(missing))
+
+
+def _some(connection: sqlite3.Connection, first: int) -> list[Kept]:
+    return list(islice(captures.in_order(connection), first, first + AT_ONCE))
+
+
+def _linked(path: Path) -> Iterator[Offer]:
+    if not path.exists():
+        raise ViewDamaged(path, "it is missing")
+    for _, links in every_link(path):
+        yield from (Offer(link.url, How.LINK, depth=1) for link in links if link.may_follow)
+
+
+def _unread(salvaged: _Salvaged, named: Sequence[object]) -> Iterator[str]:
+    if not named:
+        yield "the seeds: name them with `gossamer rebuild --state --seed URL`, or at the next `gossamer crawl URL`"
+    if salvaged.forgotten is None:
+        yield "what was to be forgotten (`gossamer forget --list`): ask for it again, or it may be crawled again"
