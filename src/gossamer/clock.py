@@ -34,6 +34,10 @@ class SystemClock:
     def elapsed_s(self) -> float:
         return time.monotonic()
 
+    def cpu_s(self) -> float:
+        """CPU time of this process, user and system."""
+        return time.process_time()
+
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 

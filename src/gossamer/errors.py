@@ -73,8 +73,12 @@ class QueryTooLong(QueryRefused):
 
 
 class WorkerLost(GossamerError):
-    """A worker process ended, hung or ran over its limits while it held a job; `why` is its reason code."""
+    """A worker process ended, hung or ran over its limits while it held a job; `why` is its reason code.
 
-    def __init__(self, why: str, detail: str = "") -> None:
+    `cpu_s` is what the job cost before it was given up; `used_up` says that it ended at its limit of CPU time, so that
+    a second attempt would end there too.
+    """
+
+    def __init__(self, why: str, detail: str = "", cpu_s: float = 0.0, used_up: bool = False) -> None:
         super().__init__(f"{why}: {detail}" if detail else why)
-        self.why = why
+        self.why, self.cpu_s, self.used_up = why, cpu_s, used_up

@@ -9,6 +9,7 @@ settles the group's visits. That transaction is the acknowledgement. A crash bef
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -16,9 +17,10 @@ import msgspec
 from gossamer.archive.volumes import Volumes
 from gossamer.clock import SECOND, Clock
 from gossamer.errors import DiskFull, WorkerLost
+from gossamer.fetch.budget import Budget
 from gossamer.frontier.protocol import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
-from gossamer.read_job import Keep, ReadDone, ReadJob, Task, stored
+from gossamer.read_job import Keep, ReadDone, ReadJob, Task, parts_of, stored
 from gossamer.rules.learning import Learned
 from gossamer.rules.mirrors import in_words
 from gossamer.rules.robots import judge
@@ -30,12 +32,12 @@ from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Ref
 from gossamer.values.robots import RobotsState
 from gossamer.values.tell import Tell
 from gossamer.values.visit import Settled, Visit, VisitKind
+from gossamer.workers.costs import Costs
+from gossamer.workers.worker import Answer
 
 T = TypeVar("T")
 MOST_REDIRECTS = 10
 WAIT_S = 0.25
-MOST_HELD = 256 * 1024 * 1024
-"""Bytes of bodies on their way from the network to the disk; above it nothing new is taken."""
 REST_S = 0.004
 """Shorter than a reader needs for what it was given in advance, so that none of them idles meanwhile."""
 LOST_MEANS = {
@@ -66,7 +68,8 @@ class Rooms:
     frontier: Frontier
     fetch: Callable[..., Awaitable[Outcome]]
     """Of an address, what kind of visit it is, its depth, and where there are any the validators of its last answer."""
-    read: Callable[[bytes], Awaitable[bytes]]
+    read: Callable[..., Awaitable[Answer]]
+    """`workers.pool.Pool.ask`."""
     volumes: Volumes
     spool: SpoolWriter
     clock: Clock
@@ -82,13 +85,17 @@ class Rooms:
     is_paused: Callable[[], bool] = lambda: False
     do_pages_wait: Callable[[], bool] = lambda: False
     """Whether there are pages that no reader has taken yet."""
+    budget: Budget = field(default_factory=Budget)
+    """The one that `fetch` charges bodies to."""
+    costs: Costs = field(default_factory=Costs)
 
 
-async def follow(visit: Visit, rooms: Rooms, hold: Callable[[int], None] = lambda _: None) -> Followed:
+async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambda: None) -> Followed:
     """One visit, up to the point where it can be written down. Never raises for anything the web does.
 
-    `hold` is told the size of the body as soon as it is there. What is named as a sitemap is asked for past the rules
-    for pages; when it is a page after all, they decide whether the collection has it.
+    `arrived` is called as soon as the body is there; it is dropped once a reader has made its record. What is named as
+    a sitemap is asked for past the rules for pages; when it is a page after all, they decide whether the collection
+    has it.
     """
     outcome = refusal(visit) or rooms.judge(visit) or await rooms.fetch(*question(visit))
     outcome = within_chain(visit, outcome)
@@ -96,15 +103,21 @@ async def follow(visit: Visit, rooms: Rooms, hold: Callable[[int], None] = lambd
     capture = capture_of(outcome)
     if capture is None:
         return Followed(visit, outcome, done_at)
-    hold(len(capture.body))
+    arrived()
     original = visit.past.original(visit.url.text) if visit.past is not None else None
     comes_again = rooms.measures.returning is not None
     task = task_for(visit, outcome)
     job = ReadJob(capture, task, rooms.pace.keep, rooms.agent, visit.how, original, comes_again)
-    done, lost = await in_reader(job, rooms)
+    done, lost, cpu_s = await in_reader(job, rooms)
+    if len(capture.body) > rooms.budget.share:
+        del job
+        capture = msgspec.structs.replace(capture, body=b"")
+        outcome = msgspec.structs.replace(outcome, capture=capture)
+        rooms.budget.body_done(visit.url.host.name)
+    rooms.costs.note(visit.url.host.name, cpu_s)
     if visit.how in MAPS and done.is_page and rooms.judge(msgspec.structs.replace(visit, how=How.LINK)) is not None:
         done = msgspec.structs.replace(done, reading=b"", is_page=False, links=(), learnt=None)
-    return Followed(visit, outcome, done_at, done, lost)
+    return Followed(visit, outcome, done_at, done, lost, cpu_s=cpu_s)
 
 
 def learning(followed: Followed, rooms: Rooms) -> Followed:
@@ -163,22 +176,25 @@ def task_for(visit: Visit, outcome: Outcome) -> Task:
     return "robots" if visit.kind is VisitKind.ROBOTS else "read"
 
 
-async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None]:
-    """Read in a worker. A page that hangs or crashes it twice is kept unread: it costs that page only.
+async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None, float]:
+    """Read in a worker: what it says, why that failed, and the CPU time it cost.
 
-    The record is made here when no reader can make it: what was fetched is kept, whatever becomes of the readers.
+    A reader that crashed or was lost to the wall clock may have had bad luck on a busy machine: the page gets a second
+    one. A page that used up its CPU time would do so again. Either way it is kept unread, and costs that page only. The
+    record is made here when no reader can make it: what was fetched is kept, whatever becomes of the readers.
     """
-    lost = None
+    lost, is_hopeless, spent_s = None, False, 0.0
     for task in tasks_for(job.task):
-        if task != "store" and lost is Reason.READ_TIMEOUT:
-            continue  # what hung once would hang again, and hold a reader for as long
+        if task != "store" and is_hopeless:
+            continue
         try:
-            done = await _call(job if task == job.task else msgspec.structs.replace(job, task=task), rooms)
-            return done, lost if task != job.task else None
+            done, cpu_s = await _call(job if task == job.task else msgspec.structs.replace(job, task=task), rooms)
+            return done, lost if task != job.task else None, spent_s + cpu_s
         except WorkerLost as trouble:
             lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
+            is_hopeless, spent_s = is_hopeless or trouble.used_up, spent_s + trouble.cpu_s
             rooms.tell("reader.lost", url=job.capture.url.text, why=trouble.why, detail=str(trouble))
-    return await asyncio.to_thread(stored, job.capture), lost
+    return await asyncio.to_thread(stored, job.capture), lost, spent_s
 
 
 def tasks_for(task: Task) -> tuple[Task, ...]:
@@ -186,11 +202,13 @@ def tasks_for(task: Task) -> tuple[Task, ...]:
     return (task, task, "store") if task != "store" else ("store", "store")
 
 
-async def _call(job: ReadJob, rooms: Rooms) -> ReadDone:
-    return _READ_DONE.decode(await rooms.read(_READ_JOB.encode(job)))
+async def _call(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, float]:
+    host = job.capture.url.host.name
+    is_heavy = job.task == "read" and rooms.costs.is_heavy(host, len(job.capture.body))
+    answer = await rooms.read(parts_of(job), partial(rooms.budget.answer, host), is_heavy)
+    return _READ_DONE.decode(answer.body), answer.cpu_s
 
 
-_READ_JOB = msgspec.msgpack.Encoder()
 _READ_DONE = msgspec.msgpack.Decoder(ReadDone)
 
 
@@ -200,8 +218,6 @@ class Crawl:
 
     rooms: Rooms
     _flying: int = 0
-    _held: int = 0
-    """Bytes of bodies that were fetched and are not on disk yet."""
     _pages: int = 0
     _landed: list[Followed] = field(default_factory=list)
     _landing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -260,14 +276,14 @@ class Crawl:
 
     def _wanted(self) -> int:
         pace = self.rooms.pace
-        free = pace.at_once - self._flying
+        free = pace.at_once - self._flying + min(self.rooms.budget.waiting, pace.at_once)
         if pace.max_pages is not None:
             free = min(free, pace.max_pages - self._pages - self._flying)
         return max(0, free)
 
     def _may_take(self) -> bool:
         rooms = self.rooms
-        if rooms.is_paused() or self._held > MOST_HELD or rooms.lag_s() > rooms.pace.lag_s:
+        if rooms.is_paused() or rooms.lag_s() > rooms.pace.lag_s:
             return False
         if not rooms.has_room():
             self._note_room(False)
@@ -304,7 +320,7 @@ class Crawl:
                 waiting.cancel()
 
     async def _visit(self, visit: Visit) -> None:
-        followed = learning(await follow(visit, self.rooms, self._hold), self.rooms)
+        followed = learning(await follow(visit, self.rooms, self._fetched.set), self.rooms)
         if (returning := self.rooms.measures.returning) is not None:
             followed = msgspec.structs.replace(followed, read=returning.shown(followed.end))
         retry = self.rooms.measures.retry
@@ -314,10 +330,6 @@ class Crawl:
         waiting = len(self._landed)
         if waiting == 1 or waiting >= self._full():
             self._landing.set()  # who lands between changes nothing: the group's age is seen to by its timer
-
-    def _hold(self, size: int) -> None:
-        self._held += size
-        self._fetched.set()
 
     async def _rest_while_pages_wait(self) -> None:
         """While pages wait for a reader nothing is won by haste. What comes in during a rest is dealt with in one go,
@@ -370,7 +382,8 @@ class Crawl:
         done = await self._with_room(lambda: asyncio.to_thread(put_down, group, rooms)) or []
         is_acknowledged = bool(done) and await self._with_room(lambda: acknowledged(done, rooms))
         self._flying -= len(group)
-        self._held -= sum([len(capture.body) for one in group if (capture := capture_of(one.outcome)) is not None])
+        for followed in group:
+            rooms.budget.release(followed.visit.url.host.name)
         self._freed.set()
         if not is_acknowledged:
             return  # a full disk at the stop: it will be fetched again

@@ -66,6 +66,8 @@ class Followed(msgspec.Struct, frozen=True):
     learned: Learned | None = None
     is_host_down: bool = False
     """It failed, and not by its own fault."""
+    cpu_s: float = 0.0
+    """CPU time that reading it took."""
 
     @property
     def reason(self) -> Reason:
@@ -128,6 +130,7 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
         done_at,
         detail=detail if again is None else f"{FOLLOWED}: {detail}" if detail else FOLLOWED,
         took_s=capture.took_s if capture else 0.0,
+        cpu_s=followed.cpu_s,
         due_at=done_at if respelt else retried or again or plan.due_at,
         host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
         offers=() if respelt else offers_of(followed, measures.lists, measures.returning is not None),

@@ -1,6 +1,7 @@
 """What is asked of a reader, and what it answers. Apart from `reading`: who asks need not load what parses pages."""
 
 import hashlib
+import struct
 from typing import Literal
 
 import msgspec
@@ -18,7 +19,7 @@ from gossamer.values.link import How
 from gossamer.values.past import Original
 
 JOB = "gossamer.reading:job"
-"""The function that a reader runs: one `ReadJob` in, one `ReadDone` out, both as msgpack."""
+"""The function that a reader runs: one `ReadJob` in (`parts_of`), one `ReadDone` out, as msgpack."""
 
 Task = Literal["read", "robots", "store"]
 Keep = Literal["all", "structured"]
@@ -77,6 +78,29 @@ class ReadDone(msgspec.Struct, frozen=True):
     """When the capture was made that this record refers to for its body."""
     modified_at: Instant | None = None
     """When the page says that it last changed, where it comes again."""
+    size: int = 0
+    """Bytes of the body as received."""
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(ReadJob)
+_LENGTH = struct.Struct(">I")
+
+
+def parts_of(job: ReadJob) -> tuple[bytes, bytes]:
+    """A job as it is sent to a reader: all but the body with its length before it, then the body, not copied."""
+    capture = job.capture
+    bare = msgspec.structs.replace(job, capture=msgspec.structs.replace(capture, body=b""))
+    head = _ENCODER.encode(bare)
+    return _LENGTH.pack(len(head)) + head, capture.body
+
+
+def job_of(payload: bytes) -> ReadJob:
+    """The inverse, of the parts joined."""
+    (length,) = _LENGTH.unpack_from(payload)
+    bare = _DECODER.decode(memoryview(payload)[_LENGTH.size : _LENGTH.size + length])
+    capture = msgspec.structs.replace(bare.capture, body=payload[_LENGTH.size + length :])
+    return msgspec.structs.replace(bare, capture=capture)
 
 
 def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
@@ -89,7 +113,7 @@ def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
         capture.status,
         done.media_type,
         done.digest,
-        len(capture.body),
+        done.size,
         done.is_page and done.is_shown and done.refers_at is None,
         done.refers_at,
     )
@@ -108,4 +132,4 @@ def stored(capture: Capture, digest: bytes | None = None, original: Original | N
         return ReadDone(record, b"", "", original.digest, refers_at=original.fetched_at)
     digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
     media_type = media_type_of(capture.header("content-type"), capture.body)
-    return ReadDone(response_record(capture, digest), b"", media_type, digest)
+    return ReadDone(response_record(capture, digest), b"", media_type, digest, size=len(capture.body))

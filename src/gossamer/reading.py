@@ -24,7 +24,7 @@ from gossamer.parse.plain import first_line, xml_text, xml_title
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.text import folded
 from gossamer.parse.xml import doctype_of, parse_xml
-from gossamer.read_job import Learnt, ReadDone, ReadJob, stored
+from gossamer.read_job import Learnt, ReadDone, ReadJob, job_of, stored
 from gossamer.recrawl.change import prints_of
 from gossamer.recrawl.modified import modified_at
 from gossamer.rules.canonical import may_be_marked, stripped
@@ -55,11 +55,10 @@ STATING_XML = (b"property=", b"typeof=", b"rel=", b"rev=", b"itemscope", b"ld+js
 
 
 def job(payload: bytes, own: Own = NO_OWN) -> bytes:
-    """One `ReadJob` in, one `ReadDone` out, both as msgpack. `own`: the user's own readers, by media type."""
-    return _done.encode(done(_job.decode(payload), own))
+    """One `ReadJob` in (`parts_of`), one `ReadDone` out, as msgpack. `own`: the user's own readers, by media type."""
+    return _done.encode(done(job_of(payload), own))
 
 
-_job = msgspec.msgpack.Decoder(ReadJob)
 _done = msgspec.msgpack.Encoder()
 
 
@@ -108,6 +107,7 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
         modified_at=modified_at(reading.facts, capture.fetched_at) if asked.prints else None,
         is_whole=is_kept,
         refers_at=original.fetched_at if original is not None else None,
+        size=len(capture.body),
     )
 
 

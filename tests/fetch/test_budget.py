@@ -1,73 +1,141 @@
-"""Room for large bodies: all of it, in order, and never more than there is."""
+"""The byte budget: shares, pools in order, and no visit that waits for ever."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
 from gossamer.clock import SystemClock
-from gossamer.fetch.budget import FREE, Budget
+from gossamer.fetch.budget import MEDIUM, MIB, Budget
 from gossamer.fetch.client import Client
+from gossamer.fetch.exchange import Body
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason
 from gossamer.values.tell import silent
 from gossamer.values.url import url_of
 
-MIB = 1024 * 1024
+SMALL = 4 * MIB
+"""A budget: shares of 64 KiB for 8 visits, medium bodies up to 128 KiB, pools of 512 KiB, 1.5 MiB and 1 MiB."""
+LARGE = MIB
 
 
-async def turns(count: int = 3) -> None:
+async def turns(count: int = 4) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
 
 
-def test_room_is_granted_in_the_order_asked_for_and_never_beyond_the_whole():
+def test_F_X2_room_is_granted_in_order_and_never_beyond_the_pool():
     async def ask() -> list[str]:
-        budget, granted = Budget(10), []
+        budget, granted = Budget(SMALL, 8), []
 
-        async def take(name: str, size: int) -> None:
-            assert await budget.take(size) == size
-            granted.append(name)
+        async def take(host: str, size: int) -> None:
+            await budget.body(host, size)
+            granted.append(host)
 
         async with asyncio.TaskGroup() as crew:
-            for name, size in (("a", 6), ("b", 6), ("c", 1), ("d", 4)):
-                crew.create_task(take(name, size))
+            for host in "abc":
+                crew.create_task(take(host, LARGE))
             await turns()
-            assert granted == ["a"] and budget.taken == 6, "a small one does not pass a large one that waits"
-            budget.give_back(6)
+            assert granted == ["a"] and budget.taken == LARGE and budget.waiting == 2
+            budget.release("a")
             await turns()
-            assert granted == ["a", "b", "c"] and budget.taken == 7
-            budget.give_back(1)
-            await turns()
-        assert budget.taken == 10
+            assert granted == ["a", "b"]
+            budget.release("b")
         return granted
 
-    assert asyncio.run(ask()) == ["a", "b", "c", "d"]
+    assert asyncio.run(ask()) == ["a", "b", "c"]
 
 
-def test_who_wants_more_than_there_is_gets_all_of_it():
+def test_F_X2_small_and_medium_bodies_never_wait_for_large_ones():
+    async def ask() -> None:
+        budget = Budget(SMALL, 8)
+        await budget.body("large", LARGE)
+        waiting = asyncio.ensure_future(budget.body("larger", LARGE))
+        await turns()
+        async with asyncio.timeout(60):
+            await budget.body("medium", budget.medium)
+            for number in range(100):
+                await budget.body(f"small{number}", budget.share)
+        assert not waiting.done()
+        budget.release("large")
+        await waiting
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("size", [16 * MIB, 50 * MIB, 64 * MIB])
+def test_F_X2_one_body_of_the_largest_size_is_always_possible(size):
+    async def ask() -> None:
+        budget = Budget(SMALL, 8)
+        await budget.body("a", size)
+        await budget.answer("a", size)
+        behind = asyncio.ensure_future(budget.body("b", LARGE))
+        await turns()
+        assert not behind.done(), "it is there alone"
+        budget.release("a")
+        await behind
+        budget.release("b")
+        assert budget.taken == 0
+
+    asyncio.run(asyncio.wait_for(ask(), 60))
+
+
+def test_F_X2_visits_that_hold_room_and_need_more_never_wait_in_a_circle():
+    """Each climbs through all pools, sixteen at once, where one alone would fill any of them."""
+
     async def ask() -> int:
-        return await Budget(10).take(64)
+        budget, done = Budget(SMALL, 8), 0
 
-    assert asyncio.run(ask()) == 10
+        async def climb(host: str) -> None:
+            nonlocal done
+            for size in (budget.medium, 2 * LARGE):
+                await budget.body(host, size)
+                await asyncio.sleep(0)
+            await budget.answer(host, 2 * LARGE)
+            budget.body_done(host)
+            await asyncio.sleep(0)
+            budget.release(host)
+            done += 1
+
+        async with asyncio.TaskGroup() as crew:
+            for number in range(16):
+                crew.create_task(climb(f"h{number}"))
+        assert budget.taken == 0 and budget.waiting == 0
+        return done
+
+    assert asyncio.run(asyncio.wait_for(ask(), 60)) == 16
 
 
 @pytest.mark.parametrize("is_granted", [True, False])
-def test_one_who_gives_up_takes_no_room_with_him(is_granted):
+def test_a_visit_that_is_given_up_takes_no_room_with_it(is_granted):
     async def ask() -> int:
-        budget = Budget(10)
-        await budget.take(8)
-        waiting, behind = asyncio.ensure_future(budget.take(5)), asyncio.ensure_future(budget.take(2))
+        budget = Budget(SMALL, 8)
+        await budget.body("a", LARGE)
+        waiting, behind = (asyncio.ensure_future(budget.body(host, LARGE)) for host in "bc")
         await turns()
         if is_granted:
-            budget.give_back(8)  # the turn has come, but he has not woken up yet
+            budget.release("a")  # granted, but it has not woken up yet
         waiting.cancel()
         await turns()
-        assert await behind == 2
+        budget.release("a")
+        await behind
         return budget.taken
 
-    assert asyncio.run(ask()) == (2 if is_granted else 10)
+    assert asyncio.run(ask()) == LARGE
+
+
+def test_the_shares_of_all_visits_are_a_quarter_at_most():
+    for at_once in (1, 8, 128, 1000):
+        budget = Budget(256 * MIB, at_once)
+        assert 2 * at_once * budget.share <= 64 * MIB and budget.medium == MEDIUM
+
+
+def test_a_body_in_pieces_is_the_same_bytes():
+    for pieces in ([], [b"a"], [b"a", b"b" * 100_000, b"c"]):
+        body = Body()
+        for piece in pieces:
+            body.add(piece)
+        assert body.whole() == b"".join(pieces)
 
 
 class Library:
@@ -84,7 +152,7 @@ class Library:
             for start in range(0, self._size, 65536):
                 write.write(b"x" * min(65536, self._size - start))
                 await write.drain()
-                if start > FREE and b"/slow" in question:
+                if start > SMALL // 16 and b"/slow" in question:
                     await read.read()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
@@ -92,63 +160,52 @@ class Library:
 
 
 class Watched(Budget):
-    """Writes down what was asked for, and how much was out at most."""
+    """Remembers how much was out at most."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(most)
-        self.asked: list[int] = []
-        self.most_taken = 0
+    most_taken = 0
 
-    async def take(self, wanted: int) -> int:
-        self.asked.append(wanted)
-        granted = await super().take(wanted)
+    async def body(self, host: str, size: int) -> None:
+        await super().body(host, size)
         self.most_taken = max(self.most_taken, self.taken)
-        return granted
 
 
 def fetched(library: Library, settings: Fetch, paths: list[str]) -> tuple[list[Outcome], Watched]:
     async def run() -> tuple[list[Outcome], Watched]:
-        budget = Watched(settings.bodies_limit)
+        budget = Watched(SMALL, 8)
         async with await asyncio.start_server(library.serve, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
             plan = AddressPlan({f"h{number}.test": {80: port} for number in range(len(paths))})
-            async with Client(settings, plan, plan, SystemClock(), silent) as client:
-                client._budget = budget
-                urls = [url_of(f"http://h{number}.test{path}") for number, path in enumerate(paths)]
-                return await asyncio.gather(*[client.fetch(url) for url in urls if url is not None]), budget
+            async with Client(settings, plan, plan, SystemClock(), silent, budget=budget) as client:
+
+                async def visit(number: int, path: str) -> Outcome:
+                    url = url_of(f"http://h{number}.test{path}")
+                    assert url is not None
+                    outcome = await client.fetch(url)
+                    budget.release(url.host.name)
+                    return outcome
+
+                return await asyncio.gather(*[visit(number, path) for number, path in enumerate(paths)]), budget
 
     outcomes, budget = asyncio.run(run())
     assert budget.taken == 0, "all of it has been given back"
     return outcomes, budget
 
 
-SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, body_limit=MIB, bodies_limit=3 * MIB)
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, body_limit=LARGE, at_once=8)
 
 
 @pytest.mark.parametrize("says_length", [True, False])
-def test_large_bodies_wait_for_room_and_all_come_whole(says_length):
-    outcomes, budget = fetched(Library(MIB, says_length), SETTINGS, ["/"] * 12)
-    assert all(isinstance(one, Fetched) and len(one.capture.body) == MIB for one in outcomes)
-    assert budget.asked == [MIB] * 12
-    assert MIB <= budget.most_taken <= 3 * MIB
-
-
-@pytest.mark.parametrize(("says_length", "asked"), [(True, FREE + 1000), (False, MIB)])
-def test_a_said_length_is_all_that_is_asked_for(says_length, asked):
-    outcomes, budget = fetched(Library(FREE + 1000, says_length), SETTINGS, ["/"] * 5)
-    assert all(isinstance(one, Fetched) and len(one.capture.body) == FREE + 1000 for one in outcomes)
-    assert budget.asked == [asked] * 5
-
-
-def test_small_bodies_need_no_room():
-    outcomes, budget = fetched(Library(FREE, True), replace(SETTINGS, bodies_limit=1), ["/"] * 5)
-    assert all(isinstance(one, Fetched) and one.capture.truncated is None for one in outcomes)
-    assert budget.asked == []
+@pytest.mark.parametrize("size", [LARGE, SMALL // 32, SMALL // 64, SMALL // 64 + 1])
+def test_F_X2_large_bodies_wait_for_room_and_all_come_whole(says_length, size):
+    outcomes, budget = fetched(Library(size, says_length), SETTINGS, ["/"] * 12)
+    assert all(isinstance(one, Fetched) and len(one.capture.body) == size for one in outcomes)
+    assert budget.most_taken <= SMALL // 8 + SMALL * 3 // 8
+    assert (budget.most_taken == 0) == (size <= budget.share)
 
 
 def test_the_time_spent_waiting_for_room_is_not_the_servers():
-    settings = replace(SETTINGS, bodies_limit=MIB, timeout_s=1.5)
-    outcomes, _ = fetched(Library(MIB, True), settings, ["/slow", "/slow", "/", "/"])
+    settings = Fetch(contact="https://example.org/bot", timeout_s=1.5, body_limit=LARGE, at_once=8)
+    outcomes, _ = fetched(Library(LARGE, True), settings, ["/slow", "/slow", "/", "/"])
     assert all(isinstance(one, Failed) and one.reason is Reason.TIMEOUT for one in outcomes[:2])
     for outcome in outcomes[2:]:  # they waited longer than a visit may take
         assert isinstance(outcome, Fetched) and outcome.capture.took_s < 1.5

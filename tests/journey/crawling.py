@@ -113,7 +113,7 @@ async def crawl(
         rooms = Rooms(
             frontier=frontier,
             fetch=web.fetch,
-            read=readers.call,
+            read=readers.ask,
             volumes=volumes,
             spool=spool,
             clock=clock,

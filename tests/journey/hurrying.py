@@ -150,7 +150,7 @@ async def crawl(
         rooms = Rooms(
             frontier=frontier,
             fetch=fetch,
-            read=readers.call,
+            read=readers.ask,
             volumes=volumes,
             spool=spool,
             clock=clock,

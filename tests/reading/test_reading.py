@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
+from gossamer.read_job import parts_of
 from gossamer.reading import ReadDone, ReadJob, done, is_readable, job, read
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture, Truncated
@@ -31,7 +32,7 @@ def captured(body, content_type="text/html; charset=utf-8", headers=(), truncate
 
 
 def asked(capture, task="read", keep="all", agent="gossamer"):
-    payload = msgspec.msgpack.encode(ReadJob(capture, task, keep, agent))
+    payload = b"".join(parts_of(ReadJob(capture, task, keep, agent)))
     return msgspec.msgpack.decode(job(payload), type=ReadDone)
 
 

@@ -30,6 +30,7 @@ from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.errors import ConfigError
+from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Pace, Rooms
@@ -112,7 +113,9 @@ async def open_crawl(
         plugged = plugged_in(settings.crawl.readers, protocols, directory.root)
         write_plugged(plugged, directory.root, outside.files)
         fetching = fetch_settings(settings, plugged)
-        client = Client(fetching, network.resolver, network.dialer, outside.dates, tell, ruling.judge_type, protocols)
+        bytes_ = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
+        seams = (network.resolver, network.dialer, outside.dates, tell)
+        client = Client(fetching, *seams, ruling.judge_type, protocols, bytes_)
         await opened.enter_async_context(client)
         frontier = the_frontier(settings, database, ruling, client, outside, tell)
         await opened.enter_async_context(frontier)
@@ -128,7 +131,8 @@ async def open_crawl(
         rooms = Rooms(
             frontier=frontier,
             fetch=client.fetch,
-            read=readers.call,
+            read=readers.ask,
+            budget=bytes_,
             volumes=volumes,
             spool=spool,
             clock=outside.dates,

@@ -23,7 +23,7 @@ from gossamer.clock import in_words
 from gossamer.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened, page_facts
-from gossamer.read_job import ReadDone, ReadJob
+from gossamer.read_job import ReadDone, ReadJob, parts_of
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture
 from gossamer.values.page import Reading
@@ -170,7 +170,7 @@ def captures(catalogue: Catalogue, damage: list[str]) -> Iterator[Capture]:
 async def read(capture: Capture, readers: Pool) -> Reading | None:
     job = ReadJob(capture, "read", "all", "")
     try:
-        done = msgspec.msgpack.decode(await readers.call(msgspec.msgpack.encode(job)), type=ReadDone)
+        done = msgspec.msgpack.decode((await readers.ask(parts_of(job))).body, type=ReadDone)
     except WorkerLost:
         return None
     return decode(done.reading) if done.reading else None

@@ -43,7 +43,7 @@ from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
 from gossamer.processes import keep_freed_memory, let_others_go_first
-from gossamer.read_job import ReadDone, ReadJob
+from gossamer.read_job import ReadDone, ReadJob, parts_of
 from gossamer.returning import silence
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import NOTHING, Forgotten
@@ -217,7 +217,7 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
             is_page = await asyncio.to_thread(was_page, directory, place)
             if not is_page and await asyncio.to_thread(is_given_up, directory, capture):
                 return silence(capture)
-            payload = msgspec.msgpack.encode(ReadJob(capture, "read", "all", agent))
+            payload = b"".join(parts_of(ReadJob(capture, "read", "all", agent)))
             try:
                 answer = await call(payload)
             except WorkerLost:  # perhaps another's fault: once more

@@ -23,7 +23,7 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = JOB
     """`job` is another than the usual one where something is plugged in (`plugged.job_for`)."""
     limits = Limits(
         wall_s=settings.readers.wall_s,
-        cpu_s=settings.readers.wall_s,
+        cpu_s=settings.readers.cpu_s,
         memory_bytes=settings.readers.memory_mib * MIB,
         ahead=AHEAD,
         niceness=NICENESS,

@@ -83,6 +83,11 @@ class PolitenessSettings:
         False, "a robots.txt that answers 401 or 403 means that nothing may be fetched, not that there is none"
     )
     times_took: float = _setting(1.0, "leave a host alone for at least this many times as long as its last answer took")
+    times_read: float = _setting(
+        10.0,
+        "leave a host alone for at least this many times the CPU seconds that reading its last page took, less the "
+        "first quarter of a second",
+    )
     per_address: int = _setting(4, "visits at one time to one network address, however many hosts it serves", least=1)
     apart_s: float = _setting(0.1, "least seconds between the starts of two of them")
     retire_failures: int = _setting(20, "a host that failed this often in a row ...", least=1)
@@ -95,6 +100,12 @@ class FetchSettings:
     connect_s: float = _setting(10.0, "a connection must stand within this time", least=0.1)
     least_rate: int = _setting(1024, "bytes a second below which an answer is given up, after the first 10 s")
     body_limit: int = _setting(16 * 1024 * 1024, "bytes of a body, decoded, after which it is cut", least=1024)
+    memory_mib: int = _setting(
+        256,
+        "memory for bodies in the crawler process, from the first byte received until they are on disk, copies "
+        "included; hosts share it fairly",
+        least=32,
+    )
     allow_addresses: tuple[str, ...] = _setting(
         (), 'private address ranges that may be crawled, such as "10.1.0.0/16"; nothing else opens'
     )
@@ -119,7 +130,12 @@ class RetrySettings:
 @dataclass(frozen=True, slots=True)
 class ReaderSettings:
     count: int | None = _setting(None, "reader processes; unset: one for each core", least=1, example=4)
-    wall_s: float = _setting(5.0, "the longest a reader may take over one page", least=0.1)
+    cpu_s: float = _setting(
+        5.0, "CPU seconds a reader may spend on one page; whole seconds are counted, so up to two more pass", least=0.1
+    )
+    wall_s: float = _setting(
+        60.0, "the longest a reader may take over one page by the clock, on a busy machine too", least=0.1
+    )
     memory_mib: int = _setting(512, "the most memory a reader may use", least=128)
 
 

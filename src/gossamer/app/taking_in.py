@@ -29,7 +29,7 @@ from gossamer.archive.frames import Aside, ImportReport
 from gossamer.archive.volumes import Volumes
 from gossamer.clock import DAY, Instant
 from gossamer.errors import ConfigError, GossamerError, WorkerLost
-from gossamer.read_job import ReadDone, ReadJob, Task, kept_at, stored
+from gossamer.read_job import ReadDone, ReadJob, Task, kept_at, parts_of, stored
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import captures, forgotten
@@ -198,5 +198,5 @@ async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:
     for task in tasks if len(capture.body) <= MOST_READ_BYTES else ():
         job = ReadJob(capture, task, settings.crawl.keep, settings.agent)
         with contextlib.suppress(WorkerLost):
-            return msgspec.msgpack.decode(await readers.call(msgspec.msgpack.encode(job)), type=ReadDone)
+            return msgspec.msgpack.decode((await readers.ask(parts_of(job))).body, type=ReadDone)
     return await asyncio.to_thread(stored, capture)

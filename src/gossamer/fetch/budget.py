@@ -1,51 +1,140 @@
-"""Room in memory for large bodies, shared by all visits under way."""
+"""The byte budget of a crawler process: every body from the first byte received until its group is settled.
+
+    own share -> medium -> large -> answers
+
+Each visit may hold its own share without asking, so that small pages never wait for large ones. What a body needs
+beyond it comes from one of two pools, by its size; the reader's answer (the record and the reading) from a third. A
+visit only ever waits for a pool further to the right than those it holds from, and whoever holds from the last one
+needs nothing but the disk: nobody can wait in a circle. A visit to a host is under way until it is settled, and a host
+has one at most, so that what a visit holds is what its host holds.
+"""
 
 import asyncio
 from collections import deque
+from dataclasses import dataclass, field
 
-FREE = 256 * 1024
-"""What every visit may take in without asking; how many there are at one time bounds the sum of it."""
+MIB = 1 << 20
+MOST_SHARE = 256 * 1024
+"""Bytes of a body that need no asking; less where very many visits are under way at once."""
+MEDIUM = 2 * MIB
+"""Bodies up to this size have a pool of their own, which larger ones cannot take from."""
+COPIES = 2
+"""Of an answer: as it arrives and decoded, then decoded and as it is written."""
 
 
-class Budget:
-    """Granted whole or not yet, in the order asked for.
+class _Pool:
+    """Granted whole or not yet, in the order asked for. More than all there is is granted to one alone."""
 
-    Two visits that each hold half of what both need would wait for each other; therefore a visit asks once, for the
-    most it may still take in. Whoever has been granted room ends by its own deadline, so that everybody's turn comes.
-    """
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.taken = 0
+        self.waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._left = most
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+    def fits(self, size: int) -> bool:
+        return self.taken == 0 or self.taken + size <= self.size
 
-    @property
-    def taken(self) -> int:
-        return self._most - self._left
-
-    async def take(self, wanted: int) -> int:
-        """Wait until there is room; how much was granted is to be given back. More than all there is cannot be had."""
-        size = min(wanted, self._most)
-        if size <= self._left and not self._waiting:
-            self._left -= size
-            return size
+    async def take(self, size: int) -> None:
+        if not self.waiting and self.fits(size):
+            self.taken += size
+            return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((size, turn))
+        self.waiting.append((size, turn))
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():  # granted just as the visit was given up
                 self.give_back(size)
             else:
-                self._waiting.remove((size, turn))
-                self.give_back(0)  # who stands behind may fit
+                self.waiting.remove((size, turn))
+                self.give_back(0)  # the next may fit
             raise
-        return size
 
     def give_back(self, size: int) -> None:
-        self._left += size
-        while self._waiting and self._waiting[0][0] <= self._left:
-            size, turn = self._waiting.popleft()
+        self.taken -= size
+        while self.waiting and self.fits(self.waiting[0][0]):
+            granted, turn = self.waiting.popleft()
             if not turn.done():
-                self._left -= size
+                self.taken += granted
                 turn.set_result(None)
+
+
+@dataclass(slots=True)
+class _Account:
+    """What a host holds beyond its share: (pool, bytes)."""
+
+    body: tuple[_Pool, int] | None = None
+    answers: list[int] = field(default_factory=list)
+
+
+class Budget:
+    """One for a crawler process. `release` ends what a host holds; whoever calls `body` sees to it that it is called.
+
+    A single body of any size is always possible: where it exceeds its pool, it is there alone.
+    """
+
+    def __init__(self, total: int = 256 * MIB, at_once: int = 128) -> None:
+        """`at_once`: visits under way; as many again may wait for room meanwhile."""
+        self.share = min(MOST_SHARE, total // 4 // (2 * at_once))
+        self.medium = min(MEDIUM, total // 32)
+        self._medium = _Pool(total // 8)
+        self._large = _Pool(total * 3 // 8)
+        self._answers = _Pool(total // 4)
+        self._accounts: dict[str, _Account] = {}
+
+    @property
+    def taken(self) -> int:
+        """Bytes granted beyond the shares."""
+        return self._medium.taken + self._large.taken + self._answers.taken
+
+    @property
+    def waiting(self) -> int:
+        """Bodies on the wire that wait for room."""
+        return len(self._medium.waiting) + len(self._large.waiting)
+
+    def next_size(self, received: int, likely: int) -> int:
+        """What to ask for when a body has outgrown what it holds: a body that does not tell its length might be of
+        medium size, and is not given room for the largest before it proves to be large."""
+        return likely if received > self.medium or likely <= self.medium else self.medium
+
+    async def body(self, host: str, size: int) -> None:
+        """Wait until there is room for `size` bytes of the body under way; replaces what was granted before."""
+        if size <= self.share:
+            return
+        pool = self._medium if size <= self.medium else self._large
+        held = self._accounts[host].body if host in self._accounts else None
+        if held is not None and held[0] is pool and held[1] >= size:
+            return
+        await pool.take(size)
+        account = self._accounts.setdefault(host, _Account())
+        _free(account)
+        account.body = (pool, size)
+
+    async def answer(self, host: str, size: int) -> None:
+        """Wait until there is room for a reader's answer of `size` bytes."""
+        if size <= self.share:
+            return
+        await self._answers.take(COPIES * size)
+        self._accounts.setdefault(host, _Account()).answers.append(COPIES * size)
+
+    def body_done(self, host: str) -> None:
+        """The body is no longer in memory, or none of it came."""
+        account = self._accounts.get(host)
+        if account is not None:
+            _free(account)
+            if not account.answers:
+                del self._accounts[host]
+
+    def release(self, host: str) -> None:
+        """Nothing of the host's visit is in memory any more."""
+        account = self._accounts.pop(host, None)
+        if account is not None:
+            _free(account)
+            for size in account.answers:
+                self._answers.give_back(size)
+
+
+def _free(account: _Account) -> None:
+    if account.body is not None:
+        pool, size = account.body
+        account.body = None
+        pool.give_back(size)

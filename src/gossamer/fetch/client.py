@@ -8,6 +8,7 @@ from typing import Self
 from gossamer import __version__
 from gossamer.clock import Clock
 from gossamer.errors import ConfigError
+from gossamer.fetch.answer import limit_of
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.dial import Connections
 from gossamer.fetch.exchange import Exchange, JudgeType
@@ -38,13 +39,16 @@ class Client:
         tell: Tell,
         judge_type: JudgeType = lambda _url, _type, _depth: None,
         protocols: Protocols | None = None,
+        budget: Budget | None = None,
     ) -> None:
         """`judge_type` is asked when the headers of a page are in, for types that are collected at all. `protocols`:
-        those of other schemes than http and https, by scheme."""
+        those of other schemes than http and https, by scheme. `budget`: what bodies are charged to; the caller releases
+        a host's share once its answer is no longer in memory. None: nobody waits for room."""
         self._settings, self._clock = settings, clock
         self._connections = Connections(settings, resolver, dialer, clock, tell)
-        self._room = asyncio.Semaphore(settings.at_once)
-        self._budget = Budget(settings.bodies_limit)
+        self._room = asyncio.Semaphore(2 * settings.at_once)  # as many again may wait for room
+        self._budget = budget if budget is not None else Budget(at_once=settings.at_once)
+        self._is_released_here = budget is None
         self._judge_type = judge_type
         self._fields = _fields(settings)
         self._protocols = protocols or {}
@@ -68,15 +72,24 @@ class Client:
         changed."""
         if not _SENDABLE.fullmatch(url.text):
             return Refused(Reason.ADDRESS, "not a canonical address")
-        async with self._room:
-            if self._protocols and url.scheme in self._protocols:
-                protocol = self._protocols[url.scheme]
-                other = OtherExchange(url, kind, protocol, self._settings, self._clock, self._connections, self._tell)
-                return await other.run(self._judge_type, depth)
-            room = (self._connections, self._budget, self._judge_type, depth)
-            return await Exchange(url, kind, self._settings, self._clock, *room).run(
-                self._fields + conditions(validators), validators.etag
-            )
+        try:
+            async with self._room:
+                return await self._asked(url, kind, depth, validators)
+        finally:
+            if self._is_released_here:
+                self._budget.release(url.host.name)
+
+    async def _asked(self, url: Url, kind: VisitKind, depth: int, validators: Validators) -> Outcome:
+        if self._protocols and url.scheme in self._protocols:
+            protocol = self._protocols[url.scheme]
+            other = OtherExchange(url, kind, protocol, self._settings, self._clock, self._connections, self._tell)
+            most = limit_of(kind, 200, "", self._settings)  # how much of it comes is known at the end only
+            await self._budget.body(url.host.name, most)
+            return await other.run(self._judge_type, depth)
+        room = (self._connections, self._budget, self._judge_type, depth)
+        return await Exchange(url, kind, self._settings, self._clock, *room).run(
+            self._fields + conditions(validators), validators.etag
+        )
 
     async def address_of(self, hostname: str) -> str | None:
         """The address that a visit to this name would dial first, from the same memory and past the same guard.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from io import BytesIO
 from itertools import chain
 
 from aiohttp.client_exceptions import ClientError, ClientOSError, ClientPayloadError, ServerDisconnectedError
@@ -11,7 +12,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from gossamer.clock import Clock
 from gossamer.fetch.answer import Head, is_wanted, is_what_we_have, limit_of, outcome_of
-from gossamer.fetch.budget import FREE, Budget
+from gossamer.fetch.budget import Budget
 from gossamer.fetch.dial import Connection, Connections
 from gossamer.fetch.settings import Fetch
 from gossamer.parse.coding import STEP, Decoder, codings_of
@@ -43,6 +44,31 @@ FOREIGN: tuple[tuple[type[Exception], Reason], ...] = (  # the first that fits d
 FAULTS = tuple(kind for kind, _ in FOREIGN)
 
 
+class Body:
+    """The bytes of a body, in one place: a list of pieces would have to be joined, which takes them twice."""
+
+    __slots__ = ("_first", "_more")
+
+    def __init__(self) -> None:
+        self._first = b""
+        self._more: BytesIO | None = None
+
+    def add(self, piece: bytes) -> None:
+        if self._more is not None:
+            self._more.write(piece)
+        elif not self._first:
+            self._first = piece
+        else:
+            self._more = BytesIO()
+            self._more.write(self._first)
+            self._more.write(piece)
+            self._first = b""
+
+    def whole(self) -> bytes:
+        """CPython hands out the buffer itself, cut to its size, and not a copy of it."""
+        return self._first if self._more is None else self._more.getvalue()
+
+
 class Exchange:
     """All that is known of it so far, also when it ends in the middle. Used once."""
 
@@ -64,10 +90,9 @@ class Exchange:
         self._address = self._distrust = ""
         self._message: RawResponseMessage | None = None
         self._stream: StreamReader = EMPTY_PAYLOAD
-        self._parts: list[bytes] = []
+        self._kept = Body()
         self._etag = ""
         self._is_slow = False
-        self._held = 0
         self._waited_s = 0.0
 
     async def run(self, fields: bytes, etag: str = "") -> Outcome:
@@ -85,8 +110,6 @@ class Exchange:
         finally:
             if self._connection is not None:  # not given back: the answer did not end well
                 self._connection.protocol.abort()
-            if self._held:
-                self._budget.give_back(self._held)
 
     async def _connect(self) -> Refused | Failed | None:
         kept = self._connections.kept(self._url.origin)
@@ -181,6 +204,7 @@ class Exchange:
     async def _body(self, limit: int, likely: int, decoder: Decoder | None, deadline: asyncio.Timeout) -> bool:
         """Take the body in; True when it was cut at the limit, which holds for bytes as sent and as decoded."""
         stream, received, work, turns = self._stream, 0, 0, 0
+        held, windows = self._budget.share, 0  # bytes there is room for, and of those that the decoder keeps
         loop = asyncio.get_running_loop()
         begun, last = loop.time(), deadline.when() or 0.0
         while True:
@@ -193,12 +217,14 @@ class Exchange:
             elif (turns := turns + 1) % 2 == 0:  # what waits in the protocol may have been costly to parse
                 await asyncio.sleep(0)
             received += len(piece)
-            self._parts.append(piece)
-            if received > FREE and not self._held:
-                waited_s = await self._hold(likely, deadline)
-                begun, last = begun + waited_s, last + waited_s
             if received > limit:
-                self._parts[-1] = piece[: len(piece) - (received - limit)]
+                piece = piece[: len(piece) - (received - limit)]
+            if received > held:
+                held = self._budget.next_size(received, likely)
+                waited_s = await self._hold(held + windows, deadline)
+                begun, last = begun + waited_s, last + waited_s
+            self._kept.add(piece)
+            if received > limit:
                 return True
             if decoder is None or decoder.problem is not None:
                 continue
@@ -207,15 +233,19 @@ class Exchange:
                 if work > STEP:
                     work = 0
                     await asyncio.sleep(0)
+                if not windows and decoder.size > held and decoder.window > held:
+                    windows = decoder.window
+                    waited_s = await self._hold(held + windows, deadline)
+                    begun, last = begun + waited_s, last + waited_s
             if decoder.is_full:
                 return True
 
-    async def _hold(self, wanted: int, deadline: asyncio.Timeout) -> float:
-        """Wait for room in memory; how long it took, which is no time of the server's."""
+    async def _hold(self, size: int, deadline: asyncio.Timeout) -> float:
+        """Wait for room in memory; how long it took, which is not the server's time."""
         loop = asyncio.get_running_loop()
         before, until = loop.time(), deadline.when()
         deadline.reschedule(None)
-        self._held = await self._budget.take(wanted)
+        await self._budget.body(self._url.host.name, size)
         waited_s = loop.time() - before
         deadline.reschedule(until + waited_s if until is not None else None)
         self._waited_s += waited_s
@@ -243,14 +273,14 @@ class Exchange:
 
     def _capture(self, truncated: Truncated | None) -> Capture:
         assert self._message is not None
-        message, parts = self._message, self._parts
+        message = self._message
         return Capture(
             url=self._url,
             fetched_at=self._at,
             status=message.code,
             reason=message.reason.encode("utf-8", "surrogateescape").decode("latin-1"),
             headers=tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.raw_headers]),
-            body=parts[0] if len(parts) == 1 else b"".join(parts),
+            body=self._kept.whole(),
             address=self._address,
             truncated=truncated,
             took_s=max(0.0, self._clock.elapsed_s() - self._begun_s - self._waited_s),

@@ -30,10 +30,9 @@ class Fetch:
     list_limit: int = 50 * 1024 * 1024  # the same for what was named as a sitemap (sitemaps.org)
     robots_limit: int = 512 * 1024  # the same for robots.txt
     other_limit: int = 256 * 1024  # the same for answers that are no page: redirects, errors
-    bodies_limit: int = 256 * 1024 * 1024  # bytes of large bodies taken in at one time, over all visits
     header_limit: int = 64 * 1024  # bytes of all header fields together
     header_fields: int = 256  # header fields
-    at_once: int = 256  # connections in use at one time, and as many again kept open
+    at_once: int = 256  # connections in use at one time; as many again wait for room in memory, or are kept open
     idle_s: float = 15.0  # an unused connection is kept open so long
     wanted: tuple[str, ...] = WANTED  # media types that are collected; others are dropped after their headers
     allow_addresses: tuple[str, ...] = ()  # private ranges that may be crawled, such as "10.1.0.0/16"

@@ -7,6 +7,9 @@ from gossamer.clock import SECOND, Instant
 from gossamer.values.outcome import Reason
 from gossamer.values.visit import Settled
 
+FREE_CPU_S = 0.25
+"""CPU seconds of reading that are not charged to a host: ordinary pages take a hundredth of it."""
+LONGEST_READING_GAP_S = 300.0
 LONGEST_WAIT_S = 86_400.0
 """No server can ask for more than a day of rest."""
 
@@ -67,6 +70,9 @@ class Politeness:
     """A Crawl-delay in robots.txt counts up to this; the delay above always counts in full."""
     times_took: float = 0.0
     """The gap is also at least this many times what the last answer took; 0 leaves it at the delay."""
+    times_read: float = 0.0
+    """The gap is also at least this many times the CPU seconds that reading the last page took, less those that any
+    page may take: hosts whose pages are costly to read leave the readers to others most of the time."""
     most_back_off: float = 16.0
     """A host that fails visit after visit has its gap doubled each time, up to this many gaps."""
     robots_tries: int = 4
@@ -83,7 +89,8 @@ class Politeness:
     """and for this long, is visited no more until somebody reinstates it."""
 
     def __post_init__(self) -> None:
-        numbers = (self.delay_s, self.longest_crawl_delay_s, self.times_took, self.apart_s, self.retire_span_s)
+        gaps = (self.delay_s, self.longest_crawl_delay_s, self.times_took, self.times_read)
+        numbers = (*gaps, self.apart_s, self.retire_span_s)
         counted = (self.robots_tries, self.per_address, self.retire_failures)
         if not all(math.isfinite(n) and n >= 0 for n in numbers) or min(counted) < 1:
             raise ValueError(f"politeness that cannot be: {self}")
@@ -92,14 +99,23 @@ class Politeness:
 
 
 def gap_s(
-    politeness: Politeness, crawl_delay_s: float | None, took_s: float = 0.0, troubles: int = 0, draw: float = 0.0
+    politeness: Politeness,
+    crawl_delay_s: float | None,
+    took_s: float = 0.0,
+    troubles: int = 0,
+    draw: float = 0.0,
+    cpu_s: float = 0.0,
 ) -> float:
     """How long a host is left alone after a visit, given the troubles it has had, this visit included.
+
+    `took_s` is what the answer took, `cpu_s` the CPU time that reading it took.
 
     REQUIRES: 0 <= draw < 1. The caller draws it; a test passes 0.
     """
     asked = crawl_delay_s if crawl_delay_s is not None and crawl_delay_s > 0 else 0.0  # not NaN, not negative
     plain = max(politeness.delay_s, min(asked, politeness.longest_crawl_delay_s), politeness.times_took * took_s)
+    if cpu_s > FREE_CPU_S:
+        plain = max(plain, min(politeness.times_read * (cpu_s - FREE_CPU_S), LONGEST_READING_GAP_S))
     if not troubles:
         return plain
     return plain * min(2.0 ** min(troubles, 30), politeness.most_back_off) * (1 + politeness.jitter * draw)

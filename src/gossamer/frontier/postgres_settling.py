@@ -243,7 +243,7 @@ class Settling:
             next_at = min(lease.was_free_at, self._moment.at)
             return host.id, next_at, gap, *standing, *ledger, spent, is_over
         troubles = troubles_after(host.troubles, settled.reason)
-        gap_length_s = gap_s(politeness, delay_s, settled.took_s, troubles, self._rules.chance.random())
+        gap_length_s = gap_s(politeness, delay_s, settled.took_s, troubles, self._rules.chance.random(), settled.cpu_s)
         ended_at = self._ended_at(settled, lease)
         next_at = free_at(ended_at, gap_length_s, settled.host_wait_s)
         standing = (troubles, *self._standing(host, settled.reason, ended_at))

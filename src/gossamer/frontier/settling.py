@@ -217,7 +217,7 @@ class Settling:
             return Rest(min(settled.visit.taken_at, done_at), gap, host.troubles, host.failing, host.failing_since)
         troubles = troubles_after(host.troubles, settled.reason)
         draw = self._chance.random() if troubles else 0.0
-        gap_s_ = gap_s(politeness, delay_s, settled.took_s, troubles, draw)
+        gap_s_ = gap_s(politeness, delay_s, settled.took_s, troubles, draw, settled.cpu_s)
         next_at = free_at(done_at, gap_s_, settled.host_wait_s)
         gap = math.ceil(gap_s_ * SECOND)
         if settled.reason not in DOWN:

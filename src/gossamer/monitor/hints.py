@@ -206,7 +206,7 @@ def readers(at: Standing) -> Hint | None:
     if lost < 5 or lost < 0.01 * at.visited:
         return None
     words = f"{lost:,} pages could not be read: their readers were stopped at a limit, or crashed."
-    mend = "They are kept in the archive. If memory was the limit raise readers.memory_mib, if time, readers.wall_s."
+    mend = "They are kept in the archive. If memory was the limit raise readers.memory_mib, if time, readers.cpu_s."
     return Hint("readers-lost", "warning", words, mend, "/crawl?reason=read-timeout")
 
 

@@ -202,6 +202,9 @@ LAYERS: dict[str, Callable[[], _Layer]] = {
     "zstd": _zstd,
 }
 
+WINDOWS = {"br": 1 << 24, "zstd": 1 << ZSTD_WINDOW_LOG}
+"""The largest there may be; those of gzip and deflate are 32 KiB and not counted."""
+
 
 def codings_of(content_encoding: str | None) -> tuple[str, ...]:
     """The codings a Content-Encoding names, in the order they were applied. Several fields are joined by commas."""
@@ -231,6 +234,8 @@ class Decoder:
         else:
             self._layers = [LAYERS[coding]() for coding in reversed(codings)]
         self._between = 0
+        self.window = sum(WINDOWS.get(coding, 0) for coding in codings)
+        """Bytes that decoding may keep at one time, apart from what goes in and comes out."""
 
     @property
     def has_trailing(self) -> bool:

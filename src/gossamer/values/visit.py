@@ -77,6 +77,8 @@ class Settled(msgspec.Struct, frozen=True):
     done_at: Instant
     detail: str = ""
     took_s: float = 0.0
+    cpu_s: float = 0.0
+    """CPU time that reading the answer took."""
     due_at: Instant | None = None
     """When to try or visit again; None: not again."""
     host_wait_s: float | None = None

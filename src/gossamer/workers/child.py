@@ -56,12 +56,15 @@ def _fall_silent() -> None:
 
 
 def _serve(job: Callable[[bytes], bytes], jobs: BinaryIO, channel: socket.socket, limits: Limits) -> None:
-    done, share = 0, sandbox.CpuShare(limits.cpu_s, SystemClock())
+    clock = SystemClock()
+    done, share = 0, sandbox.CpuShare(limits.cpu_s, clock)
     while (payload := received(jobs)) is not None:
         share.renew()
+        began_s = clock.cpu_s()
         kind, body = _answer(job, payload)
         del payload
-        channel.sendall(frame(kind, body))
+        channel.sendall(frame(kind, body, clock.cpu_s() - began_s))
+        del body
         done += 1
         if done % COLLECT_EVERY == 0:
             gc.collect(generation_of(done // COLLECT_EVERY))

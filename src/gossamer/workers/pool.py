@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 import msgspec
@@ -18,7 +18,7 @@ from gossamer.errors import WorkerLost
 from gossamer.processes import Processes
 from gossamer.values.tell import Tell
 from gossamer.workers.limits import Limits
-from gossamer.workers.worker import Job, Worker, lost_by_itself
+from gossamer.workers.worker import Admit, Answer, Job, Worker, lost_by_itself
 
 CHILD = "gossamer.workers.child"
 FIRST_REST_S = 0.1
@@ -49,6 +49,8 @@ class Pool:
         self._clock = clock
         self._tell = tell
         self._waiting: deque[Job] = deque()
+        self._heavy: deque[Job] = deque()
+        """Jobs that are known to take long: they have all workers but one at most."""
         self._workers: list[Worker] = []
         self._is_open = False
         self._failed_starts = 0
@@ -82,10 +84,15 @@ class Pool:
     async def call(self, payload: bytes) -> bytes:
         """The job's answer. Raises WorkerLost: "timeout", "crash" (it raised, or took its process down), "memory", or
         "closed". A caller that is cancelled takes the job with it."""
+        return (await self.ask((payload,))).body
+
+    async def ask(self, parts: Sequence[bytes], admit: Admit | None = None, heavy: bool = False) -> Answer:
+        """The same for a payload in parts. A large answer is taken in once `admit` has returned; a `heavy` job waits
+        until a worker is idle, and never has the last one."""
         if not self._is_open:
             raise WorkerLost("closed", "the pool is not open")
-        job = Job(payload, asyncio.get_running_loop().create_future())
-        self._waiting.append(job)
+        job = Job(parts, asyncio.get_running_loop().create_future(), admit, heavy and self._size > 1)
+        (self._heavy if job.is_heavy else self._waiting).append(job)
         self._feed()
         try:
             return await job.answer
@@ -98,7 +105,7 @@ class Pool:
         nobody's concern, nor is one that is lost meanwhile: the pool replaces it."""
         for worker in [worker for worker in self._workers if worker.is_ready]:
             if not worker.ended.is_set():
-                job = Job(payload, asyncio.get_running_loop().create_future())
+                job = Job((payload,), asyncio.get_running_loop().create_future())
                 worker.give(job)
                 with contextlib.suppress(WorkerLost):
                     await job.answer
@@ -106,7 +113,7 @@ class Pool:
     @property
     def waiting(self) -> int:
         """Jobs that no worker has yet."""
-        return len(self._waiting)
+        return len(self._waiting) + len(self._heavy)
 
     @property
     def pids(self) -> list[int]:
@@ -117,18 +124,45 @@ class Pool:
         """Nobody wants its answer: it frees its worker, or its place in the line."""
         if job.worker is not None:
             job.worker.abandon(job)
-        elif job in self._waiting:
-            self._waiting.remove(job)
+        else:
+            for queue in (self._waiting, self._heavy):
+                if job in queue:
+                    queue.remove(job)
 
     def _feed(self) -> None:
         """Hand waiting jobs out, to idle workers first."""
+        kept_free = self._feed_heavy() if self._heavy else None
         while self._waiting:
-            worker = max(self._workers, key=Worker.room, default=None)
+            open_to_all = self._workers if kept_free is None else [one for one in self._workers if one is not kept_free]
+            worker = max(open_to_all, key=Worker.room, default=None)
             if worker is None or worker.room() <= 0:
                 return
             job = self._waiting.popleft()
             if not job.answer.done():
                 worker.give(job)
+
+    def _feed_heavy(self) -> Worker | None:
+        """Hand heavy jobs to idle workers; the worker that gets nothing more until it is idle and can take the next."""
+        while self._heavy:
+            if self._heavy[0].answer.done():
+                self._heavy.popleft()
+                continue
+            at_it = sum(1 for worker in self._workers if any(job.is_heavy for job in worker.jobs))
+            able = [worker for worker in self._workers if worker.room() > 0]
+            if at_it >= self._size - 1 or not able:
+                return None
+            worker = min(able, key=lambda one: len(one.jobs))
+            if worker.jobs:
+                return worker
+            worker.give(self._heavy.popleft())
+        return None
+
+    def _on_late(self, worker: Worker) -> None:
+        """What waits behind a job that takes long is given to others as well; the first answer counts."""
+        for job in [job for job in list(worker.jobs)[:0:-1] if job.worker is worker and not job.answer.done()]:
+            job.worker = None
+            self._waiting.appendleft(job)
+        self._feed()
 
     async def _keep_one_alive(self) -> None:
         while self._is_open:
@@ -146,7 +180,7 @@ class Pool:
                 self._workers.remove(worker)
                 await self._bury(worker)
             if not worker.is_ready and self._is_open:
-                await self._rest_after_failed_start(str(worker.fate or lost_by_itself(worker.child.exit_code())))
+                await self._rest_after_failed_start(str(self._fate_of(worker)))
 
     async def _start(self) -> Worker:
         ours, theirs = socket.socketpair()
@@ -156,7 +190,7 @@ class Pool:
                 arguments = [self._job_name, msgspec.json.encode(self._limits).decode()]
                 child = self._processes.start(CHILD, arguments, channel=theirs)
             undo.callback(child.kill)
-            worker = Worker(child, self._limits, self._on_change)
+            worker = Worker(child, self._limits, self._on_change, self._on_late)
             undo.callback(worker.close)
             ours.setblocking(False)
             await asyncio.get_running_loop().create_unix_connection(lambda: worker, sock=ours)
@@ -184,8 +218,8 @@ class Pool:
             raise asyncio.CancelledError
 
     def _share_out(self, worker: Worker) -> None:
-        why = worker.fate or lost_by_itself(worker.child.exit_code())
-        held = [job for job in worker.jobs if not job.answer.done()]
+        why = self._fate_of(worker)
+        held = [job for job in worker.jobs if not job.answer.done() and job.worker is worker]
         self._tell("worker.ended", pid=worker.child.pid, why=str(why), jobs=len(worker.jobs))
         blamed = worker.jobs[0] if worker.jobs else None
         worker.jobs.clear()
@@ -194,8 +228,11 @@ class Pool:
             if job is blamed or not self._is_open:
                 job.answer.set_exception(why)
             else:
-                self._waiting.appendleft(job)
+                (self._heavy if job.is_heavy else self._waiting).appendleft(job)
         self._feed()
+
+    def _fate_of(self, worker: Worker) -> WorkerLost:
+        return worker.fate or lost_by_itself(worker.child.exit_code(), self._limits)
 
     async def _rest_after_failed_start(self, why: str) -> None:
         self._failed_starts += 1
@@ -211,10 +248,11 @@ class Pool:
             closing.cancel()
 
     def _refuse_waiting(self, why: WorkerLost) -> None:
-        while self._waiting:
-            job = self._waiting.popleft()
-            if not job.answer.done():
-                job.answer.set_exception(why)
+        for queue in (self._waiting, self._heavy):
+            while queue:
+                job = queue.popleft()
+                if not job.answer.done():
+                    job.answer.set_exception(why)
 
 
 def name_of(job: Callable[[bytes], bytes]) -> str:

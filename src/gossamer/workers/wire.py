@@ -1,10 +1,11 @@
-"""Frames on the channel between the pool and a worker: length and kind, then the body."""
+"""Frames on the channel between the pool and a worker: length, kind and cost in microseconds of CPU, then the body."""
 
 import struct
 from enum import IntEnum
 from typing import BinaryIO
 
-HEADER = struct.Struct(">IB")
+HEADER = struct.Struct(">IBI")
+MOST_COST = (1 << 32) - 1
 
 
 class Kind(IntEnum):
@@ -16,15 +17,19 @@ class Kind(IntEnum):
     NO_MEMORY = 4
 
 
-def frame(kind: Kind, body: bytes) -> bytes:
-    return HEADER.pack(len(body), kind) + body
+def header(kind: Kind, length: int, cpu_s: float = 0.0) -> bytes:
+    return HEADER.pack(length, kind, min(round(cpu_s * 1e6), MOST_COST))
+
+
+def frame(kind: Kind, body: bytes, cpu_s: float = 0.0) -> bytes:
+    return header(kind, len(body), cpu_s) + body
 
 
 def received(stream: BinaryIO) -> bytes | None:
     """The body of the next message; None when the other side is gone."""
-    header = stream.read(HEADER.size)
-    if len(header) < HEADER.size:
+    head = stream.read(HEADER.size)
+    if len(head) < HEADER.size:
         return None
-    length, _ = HEADER.unpack(header)
+    length, _, _ = HEADER.unpack(head)
     body = stream.read(length)
     return body if len(body) == length else None

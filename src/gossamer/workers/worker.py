@@ -3,37 +3,57 @@
 import asyncio
 import signal
 from collections import deque
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, cast
 
 from gossamer.errors import WorkerLost
 from gossamer.processes import Child
 from gossamer.workers.limits import Limits
-from gossamer.workers.wire import HEADER, Kind, frame
+from gossamer.workers.wire import HEADER, Kind, header
 
 ROOM = 1 << 18
-START_S = 30.0
+START_S = 120.0
 """A loaded machine may need long to import the job's libraries; beyond this the worker counts as hung."""
+LATE_S = 0.25
+"""A job that runs for longer than this holds up those that were handed over in advance: others get them too."""
 CANCEL_GRACE_S = 0.1
 """Most jobs end by themselves sooner than a new worker starts."""
 
 
-class Job:
-    __slots__ = ("answer", "payload", "worker")
+Admit = Callable[[int], Awaitable[None]]
+"""Waits until there is room for an answer of so many bytes."""
 
-    def __init__(self, payload: bytes, answer: "asyncio.Future[bytes]") -> None:
-        self.payload = payload
+
+class Answer(NamedTuple):
+    body: bytes
+    cpu_s: float
+    """CPU time the job took."""
+
+
+class Job:
+    __slots__ = ("admit", "answer", "is_heavy", "parts", "worker")
+
+    def __init__(
+        self, parts: Sequence[bytes], answer: "asyncio.Future[Answer]", admit: Admit | None = None, heavy: bool = False
+    ) -> None:
+        """`parts` make up the payload; they are not joined, so that a large one is not held twice."""
+        self.parts = parts
         self.answer = answer
+        self.admit = admit
+        self.is_heavy = heavy
         self.worker: Worker | None = None
+        """Who has it; None: it waits, perhaps for a second worker because the first is late."""
 
 
 class Worker(asyncio.BufferedProtocol):
     """Lives from the start of its process until `ended` is set; then the pool buries it.
 
-    `changed` is called whenever it can take another job.
+    `changed` is called whenever it can take another job, `late` when its job at the head holds up others.
     """
 
-    def __init__(self, child: Child, limits: Limits, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, child: Child, limits: Limits, changed: Callable[[], None], late: Callable[["Worker"], None]
+    ) -> None:
         self.child = child
         self.jobs: deque[Job] = deque()
         self.ended = asyncio.Event()
@@ -42,6 +62,11 @@ class Worker(asyncio.BufferedProtocol):
         """Why the pool gave it up; None when it went by itself."""
         self._limits = limits
         self._changed = changed
+        self._late = late
+        self._late_at = 0.0
+        self._admission: asyncio.Future[None] | None = None
+        """While a large answer waits for room, its bytes stay in the worker."""
+        self._is_admitted = False
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.WriteTransport | None = None
         self._left = limits.recycle_after
@@ -54,7 +79,7 @@ class Worker(asyncio.BufferedProtocol):
 
     def room(self) -> int:
         """How many more jobs it may be given now."""
-        if not self.is_ready or self.ended.is_set() or self._is_spent:
+        if not self.is_ready or self.ended.is_set() or self._is_spent or (self.jobs and self.jobs[-1].is_heavy):
             return 0
         return 1 + self._limits.ahead - len(self.jobs)
 
@@ -65,7 +90,7 @@ class Worker(asyncio.BufferedProtocol):
         self.jobs.append(job)
         self._left -= 1
         self._is_spent = self._is_spent or self._left <= 0
-        self._transport.write(frame(Kind.JOB, job.payload))
+        self._transport.writelines([header(Kind.JOB, sum(map(len, job.parts))), *job.parts])
         if len(self.jobs) == 1:
             self._watch_head()
 
@@ -80,6 +105,8 @@ class Worker(asyncio.BufferedProtocol):
             self.fate = why
             self.ended.set()
             self._stop_timer()
+            if self._admission is not None:
+                self._admission.cancel()
 
     def close(self) -> None:
         self.end()
@@ -100,14 +127,17 @@ class Worker(asyncio.BufferedProtocol):
         self._filled += nbytes
         start, filled = 0, self._filled
         while filled - start >= HEADER.size:
-            length, kind = HEADER.unpack_from(self._buffer, start)
+            length, kind, cost = HEADER.unpack_from(self._buffer, start)
             if length > self._limits.answer_bytes:
                 self.end(WorkerLost("crash", f"an answer of {length} bytes is more than is allowed"))
                 return
             first, past = start + HEADER.size, start + HEADER.size + length
+            if length > ROOM and not self._is_admitted and self.jobs and self.jobs[0].admit is not None:
+                self._wait_for_room(self.jobs[0].admit, length)
             if past > filled:
                 break
-            self._receive(kind, bytes(self._view[first:past]))
+            self._receive(kind, bytes(self._view[first:past]), cost / 1e6)
+            self._is_admitted = False
             start = past
         self._keep_from(start)
 
@@ -116,7 +146,24 @@ class Worker(asyncio.BufferedProtocol):
 
     # Its own affairs.
 
-    def _receive(self, kind: int, body: bytes) -> None:
+    def _wait_for_room(self, admit: Admit, length: int) -> None:
+        """Read no further until there is room for the answer; the worker waits meanwhile, and its clock stands."""
+        assert self._transport is not None
+        transport = cast(asyncio.ReadTransport, self._transport)
+        transport.pause_reading()
+        self._is_admitted = True
+        self._admission = asyncio.ensure_future(admit(length))
+
+        def go_on(admission: "asyncio.Future[None]") -> None:
+            self._admission = None
+            if not admission.cancelled() and admission.exception() is None and not self.ended.is_set():
+                if self.jobs:
+                    self._watch_head()
+                transport.resume_reading()
+
+        self._admission.add_done_callback(go_on)
+
+    def _receive(self, kind: int, body: bytes, cpu_s: float) -> None:
         if kind == Kind.READY:
             self.is_ready = True
             self._changed()
@@ -131,25 +178,33 @@ class Worker(asyncio.BufferedProtocol):
         elif self._is_spent:
             self.end(WorkerLost("spent", "replaced by a fresh one"))
         if not answer.done():
-            _settle(answer, kind, body)
+            _settle(answer, kind, body, cpu_s)
         self._changed()
 
     def _watch_head(self) -> None:
-        patience_s = CANCEL_GRACE_S if self.jobs[0].answer.done() else self._limits.wall_s
-        self._deadline = self._loop.time() + patience_s
-        if self._timer is None or self._timer.when() > self._deadline:
+        patience_s = CANCEL_GRACE_S if self.jobs[0].answer.cancelled() else self._limits.wall_s
+        now = self._loop.time()
+        self._deadline = now + patience_s
+        self._late_at = min(now + LATE_S, self._deadline)
+        if self._timer is None or self._timer.when() > self._late_at:
             self._stop_timer()
-            self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
+            self._timer = self._loop.call_at(self._late_at, self._look_at_the_clock)
 
     def _look_at_the_clock(self) -> None:
         self._timer = None
         if self.is_ready and not self.jobs:
             return
-        if self._loop.time() < self._deadline:
-            self._timer = self._loop.call_at(self._deadline, self._look_at_the_clock)
+        now = self._loop.time()
+        if now < self._late_at:
+            self._timer = self._loop.call_at(self._late_at, self._look_at_the_clock)
+            return
+        if now < self._deadline or self._admission is not None:
+            self._timer = self._loop.call_at(max(self._deadline, now + LATE_S), self._look_at_the_clock)
+            if len(self.jobs) > 1:
+                self._late(self)
             return
         if self.is_ready:
-            self.end(WorkerLost("timeout", f"stopped after {self._limits.wall_s:g} s"))
+            self.end(WorkerLost("timeout", f"stopped after {self._limits.wall_s:g} s", self._limits.cpu_s))
         else:
             self.end(WorkerLost("timeout", f"the worker did not start within {START_S:g} s"))
 
@@ -161,7 +216,7 @@ class Worker(asyncio.BufferedProtocol):
     def _wanted(self) -> int:
         if self._filled < HEADER.size:
             return ROOM
-        length, _ = HEADER.unpack_from(self._buffer, 0)
+        length, _, _ = HEADER.unpack_from(self._buffer, 0)
         return int(length) + HEADER.size
 
     def _keep_from(self, start: int) -> None:
@@ -169,7 +224,7 @@ class Worker(asyncio.BufferedProtocol):
         if start and rest:
             self._view[:rest] = self._view[start : self._filled]
         self._filled = rest
-        if not rest and len(self._buffer) > 16 * ROOM:
+        if not rest and len(self._buffer) > 4 * ROOM:
             self._resize(ROOM)
 
     def _resize(self, size: int) -> None:
@@ -178,19 +233,19 @@ class Worker(asyncio.BufferedProtocol):
         self._buffer, self._view = fresh, memoryview(fresh)
 
 
-def _settle(answer: "asyncio.Future[bytes]", kind: int, body: bytes) -> None:
+def _settle(answer: "asyncio.Future[Answer]", kind: int, body: bytes, cpu_s: float) -> None:
     if kind == Kind.ANSWER:
-        answer.set_result(body)
+        answer.set_result(Answer(body, cpu_s))
     elif kind == Kind.NO_MEMORY:
-        answer.set_exception(WorkerLost("memory", "the job ran out of the memory it may use"))
+        answer.set_exception(WorkerLost("memory", "the job ran out of the memory it may use", cpu_s))
     else:
-        answer.set_exception(WorkerLost("crash", body.decode("utf-8", "replace")))
+        answer.set_exception(WorkerLost("crash", body.decode("utf-8", "replace"), cpu_s))
 
 
-def lost_by_itself(exit_code: int | None) -> WorkerLost:
+def lost_by_itself(exit_code: int | None, limits: Limits) -> WorkerLost:
     """What the exit code of a worker that was not given up says about the job it held."""
     if exit_code == -signal.SIGXCPU:
-        return WorkerLost("timeout", "stopped at its limit of CPU time")
+        return WorkerLost("timeout", f"stopped after {limits.cpu_s:g} s of CPU time", limits.cpu_s, used_up=True)
     if exit_code is None or exit_code >= 0:
         return WorkerLost("crash", f"the worker ended with exit code {exit_code}")
     try:
