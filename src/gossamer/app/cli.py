@@ -14,8 +14,8 @@ EXIT_CODES = {
     1: "it failed, nothing was found or met, inspect found errors, robots refuses, or a plan does not fit",
     2: "the command line or a setting is wrong, or inspect could not read a page",
     3: "the data directory, or a file in it, is missing, damaged or in use",
-    4: "a check found a miss (demo --exit, politeness), import set records aside, or something is damaged (verify, backup, "
-    "compact, export, rebuild)",
+    4: "a check found a miss (demo --exit, politeness), import set records aside, or something is damaged "
+    "(verify, backup, compact, export, rebuild)",
     130: "stopped with Ctrl-C before the end",
     141: "whoever read the output went away",
 }

@@ -272,8 +272,8 @@ DOORS = (
         "version. The new views are made beside the present ones, which answer until the new ones are complete and "
         "replace them in one step; that needs as much free disk again as they take. Cut short, the same command goes "
         "on where it stopped. A crawl must not be running.\n\n"
-        "With --state a lost or damaged state.db is made again instead: what was visited, how that ended, and the links "
-        "not yet followed. The damaged file is set aside.",
+        "With --state a lost or damaged state.db is made again instead: what was visited, how that ended, and the "
+        "links not yet followed. The damaged file is set aside.",
         (
             "gossamer rebuild --dir copy",
             "gossamer rebuild --fresh --dir copy",

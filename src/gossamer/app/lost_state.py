@@ -126,7 +126,7 @@ async def filled(
 
     await database.run(remember)
     says("reading the archive")
-    await adopt(database, outside.files, directory.archive)
+    await adopt(database, outside.files, directory.archive, silent)
     keys, first = Keys(id_of, identity_of), 0
     while visited := await database.read(partial(_some, first=first)):
         await database.run(partial(enter_visited, visited=visited, keys=Keys(id_of, identity_of)))

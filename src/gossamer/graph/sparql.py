@@ -18,6 +18,7 @@ from gossamer.graph.query_job import Damaged, Found, Gone, Question, Refused, Re
 from gossamer.graph.query_text import LONGEST_QUERY
 from gossamer.processes import Processes
 from gossamer.values.tell import Tell
+from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
 
@@ -27,6 +28,10 @@ MOST_WAITING = 64
 """In line for a worker; nobody stands there longer than a query may take, or these seconds if that is less."""
 LEAST_WAIT_S = 5.0
 BUSY = "Other queries take all the time there is; please ask again in a moment."
+UNGUARDED = (
+    "SPARQL is switched off here: a query worker could not close its network, neither by a namespace nor by seccomp. "
+    "Allow one of the two; docs/hardening.md says how for Docker, Podman, Kubernetes and systemd."
+)
 TIME_S = 10.0
 MEMORY_BYTES = 1024 * MIB
 NICENESS = 10
@@ -93,6 +98,7 @@ class QueryPool:
             ahead=0,
             niceness=NICENESS,
             is_silent=True,
+            needs_closed_network=True,
         )
         self._pool = Pool(job, size, limits, processes, clock, tell)
 
@@ -104,6 +110,11 @@ class QueryPool:
         self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._pool.__aexit__(kind, trouble, trace)
+
+    @property
+    def barriers(self) -> Barriers | None:
+        """What holds around its workers; None while none is ready."""
+        return self._pool.barriers
 
     async def ask(
         self,
@@ -199,5 +210,7 @@ def _in_words(lost: WorkerLost, time_s: float) -> str:
             )
         case "memory" | "crash":
             return "The query was stopped: it needed more memory than it may have, or is too deep. Ask for less."
+        case "unguarded":
+            return UNGUARDED
         case _:
             return "The query was stopped because the service is closing."

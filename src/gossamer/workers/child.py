@@ -16,7 +16,8 @@ import msgspec
 
 from gossamer.clock import SystemClock
 from gossamer.processes import keep_freed_memory
-from gossamer.workers import sandbox
+from gossamer.workers import sandbox, seccomp
+from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import Limits
 from gossamer.workers.wire import Kind, frame, received
 
@@ -32,20 +33,33 @@ def main(job_name: str, limits_json: str, descriptor: str) -> None:
     channel.set_inheritable(False)
     os.dup2(2, 1)  # what a library prints is not an answer to anything
     sandbox.leave_with_parent()
-    sandbox.close_network()
+    has_network = sandbox.close_network()
     keep_freed_memory()
-    job = _named(job_name)
+    job: Callable[[bytes], bytes] | None = _named(job_name)
     gc.collect()
     gc.freeze()
     gc.disable()  # most garbage dies by count; what does not is collected between jobs, below
     if limits.is_silent:
         _fall_silent()
-    sandbox.limit_resources(limits)
-    sandbox.close_doors()
+    share = sandbox.CpuShare(limits.cpu_s, SystemClock())
+    share.renew()
+    has_memory, has_files = sandbox.limit_resources(limits)
+    is_limited = seccomp.forbid_new_privileges()
+    held = Barriers(
+        network=has_network,
+        seccomp=is_limited and seccomp.install(),
+        no_new_privileges=is_limited,
+        memory=has_memory,
+        cpu=share.holds,
+        files=has_files,
+        audit=sandbox.close_doors(),
+    )
+    if limits.needs_closed_network and not held.is_network_closed:
+        job = None
     with contextlib.suppress(BrokenPipeError, ConnectionResetError), channel:
-        channel.sendall(frame(Kind.READY, b""))
+        channel.sendall(frame(Kind.READY, msgspec.json.encode(held)))
         jobs = cast(BinaryIO, channel.makefile("rb", buffering=1 << 18))
-        _serve(job, jobs, channel, limits)
+        _serve(job, jobs, channel, share)
 
 
 def _fall_silent() -> None:
@@ -55,13 +69,15 @@ def _fall_silent() -> None:
     os.close(nowhere)
 
 
-def _serve(job: Callable[[bytes], bytes], jobs: BinaryIO, channel: socket.socket, limits: Limits) -> None:
-    clock = SystemClock()
-    done, share = 0, sandbox.CpuShare(limits.cpu_s, clock)
+def _serve(
+    job: Callable[[bytes], bytes] | None, jobs: BinaryIO, channel: socket.socket, share: sandbox.CpuShare
+) -> None:
+    """Without a job, every request is refused: the worker is not safe enough for it."""
+    done, clock = 0, SystemClock()
     while (payload := received(jobs)) is not None:
         share.renew()
         began_s = clock.cpu_s()
-        kind, body = _answer(job, payload)
+        kind, body = (Kind.UNGUARDED, b"") if job is None else _answer(job, payload)
         del payload
         channel.sendall(frame(kind, body, clock.cpu_s() - began_s))
         del body

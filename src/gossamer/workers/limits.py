@@ -25,6 +25,8 @@ class Limits(msgspec.Struct, frozen=True):
     is_silent: bool = False
     """What its libraries print is thrown away: where running out of memory is a matter of course, they say so at
     length before they end the process, and whoever asked is told anyway."""
+    needs_closed_network: bool = False
+    """Its jobs could be made to dial: without a barrier that the kernel keeps they are refused."""
     maps_files: bool = False
     """It reads large files by mapping them, which is no memory of its own: then only what it may write to is counted
     against `memory_bytes`."""

@@ -17,6 +17,7 @@ from gossamer.clock import Clock
 from gossamer.errors import WorkerLost
 from gossamer.processes import Processes
 from gossamer.values.tell import Tell
+from gossamer.workers.barriers import Barriers, weakest
 from gossamer.workers.limits import Limits
 from gossamer.workers.worker import Admit, Answer, Job, Worker, lost_by_itself
 
@@ -82,8 +83,8 @@ class Pool:
         self._crew = None
 
     async def call(self, payload: bytes) -> bytes:
-        """The job's answer. Raises WorkerLost: "timeout", "crash" (it raised, or took its process down), "memory", or
-        "closed". A caller that is cancelled takes the job with it."""
+        """The job's answer. Raises WorkerLost: "timeout", "crash" (it raised, or took its process down), "memory",
+        "unguarded" (`Limits.needs_closed_network`), or "closed". A caller that is cancelled takes the job with it."""
         return (await self.ask((payload,))).body
 
     async def ask(self, parts: Sequence[bytes], admit: Admit | None = None, heavy: bool = False) -> Answer:
@@ -119,6 +120,12 @@ class Pool:
     def pids(self) -> list[int]:
         """The processes that are up and ready."""
         return [worker.child.pid for worker in self._workers if worker.is_ready]
+
+    @property
+    def barriers(self) -> Barriers | None:
+        """What holds around each of them; None while none is ready."""
+        every = [worker.barriers for worker in self._workers if worker.barriers is not None]
+        return weakest(every) if every else None
 
     def _give_up(self, job: Job) -> None:
         """Nobody wants its answer: it frees its worker, or its place in the line."""

@@ -1,7 +1,8 @@
 """The walls of a worker process: resource limits, no network, no writing, no processes of its own.
 
-It runs inside the worker, where hostile bytes are parsed. The kernel's limits hold whatever happens; the refusals in
-Python stop an honest library from reaching out, not machine code that an attacker has taken over.
+It runs inside the worker, where hostile bytes are parsed. What the kernel keeps (namespace, limits, `seccomp`) holds
+whatever happens; the refusals in Python stop an honest library, not machine code that an attacker has taken over.
+A barrier that cannot be put up is reported as missing (`barriers`), and the worker goes on.
 """
 
 import contextlib
@@ -83,20 +84,20 @@ def close_network() -> bool:
         return False
 
 
-def limit_resources(limits: Limits) -> None:
-    """REQUIRES: the job's libraries are loaded, since memory is counted from here."""
+def limit_resources(limits: Limits) -> tuple[bool, bool]:
+    """Whether memory, and whether files are limited now.
+
+    REQUIRES: the job's libraries are loaded, since memory is counted from here."""
     libc = ctypes.CDLL(None)
     with contextlib.suppress(AttributeError):
         libc.mallopt(M_ARENA_MAX, 1)  # each further arena would reserve 64 MiB of address space
     if limits.niceness:
         let_others_go_first(limits.niceness)
     _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_NOFILE, limits.open_files)
-    _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
+    has_files = _lower(resource.RLIMIT_NOFILE, limits.open_files) and _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     if limits.maps_files:
-        _lower(resource.RLIMIT_DATA, _taken(WRITABLE) + limits.memory_bytes)
-    else:
-        _lower(resource.RLIMIT_AS, _taken(ADDRESS_SPACE) + limits.memory_bytes)
+        return _lower(resource.RLIMIT_DATA, _taken(WRITABLE) + limits.memory_bytes), has_files
+    return _lower(resource.RLIMIT_AS, _taken(ADDRESS_SPACE) + limits.memory_bytes), has_files
 
 
 class CpuShare:
@@ -105,6 +106,11 @@ class CpuShare:
     def __init__(self, cpu_s: float, clock: Clock) -> None:
         self._cpu_s, self._clock = cpu_s, clock
         self._enough_until_s = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """REQUIRES: `renew` was called."""
+        return resource.getrlimit(resource.RLIMIT_CPU)[0] != resource.RLIM_INFINITY
 
     def renew(self) -> None:
         """Before every job. To ask the kernel and to tell it costs as much as to hash a page: it is told of a second
@@ -120,9 +126,10 @@ class CpuShare:
         self._enough_until_s = now_s + RENEWED_S
 
 
-def close_doors() -> None:
+def close_doors() -> bool:
     """From here on Python code in this process may not connect, write, delete or start anything."""
     sys.addaudithook(_refuse)
+    return True
 
 
 def _refuse(event: str, arguments: tuple[object, ...]) -> None:
@@ -134,11 +141,12 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
             raise PermissionError("a worker may not write files")
 
 
-def _lower(what: int, value: int) -> None:
+def _lower(what: int, value: int) -> bool:
     _, hard = resource.getrlimit(what)
     lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
     with contextlib.suppress(ValueError, OSError):  # macOS knows some of them in name only
         resource.setrlimit(what, (lowered, lowered))
+    return resource.getrlimit(what)[0] <= lowered
 
 
 def _taken(what: int) -> int:

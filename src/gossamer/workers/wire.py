@@ -11,10 +11,13 @@ MOST_COST = (1 << 32) - 1
 class Kind(IntEnum):
     JOB = 0
     READY = 1
+    """The body says which barriers hold: `Barriers`, as JSON."""
     ANSWER = 2
     RAISED = 3
     """The job raised; the body is the exception's type and message."""
     NO_MEMORY = 4
+    UNGUARDED = 5
+    """The job needs a closed network, and this worker could not close it."""
 
 
 def header(kind: Kind, length: int, cpu_s: float = 0.0) -> bytes:

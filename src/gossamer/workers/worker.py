@@ -6,8 +6,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, cast
 
+import msgspec
+
 from gossamer.errors import WorkerLost
 from gossamer.processes import Child
+from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import Limits
 from gossamer.workers.wire import HEADER, Kind, header
 
@@ -16,6 +19,7 @@ START_S = 120.0
 """A loaded machine may need long to import the job's libraries; beyond this the worker counts as hung."""
 LATE_S = 0.25
 """A job that runs for longer than this holds up those that were handed over in advance: others get them too."""
+_barriers = msgspec.json.Decoder(Barriers)
 CANCEL_GRACE_S = 0.1
 """Most jobs end by themselves sooner than a new worker starts."""
 
@@ -57,7 +61,8 @@ class Worker(asyncio.BufferedProtocol):
         self.child = child
         self.jobs: deque[Job] = deque()
         self.ended = asyncio.Event()
-        self.is_ready = False
+        self.barriers: Barriers | None = None
+        """What holds around it; None until it is ready."""
         self.fate: WorkerLost | None = None
         """Why the pool gave it up; None when it went by itself."""
         self._limits = limits
@@ -76,6 +81,10 @@ class Worker(asyncio.BufferedProtocol):
         self._buffer = bytearray(ROOM)
         self._view = memoryview(self._buffer)
         self._filled = 0
+
+    @property
+    def is_ready(self) -> bool:
+        return self.barriers is not None
 
     def room(self) -> int:
         """How many more jobs it may be given now."""
@@ -165,8 +174,12 @@ class Worker(asyncio.BufferedProtocol):
 
     def _receive(self, kind: int, body: bytes, cpu_s: float) -> None:
         if kind == Kind.READY:
-            self.is_ready = True
-            self._changed()
+            try:
+                self.barriers = _barriers.decode(body)
+            except msgspec.DecodeError as trouble:
+                self.end(WorkerLost("crash", f"the worker's greeting cannot be read: {trouble}"))
+            else:
+                self._changed()
             return
         if not self.jobs:
             self.end(WorkerLost("crash", "the worker answered what nobody asked"))
@@ -238,6 +251,8 @@ def _settle(answer: "asyncio.Future[Answer]", kind: int, body: bytes, cpu_s: flo
         answer.set_result(Answer(body, cpu_s))
     elif kind == Kind.NO_MEMORY:
         answer.set_exception(WorkerLost("memory", "the job ran out of the memory it may use", cpu_s))
+    elif kind == Kind.UNGUARDED:
+        answer.set_exception(WorkerLost("unguarded", "the worker could not close its network"))
     else:
         answer.set_exception(WorkerLost("crash", body.decode("utf-8", "replace"), cpu_s))
 
