@@ -59,16 +59,20 @@ class Files(Protocol):
         """Sorted; empty when there is no such folder."""
         ...
 
-    def make_folder(self, folder: Path) -> None: ...
-
-    def remove(self, path: Path) -> None:
-        """A file or a whole folder; nothing happens when it is not there."""
+    def make_folder(self, folder: Path) -> None:
+        """With those above it; on return it survives a power cut."""
         ...
 
-    def rename(self, old: Path, new: Path) -> None: ...
+    def remove(self, path: Path) -> None:
+        """A file or a whole folder; nothing happens when it is not there. A power cut may bring it back."""
+        ...
+
+    def rename(self, old: Path, new: Path) -> None:
+        """On return the new name survives a power cut. REQUIRES: both are in one folder, and the file is synced."""
+        ...
 
     def copy(self, old: Path, new: Path, length: int | None = None) -> None:
-        """Copy the first `length` bytes (all of them by default), synced."""
+        """Copy the first `length` bytes (all of them by default), synced, the name too."""
         ...
 
     def room(self, folder: Path) -> int:
@@ -149,7 +153,10 @@ class DiskFiles:
         return sorted(os.listdir(folder)) if folder.is_dir() else []
 
     def make_folder(self, folder: Path) -> None:
-        folder.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        if not folder.is_dir():
+            self.make_folder(folder.parent)
+            folder.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+            _sync_folder(folder.parent)
 
     def remove(self, path: Path) -> None:
         if path.is_dir() and not path.is_symlink():
@@ -170,6 +177,7 @@ class DiskFiles:
             opened.sync()
         finally:
             opened.close()
+        _sync_folder(new.parent)
 
     def room(self, folder: Path) -> int:
         return shutil.disk_usage(folder).free
@@ -185,6 +193,27 @@ class DiskFiles:
         os.ftruncate(fd, 0)
         os.pwrite(fd, holder.encode(), 0)
         return _DiskLock(fd)
+
+
+def create_private(path: Path) -> None:
+    """An empty file, if there is none, that nobody else may read: for databases, which would go by the umask. Those
+    take the mode for their journals from it."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+
+
+def make_private(path: Path, mode: int) -> bool:
+    """Whether the mode could be set; a file of another user's keeps its own. Symbolic links are not followed."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        os.fchmod(fd, mode)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
 
 
 def _pieces(path: Path, length: int | None) -> Iterator[bytes]:

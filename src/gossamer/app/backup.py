@@ -12,6 +12,7 @@ from rich.console import Console
 
 from gossamer.app import plugged, remembering
 from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.modes import keep_private, tighten
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import counted
 from gossamer.app.verify import DAMAGED, in_a_line, told
@@ -61,8 +62,10 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> BackedUp:
     files = outside.files
     if files.names(target.root):
         raise DirectoryUnusable(f"{target.root} is not empty; name a new directory for the backup")
+    keep_private()
     for folder in (target.root, target.archive, target.spool):
         files.make_folder(folder)
+    tighten(target.root)
     copied = None
     for _ in range(TRIES):
         if (copied := _copied(source, target, outside)) is not None:

@@ -6,6 +6,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from gossamer.app.modes import keep_private, tighten
 from gossamer.app.outside import Outside
 from gossamer.app.plugged import reopened
 from gossamer.clock import in_words
@@ -147,6 +148,7 @@ def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock
     """Become the directory's one writer, or say who is."""
     if directory.root.exists() and not directory.root.is_dir():
         raise DirectoryUnusable(f"{directory.root} is not a directory; name another one with --dir")
+    keep_private()
     outside.files.make_folder(directory.root)
     words = holder_in_words(outside.processes.own_pid(), command, in_words(outside.clock.now()))
     lock = hold(outside.files, directory.root, words)
@@ -156,5 +158,6 @@ def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock
             outside.files.remove(path)
         for folder in directory.folders():
             outside.files.make_folder(folder)
+        tighten(directory.root)
         undo.pop_all()
     return lock

@@ -19,6 +19,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import NAME, Commit, Copy, Order, Pages, orders
 from gossamer.app.indexing import only_one
 from gossamer.app.memory import spare_the_collector
+from gossamer.app.modes import keep_private
 from gossamer.app.outside import Outside, real_outside
 from gossamer.errors import GossamerError, ViewDamaged
 from gossamer.files import DiskFiles
@@ -39,6 +40,7 @@ takes to index 60,000 pages."""
 
 
 def main() -> None:
+    keep_private()
     root, views, indexer, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever stops everything stops the indexer, which lets this finish

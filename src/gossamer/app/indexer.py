@@ -25,6 +25,7 @@ from gossamer.app.facts_apart import NAME as KEEPER
 from gossamer.app.facts_apart import FactsApart, facts_apart
 from gossamer.app.indexing import become_the_one
 from gossamer.app.memory import spare_the_collector
+from gossamer.app.modes import keep_private
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
@@ -71,6 +72,7 @@ NAMED_S = 1.0
 
 
 def main() -> None:
+    keep_private()
     root, views, agent, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
     told = ""

@@ -22,6 +22,7 @@ from gossamer.app.directory import DEFAULT, Directory, existing, refuse_lost_sta
 from gossamer.app.exporting import exports_of
 from gossamer.app.history_serving import history_rooms
 from gossamer.app.inquiring import page_rooms
+from gossamer.app.modes import keep_private
 from gossamer.app.monitoring import monitor_rooms
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.present_search import search_of
@@ -69,6 +70,7 @@ def serve(
     crawl can be started from the pages. Reading on this machine needs no token; changes, and everything
     from other machines, do: the link that is printed carries one.
     """
+    keep_private()
     outside = real_outside()
     directory = served(dir, outside)
     settings = load(dir / FILE_NAME, os.environ, {"web.host": host, "web.port": port}).settings

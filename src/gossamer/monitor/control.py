@@ -17,6 +17,7 @@ import msgspec
 
 from gossamer.clock import SECOND, Clock, Instant
 from gossamer.errors import GossamerError
+from gossamer.files import create_private
 from gossamer.monitor.vitals import HOUR_S, Figures, Sample, Vitals, slot_of
 from gossamer.store import statements
 
@@ -232,6 +233,9 @@ def _row_of(one: Vitals) -> dict[str, object]:
 
 
 def _open(path: Path | str, is_checked: bool = False) -> sqlite3.Connection:
+    if isinstance(path, Path):
+        with contextlib.suppress(OSError):  # SQLite says it better
+            create_private(path)
     connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
     try:
         if is_checked and (found := connection.execute("PRAGMA quick_check(1)").fetchone()) != ("ok",):
