@@ -80,11 +80,13 @@ def main(root: Path, arguments: list[str], is_inside: bool) -> None:
         crawl.real_network = planned  # type: ignore[attr-defined]
 
     async def watched(coroutine: Coroutine[object, object, object]) -> object:
-        watching = asyncio.gather(stalls.watch(), stack.beat())
+        watching = [asyncio.ensure_future(stalls.watch()), asyncio.ensure_future(stack.beat())]
         try:
             return await coroutine
         finally:
-            watching.cancel()
+            for task in watching:
+                task.cancel()
+            await asyncio.wait(watching)
 
     uvloop.run = lambda coroutine: run(watched(coroutine))
     sys.argv = ["gossamer", *arguments]
