@@ -17,7 +17,7 @@ MAY_DIE = ("reader",)
 EVERY_S = 0.1
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Seen:
     role: str
     peak: int = 0
@@ -71,18 +71,16 @@ class Tree:
 
     def _look_at(self, process: psutil.Process) -> None:
         try:
-            if process.pid not in self.seen:
-                role = role_of(process.cmdline())
-                if role is None:
-                    return
-                self.seen[process.pid] = Seen(role)
-            self.seen[process.pid].peak = max(self.seen[process.pid].peak, peak_of(process.pid))
+            role = role_of(process.cmdline())  # again each time: a new process is a copy of its parent for a moment
+            if role is not None:
+                before = self.seen.get(process.pid)
+                self.seen[process.pid] = Seen(role, max(before.peak if before else 0, peak_of(process.pid)))
         except (psutil.Error, OSError, IndexError):
             return  # it ended meanwhile
 
 
 def role_of(command: list[str]) -> str | None:
-    """None: not begun yet, it is still a copy of its parent."""
+    """None: it has ended, or is none of ours."""
     return next((role for module, role in ROLES.items() if module in command), None)
 
 
