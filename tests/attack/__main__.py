@@ -7,6 +7,7 @@ Prints what came of each behaviour, the totals, and `not met:` for each that is 
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 from dataclasses import replace
@@ -33,6 +34,7 @@ def main() -> int:
     asked.add_argument("--keep", type=Path, help="keep the collections below this directory")
     asked.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
     given = asked.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # servers and crawl are stopped on the way out
     if not given.inside:
         if not (why := namespace.refusal()):
             namespace.enter("tests.attack", [INSIDE, *sys.argv[1:]])

@@ -144,13 +144,15 @@ def crawl(root: Path, wish: Wish, result: Crawled) -> None:
             command, cwd=root / "cwd", env=environment(root), stdout=subprocess.PIPE, stderr=errors, text=True
         )
         assert process.stdout is not None
+        hearing = threading.Thread(target=hear, args=(process.stdout, result, wish.plan), daemon=True)
+        hearing.start()
         with Tree(process.pid) as result.tree:
-            hearing = threading.Thread(target=hear, args=(process.stdout, result, wish.plan), daemon=True)
-            hearing.start()
-            while process.poll() is None and not is_enough(result, wish, time.monotonic() - began):
-                time.sleep(0.1)
-            result.exit_code = stopped(process)
-            hearing.join()
+            try:
+                while process.poll() is None and not is_enough(result, wish, time.monotonic() - began):
+                    time.sleep(0.1)
+            finally:
+                result.exit_code = stopped(process)
+        hearing.join()
     result.seconds = time.monotonic() - began
     result.errors = (root / "errors.txt").read_text()[-4000:]
 
