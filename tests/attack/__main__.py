@@ -42,7 +42,7 @@ def main() -> int:
     plan = Plan(3, 45, EVERY_THIRD) if given.short else Plan(given.hosts, given.pages)
     wish = Wish(plan, True, given.inside, given.delay, given.seconds, until="end")
     if given.short:
-        wish = replace(wish, delay_s=0.2, most_s=SHORT_S, until="met", timeout_s=8.0)
+        wish = replace(wish, delay_s=0.2, most_s=SHORT_S, until="met", timeout_s=6.0)
     with tempfile.TemporaryDirectory(prefix="gossamer-attack-") as scratch:
         root = given.keep or Path(scratch)
         if given.inside:

@@ -19,6 +19,8 @@ from tests.attack.namespace import Packets
 from tests.attack.plan import GATE, HTTP, HTTPS, Plan
 from tests.attack.processes import Tree
 from tests.attack.web import AUTHORITY, PORTS, SENT
+from tests.hostile.behaviours.connections import POISON
+from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.demo.manifest import manifest_of
 
@@ -68,6 +70,8 @@ class Crawled:
     sent: dict[str, int] = field(default_factory=dict)
     strays: list[str] = field(default_factory=list)
     """Files written outside the data directory."""
+    poisoned: list[str] = field(default_factory=list)
+    """URLs under which an answer to nobody's question was kept (H14)."""
     errors: str = ""
     """What it said on stderr."""
 
@@ -121,7 +125,18 @@ def crawled(root: Path, wish: Wish) -> Crawled:
     result.strays = [
         str(path.relative_to(root)) for name in ("home", "tmp", "cwd") for path in (root / name).rglob("*")
     ]
+    result.poisoned = poisoned_in(root / "data")
     return result
+
+
+def poisoned_in(data: Path) -> list[str]:
+    found = []
+    for volume in (data / "archive").glob("*.warc.gz"):
+        with volume.open("rb") as stream:
+            for record in ArchiveIterator(stream):
+                if record.rec_type == "response" and POISON in record.content_stream().read(1024):
+                    found.append(str(record.rec_headers.get_header("WARC-Target-URI")))
+    return found
 
 
 def settings_of(root: Path, wish: Wish) -> str:

@@ -49,6 +49,8 @@ class Verdict:
                 found.append(f"processes lost: {', '.join(one.tree.lost)}")
             if one.exit_code not in (ENDED, STOPPED) or "Traceback" in one.errors:
                 found.append(f"the crawl ended with {one.exit_code}: {one.errors.strip()[-300:]}")
+            if one.poisoned:
+                found.append(f"kept under the wrong URL: {one.poisoned[:3]}")
             if one.strays:
                 found.append(f"files outside the data directory: {one.strays[:3]}")
         unmet = [one.name for one in self.wish.plan.behaviours if not ends_of(self.whole, one)]

@@ -4,6 +4,9 @@ import asyncio
 
 from tests.hostile.behaviour import OK, Asked, Write, behaviour, page, tear_down, whole
 
+POISON = b"POISON"
+"""In every answer that nobody asked for."""
+
 
 @behaviour("H14-half-close")
 async def half_close(write: Write, asked: Asked) -> None:
@@ -29,7 +32,7 @@ async def second_answer(write: Write, asked: Asked) -> None:
     write.write(whole(b"first"))
     await write.drain()
     await asyncio.sleep(0.02)
-    write.write(whole(b"unasked"))
+    write.write(whole(b"POISON"))
     await write.drain()
     await asyncio.sleep(3600)
 
@@ -70,7 +73,7 @@ async def reset_in_chunks(write: Write, asked: Asked) -> None:
 @behaviour("H14-desync", keeps_alive=True)
 async def desync(write: Write, asked: Asked) -> None:
     """Each answer has another one behind it, meant for whoever asks next on this connection."""
-    poison = page("POISON", body="this is the answer to nobody's question")
+    poison = page(POISON.decode(), body="an answer to nobody's question")
     write.write(page(f"Answer to {asked.target}", *(f"/{n}" for n in range(6)), body=f"mine {asked.target}") + poison)
     await write.drain()
 
