@@ -8,12 +8,14 @@ HOSTS  ?= 120
 SECONDS ?= 60
 ADDRESSES ?= 10000000
 SEEDS  ?= 1000
+MUTANTS ?= 200
+SEED   ?= 1
 JOBS   ?= 3
 ATTACK_SECONDS ?= 240
 ROUNDS ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl attack simulate soak long-crawl addresses xss fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl attack simulate soak long-crawl addresses xss mutants fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -71,6 +73,9 @@ addresses: $(VENV)/dev.done  ## canonical forms of 100,000 generated addresses
 
 xss: $(VENV)/dev.done  ## every hostile text in every place of the web site, in Chromium, with its policy and without
 	XSS_STEP=1 $(BIN)/pytest tests/browser/test_xss.py --timeout=3600
+
+mutants: $(VENV)/dev.done  ## change MUTANTS things in the code, one at a time (SEED=): the tests must notice 95 %
+	nice -n 15 $(BIN)/python -m tests.mutants --mutants $(MUTANTS) --seed $(SEED)
 
 bench-extract: $(VENV)/bench.done  ## structured data, beside pyRdfa3 and extruct, on the same pages
 	$(BIN)/python -m bench.extract

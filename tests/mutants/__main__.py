@@ -1,0 +1,165 @@
+"""`python -m tests.mutants --mutants 200 --seed 1`: changes one thing at a time in a copy of the code, and runs the
+tests that reach it. A change that no test notices is a survivor: a missing test, or code that is not needed.
+
+Mutants that change nothing anyone could observe are listed with the reason in `equivalent.toml`; they are left out of
+the score, and may be a tenth of the sample at most. Exit code 1 below --target. What was found is kept in --out:
+`survivors.txt` has the changes, and a run that was interrupted goes on.
+"""
+
+import argparse
+import ctypes
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.mutants import coverage
+from tests.mutants.coverage import Measured
+from tests.mutants.mutation import Mutant, mutants_of
+from tests.mutants.sample import drawn
+from tests.mutants.trial import Book, Verdict, nearest_tests, scores, tried
+from tests.mutants.workbench import Workbench
+from tests.postgres_server import programs
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "src/gossamer"
+ROOMS = {
+    "rules": ("rules/*.py",),
+    "fetch": ("fetch/*.py",),
+    "frontier": ("frontier/*.py",),
+    "archive": ("archive/*.py",),
+    "access": ("web/guard.py", "web/door.py", "web/tokens.py", "web/connections.py", "web/headers.py"),
+}
+HOMES = {"access": "tests/web/"}
+TESTS = ("rules", "fetch", "frontier", "archive", "contract", "hostile", "web")
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+MOST_EQUIVALENT = 0.10
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def main() -> int:
+    asked = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    asked.add_argument("--mutants", type=int, default=200)
+    asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument("--target", type=float, default=95.0, help="percent of the mutants that must be caught")
+    asked.add_argument("--only", default="", help="mutants whose name contains this, instead of a sample")
+    asked.add_argument("--out", type=Path, default=ROOT / "bench" / "out" / "mutants")
+    asked.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
+    given = asked.parse_args()
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans of a run come to us, and are ended
+    rooms = all_mutants()
+    if given.only:
+        sample = {room: [one for one in found if given.only in one.name] for room, found in rooms.items()}
+    else:
+        sample = drawn(rooms, given.mutants, given.seed)
+    if given.fresh:
+        (given.out / "verdicts.jsonl").unlink(missing_ok=True)
+    with Workbench(ROOT, PACKAGE) as bench:
+        if bench.has_network:
+            print("no network namespace here: a mutant of what forbids addresses may reach the network", flush=True)
+        verdicts = judged(bench, sample, measured(bench, given.out, given.fresh), given.out)
+    return told(sample, verdicts, given.out, given.target, f"seed {given.seed}")
+
+
+def modules() -> dict[str, list[str]]:
+    """By room. PostgreSQL's are left out where there is no server to test them with."""
+    home = ROOT / PACKAGE
+    found = {
+        room: sorted(path.relative_to(home).as_posix() for pattern in patterns for path in home.glob(pattern))
+        for room, patterns in ROOMS.items()
+    }
+    if programs() is None:
+        print("no PostgreSQL here: its modules are left out", flush=True)
+        found["frontier"] = [module for module in found["frontier"] if "postgres" not in module]
+    return found
+
+
+def all_mutants() -> dict[str, list[Mutant]]:
+    return {
+        room: [mutant for module in names for mutant in mutants_of(module, source_of(module))]
+        for room, names in modules().items()
+    }
+
+
+def source_of(module: str) -> str:
+    return (ROOT / PACKAGE / module).read_text()
+
+
+def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
+    """What each test runs, from the last time where its file is the same."""
+    names = [module for found in modules().values() for module in found]
+    tests: list[Measured] = []
+    is_instrumented = False
+    for path in sorted(path for room in TESTS for path in (ROOT / "tests" / room).glob("test_*.py")):
+        file = path.relative_to(ROOT).as_posix()
+        kept, key = out / "coverage" / f"{file.replace('/', '.')}.json", coverage.digest([path])
+        known = None if fresh else coverage.load(kept, key)
+        if known is None:
+            if not is_instrumented:
+                bench.instrument(names)
+                is_instrumented = True
+            began = time.monotonic()
+            known = bench.measure(file)
+            coverage.save(kept, key, known)
+            print(f"  {file}: {len(known)} tests, {time.monotonic() - began:.0f} s", flush=True)
+        tests += known
+    if is_instrumented:
+        for module in names:
+            bench.restore(module)
+    return tests
+
+
+def judged(
+    bench: Workbench, sample: Mapping[str, Sequence[Mutant]], tests: Sequence[Measured], out: Path
+) -> dict[str, list[Verdict]]:
+    book = Book(out / "verdicts.jsonl", ROOT, PACKAGE)
+    verdicts: dict[str, list[Verdict]] = {room: [] for room in sample}
+    number, count = 0, sum(map(len, sample.values()))
+    for room, mutants in sample.items():
+        for mutant in mutants:
+            number += 1
+            source = source_of(mutant.module)
+            near = nearest_tests(mutant, source, tests, HOMES.get(room, f"tests/{room}/"))
+            verdict = book.known(mutant, near)
+            if verdict is None:
+                began = time.monotonic()
+                verdict = book.add(mutant, tried(bench, mutant, source, near), near)
+                took = time.monotonic() - began
+                print(f"{number}/{count} {verdict.how:9} {took:4.0f} s  {mutant.name}", flush=True)
+            verdicts[room].append(verdict)
+    return verdicts
+
+
+def told(
+    sample: Mapping[str, Sequence[Mutant]],
+    verdicts: Mapping[str, Sequence[Verdict]],
+    out: Path,
+    target: float,
+    title: str,
+) -> int:
+    listed = tomllib.loads(EQUIVALENT.read_text())["equivalent"] if EQUIVALENT.exists() else []
+    equivalent = {entry["mutant"]: entry["reason"] for entry in listed}
+    rows = scores(verdicts, equivalent)
+    print(f"\n{title}: {'room':10} {'mutants':>8} {'change nothing':>15} {'caught':>7} {'survived':>9} {'score':>8}")
+    for room, count, same, caught, survived in rows:
+        score = f"{100 * caught / (caught + survived):.1f} %" if caught + survived else "-"
+        print(f"{'':{len(title)}}  {room:10} {count:8} {same:15} {caught:7} {survived:9} {score:>8}")
+    by_name = {mutant.name: mutant for mutants in sample.values() for mutant in mutants}
+    lines = []
+    for verdict in (one for found in verdicts.values() for one in found if not one.is_caught):
+        mutant = by_name[verdict.mutant]
+        reason = equivalent.get(verdict.mutant, verdict.how)
+        lines.append(f"{PACKAGE}/{mutant.module}:{mutant.line} {mutant.where} ({mutant.operator})\n  {mutant.name}\n")
+        lines.append(f"- {mutant.before}\n+ {mutant.after}\n  {reason}, {verdict.tests} tests\n\n")
+    (out / "survivors.txt").write_text("".join(lines))
+    print(f"survivors: {out / 'survivors.txt'}")
+    _, count, same, caught, survived = rows[-1]
+    if same > MOST_EQUIVALENT * count:
+        print(f"{same} of {count} are said to change nothing: more than a tenth is not believed")
+        return 1
+    return 0 if 100 * caught >= target * (caught + survived) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

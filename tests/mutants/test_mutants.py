@@ -1,0 +1,210 @@
+"""The mutation runner itself: the mutants it makes, the sample it draws, and its verdict on a tiny project."""
+
+import ast
+import json
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from tests.mutants.coverage import Measured
+from tests.mutants.mutation import Mutant, mutants_of
+from tests.mutants.sample import drawn
+from tests.mutants.trial import Book, Verdict, nearest_tests, scores, tried
+from tests.mutants.workbench import Workbench
+
+ROOT = Path(__file__).parents[2]
+
+
+def changes(source: str) -> dict[str, set[str]]:
+    """After each change the line that changed, by operator."""
+    text = dedent(source)
+    found: dict[str, set[str]] = {}
+    for mutant in mutants_of("m.py", text):
+        before, after = text.splitlines(), mutant.applied(text).splitlines()
+        line = next(new for old, new in zip(before, after, strict=False) if old != new)
+        found.setdefault(mutant.operator, set()).add(line.strip())
+    return found
+
+
+def test_a_comparison_loses_its_boundary_and_is_turned_over() -> None:
+    assert changes("def f(a): return a < 3")["comparison"] == {
+        "def f(a): return (a <= 3)",
+        "def f(a): return (a >= 3)",
+    }
+    assert changes("x = a is None")["comparison"] == {"x = (a is not None)"}
+    assert changes("x = a in b")["comparison"] == {"x = (a not in b)"}
+
+
+def test_conditions_are_joined_the_other_way_dropped_and_negated() -> None:
+    found = changes("x = a and not b")
+    assert found["and/or"] == {"x = (a or not b)"}
+    assert found["dropped condition"] == {"x = (a)", "x = (not b)"}
+    assert found["negation"] == {"x = a and (b)"}
+    assert changes("if ready:\n    go()")["negation"] == {"if (not ready):"}
+
+
+def test_numbers_texts_and_truths_become_their_neighbours() -> None:
+    found = changes("def f(): return g(7, 'a', '', True)")["constant"]
+    assert {line.partition("return ")[2] for line in found} == {
+        "g((8), 'a', '', True)",
+        "g((6), 'a', '', True)",
+        "g(7, '', '', True)",
+        "g(7, 'a', 'mutant', True)",
+        "g(7, 'a', '', False)",
+    }
+
+
+def test_statements_are_removed_and_returns_emptied() -> None:
+    source = """
+        def f(self):
+            self.x = 1
+            self.y()
+            if z:
+                raise KeyError
+            try:
+                return 1
+            except OSError:
+                self.tidy()
+            finally:
+                self.close()
+    """
+    found = changes(source)
+    assert found["removed statement"] == {"pass"}
+    assert found["removed call"] == {"pass"}
+    assert found["removed raise"] == {"pass"}
+    assert found["return value"] == {"return None"}
+    assert found["exception not handled"] == {"raise"}
+    assert found["removed finally"] == {"pass"}
+
+
+def test_calls_slices_and_sums_are_changed() -> None:
+    assert changes("x = max(a, b)")["other function"] == {"x = min(a, b)"}
+    assert changes("x = f(a, b, c)")["swapped arguments"] == {"x = (f(b, a, c))"}
+    assert changes("x = a[n:]")["slice"] == {"x = a[(n + 1):]"}
+    assert changes("x = a + b")["arithmetic"] == {"x = (a - b)"}
+    assert changes("@property\ndef f(): ...")["decorator"] == {""}
+
+
+def test_prose_annotations_named_numbers_and_logs_are_left_alone() -> None:
+    source = '''
+        """A docstring."""
+        LIMIT_S = 30.0
+        def f(a: "Name", wait_s: float = 3.0) -> "Other":
+            """Another."""
+            log.info("seen")
+            tell("two words")
+    '''
+    assert set(changes(source)) == {"removed call"}
+
+
+@pytest.mark.parametrize("module", ["rules/scope.py", "web/guard.py", "fetch/answer.py"])
+def test_every_mutant_of_real_modules_compiles_and_differs(module: str) -> None:
+    source = (ROOT / "src/gossamer" / module).read_text()
+    original, found = ast.dump(ast.parse(source)), mutants_of(module, source)
+    assert len(found) > 100 and len({mutant.name for mutant in found}) == len(found)
+    for mutant in found[::4]:
+        assert ast.dump(ast.parse(mutant.applied(source))) != original, mutant
+
+
+def test_a_name_stays_when_lines_above_it_move() -> None:
+    source = "def f(a):\n    return a < 3\n"
+    assert [one.name for one in mutants_of("m.py", source)] == [one.name for one in mutants_of("m.py", "\n\n" + source)]
+
+
+def mutants(module: str, count: int) -> list[Mutant]:
+    return [Mutant(module, "f", "constant", n, n, n + 1, f"{n}", f"{n + 1}") for n in range(count)]
+
+
+def test_a_sample_is_fixed_by_its_seed_shared_equally_and_spread() -> None:
+    rooms = {"a": mutants("a.py", 1000) + mutants("b.py", 1000), "b": mutants("c.py", 90)}
+    sample = drawn(rooms, 40, seed=3)
+    assert sample == drawn(rooms, 40, seed=3) != drawn(rooms, 40, seed=4)
+    assert {room: len(found) for room, found in sample.items()} == {"a": 20, "b": 20}
+    assert sum(one.module == "a.py" for one in sample["a"]) == 10
+    assert len({one.line // 100 for one in sample["a"] if one.module == "a.py"}) == 10
+
+
+def test_what_changes_nothing_is_left_out_of_the_score_unless_it_was_caught() -> None:
+    verdicts = {
+        "a": [Verdict("1", "caught"), Verdict("2", "survived"), Verdict("3", "uncovered"), Verdict("4", "time")]
+    }
+    assert scores(verdicts, {"2": "why", "1": "why"})[-1] == ("all", 4, 1, 2, 1)
+
+
+PACKAGE = """
+def larger(a, b):
+    return a if a > b else b
+
+
+def child(n):
+    return n + 1
+
+
+def unseen():
+    return 5
+"""
+TESTS = """
+import subprocess
+import sys
+
+from tiny.sums import larger
+
+
+def test_larger():
+    assert larger(1, 2) == 2
+    assert larger(3, 2) == 3
+
+
+def test_in_a_child_process():
+    program = "from tiny.sums import child; print(child(1))"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "2\\n"
+
+
+def test_that_fails_anyway():
+    assert larger(1, 1) == 2
+"""
+
+
+def test_a_tiny_project_is_measured_and_its_mutants_are_judged(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / "src/tiny").mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / "src/tiny/sums.py").write_text(PACKAGE)
+    (root / "tests/test_sums.py").write_text(TESTS)
+    (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "-q --import-mode=importlib"\n')
+    found = {one.name.partition(": ")[2]: one for one in mutants_of("sums.py", PACKAGE)}
+    with Workbench(root, "src/tiny") as bench:
+        bench.instrument(["sums.py"])
+        measured = bench.measure("tests/test_sums.py")
+        bench.restore("sums.py")
+        assert {test.name.partition("::")[2]: test.functions for test in measured} == {
+            "test_larger": {"sums.py larger"},
+            "test_in_a_child_process": {"sums.py child"},
+        }, "the test that fails without a mutant is of no use"
+
+        def verdict(name: str) -> Verdict:
+            near = nearest_tests(found[name], PACKAGE, measured, "tests/")
+            return tried(bench, found[name], PACKAGE, near)
+
+        assert verdict("a > b -> (a <= b)") == Verdict(
+            "sums.py larger: a > b -> (a <= b)", "caught", "tests/test_sums.py::test_larger", 1
+        )
+        assert verdict("a > b -> (a >= b)").how == "survived"
+        assert verdict("n + 1 -> (n - 1)").by == "tests/test_sums.py::test_in_a_child_process"
+        assert verdict("5 -> (6)").how == "uncovered"
+    assert (root / "src/tiny/sums.py").read_text() == PACKAGE, "the project itself is never touched"
+
+
+def test_a_verdict_holds_until_the_test_or_the_module_changes(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    module, test = tmp_path / "p/m.py", tmp_path / "test_m.py"
+    module.write_text("x = 1\n")
+    test.write_text("pass\n")
+    [mutant, *_] = mutants_of("m.py", "def f(): return a < b\n")
+    near = [Measured("test_m.py::test", 0.1, frozenset())]
+    Book(tmp_path / "verdicts", tmp_path, "p").add(mutant, Verdict(mutant.name, "survived", tests=1), near)
+    known = Book(tmp_path / "verdicts", tmp_path, "p").known(mutant, near)
+    assert known and known.how == "survived"
+    assert json.loads((tmp_path / "verdicts").read_text())["mutant"] == mutant.name
+    test.write_text("pass  # and more\n")
+    assert Book(tmp_path / "verdicts", tmp_path, "p").known(mutant, near) is None

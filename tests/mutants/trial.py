@@ -1,0 +1,137 @@
+"""One mutant on trial: the tests nearest to it are run, and it is caught or it survives."""
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.mutants import coverage
+from tests.mutants.coverage import Measured, place_of, scopes_at, statement_line
+from tests.mutants.mutation import Mutant
+from tests.mutants.workbench import Ran, Workbench
+
+SLOW_S = 20.0
+"""Tests that take longer, or need a database server, are asked only where no other runs the line."""
+BUDGET_S = 60.0
+"""Of tests, by the time they take without a mutant: nearest and fastest first."""
+CAUGHT = ("caught", "import", "time", "memory")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`how` is one of CAUGHT, or `survived`, or `uncovered` when no test runs the code at all."""
+
+    mutant: str
+    how: str
+    by: str = ""
+    tests: int = 0
+    key: str = ""
+    """Of the module and the tests that the verdict rests on: as long as it stays, so does the verdict."""
+
+    @property
+    def is_caught(self) -> bool:
+        return self.how in CAUGHT
+
+
+def nearest_tests(mutant: Mutant, source: str, measured: Sequence[Measured], home: str) -> list[Measured]:
+    """Those that run the statement; else its function; for what runs at import, all that use its class or module.
+    Tests below `home` come first, then the fast."""
+    found = _covering(mutant, source, measured)
+    cheap = [test for test in found if test.seconds <= SLOW_S and not test.needs_server]
+    chosen: list[Measured] = []
+    for test in sorted(cheap or found, key=lambda one: (not one.name.startswith(home), one.seconds, one.name)):
+        if chosen and sum(one.seconds for one in chosen) + test.seconds > BUDGET_S:
+            break
+        chosen.append(test)
+    return chosen
+
+
+def _covering(mutant: Mutant, source: str, measured: Sequence[Measured]) -> list[Measured]:
+    tree = ast.parse(source)
+    line = statement_line(tree, mutant.line)
+    scopes = scopes_at(tree, line)
+    place = place_of(mutant.module, scopes, line)
+    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    if scopes and scopes[-1][0] not in classes:
+        return [test for test in measured if str(place) in test.places] or [
+            test for test in measured if place.function in test.functions
+        ]
+    owners = [f"{place.function}.", f"{mutant.module} "] if scopes else [f"{mutant.module} "]
+    for owner in owners:
+        if found := [test for test in measured if any(name.startswith(owner) for name in test.functions)]:
+            return found
+    return []
+
+
+def tried(bench: Workbench, mutant: Mutant, source: str, tests: Sequence[Measured]) -> Verdict:
+    if not tests:
+        return Verdict(mutant.name, "uncovered")
+    role = {"tests": {test.name: 20 + 10 * test.seconds for test in tests}}
+    files = list(dict.fromkeys(test.name.partition("::")[0] for test in tests))
+    bench.write(mutant.module, mutant.applied(source))
+    try:
+        ran = bench.run(files, role, limit_s=90 + 5 * sum(test.seconds for test in tests))
+    finally:
+        bench.restore(mutant.module)
+    how, by = _meaning(ran)
+    return Verdict(mutant.name, how, by, len(tests))
+
+
+def _meaning(ran: Ran) -> tuple[str, str]:
+    failed = next((line for line in ran.lines if line.get("outcome") == "failed"), None)
+    if failed:
+        return ("time" if "Timeout" in failed["why"] else "caught"), failed["test"]
+    if ran.why_ended:
+        return ran.why_ended, ""
+    if ran.code == 0:
+        return "survived", ""
+    if ran.code in (2, 3, 4) or (ran.code or 0) < 0:
+        return "import", ran.output.strip().splitlines()[-1][:200] if ran.output.strip() else ""
+    raise RuntimeError(f"pytest ended with {ran.code}:\n{ran.output}")
+
+
+class Book:
+    """Verdicts on disk, so that a run goes on where the last one ended."""
+
+    def __init__(self, path: Path, root: Path, package: str) -> None:
+        self._path, self._root, self._package = path, root, package
+        self._verdicts: dict[str, Verdict] = {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                verdict = Verdict(**json.loads(line))
+                self._verdicts[verdict.mutant] = verdict
+
+    def known(self, mutant: Mutant, tests: Sequence[Measured]) -> Verdict | None:
+        verdict = self._verdicts.get(mutant.name)
+        if verdict is None or verdict.key != self._key(mutant, verdict, tests):
+            return None
+        return verdict
+
+    def add(self, mutant: Mutant, verdict: Verdict, tests: Sequence[Measured]) -> Verdict:
+        kept = Verdict(**{**asdict(verdict), "key": self._key(mutant, verdict, tests)})
+        self._verdicts[mutant.name] = kept
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a") as file:
+            file.write(json.dumps(asdict(kept)) + "\n")
+        return kept
+
+    def _key(self, mutant: Mutant, verdict: Verdict, tests: Sequence[Measured]) -> str:
+        """A caught mutant stays caught by the test that caught it; a survivor is tried again when any test changed."""
+        names = [verdict.by] if verdict.how in ("caught", "time") else sorted(test.name for test in tests)
+        files = sorted({self._root / name.partition("::")[0] for name in names})
+        module = self._root / self._package / mutant.module
+        return coverage.digest([module, *(path for path in files if path.is_file())]) + str(len(names))
+
+
+def scores(
+    verdicts: Mapping[str, Sequence[Verdict]], equivalent: Mapping[str, str]
+) -> list[tuple[str, int, int, int, int]]:
+    """Of each room and of all: its name, mutants drawn, those that change nothing, caught, survived."""
+    rows = []
+    everything = [verdict for found in verdicts.values() for verdict in found]
+    for room, found in [*verdicts.items(), ("all", everything)]:
+        real = [one for one in found if one.is_caught or one.mutant not in equivalent]
+        caught = sum(one.is_caught for one in real)
+        rows.append((room, len(found), len(found) - len(real), caught, len(real) - caught))
+    return rows
