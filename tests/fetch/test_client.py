@@ -2,18 +2,21 @@
 
 import asyncio
 import gzip
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from gossamer import __version__
 from gossamer.clock import SECOND, SystemClock
 from gossamer.errors import ConfigError
-from gossamer.fetch.answer import validators_of, wait_of
+from gossamer.fetch.answer import Head, validators_of, wait_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan, made_up_address
 from gossamer.fetch.settings import Fetch
+from gossamer.fetch.wire import Protocol
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
@@ -354,3 +357,66 @@ def test_a_large_body_is_not_read_when_its_entity_tag_is_the_one_we_asked_about(
         else:
             assert isinstance(outcome, Fetched) and len(outcome.capture.body) == size
     assert site.connections == (2 if is_spared else 1), "what is not read is not waited for"
+
+
+def test_a_head_that_is_whole_and_too_large_is_refused_even_when_each_field_is_small():
+    fields = {f"X_Field_{number}": "y" * 80 for number in range(20)}
+    (outcome,) = visit(Site(answer(**fields)), f"http://{HOST}/", settings=replace(SETTINGS, header_limit=1000))
+    assert isinstance(outcome, Failed) and outcome.reason is Reason.HEADERS_TOO_LARGE
+    (fits,) = visit(Site(answer(**fields)), f"http://{HOST}/", settings=replace(SETTINGS, header_limit=4000))
+    assert isinstance(fits, Fetched)
+
+
+@pytest.mark.parametrize(("status", "reason"), [(299, Reason.MEDIA_TYPE), (300, Reason.PROTOCOL)])
+def test_only_a_successful_answer_is_refused_for_its_media_type(status, reason):
+    (outcome,) = visit(Site(answer(status, b"x", Content_Type="image/png")), f"http://{HOST}/")
+    assert isinstance(outcome, Refused | Failed) and outcome.reason is reason
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "text/html",
+        "application/xhtml+xml",
+        "text/plain",
+        "application/xml",
+        "text/xml",
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/rdf+xml",
+        "application/ld+json",
+        "application/feed+json",
+    ],
+)
+def test_pages_feeds_and_data_are_wanted(media_type):
+    (outcome,) = visit(Site(answer(200, b"x", Content_Type=f"{media_type}; charset=utf-8")), f"http://{HOST}/")
+    assert isinstance(outcome, Fetched)
+
+
+@pytest.mark.parametrize(
+    ("said", "length"),
+    [
+        ({"Content-Length": "9" * 18}, 10**18 - 1),
+        ({"Content-Length": "1" * 19}, None),
+        ({"Content-Length": "0"}, 0),
+        ({}, None),
+    ],
+)
+def test_a_length_counts_when_it_fits_into_64_bits(said, length):
+    assert Head(CIMultiDictProxy(CIMultiDict(said))).length == length
+
+
+def test_bytes_that_come_before_any_question_end_the_connection():
+    async def heard() -> bool:
+        protocol = Protocol(asyncio.get_running_loop())
+        ours, theirs = socket.socketpair()
+        with theirs:
+            transport, _ = await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, ours)
+            theirs.sendall(b"220 mail.test ESMTP\r\n" * 100)
+            while not protocol.has_heard:
+                await asyncio.sleep(0.01)
+            is_usable = protocol.is_usable()
+            transport.abort()
+        return is_usable
+
+    assert not asyncio.run(heard())

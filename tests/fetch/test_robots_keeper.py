@@ -212,3 +212,9 @@ def test_F_R7_a_redirect_to_a_forbidden_place_is_unreachable(reason):
 def test_an_entry_survives_its_stay_in_the_database():
     robots = fail_until(entry(Fetched(capture())), NOW + DAY, NOW + DAY + HOUR)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(robots), type=Robots) == robots
+
+
+def test_a_copy_that_the_server_confirms_is_an_old_one_no_more():
+    read = entry(Fetched(capture()))
+    flagged = msgspec.structs.replace(read, flags=("old-copy", "truncated"))
+    assert entry(Unchanged(capture(304)), flagged, NOW + DAY).flags == ("truncated",)

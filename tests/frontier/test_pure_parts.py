@@ -4,11 +4,15 @@ import pytest
 
 from gossamer.clock import SECOND
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
-from gossamer.frontier.politeness import Politeness, free_at, gap_s
+from gossamer.frontier.politeness import Politeness, failures_after, free_at, gap_s
+from gossamer.frontier.postgres_rulebook import Moment
+from gossamer.frontier.priority import Budget
 from gossamer.frontier.seen import Seen
 from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
+from gossamer.values.visit import Settled, Visit, VisitKind
 
 NOW = 1_700_000_000 * SECOND
 
@@ -101,3 +105,36 @@ def test_F_U1_the_table_never_grows() -> None:
     assert 10_000 - 64 <= len(again) < 10_000
     with pytest.raises(ValueError):
         Seen(1000)
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_host_fault", "failures"),
+    [(Reason.FETCHED, False, 0), (Reason.GONE, False, 0), (Reason.TIMEOUT, False, 4), (Reason.TIMEOUT, True, 3)],
+)
+def test_failures_of_an_address_are_counted_in_a_row_and_not_for_its_host(
+    reason: Reason, is_host_fault: bool, failures: int
+) -> None:
+    visit = Visit(Url("http://example.org/"), VisitKind.PAGE, NOW, failures=3)
+    assert failures_after(Settled(visit, reason, NOW, is_host_fault=is_host_fault)) == failures
+
+
+def test_a_budget_may_be_nothing_and_not_less() -> None:
+    assert Budget(visits=0, visits_per_link=0, time_s=0.0).is_over(0, 0.0, 0)
+    for wrong in ({"visits": -1}, {"visits_per_link": -1}, {"time_s": -0.1}, {"time_s": float("nan")}):
+        with pytest.raises(ValueError):
+            Budget(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("ago", "ended"),
+    [
+        (0, -0),
+        (10 * SECOND, -10 * SECOND),
+        (10 * SECOND + SECOND // 100, -(10 * SECOND + SECOND // 100)),
+        (10 * SECOND + SECOND // 100 + 1, 0),
+        (-1, 0),
+    ],
+)
+def test_a_visit_ended_when_our_clock_says_unless_it_was_set_since(ago: int, ended: int) -> None:
+    now = Moment(at=NOW + 5 * SECOND, local_at=NOW, ahead=5 * SECOND, elapsed_s=110.0)
+    assert now.ended_at(NOW - ago, since_s=100.0) == now.at + ended

@@ -210,3 +210,12 @@ def test_M_B9_a_host_is_retired_for_failures_in_a_row_over_a_span_of_time() -> N
     assert not is_to_retire(politeness, 0, None, NOW)
     with pytest.raises(ValueError):
         Politeness(retire_failures=0)
+
+
+def test_a_host_told_to_wait_again_does_not_hold_up_another_of_its_address() -> None:
+    backs = Backs(per_address=4, apart=0)
+    backs.enter(1, NOW + 10, "20.0.0.1", 0)
+    backs.enter(2, NOW + 20, "20.0.0.1", 0)
+    backs.waits(1, NOW + 30)
+    assert backs.next_at() == NOW + 20 and backs.ready(NOW + 20, 9) == [2]
+    assert backs.next_at() == NOW + 30 and backs.ready(NOW + 30, 9) == [1]

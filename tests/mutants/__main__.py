@@ -43,6 +43,7 @@ def main() -> int:
     asked.add_argument("--mutants", type=int, default=200)
     asked.add_argument("--seed", type=int, default=1)
     asked.add_argument("--target", type=float, default=95.0, help="percent of the mutants that must be caught")
+    asked.add_argument("--rooms", default=",".join(ROOMS), help="of the sample only these are tried")
     asked.add_argument("--only", default="", help="mutants whose name contains this, instead of a sample")
     asked.add_argument("--out", type=Path, default=ROOT / "bench" / "out" / "mutants")
     asked.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
@@ -53,6 +54,7 @@ def main() -> int:
         sample = {room: [one for one in found if given.only in one.name] for room, found in rooms.items()}
     else:
         sample = drawn(rooms, given.mutants, given.seed)
+    sample = {room: found for room, found in sample.items() if room in given.rooms.split(",")}
     if given.fresh:
         (given.out / "verdicts.jsonl").unlink(missing_ok=True)
     with Workbench(ROOT, PACKAGE) as bench:
@@ -77,13 +79,9 @@ def modules() -> dict[str, list[str]]:
 
 def all_mutants() -> dict[str, list[Mutant]]:
     return {
-        room: [mutant for module in names for mutant in mutants_of(module, source_of(module))]
+        room: [mutant for module in names for mutant in mutants_of(module, (ROOT / PACKAGE / module).read_text())]
         for room, names in modules().items()
     }
-
-
-def source_of(module: str) -> str:
-    return (ROOT / PACKAGE / module).read_text()
 
 
 def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
@@ -93,7 +91,7 @@ def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
     is_instrumented = False
     for path in sorted(path for room in TESTS for path in (ROOT / "tests" / room).glob("test_*.py")):
         file = path.relative_to(ROOT).as_posix()
-        kept, key = out / "coverage" / f"{file.replace('/', '.')}.json", coverage.digest([path])
+        kept, key = out / "coverage" / f"{file.replace('/', '.')}.json", coverage.digest([bench.copy / file])
         known = None if fresh else coverage.load(kept, key)
         if known is None:
             if not is_instrumented:
@@ -113,13 +111,13 @@ def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
 def judged(
     bench: Workbench, sample: Mapping[str, Sequence[Mutant]], tests: Sequence[Measured], out: Path
 ) -> dict[str, list[Verdict]]:
-    book = Book(out / "verdicts.jsonl", ROOT, PACKAGE)
+    book = Book(out / "verdicts.jsonl", bench.copy, PACKAGE)
     verdicts: dict[str, list[Verdict]] = {room: [] for room in sample}
     number, count = 0, sum(map(len, sample.values()))
     for room, mutants in sample.items():
         for mutant in mutants:
             number += 1
-            source = source_of(mutant.module)
+            source = bench.source(mutant.module)
             near = nearest_tests(mutant, source, tests, HOMES.get(room, f"tests/{room}/"))
             verdict = book.known(mutant, near)
             if verdict is None:

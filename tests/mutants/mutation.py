@@ -35,6 +35,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.RShift: ast.LShift,
 }
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list"}
+COMMUTATIVE = ("min", "max")
 METHODS = {"startswith": "endswith", "endswith": "startswith", "partition": "rpartition", "rpartition": "partition"}
 LOGS = ("log", "logger", "LOG", "_log")
 DECLARING = ("cache", "lru_cache", "override", "overload", "final", "runtime_checkable", "dataclass", "wraps")
@@ -218,7 +219,7 @@ class _Finder:
                     )
             case ast.UnaryOp(ast.Not(), operand):
                 yield from self._made(node, "negation", operand)
-            case ast.BinOp(left, op, right) if type(op) in ARITHMETIC and not (_is_text(left) or _is_text(right)):
+            case ast.BinOp(left, op, right) if type(op) in ARITHMETIC and not (_is_text(left) or _is_no_sum(node)):
                 yield from self._made(node, "arithmetic", ast.BinOp(left, ARITHMETIC[type(op)](), right))
             case ast.Constant(value):
                 yield from self._constant(node, value)
@@ -264,6 +265,8 @@ class _Finder:
             case ast.Attribute(value, name) if name in METHODS:
                 yield from self._made(node.func, "other function", ast.Attribute(value, METHODS[name]))
         args = node.args
+        if isinstance(node.func, ast.Name) and node.func.id in COMMUTATIVE:
+            return
         if len(args) > 1 and not any(isinstance(arg, ast.Starred) for arg in args[:2]):
             if ast.dump(args[0]) != ast.dump(args[1]):
                 changed = copy.deepcopy(node)
@@ -283,8 +286,18 @@ def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
 
 
+def _is_no_sum(node: ast.expr) -> bool:
+    """Types joined with `|`, as in an alias; and a text added on the right."""
+    if isinstance(node, ast.BinOp):
+        return _is_text(node.right) or (
+            isinstance(node.op, ast.BitOr) and _is_no_sum(node.left) and _is_no_sum(node.right)
+        )
+    name = ast.unparse(node).rpartition(".")[2]
+    return _is_none(node) or (isinstance(node, ast.Name | ast.Attribute) and name[:1].isupper() and not name.isupper())
+
+
 def _is_number(node: ast.expr) -> bool:
-    """A number, or a calculation of numbers such as 64 * 1024."""
+    """A number, several, or a calculation of numbers such as 64 * 1024."""
     match node:
         case ast.Constant(value):
             return isinstance(value, int | float) and not isinstance(value, bool)
@@ -292,6 +305,8 @@ def _is_number(node: ast.expr) -> bool:
             return _is_number(left) and _is_number(right)
         case ast.UnaryOp(_, operand):
             return _is_number(operand)
+        case ast.Tuple(elements):
+            return all(map(_is_number, elements))
     return False
 
 

@@ -10,9 +10,8 @@ from tests.mutants.mutation import Mutant
 def drawn(rooms: Mapping[str, Sequence[Mutant]], count: int, seed: int) -> dict[str, list[Mutant]]:
     """`count` mutants in all. Each room's mutants, in the order of its text, are cut into stretches of equal length,
     and one is drawn from each: no module is left out for long, and long modules get more."""
-    chance = random.Random(seed)
     return {
-        room: _spread(mutants, count // len(rooms) + (place < count % len(rooms)), chance)
+        room: _spread(mutants, count // len(rooms) + (place < count % len(rooms)), random.Random(f"{seed} {room}"))
         for place, (room, mutants) in enumerate(rooms.items())
     }
 

@@ -82,6 +82,7 @@ def test_calls_slices_and_sums_are_changed() -> None:
     assert changes("x = f(a, b, c)")["swapped arguments"] == {"x = (f(b, a, c))"}
     assert changes("x = a[n:]")["slice"] == {"x = a[(n + 1):]"}
     assert changes("x = a + b")["arithmetic"] == {"x = (a - b)"}
+    assert "arithmetic" not in changes("Found = Open | Ask | None")
     assert changes("@property\ndef f(): ...")["decorator"] == {""}
 
 

@@ -13,7 +13,7 @@ from tests.mutants.workbench import Ran, Workbench
 
 SLOW_S = 20.0
 """Tests that take longer, or need a database server, are asked only where no other runs the line."""
-BUDGET_S = 60.0
+BUDGET_S = 15.0
 """Of tests, by the time they take without a mutant: nearest and fastest first."""
 CAUGHT = ("caught", "import", "time", "memory")
 
@@ -37,7 +37,7 @@ class Verdict:
 def nearest_tests(mutant: Mutant, source: str, measured: Sequence[Measured], home: str) -> list[Measured]:
     """Those that run the statement; else its function; for what runs at import, all that use its class or module.
     Tests below `home` come first, then the fast."""
-    found = _covering(mutant, source, measured)
+    found = _covering(mutant, source, measured) or _at_home(mutant, source, measured, home)
     cheap = [test for test in found if test.seconds <= SLOW_S and not test.needs_server]
     chosen: list[Measured] = []
     for test in sorted(cheap or found, key=lambda one: (not one.name.startswith(home), one.seconds, one.name)):
@@ -45,6 +45,12 @@ def nearest_tests(mutant: Mutant, source: str, measured: Sequence[Measured], hom
             break
         chosen.append(test)
     return chosen
+
+
+def _at_home(mutant: Mutant, source: str, measured: Sequence[Measured], home: str) -> list[Measured]:
+    """For a module without functions, which leaves no trace: the tests of its room."""
+    is_table = not any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(ast.parse(source)))
+    return [test for test in measured if test.name.startswith(home)] if is_table else []
 
 
 def _covering(mutant: Mutant, source: str, measured: Sequence[Measured]) -> list[Measured]:
@@ -86,7 +92,7 @@ def _meaning(ran: Ran) -> tuple[str, str]:
         return ran.why_ended, ""
     if ran.code == 0:
         return "survived", ""
-    if ran.code in (2, 3, 4) or (ran.code or 0) < 0:
+    if ran.code in (1, 2, 3, 4) or (ran.code or 0) < 0:  # with -x an error of collection is 1
         return "import", ran.output.strip().splitlines()[-1][:200] if ran.output.strip() else ""
     raise RuntimeError(f"pytest ended with {ran.code}:\n{ran.output}")
 

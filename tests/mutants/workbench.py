@@ -45,19 +45,22 @@ class Workbench:
     def __init__(self, root: Path, package: str) -> None:
         self._root, self._package = root, Path(package)
         self._folder = Path(tempfile.mkdtemp(prefix="mutants-"))
-        self._copy = self._folder / "p"
+        self.copy = self._folder / "p"
+        self._sources: dict[str, str] = {}
         self._written = 0
         self._alone = ALONE if _works(ALONE) else ()
 
     def __enter__(self) -> Self:
         self._folder.chmod(0o711)
-        self._copy.mkdir()
+        self.copy.mkdir()
         top = self._package.parts[0]
         for path in self._root.iterdir():
             if path.name in (top, "tests"):
-                shutil.copytree(path, self._copy / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(path, self.copy / path.name, ignore=shutil.ignore_patterns("__pycache__"))
             elif path.name not in (".git", ".hypothesis", ".pytest_cache"):
-                (self._copy / path.name).symlink_to(path.resolve())
+                (self.copy / path.name).symlink_to(path.resolve())
+        package = self.copy / self._package
+        self._sources = {path.relative_to(package).as_posix(): path.read_text() for path in package.rglob("*.py")}
         shutil.copy(PLUGIN, self._import_root / "mutants_plugin.py")
         return self
 
@@ -68,7 +71,7 @@ class Workbench:
 
     @property
     def _import_root(self) -> Path:
-        return (self._copy / self._package).parent
+        return (self.copy / self._package).parent
 
     @property
     def has_network(self) -> bool:
@@ -76,13 +79,17 @@ class Workbench:
 
     def write(self, module: str, text: str) -> None:
         """With a time of its own: compiled modules are recognised by second and size."""
-        path = self._copy / self._package / module
+        path = self.copy / self._package / module
         path.write_text(text)
         self._written += 1
         os.utime(path, (time.time(), 1_000_000_000 + self._written))
 
+    def source(self, module: str) -> str:
+        """As it was when the copy was made."""
+        return self._sources[module]
+
     def restore(self, module: str) -> None:
-        self.write(module, (self._root / self._package / module).read_text())
+        self.write(module, self.source(module))
 
     def measure(self, test_file: str) -> list[Measured]:
         """Runs a file of tests with instrumented modules. REQUIRES: `instrument` was called."""
@@ -99,7 +106,7 @@ class Workbench:
         self._places: list[Place] = []
         instrument = Instrument(self._places)
         for module in modules:
-            self.write(module, instrument.of(module, (self._root / self._package / module).read_text()))
+            self.write(module, instrument.of(module, self.source(module)))
         hits = self._folder / "hits"
         hits.write_bytes(bytes(max(1, len(self._places))))
         hits.chmod(0o666)
@@ -129,7 +136,7 @@ class Workbench:
         with (self._folder / "output").open("w+") as output:
             process = subprocess.Popen(
                 [*self._alone, *command, *files],
-                cwd=self._copy,
+                cwd=self.copy,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from gossamer.parse.fingerprints import near
-from gossamer.rules.marks import Marks, marks_of, words_of
+from gossamer.rules.marks import Marks, marks_of, names_of, words_of
 from gossamer.rules.novelty import WATCHED_FROM, Novelty
 from gossamer.values.page import Triple
 from gossamer.values.url import Url
@@ -135,3 +135,18 @@ def test_writing_without_spaces_is_cut_into_pairs() -> None:
 
 def test_an_empty_page_has_no_marks() -> None:
     assert marks_of("", ()) == Marks()
+
+
+def test_new_facts_alone_keep_a_template_out_of_quarantine() -> None:
+    novelty, plain = watched(), watched()
+    for number in range(200):
+        novelty.weigh(at(f"/p/{number}"), marks("The same", f"{prose(number, 3)}", f"by {prose(-number - 1, 3)}"))
+        plain.weigh(at(f"/p/{number}"), marks("The same"))
+    assert plain.is_trap("example.org", "/p/{n}", 200, 0)
+    assert not novelty.is_trap("example.org", "/p/{n}", 200, 200)
+
+
+def test_quotation_marks_and_other_signs_are_no_part_of_a_word_and_accents_are() -> None:
+    assert names_of("das «haus» am hafen") == names_of("das haus am hafen") - names_of("haus")
+    assert len(names_of("käse für größe")) == 3, "letters beyond ASCII are letters"
+    assert names_of("KÄSE FÜR") == names_of("käse für")

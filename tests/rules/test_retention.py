@@ -148,3 +148,10 @@ def test_the_three_ways_are_understood() -> None:
         Retain("thinned"),
         Retain("last", 12),
     ]
+
+
+def test_a_redirect_is_no_successful_answer_and_is_not_held_for_the_views() -> None:
+    past = [Version(NOW - 3 * DAY, 200, True, None), Version(NOW - 2 * DAY, 300, False, None)]
+    past += [Version(NOW - DAY, 299, False, None), Version(NOW, 500, False, None)]
+    stay = kept(past, Retain("last", 1), NOW)
+    assert NOW - DAY in stay and NOW - 2 * DAY not in stay

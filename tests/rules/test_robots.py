@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.rules.robots import ParsedRobots, explain, judge, parse
+from gossamer.rules.robots import ParsedRobots, explain, judge, parse, pieces_of
 from gossamer.rules.robots_oddities import survey
-from gossamer.rules.robots_patterns import matches
+from gossamer.rules.robots_patterns import matches, normal_pattern, normal_target
 from gossamer.rules.robots_text import MOST_BYTES
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
@@ -460,3 +460,13 @@ def _slowly(pattern: str, target: str) -> bool:
 @given(st.from_regex(r"\A[ab*]{0,8}\$?\Z"), st.text("ab", max_size=10))
 def test_the_matcher_agrees_with_the_definition(pattern, target):
     assert matches(pattern, target) is _slowly(pattern, target)
+
+
+def test_the_plain_piece_of_a_pattern_leaves_out_its_stars_and_its_end() -> None:
+    rules = parse(b"User-agent: *\nDisallow: /a*/longest$\nDisallow: *x$\nDisallow: /plain", "Gossamer").rules
+    assert set(pieces_of(rules)) == {"/longest", "x", "/plain"}
+
+
+def test_half_of_a_surrogate_pair_in_an_address_is_escaped_and_does_not_end_the_matcher() -> None:
+    assert normal_target("/a\ud800b") == "/a%3Fb"
+    assert normal_pattern("/\udfff*x$") == "/%3F*x$"

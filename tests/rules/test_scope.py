@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.rules.scope import Reach, Scope, domain_of, folder_of, judge, scope_of
+from gossamer.rules.scope import Reach, Scope, domain_of, folder_of, judge, judge_host, scope_of
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.url import Url
 
@@ -74,3 +74,55 @@ def test_hosts_without_a_registrable_domain_are_their_own() -> None:
         "::1",
         "example.org",
     ]
+
+
+@pytest.mark.parametrize(
+    ("hostname", "domain"),
+    [
+        ("www.xn--55qx5d.cn", "www.xn--55qx5d.cn"),  # a public suffix of two labels, the first in punycode
+        ("a.www.xn--55qx5d.cn", "www.xn--55qx5d.cn"),
+        ("a.b.xn--bcher-kva.example.com", "example.com"),
+        ("shop.xn--bcher-kva.de", "xn--bcher-kva.de"),
+        ("a.xn--zz-invalid-.de", "xn--zz-invalid-.de"),  # no punycode at all
+        ("xn--55qx5d.a.cn", "a.cn"),
+    ],
+)
+def test_public_suffixes_are_recognised_in_punycode(hostname: str, domain: str) -> None:
+    assert domain_of(hostname) == domain
+
+
+def test_an_ipv6_address_that_ends_like_an_ipv4_address_is_its_own_domain() -> None:
+    assert domain_of("::ffff:1.2.3.4") == "::ffff:1.2.3.4"
+
+
+def test_a_scope_names_up_to_five_and_counts_the_rest() -> None:
+    five, six = ([(f"https://h{number}.test/", Reach.HOST) for number in range(count)] for count in (5, 6))
+    assert verdict("https://b.test/", *five) == Denied(
+        "outside the scope: host h0.test, h1.test, h2.test, h3.test, h4.test"
+    )
+    assert verdict("https://b.test/", *six) == Denied(
+        "outside the scope: host h0.test, h1.test, h2.test, h3.test, h4.test and 1 more"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reach", "text", "is_visited"),
+    [
+        (Reach.PREFIX, "https://a.test/elsewhere", True),
+        (Reach.PREFIX, "http://a.test/docs/", False),
+        (Reach.PREFIX, "https://a.test.evil/docs/", False),
+        (Reach.HOST, "http://a.test/", True),
+        (Reach.HOST, "http://b.test/", False),
+        (Reach.DOMAIN, "http://www.a.test/", True),
+        (Reach.DOMAIN, "http://www.b.test/", False),
+        (Reach.ANY, "http://b.test/", True),
+    ],
+)
+def test_a_host_is_visited_when_anything_on_it_may_be(reach: Reach, text: str, is_visited: bool) -> None:
+    scope = scope_of([(Url("https://a.test/docs/x"), reach), (Url("https://c.test/"), Reach.PREFIX)])
+    assert isinstance(judge_host(Url(text), scope), Allowed) is is_visited
+
+
+def test_without_seeds_nothing_is_in_scope_and_the_refusal_says_so() -> None:
+    assert judge(Url("https://b.test/"), 0, Scope()) == Denied("outside the scope: there are no seeds")
+    assert judge_host(Url("https://b.test/"), Scope()) == Denied("outside the scope: there are no seeds")

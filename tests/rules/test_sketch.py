@@ -61,3 +61,20 @@ def test_hosts_are_folded_when_half_of_the_memory_is_used() -> None:
             novelty.weigh(Url(f"http://h{host}.org/p/{turn}"), page)
     watched = [novelty.is_trap(f"h{host}.org", "/p/{n}", 100, 0) for host in range(40)]
     assert novelty.held_bytes <= 400_000 and not any(watched)
+
+
+def test_a_set_counts_what_its_numbers_take() -> None:
+    few, many = Numbers(), Numbers()
+    few.unmet(range(1, 11))
+    many.unmet(range(1, 11))
+    many.unmet(range(1000, 1000 + MOST_SPREAD // 2))
+    assert many.size - few.size > 24 * (MOST_SPREAD // 2 - 10), "each number is a Python object of its own"
+
+
+def test_a_few_new_phrases_in_a_long_page_make_it_no_new_page() -> None:
+    sketch, words, shingles = Sketch(), tuple(range(1, 41)), tuple(range(101, 117))
+    assert sketch.met(Marks(99, words, shingles)).text
+    changed = (*shingles[:-1], 999)
+    assert not sketch.met(Marks(99, (*words[:-2], 998, 997), changed)).text, "one phrase of sixteen is new"
+    other = tuple(range(201, 217))
+    assert sketch.met(Marks(99, (*words[:-2], 996, 995), other)).text, "all of them are"

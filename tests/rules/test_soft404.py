@@ -138,3 +138,16 @@ def test_the_start_page_at_another_address_is_no_page() -> None:
     home = words(random.Random(4), 120)
     shown = [("http://h.org/", "Home", "", home)] + [(f"http://h.org/gone-{n}", "Home", "", home) for n in range(5)]
     assert judged(shown) == [False, True, True, True, True, True]
+
+
+def test_a_host_may_have_several_error_pages_and_each_is_remembered() -> None:
+    chance = random.Random(7)
+    one, other = words(chance, 120), words(chance, 120)
+    shown = [
+        ("http://h.org/lost-a", "Page not found", "", one),
+        ("http://h.org/lost-b", "Page not found", "", other),
+        ("http://h.org/lost-c", "Harbour", "", one),
+        ("http://h.org/lost-d", "Harbour", "", other),
+        ("http://h.org/story", "Harbour", "", words(chance, 120)),
+    ]
+    assert judged(shown) == [True, True, True, True, False]

@@ -97,3 +97,8 @@ def test_pages_that_lead_on_pay_their_own_debt_but_vouch_for_nobody() -> None:
 
 def test_totals_alone_tell_a_barren_template_after_a_restart() -> None:
     assert is_barren(70, 3) and not is_barren(70, 9) and not is_barren(20, 0)
+
+
+def test_a_part_of_a_name_and_a_number_repeats_like_a_name() -> None:
+    assert isinstance(judge("/" + "page/7/" * 3), Denied)
+    assert isinstance(judge("/7/7/7/"), Allowed), "numbers alone may well be a date or a version"

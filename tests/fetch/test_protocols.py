@@ -1,0 +1,140 @@
+"""A protocol that is not HTTP: what it says becomes an outcome, under the limits of any visit."""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.fetch.client import Client
+from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.protocols import Answer, Dial
+from gossamer.fetch.settings import Fetch
+from gossamer.values.capture import Truncated
+from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused
+from gossamer.values.tell import silent
+from gossamer.values.url import DEFAULT_PORTS, Url
+from gossamer.values.visit import VisitKind
+
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0)
+
+
+@dataclass
+class Quay:
+    """Sends the address in one line and gives back what it is told to, or what the server says."""
+
+    answer: object = None
+    dials: bool = True
+    has_robots: bool = True
+    port: int = 1900
+    with_tls: bool = False
+    most_bytes: int = 0
+
+    async def fetch(self, url: str, dial: Dial, most_bytes: int) -> Answer:
+        self.most_bytes = most_bytes
+        if self.dials:
+            reader, writer = await dial()
+            writer.write(url.encode() + b"\r\n")
+            body = await reader.read()
+            if self.answer is None:
+                return Answer(body, "text/plain")
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer  # type: ignore[return-value]
+
+
+def asked(quay: Quay, kind: VisitKind = VisitKind.PAGE, settings: Fetch = SETTINGS, is_there: bool = True) -> Outcome:
+    async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+        write.write(b"heard " + await read.readline())
+        write.close()
+
+    async def ask() -> Outcome:
+        DEFAULT_PORTS["quay"] = quay.port
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            plan = AddressPlan({"site.test": {1900: server.sockets[0].getsockname()[1]}} if is_there else {})
+            async with Client(settings, plan, plan, SystemClock(), silent, protocols={"quay": quay}) as client:
+                return await client.fetch(Url("quay://site.test/a"), kind)
+
+    return asyncio.run(ask())
+
+
+def test_what_the_server_says_is_captured_with_its_address() -> None:
+    outcome = asked(Quay())
+    assert isinstance(outcome, Fetched)
+    capture = outcome.capture
+    assert (capture.body, capture.status, capture.reason) == (b"heard quay://site.test/a\r\n", 200, "quay")
+    assert capture.headers == (("Content-Type", "text/plain"),) and capture.truncated is None
+    assert capture.address and not outcome.flags and not capture.distrust
+
+
+def test_a_protocol_that_dials_nobody_leaves_no_address() -> None:
+    outcome = asked(Quay(Answer(b"x", "text/plain"), dials=False))
+    assert isinstance(outcome, Fetched) and outcome.capture.address == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "reason"),
+    [
+        (199, Failed, Reason.PROTOCOL),
+        (200, Fetched, None),
+        (404, Gone, None),
+        (503, Failed, Reason.SLOW_DOWN),
+        (599, Failed, Reason.SERVER_ERROR),
+        (600, Failed, Reason.PROTOCOL),
+    ],
+)
+def test_a_status_means_what_it_means_in_http(status: int, kind: type, reason: Reason | None) -> None:
+    outcome = asked(Quay(Answer(b"", status=status)))
+    assert type(outcome) is kind and getattr(outcome, "reason", None) is reason
+
+
+def test_a_move_is_handed_back_joined() -> None:
+    outcome = asked(Quay(Answer(status=301, location="/b")))
+    assert isinstance(outcome, Moved) and outcome.to == Url("quay://site.test/b")
+
+
+def test_a_body_is_cut_at_the_limit_of_its_kind() -> None:
+    settings = replace(SETTINGS, body_limit=100, other_limit=10, robots_limit=50, list_limit=70)
+    quay = Quay(Answer(b"x" * 101, "text/plain"))
+    outcome = asked(quay, settings=settings)
+    assert isinstance(outcome, Fetched) and quay.most_bytes == 100
+    assert (len(outcome.capture.body), outcome.capture.truncated) == (100, Truncated.LENGTH)
+    whole = asked(Quay(Answer(b"x" * 100, "text/plain")), settings=settings)
+    assert isinstance(whole, Fetched) and whole.capture.truncated is None
+    for kind, limit in ((VisitKind.ROBOTS, 50), (VisitKind.LIST, 70)):
+        asked(quay, kind, settings)
+        assert quay.most_bytes == limit
+
+
+def test_a_page_of_an_unwanted_type_is_refused_and_a_robots_txt_is_not() -> None:
+    picture = Answer(b"x", "image/png")
+    assert asked(Quay(picture)) == Refused(Reason.MEDIA_TYPE, "image/png")
+    assert isinstance(asked(Quay(picture), VisitKind.ROBOTS), Fetched)
+    missing = asked(Quay(Answer(b"x", "image/png", status=404)))
+    assert isinstance(missing, Gone)
+
+
+def test_a_scheme_without_robots_txt_is_not_asked_for_one() -> None:
+    outcome = asked(Quay(ValueError("never asked"), has_robots=False), VisitKind.ROBOTS)
+    assert isinstance(outcome, Failed) and outcome.reason is Reason.CLIENT_ERROR
+    assert isinstance(asked(Quay(has_robots=False)), Fetched)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason", "words"),
+    [
+        (ValueError("no sense"), Reason.PROTOCOL, "ValueError: no sense"),
+        (ConnectionResetError("gone"), Reason.DISCONNECTED, "gone"),
+        ("a text", Reason.PROTOCOL, "no Answer: 'a text'"),
+    ],
+)
+def test_what_goes_wrong_in_a_strangers_code_is_an_outcome(trouble: object, reason: Reason, words: str) -> None:
+    outcome = asked(Quay(trouble))
+    assert isinstance(outcome, Failed) and (outcome.reason, outcome.detail) == (reason, words)
+
+
+def test_a_host_that_does_not_resolve_or_must_not_be_dialled_is_told() -> None:
+    unknown = asked(Quay(), is_there=False)
+    assert isinstance(unknown, Failed) and unknown.reason is Reason.DNS
+    forbidden = asked(Quay(port=25))
+    assert isinstance(forbidden, Refused) and forbidden.reason is Reason.ADDRESS
