@@ -5,17 +5,18 @@ import gzip
 import hashlib
 
 import msgspec
+import pytest
 from tests.archive.samples import START_AT, capture
 
 from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import Catalogue, acknowledged
+from gossamer.archive.catalogue import Catalogue, acknowledged, may_be_page
 from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import End, Volumes
 from gossamer.files import DiskFiles
 from gossamer.store import captures
 from gossamer.store.database import Database
 from gossamer.testing import FakeClock
-from gossamer.values.capture import Kept
+from gossamer.values.capture import Kept, Truncated
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
@@ -122,3 +123,20 @@ def test_a_lost_catalogue_is_made_anew_from_every_volume(tmp_path):
     with Catalogue(tmp_path / "state.db", FILES, folder) as catalogue:
         assert [one.place for one in catalogue.in_order()] == places
         assert catalogue.capture(capture(2).url) == capture(2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "may_be"),
+    [
+        ({}, True),
+        ({"status": 299}, True),
+        ({"status": 300}, False),
+        ({"status": 199}, False),
+        ({"truncated": Truncated.LENGTH}, True),
+        ({"truncated": Truncated.TIME}, False),
+        ({"truncated": Truncated.DISCONNECT}, False),
+        ({"url": Url("https://example.org/robots.txt")}, False),
+    ],
+)
+def test_a_page_may_be_made_of_a_successful_answer_that_only_our_limit_cut(changed, may_be):
+    assert may_be_page(capture(**changed)) is may_be

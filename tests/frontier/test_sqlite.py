@@ -272,3 +272,21 @@ def test_the_effort_of_a_visit_does_not_grow_with_what_is_known(tmp_path: Path) 
 
     early, late = asyncio.run(story())
     assert late < early * 1.25
+
+
+def test_F_P10_rest_that_a_host_had_before_a_stop_counts_when_the_clock_was_set_back(tmp_path: Path) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(tmp_path, clock) as (frontier, _):
+            await frontier.offer(seeds("http://a.test/1", "http://a.test/2"))
+            for _ in range(2):
+                (visit,) = await frontier.take(1)
+                await frontier.settle([settled(visit, clock)])
+                clock.advance(3600)
+        async with opened(tmp_path, FakeClock(clock.now() - 7200 * SECOND)) as (frontier, _):
+            (last,) = await frontier.take(1)
+            assert last.url.text == "http://a.test/2", (
+                "an hour has passed since the last visit, whatever the clock says"
+            )
+
+    asyncio.run(story())
