@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, kettle
 
-from gossamer.archive.history import moment_of, until
+from gossamer.archive.history import in_force, kinds_of, moment_of, until, vanished
 from gossamer.clock import SECOND, in_words
 from gossamer.store.database import read_only
+from gossamer.values.capture import Kept, Place
+from gossamer.values.history import Change
 from gossamer.values.url import Host, Url
 
 ELSEWHERE = Url("https://other.test/")
@@ -55,3 +57,49 @@ def test_what_is_no_moment_is_refused(text: str) -> None:
 
 def test_F_P10_a_moment_beyond_2038_is_a_moment() -> None:
     assert moment_of("2041-01-01T00:00:00Z") == 2_240_611_200 * SECOND
+
+
+def answers(*kinds: str) -> list[Kept]:
+    """Newest first, each told by its status and a `p` when it is a page."""
+    url, place = Url("https://example.org/"), Place("v", 0, 1, 0)
+    return [
+        Kept(number, url, -number, place, int(kind[:3]), "text/html", b"", 1, kind.endswith("p"))
+        for number, kind in enumerate(kinds)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "number"),
+    [
+        (("404", "200p"), 0),
+        (("404", "410", "200p"), 1),
+        (("500", "404", "200p"), 1),
+        (("404", "500", "200p"), 0),
+        (("404", "200", "404", "200p"), 2),
+        (("200", "404", "200p"), None),
+        (("299", "404", "200p"), None),
+        (("300", "404", "200p"), 1),
+        (("200p", "404", "200p"), None),
+        (("404", "404"), None),
+        ((), None),
+    ],
+)
+def test_a_page_is_gone_since_the_first_answer_that_said_so_after_it_was_last_there(
+    kinds: tuple[str, ...], number: int | None
+) -> None:
+    found = answers(*kinds)
+    assert vanished(found) is (None if number is None else found[number])
+
+
+@pytest.mark.parametrize(
+    ("kinds", "count"),
+    [(("200p", "200p"), 1), (("500", "200p", "404"), 2), (("404", "200p"), 0), (("500", "410"), 0), (("500",), 0)],
+)
+def test_in_force_are_the_newest_page_and_what_was_answered_since(kinds: tuple[str, ...], count: int) -> None:
+    found = answers(*kinds)
+    assert in_force(found) == found[:count]
+
+
+def test_each_kind_of_change_has_its_word() -> None:
+    assert kinds_of(Change.BYTES | Change.TEXT | Change.FACTS) == ("bytes", "text", "facts")
+    assert kinds_of(Change.TEXT) == ("text",) and kinds_of(Change(0)) == ()

@@ -1,0 +1,172 @@
+"""The Gate and the door at their limits, asked without a socket."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from tests.web.gate import COOKIE, KEYS, ask, gate_of
+
+from gossamer.clock import SECOND
+from gossamer.testing import FakeClock
+from gossamer.web.door import LONGEST_ADDRESS, LONGEST_FORM, client_of, form_of
+from gossamer.web.guard import LONGEST_BODY, LONGEST_TARGET, MOST_AT_ONCE, Body, answers_to
+from gossamer.web.tokens import SESSION_S, Door, Role
+
+NAMES = ("127.0.0.1", "[::1]", "localhost")
+
+
+@pytest.mark.parametrize(
+    ("header", "is_ours"),
+    [
+        ("127.0.0.1", True),
+        ("127.0.0.1:8642", True),
+        ("LOCALHOST:80", True),
+        ("[::1]", True),
+        ("[::1]:8642", True),
+        ("::1", False),
+        ("[::1", False),
+        ("localhost.evil.test", False),
+        ("evil.test:80", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_F_W7_a_host_header_is_ours_whatever_its_port(header: str | None, is_ours: bool) -> None:
+    assert answers_to(header, NAMES) is is_ours
+
+
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [
+        (str(LONGEST_BODY), 200),
+        (str(LONGEST_BODY + 1), 413),
+        ("0" * 9, 200),
+        ("0" * 10, 413),
+        ("-1", 413),
+        ("1e3", 413),
+        ("", 413),
+    ],
+)
+def test_a_body_may_be_as_long_as_the_limit_and_its_length_must_be_a_number(length: str, status: int) -> None:
+    answer = asyncio.run(ask(gate_of(FakeClock()), "/sparql", "POST", content_length=length))
+    assert answer.status == status
+
+
+def test_two_lengths_of_one_body_are_refused() -> None:
+    both = {"content_length": "1", "transfer_encoding": "chunked"}
+    assert asyncio.run(ask(gate_of(FakeClock()), "/sparql", "POST", **both)).status == 400
+    assert asyncio.run(ask(gate_of(FakeClock()), "/sparql", "POST", transfer_encoding="chunked")).status == 200
+
+
+def test_path_and_query_together_may_be_as_long_as_the_limit() -> None:
+    gate = gate_of(FakeClock())
+    for extra, status in ((0, 200), (1, 414)):
+        half = LONGEST_TARGET // 2
+        target = "/" + "a" * (half - 1) + "?" + "b" * (LONGEST_TARGET - half + extra)
+        assert asyncio.run(ask(gate, target)).status == status
+
+
+def test_F_W16_when_too_many_ask_at_once_the_next_is_refused_until_one_is_done() -> None:
+    async def story() -> None:
+        done = asyncio.Event()
+
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            await done.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        gate = gate_of(FakeClock(), inner=slow)
+        waiting = [asyncio.create_task(ask(gate, "/")) for _ in range(MOST_AT_ONCE)]
+        await asyncio.sleep(0)
+        assert (await ask(gate, "/")).status == 503
+        done.set()
+        assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
+        assert (await ask(gate, "/")).status == 200
+
+    asyncio.run(story())
+
+
+def test_an_answer_that_fails_is_under_way_no_more() -> None:
+    async def breaks(scope: Any, receive: Any, send: Any) -> None:
+        raise RuntimeError
+
+    async def story() -> None:
+        gate = gate_of(FakeClock(), inner=breaks)
+        for _ in range(MOST_AT_ONCE + 1):
+            with pytest.raises(RuntimeError):
+                await ask(gate, "/")
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("is_behind_tls", "name"), [(False, COOKIE), (True, f"__Host-{COOKIE}")])
+def test_a_session_cookie_is_for_our_own_pages_only_and_for_https_behind_tls(is_behind_tls: bool, name: str) -> None:
+    answer = asyncio.run(ask(gate_of(FakeClock(), is_behind_tls=is_behind_tls), f"/a?token={KEYS.reader}&b=1"))
+    value, *fields = answer.headers["set-cookie"].split("; ")
+    assert value.startswith(f"{name}=user.")
+    wanted = {"HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={int(SESSION_S)}"}
+    assert set(fields) == wanted | ({"Secure"} if is_behind_tls else set())
+    assert answer.headers["location"] == "/a?b=1" and answer.status == 303
+
+
+def test_a_session_ends_at_its_second_and_not_before() -> None:
+    now = FakeClock().now()
+    session, until = KEYS.session(Role.USER, now), now + round(SESSION_S) * SECOND
+    assert KEYS.role_in(session, until - 1) is Role.USER
+    assert KEYS.role_in(session, until) is Role.ANONYMOUS
+
+
+def asked_by(peer: str | None, *forwarded: str) -> Request:
+    headers = [(b"x-forwarded-for", value.encode()) for value in forwarded]
+    return Request({"type": "http", "client": (peer, 1) if peer is not None else None, "headers": headers})
+
+
+@pytest.mark.parametrize(
+    ("is_behind_tls", "peer", "forwarded", "client"),
+    [
+        (True, "127.0.0.1", ("20.0.0.1",), "20.0.0.1"),
+        (True, "127.0.0.1", ("6.6.6.6, 20.0.0.1",), "20.0.0.1"),
+        (True, "127.0.0.1", ("6.6.6.6", "20.0.0.1 "), "20.0.0.1"),
+        (True, "127.0.0.1", (), "127.0.0.1"),
+        (True, "127.0.0.1", ("x" * 99,), "x" * LONGEST_ADDRESS),
+        (True, "20.0.0.2", ("127.0.0.1",), "20.0.0.2"),
+        (False, "127.0.0.1", ("20.0.0.1",), "127.0.0.1"),
+        (False, None, (), ""),
+    ],
+)
+def test_F_W8_only_a_proxy_on_this_machine_is_believed_about_who_asks(
+    is_behind_tls: bool, peer: str | None, forwarded: tuple[str, ...], client: str
+) -> None:
+    assert client_of(asked_by(peer, *forwarded), Door(KEYS, is_behind_tls=is_behind_tls)) == client
+
+
+def request_of(*pieces: bytes) -> Request:
+    left = list(pieces)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    return Request({"type": "http", "method": "POST", "headers": []}, receive)
+
+
+def test_a_form_is_read_up_to_its_limit() -> None:
+    whole = b"token=" + b"x" * (LONGEST_FORM - 6)
+    assert asyncio.run(form_of(request_of(whole[:5], whole[5:]))) == {"token": "x" * (LONGEST_FORM - 6)}
+    assert asyncio.run(form_of(request_of(whole, b"x"))) is None
+    assert asyncio.run(form_of(request_of(b"next=&token=%ff"))) == {"next": "", "token": "\ufffd"}
+
+
+def test_a_body_without_a_length_is_cut_off_beyond_the_limit() -> None:
+    async def received(*sizes: int) -> list[str]:
+        left = list(sizes)
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"x" * left.pop(0), "more_body": bool(left)}
+
+        headers = [(b"transfer-encoding", b"chunked")]
+        body = Body(Request({"type": "http", "method": "POST", "headers": headers}), receive)
+        return [(await body.receive())["type"] for _ in sizes]
+
+    assert asyncio.run(received(LONGEST_BODY - 1, 1)) == ["http.request"] * 2
+    assert asyncio.run(received(LONGEST_BODY, 1)) == ["http.request", "http.disconnect"]
