@@ -377,3 +377,19 @@ def test_F_P5_a_real_disk_fills_and_goes_on_when_there_is_room(tiny_disk):
     safe.append(volumes.append(response_record(capture(number, os.urandom(5000)))))
     volumes.close()
     assert len(kept_in(folder)) == len(safe) == number + 1
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_volume_is_filled_to_its_last_byte_and_not_beyond(tmp_path: Path, at_once: bool) -> None:
+    records = [response_record(capture(number)) for number in range(3)]
+
+    def places(limit: int) -> list[Place]:
+        volumes = opened(tmp_path / str(limit), roll_at_bytes=limit)
+        found = volumes.append_all(records) if at_once else [volumes.append(record) for record in records]
+        volumes.close()
+        return list(found)
+
+    last = places(1 << 30)[-1]
+    end = last.offset + last.length
+    assert len({place.volume for place in places(end)}) == 1
+    assert [place.number for place in places(end - 1)] == [1, 2, 1]

@@ -133,6 +133,8 @@ class Workbench:
         command = [sys.executable, "-m", "pytest", "-p", "mutants_plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
         command += ["--hypothesis-seed=0", "--tb=line", f"--timeout={LONGEST_TEST_S}"]
         command += ["-x"] if "tests" in role else []
+        if not any("schemathesis" in (self.copy / file).read_text() for file in files):
+            command += ["-p", "no:schemathesis"]  # its plugin takes as long to load as all the rest
         with (self._folder / "output").open("w+") as output:
             process = subprocess.Popen(
                 [*self._alone, *command, *files],

@@ -78,3 +78,11 @@ def test_a_few_new_phrases_in_a_long_page_make_it_no_new_page() -> None:
     assert not sketch.met(Marks(99, (*words[:-2], 998, 997), changed)).text, "one phrase of sixteen is new"
     other = tuple(range(201, 217))
     assert sketch.met(Marks(99, (*words[:-2], 996, 995), other)).text, "all of them are"
+
+
+def test_words_and_phrases_are_folded_together() -> None:
+    sketch = Sketch()
+    sketch.met(Marks(99, tuple(range(1, 41)), tuple(range(101, 117))))
+    sketch.fold()
+    assert sketch.kept().are_words_folded and sketch.kept().are_phrases_folded
+    assert not any(sketch.met(Marks(99, tuple(range(1, 41)), tuple(range(101, 117)))))

@@ -4,7 +4,17 @@ import random
 
 import pytest
 
-from gossamer.rules.traps import MOST_SEGMENTS, Run, after, is_barren, is_trap, judge_shape
+from gossamer.rules.traps import (
+    MOST_OF_ONE,
+    MOST_PARAMETERS,
+    MOST_SEGMENTS,
+    Run,
+    after,
+    is_barren,
+    is_trap,
+    judge_shape,
+    repeated_in,
+)
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.url import Url
 
@@ -102,3 +112,26 @@ def test_totals_alone_tell_a_barren_template_after_a_restart() -> None:
 def test_a_part_of_a_name_and_a_number_repeats_like_a_name() -> None:
     assert isinstance(judge("/" + "page/7/" * 3), Denied)
     assert isinstance(judge("/7/7/7/"), Allowed), "numbers alone may well be a date or a version"
+
+
+@pytest.mark.parametrize(
+    ("segments", "found"),
+    [
+        (["a", "a", "a"], ["a"]),
+        (["x", "a", "b", "a", "b", "a", "b"], ["a", "b"]),
+        (["a", "x", "a", "x", "a"], None),
+        (["a", "x", "a", "y", "a", "z", "a"], ["a"]),
+        (["a", "x", "a", "y", "a", "z"], None),
+        (["1", "x", "1", "y", "1", "z", "1"], None),
+        ([], None),
+    ],
+)
+def test_three_in_a_row_or_four_anywhere_is_a_repeat(segments: list[str], found: list[str] | None) -> None:
+    assert repeated_in(segments) == found
+
+
+def test_one_parameter_may_come_three_times_and_a_list_sixteen() -> None:
+    assert isinstance(judge("/x?" + "&".join(["p=1"] * MOST_OF_ONE)), Allowed)
+    assert isinstance(judge("/x?" + "&".join(["p=1"] * (MOST_OF_ONE + 1))), Denied)
+    assert isinstance(judge("/x?" + "&".join(["p[]=1"] * MOST_PARAMETERS)), Allowed)
+    assert isinstance(judge("/x?" + "&".join(["p=1"] * (MOST_PARAMETERS + 1))), Denied)

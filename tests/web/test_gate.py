@@ -11,7 +11,7 @@ from gossamer.clock import SECOND
 from gossamer.testing import FakeClock
 from gossamer.web.door import LONGEST_ADDRESS, LONGEST_FORM, client_of, form_of
 from gossamer.web.guard import LONGEST_BODY, LONGEST_TARGET, MOST_AT_ONCE, Body, answers_to
-from gossamer.web.tokens import SESSION_S, Door, Role
+from gossamer.web.tokens import MOST_WRONG_IN_ALL, SESSION_S, WINDOW_S, Door, Role, Tries
 
 NAMES = ("127.0.0.1", "[::1]", "localhost")
 
@@ -170,3 +170,36 @@ def test_a_body_without_a_length_is_cut_off_beyond_the_limit() -> None:
 
     assert asyncio.run(received(LONGEST_BODY - 1, 1)) == ["http.request"] * 2
     assert asyncio.run(received(LONGEST_BODY, 1)) == ["http.request", "http.disconnect"]
+
+
+def test_F_W8_each_window_of_time_allows_the_same_number_of_wrong_tokens() -> None:
+    clock = FakeClock()
+    tries = Tries(clock)
+    for _ in range(3):
+        clock.advance(WINDOW_S)
+        for number in range(MOST_WRONG_IN_ALL):
+            assert not tries.are_too_many("20.9.9.9")
+            tries.add(f"20.0.{number}.1")
+        assert tries.are_too_many("20.9.9.9") and not tries.are_too_many("127.0.0.1")
+
+
+def test_of_two_tokens_in_an_address_the_first_counts() -> None:
+    gate = gate_of(FakeClock(), is_open=False)
+    assert asyncio.run(ask(gate, f"/?token={KEYS.reader}&token=wrong")).status == 303
+    assert asyncio.run(ask(gate, f"/?token=wrong&token={KEYS.reader}")).status == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "closes"),
+    [
+        ("GET", {}, False),
+        ("POST", {"content_length": "0"}, False),
+        ("POST", {"content_length": "5"}, True),
+        ("POST", {"transfer_encoding": "chunked"}, True),
+    ],
+)
+def test_a_connection_with_a_body_that_nobody_read_is_closed(
+    method: str, headers: dict[str, str], closes: bool
+) -> None:
+    answer = asyncio.run(ask(gate_of(FakeClock()), "/sparql", method, **headers))
+    assert (answer.headers.get("connection") == "close") is closes
