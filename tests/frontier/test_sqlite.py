@@ -12,6 +12,7 @@ import pytest
 
 from gossamer.clock import SECOND
 from gossamer.errors import DiskFull
+from gossamer.frontier import backing
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.sieve import Sieve
@@ -288,5 +289,24 @@ def test_F_P10_rest_that_a_host_had_before_a_stop_counts_when_the_clock_was_set_
             assert last.url.text == "http://a.test/2", (
                 "an hour has passed since the last visit, whatever the clock says"
             )
+
+    asyncio.run(story())
+
+
+def test_no_host_gets_a_back_queue_while_there_are_as_many_as_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backing, "MOST_BACKS", 2)
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(tmp_path, clock) as (frontier, _):
+            await frontier.offer(seeds("http://a.test/", "http://b.test/"))
+            assert len(await frontier.take(2)) == 2
+            await frontier.offer(seeds("http://c.test/"))
+            clock.advance(60)
+            assert await frontier.take(5) == []
+            monkeypatch.setattr(backing, "MOST_BACKS", 3)
+            assert [visit.url.text for visit in await frontier.take(5)] == ["http://c.test/robots.txt"]
 
     asyncio.run(story())

@@ -8,6 +8,7 @@ the score, and may be a tenth of the sample at most. Exit code 1 below --target.
 
 import argparse
 import ctypes
+import signal
 import sys
 import time
 import tomllib
@@ -48,6 +49,8 @@ def main() -> int:
     asked.add_argument("--out", type=Path, default=ROOT / "bench" / "out" / "mutants")
     asked.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
     given = asked.parse_args()
+    for number in (signal.SIGTERM, signal.SIGINT):  # what was started is ended with us, and the copy removed
+        signal.signal(number, lambda code, _: sys.exit(128 + code))
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans of a run come to us, and are ended
     rooms = all_mutants()
     if given.only:

@@ -145,8 +145,10 @@ class Workbench:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            why_ended = self._watch(process, limit_s)
-            end_all(str(role_file), process)
+            try:
+                why_ended = self._watch(process, limit_s)
+            finally:
+                end_all(str(role_file), process)
             output.seek(0)
             said = output.read()[-4000:]
         lines = [json.loads(line) for line in report.read_text().splitlines()]
