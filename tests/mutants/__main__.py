@@ -6,6 +6,10 @@ the score, and may be a tenth of the sample at most. Exit code 1 below --target.
 `survivors.txt` has the changes, and a run that was interrupted goes on.
 """
 
+# Why our own: mutmut changes functions only (our tables of ports and addresses are module code), forks a process that
+# has threads and loops, and needs the whole suite once with every mutant inlined. cosmic-ray edits the files in place
+# and runs one fixed command for each mutant. Neither finds the tests that reach a line through a child process.
+
 import argparse
 import ctypes
 import signal
@@ -114,6 +118,7 @@ def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
 def judged(
     bench: Workbench, sample: Mapping[str, Sequence[Mutant]], tests: Sequence[Measured], out: Path
 ) -> dict[str, list[Verdict]]:
+    equivalent = listed()
     book = Book(out / "verdicts.jsonl", bench.copy, PACKAGE)
     verdicts: dict[str, list[Verdict]] = {room: [] for room in sample}
     number, count = 0, sum(map(len, sample.values()))
@@ -122,7 +127,7 @@ def judged(
             number += 1
             source = bench.source(mutant.module)
             near = nearest_tests(mutant, source, tests, HOMES.get(room, f"tests/{room}/"))
-            verdict = book.known(mutant, near)
+            verdict = Verdict(mutant.name, "the same") if mutant.name in equivalent else book.known(mutant, near)
             if verdict is None:
                 began = time.monotonic()
                 verdict = book.add(mutant, tried(bench, mutant, source, near), near)
@@ -132,6 +137,11 @@ def judged(
     return verdicts
 
 
+def listed() -> dict[str, str]:
+    """The mutants that change nothing, and why."""
+    return {entry["mutant"]: entry["reason"] for entry in tomllib.loads(EQUIVALENT.read_text())["equivalent"]}
+
+
 def told(
     sample: Mapping[str, Sequence[Mutant]],
     verdicts: Mapping[str, Sequence[Verdict]],
@@ -139,8 +149,7 @@ def told(
     target: float,
     title: str,
 ) -> int:
-    listed = tomllib.loads(EQUIVALENT.read_text())["equivalent"] if EQUIVALENT.exists() else []
-    equivalent = {entry["mutant"]: entry["reason"] for entry in listed}
+    equivalent = listed()
     rows = scores(verdicts, equivalent)
     print(f"\n{title}: {'room':10} {'mutants':>8} {'change nothing':>15} {'caught':>7} {'survived':>9} {'score':>8}")
     for room, count, same, caught, survived in rows:
@@ -154,7 +163,8 @@ def told(
         lines.append(f"{PACKAGE}/{mutant.module}:{mutant.line} {mutant.where} ({mutant.operator})\n  {mutant.name}\n")
         lines.append(f"- {mutant.before}\n+ {mutant.after}\n  {reason}, {verdict.tests} tests\n\n")
     (out / "survivors.txt").write_text("".join(lines))
-    print(f"survivors: {out / 'survivors.txt'}")
+    late = sum(verdict.how == "time" for found in verdicts.values() for verdict in found)
+    print(f"{late} of those caught ran into a time limit. Survivors: {out / 'survivors.txt'}")
     _, count, same, caught, survived = rows[-1]
     if same > MOST_EQUIVALENT * count:
         print(f"{same} of {count} are said to change nothing: more than a tenth is not believed")

@@ -12,9 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 ROLE: dict[str, Any] = json.loads(Path(os.environ["MUTANTS_ROLE"]).read_text())
+
+
+def pytest_configure() -> None:
+    """A property that fails is enough: looking for the smallest example would take minutes."""
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    hypothesis.settings.register_profile("mutants", hypothesis.settings(), phases=phases)
+    hypothesis.settings.load_profile("mutants")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from tests.mutants.__main__ import all_mutants, listed
 from tests.mutants.coverage import Measured
 from tests.mutants.mutation import Mutant, mutants_of
 from tests.mutants.sample import drawn
@@ -209,3 +210,10 @@ def test_a_verdict_holds_until_the_test_or_the_module_changes(tmp_path: Path) ->
     assert json.loads((tmp_path / "verdicts").read_text())["mutant"] == mutant.name
     test.write_text("pass  # and more\n")
     assert Book(tmp_path / "verdicts", tmp_path, "p").known(mutant, near) is None
+
+
+def test_every_equivalent_mutant_exists_and_has_a_reason() -> None:
+    made = {mutant.name for mutants in all_mutants().values() for mutant in mutants}
+    for name, reason in listed().items():
+        assert "postgres" in name or name in made, f"no such mutant any more: {name}"
+        assert len(reason) > 20
