@@ -1,6 +1,7 @@
 """File modes of a data directory: 0600 and 0700 for everything of ours, whatever umask and mode it was made with."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ FILES = frozenset(
         "rules.before.txt",
     }
 )
+NUMBERED = re.compile(r"views-\d{4,}(\.new)?|state\.db(-wal|-shm)?\.damaged-.*")
+"""Views that were made again, and databases that were set aside."""
 USERS = frozenset({"gossamer.toml", "rules.txt", "vocabulary.ttl"})
 """Written by people: left as they are."""
 
@@ -30,10 +33,14 @@ def tighten(root: Path) -> int:
     """Take group and others off whatever is ours in the directory. Symbolic links are not followed, and what is not
     ours is left alone. The directory itself is tightened when nothing else lies in it. How many were looser."""
     entries = list(os.scandir(root))
-    ours = [entry for entry in entries if entry.name in FILES or entry.name in FOLDERS]
-    is_ours_alone = all(entry.name in FILES | FOLDERS | USERS for entry in entries)
+    ours = [entry for entry in entries if is_ours(entry.name)]
+    is_ours_alone = all(is_ours(entry.name) or entry.name in USERS for entry in entries)
     paths = [root] if is_ours_alone and not root.is_symlink() else []
     return sum(map(_tightened, [*paths, *(path for entry in ours for path in _below(entry))]))
+
+
+def is_ours(name: str) -> bool:
+    return name in FILES or name in FOLDERS or NUMBERED.fullmatch(name) is not None
 
 
 def _below(entry: os.DirEntry[str]) -> Iterator[Path]:
