@@ -9,14 +9,16 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from fastapi import Response
 from pyoxigraph import RdfFormat, parse
 from tests.web.hostile_pages import RUN, WORD
 from tests.web.site import LONG_S, Site
 
 from gossamer.web.cells import csv_line
 from gossamer.web.exports import LINK_COLUMNS, PAGE_COLUMNS, PIECE, VISIT_COLUMNS, drawn
-from gossamer.web.streams import Stream
+from gossamer.web.streams import Slots, Stream
 
+SLOT = (Slots(1), Response(status_code=503))
 EXPORTS = {
     "pages.jsonl": "application/jsonl",
     "pages.csv": "text/csv; charset=utf-8",
@@ -143,13 +145,16 @@ class Source:
 
 def test_a_reader_who_leaves_frees_everything() -> None:
     source = Source()
-    sent = asked(Stream(lambda: drawn(source.pieces()), "text/plain", "x.txt"), leaves_after=3)
+    sent = asked(
+        Stream(lambda: drawn(source.pieces()), "text/plain", "x.txt", *SLOT),
+        leaves_after=3,
+    )
     assert source.is_closed and len(sent) < 10
     assert source.drawn * 1000 < 10 * PIECE, "no more is made than was taken"
 
 
 def test_a_stream_ends_with_its_last_piece() -> None:
-    sent = asked(Stream(lambda: drawn(iter([b"a", b"b"])), "text/plain", "x.txt"))
+    sent = asked(Stream(lambda: drawn(iter([b"a", b"b"])), "text/plain", "x.txt", *SLOT))
     assert [one.get("body") for one in sent] == [None, b"ab", b""] and not sent[-1].get("more_body")
 
 

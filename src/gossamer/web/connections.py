@@ -1,12 +1,17 @@
 """Connections that cannot be held for nothing: a request must come soon and whole, and the idle make room (FAULTS W16).
 
 uvicorn limits how long a connection rests between two requests, not how long the first or any request's head may take
-to arrive, and counts idle connections against the busy ones.
+to arrive, and counts idle connections against the busy ones. It hands the system whatever is to be sent, and waits for
+ever until the other side has read it: a reader slower than LEAST_RATE is cut off here, and what all of them together
+have not read yet is bounded (FAULTS X10).
 """
 
 import asyncio
+import contextlib
 import resource
-from typing import Any
+import socket
+import struct
+from typing import Any, cast
 
 import h11
 import uvicorn
@@ -27,6 +32,13 @@ BACKLOG = 400
 """Connections that may wait to be taken, and are taken in one go before any other can be closed."""
 FILES_KEPT = BACKLOG + 200
 """Of the files we may have open, those that are not for idle connections: databases, index, workers."""
+LEAST_RATE = 4_096
+"""Bytes a second that a reader must take, on average over RATE_S, while there is something to take."""
+RATE_S = 15.0
+MOST_UNREAD = 16 << 10
+"""Bytes that may wait for one reader before the answer has to wait too."""
+MOST_UNREAD_IN_ALL = 64 << 20
+"""Then the reader that has kept an answer waiting longest is cut off."""
 REASONS = {400: b"Bad Request", 408: b"Request Timeout"}
 
 
@@ -37,14 +49,39 @@ class Serving(uvicorn.Config):
         super().__init__(app, **more)
         self.most_connections = most_connections
         self.waiting: dict[Connection, None] = {}
+        self.slow: dict[Connection, None] = {}
+        """Those that have not read what was sent, longest first."""
+
+
+class Metered:
+    """A transport that counts what it was given to send."""
+
+    def __init__(self, inner: asyncio.Transport) -> None:
+        self._inner, self._given = inner, 0
+
+    def write(self, data: bytes) -> None:
+        self._given += len(data)
+        self._inner.write(data)
+
+    def taken(self) -> int:
+        """How much of it the system has taken over."""
+        return self._given - self._inner.get_write_buffer_size()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
 class Connection(H11Protocol):
     config: Serving
     _head_timer: asyncio.TimerHandle | None = None
+    _rate_timer: asyncio.TimerHandle | None = None
+    _meter: Metered
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        transport.set_write_buffer_limits(MOST_UNREAD)
+        self._meter = Metered(transport)
+        super().connection_made(cast(asyncio.Transport, self._meter))
+        self._look_later(None)
         if len(self.connections) > self.config.most_connections:
             self._make_room()
         if not transport.is_closing():
@@ -52,8 +89,41 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        if self._rate_timer is not None:
+            self._rate_timer.cancel()
         self.config.waiting.pop(self, None)
+        self.config.slow.pop(self, None)
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.config.slow[self] = None
+        if sum([one.transport.get_write_buffer_size() for one in self.config.slow]) > MOST_UNREAD_IN_ALL:
+            next(iter(self.config.slow)).cut_off()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.config.slow.pop(self, None)
+
+    def _look_later(self, taken: int | None) -> None:
+        """`taken`: as much as had been taken by now, when more waited to be; None when nothing did."""
+        self._rate_timer = self.loop.call_later(RATE_S, self._look, taken, self.loop.time())
+
+    def _look(self, before: int | None, since_s: float) -> None:
+        """Whoever left something unread then and now, and took too little between, is too slow."""
+        taken = self._meter.taken() if self.transport.get_write_buffer_size() else None
+        if before is not None and taken is not None and taken - before < LEAST_RATE * (self.loop.time() - since_s):
+            self.cut_off()
+        else:
+            self._look_later(taken)
+
+    def cut_off(self) -> None:
+        """At once, with a reset: the system would keep what is unread for as long as the other side says it is there
+        (SO_LINGER, socket(7))."""
+        fd = self.transport.get_extra_info("socket").fileno()
+        with contextlib.suppress(OSError), socket.fromfd(fd, socket.AF_INET, socket.SOCK_STREAM) as same:
+            same.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -98,7 +168,10 @@ class Connection(H11Protocol):
         """The one that has waited longest goes; the newcomer, when everybody is busy."""
         oldest = next(iter(self.config.waiting), self)
         self.config.waiting.pop(oldest, None)
-        oldest.transport.close()
+        if oldest.transport.get_write_buffer_size():
+            oldest.cut_off()  # to close it would wait until everything is read
+        else:
+            oldest.transport.close()
 
     def _refuse(self, status: int, words: str) -> None:
         """What never became a request gets the headers of every other answer."""

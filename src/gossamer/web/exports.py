@@ -19,25 +19,27 @@ from gossamer.web.rooms import WebRooms
 from gossamer.web.search_address import Asked, query_of
 from gossamer.web.search_parameters import asked
 from gossamer.web.showing import Show
-from gossamer.web.streams import Stream
+from gossamer.web.streams import MOST_EXPORTS, PIECE, Slots, Stream
 
-PIECE = 1 << 16
 JSON_LINES, CSV, N_QUADS = "application/jsonl", "text/csv", "application/n-quads"
 PAGE_COLUMNS = ("url", "site", "title", "description", "language", "fetched_at", "fact_count", "types", "syntaxes")
 LINK_COLUMNS = ("from", "to", "text")
 VISIT_COLUMNS = ("url", "outcome", "detail", "ended_at", "due_at", "how", "depth", "redirects", "failures")
 Bytes = Generator[bytes, None, None]
 NOT_HERE = "There is nothing to export yet."
+FULL = "As many exports are being sent as this server sends at one time. Please try again in a minute."
+RETRY_AFTER_S = "60"
 
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter(prefix="/export", tags=["exports"])
+    slots = Slots(MOST_EXPORTS)
 
     def all_of(request: Request, pieces: Callable[[Exports], Bytes], kind: str, name: str) -> Response:
         exports = rooms.exports
         if exports is None:
             return fault(request, show, 404, NOT_HERE)
-        return Stream(lambda: pieces(exports), kind, name)
+        return Stream(lambda: pieces(exports), kind, name, slots, full(request, show))
 
     def pages_found(request: Request, wanted: Asked, pieces: Callable[[Exports, Query], Bytes], *of: str) -> Response:
         try:
@@ -78,6 +80,13 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         return all_of(request, lambda exports: visits_csv(exports.visits()), CSV, "visits.csv")
 
     return routes
+
+
+def full(request: Request, show: Show) -> Response:
+    """The answer while no slot is free."""
+    answer = fault(request, show, 503, FULL)
+    answer.headers["Retry-After"] = RETRY_AFTER_S
+    return answer
 
 
 def drawn(pieces: Iterator[bytes]) -> Bytes:

@@ -13,6 +13,7 @@ from gossamer.web.door import Entrance, is_of, same_site, unauthorized
 from gossamer.web.faults import NOT_OURS, fault
 from gossamer.web.headers import HEADERS
 from gossamer.web.showing import Show
+from gossamer.web.streams import MOST_LONG, PIECE, Slots
 from gossamer.web.tokens import ROLE, Role
 
 LONGEST_TARGET = 64 * 1024
@@ -21,7 +22,10 @@ LONGEST_BODY = 2 << 20
 BODY_S = 30.0
 """A body must be there within this time."""
 MOST_AT_ONCE = 256
-"""Answers under way at one time, live streams included."""
+"""Answers being made at one time. Once one is being sent, its length is what is bounded: see `streams`."""
+LONG = 4 * PIECE
+"""Bytes of a whole answer above which it is sent in pieces."""
+CROWDED = "Many long answers are being sent to slow readers. Please try again in a minute, or ask for less."
 READING = ("GET", "HEAD")
 CHANGING = ("POST", "PUT", "DELETE", "PATCH")
 ASKING = ("/sparql", "/door", "/door/leave")
@@ -49,7 +53,13 @@ class Gate:
     def __init__(self, inner: ASGIApp, names: Sequence[str], show: Show, entrance: Entrance) -> None:
         self._inner, self._names, self._show = inner, names, show
         self._entrance, self._door = entrance, entrance.door
-        self._under_way = 0
+        self._under_way = Slots(MOST_AT_ONCE)
+        self._long = Slots(MOST_LONG)
+
+    @property
+    def load(self) -> tuple[int, int]:
+        """Answers being made, and long ones being sent."""
+        return self._under_way.taken, self._long.taken
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -59,8 +69,22 @@ class Gate:
         request = Request(scope)
         body = Body(request, receive)
         ROLE.set(Role.ANONYMOUS)
-        refused = self._refusal(request)
+        if not self._under_way.take():
+            full = fault(request, self._show, 503, "Too many are asking at once. Please try again in a few seconds.")
+            await full(scope, body.receive, self._dressed(request, body, send))
+            return
+        sending = Sending(self._dressed(request, body, send), self._under_way, self._long)
+        # A HEAD is answered like a GET, and the server leaves the body out; what is long need not be made for that.
+        asked = {**scope, "method": "GET", "is_head": True} if scope["method"] == "HEAD" else scope
+        try:
+            await (self._refusal(request) or self._inner)(asked, body.receive, sending.send)
+            if sending.is_crowded_out:
+                full = fault(request, self._show, 503, CROWDED)
+                await full(asked, body.receive, self._dressed(request, body, send))
+        finally:
+            sending.close()
 
+    def _dressed(self, request: Request, body: "Body", send: Send) -> Send:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._dress(MutableHeaders(scope=message), request)
@@ -68,13 +92,7 @@ class Gate:
                     MutableHeaders(scope=message)["Connection"] = "close"
             await send(message)
 
-        # A HEAD is answered like a GET, and the server leaves the body out; what is long need not be made for that.
-        asked = {**scope, "method": "GET", "is_head": True} if scope["method"] == "HEAD" else scope
-        self._under_way += 1
-        try:
-            await (refused or self._inner)(asked, body.receive, send_guarded)
-        finally:
-            self._under_way -= 1
+        return send_guarded
 
     def _dress(self, headers: MutableHeaders, request: Request) -> None:
         is_sandboxed = headers.get("content-security-policy", "").startswith("sandbox")
@@ -113,8 +131,6 @@ class Gate:
             return fault(request, self._show, 414, words)
         if request.method not in (*READING, *CHANGING):
             return fault(request, self._show, 405, FACTS_STAY)
-        if self._under_way >= MOST_AT_ONCE:
-            return fault(request, self._show, 503, "Too many are asking at once. Please try again in a few seconds.")
         return None
 
     def _of_another_site(self, request: Request) -> Response | None:
@@ -169,6 +185,52 @@ class Gate:
 
 SANDBOXED_OWN = ("Content-Security-Policy", "X-Frame-Options")
 """A copy of a page out of the archive is shown inside ours, sealed off by a policy of its own."""
+
+
+class Sending:
+    """The way out of one answer. While it is made it takes one of `making`; from its first bytes on it does not any
+    more, so that those who read slowly keep nobody from asking. A body longer than a piece takes one of `long`, and
+    goes out in pieces, each when the last has been taken."""
+
+    def __init__(self, send: Send, making: Slots, long: Slots) -> None:
+        self._send, self._making, self._long = send, making, long
+        self._start: Message | None = None
+        self._is_made = self._is_long = False
+        self.is_crowded_out = False
+        """Its body was too long for now, and nothing was sent."""
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message  # kept until the length of the first piece is known
+            return
+        body = message.get("body", b"")
+        is_whole = self._start is not None and not message.get("more_body", False)
+        if is_whole and len(body) > LONG and not self._is_long:
+            self._is_long = self._long.take()
+            self.is_crowded_out = not self._is_long
+        if self.is_crowded_out:
+            return
+        self._has_begun()
+        if self._start is not None:
+            start, self._start = self._start, None
+            await self._send(start)
+        if self._is_long:
+            view = memoryview(body)
+            for at in range(0, len(body) - PIECE, PIECE):
+                await self._send({**message, "body": bytes(view[at : at + PIECE]), "more_body": True})
+            body = bytes(view[(len(body) - 1) // PIECE * PIECE :])
+        await self._send({**message, "body": body})
+
+    def close(self) -> None:
+        self._has_begun()
+        if self._is_long:
+            self._is_long = False
+            self._long.give_back()
+
+    def _has_begun(self) -> None:
+        if not self._is_made:
+            self._is_made = True
+            self._making.give_back()
 
 
 class Body:

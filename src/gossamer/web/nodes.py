@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi.responses import HTMLResponse
 
 from gossamer.clock import SECOND, Instant
 from gossamer.monitor.history import History, as_csv, history_of, since, step_for
@@ -13,9 +13,11 @@ from gossamer.monitor.system import System
 from gossamer.monitor.vitals import Figures
 from gossamer.monitor.words import BADGES, CARDS, COUNTERS, cells_of, figure, key_of, moment, rows_of
 from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.exports import drawn, full
 from gossamer.web.live import Feed, Live
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
+from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
 MINUTES = (
     ("pages_s", "Pages/s"),
@@ -56,7 +58,7 @@ class Shown(msgspec.Struct, frozen=True):
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
-    monitor = rooms.monitor
+    monitor, slots = rooms.monitor, Slots(MOST_EXPORTS)
 
     def event() -> bytes:
         return msgspec.json.encode(live_of(monitor.system()))
@@ -104,12 +106,13 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         """What all processes came to, at most an hour back; longer spans in longer steps."""
         return json_answer(recent(minutes))
 
-    @routes.get("/nodes/history.csv", response_class=StreamingResponse)
-    def history_csv(minutes: Minutes = 60) -> Response:
+    @routes.get("/nodes/history.csv", responses=answers_with(str, media_type="text/csv"))
+    def history_csv(request: Request, minutes: Minutes = 60) -> Response:
         """Every second of every process and machine."""
-        samples = monitor.history(since(rooms.clock.now(), minutes))
-        headers = {"Content-Disposition": 'attachment; filename="gossamer-history.csv"'}
-        return StreamingResponse(as_csv(samples), media_type="text/csv; charset=utf-8; header=present", headers=headers)
+        since_at = since(rooms.clock.now(), minutes)
+        lines = (line.encode() for line in as_csv(monitor.history(since_at)))
+        kind = "text/csv; charset=utf-8; header=present"
+        return Stream(lambda: drawn(lines), kind, "gossamer-history.csv", slots, full(request, show))
 
     return routes
 

@@ -1,0 +1,119 @@
+"""Those who ask for a long answer and hardly read it (FAULTS X10): a real server process, real sockets."""
+
+import re
+import resource
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.web.site import LONG_S, Site
+
+from gossamer.app.directory import Directory
+from gossamer.web.streams import MOST_EXPORTS
+
+READERS = 260
+MIB = 1 << 20
+ESTABLISHED = 1  # tcp(7), TCP_INFO
+ASKED = b"GET /export/visits.csv HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+@dataclass(frozen=True)
+class Served:
+    process: "subprocess.Popen[str]"
+    site: Site
+
+    def resident(self) -> int:
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * resource.getpagesize()
+
+    def load(self) -> tuple[int, int]:
+        """Answers being made, and long ones being sent."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write("?\n")
+        self.process.stdin.flush()
+        words = self.process.stdout.readline().split()
+        return int(words[1]), int(words[2])
+
+    def searched(self) -> None:
+        found = self.site.ask("/search.json?q=harbour")
+        assert found.status == 200 and found.json["total"] > 0
+
+
+@pytest.fixture
+def served(collection: Directory) -> Iterator[Served]:
+    command = [sys.executable, "-m", "tests.web.endless", str(collection.root)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, cwd=Path(__file__).parents[2], **pipes) as process:  # type: ignore[call-overload]
+        try:
+            port = re.search(r":(\d+)/", process.stdout.readline())
+            assert port is not None, "it did not start"
+            yield Served(process, Site(int(port[1])))
+        finally:
+            process.terminate()
+
+
+def slow_reader(port: int) -> socket.socket:
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.settimeout(LONG_S)
+    line.connect(("127.0.0.1", port))
+    line.sendall(ASKED)
+    return line
+
+
+def head_of(line: socket.socket) -> bytes:
+    """Of the answer, read a few bytes at a time."""
+    got = b""
+    while b"\r\n\r\n" not in got:
+        piece = line.recv(256)
+        assert piece, got
+        got += piece
+    return got
+
+
+def is_held(line: socket.socket) -> bool:
+    """By the server; asked without reading anything."""
+    return line.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
+
+
+def wait_until(happens: Callable[[], bool], what: str) -> None:
+    until = time.monotonic() + LONG_S
+    while not happens():
+        assert time.monotonic() < until, what
+        time.sleep(0.05)
+
+
+def test_F_X10_slow_readers_of_an_endless_export_keep_nobody_else_waiting(served: Served) -> None:
+    served.searched()
+    before = served.resident()
+    for _ in range(2):
+        readers = [slow_reader(served.site.port) for _ in range(READERS)]
+        try:
+            served.searched()
+            heads = [head_of(line) for line in readers]
+            begun = [line for line, head in zip(readers, heads, strict=True) if head.startswith(b"HTTP/1.1 200")]
+            refused = [head for head in heads if head.startswith(b"HTTP/1.1 503")]
+            assert len(begun) >= MOST_EXPORTS and len(begun) + len(refused) == READERS
+            assert all(b"retry-after: 60" in head.lower() for head in refused)
+            grown = served.resident() - before
+            assert grown < 150 * MIB, f"{grown // MIB} MiB for {READERS} slow readers"
+            served.searched()
+            wait_until(lambda begun=begun: not any(map(is_held, begun)), "who does not read is cut off")
+            served.searched()
+        finally:
+            for line in readers:
+                line.close()
+        wait_until(lambda: served.load() == (0, 0), "the counters return to nothing")
+    print(f"{READERS} slow readers: {grown / MIB:.0f} MiB more at most")
+    assert served.resident() - before < 150 * MIB
+    again = [slow_reader(served.site.port) for _ in range(MOST_EXPORTS)]
+    assert all(head_of(line).startswith(b"HTTP/1.1 200") for line in again), "every slot is free again"
+    refused_one = served.site.ask("/export/visits.csv", accept="*/*")
+    assert refused_one.status == 503 and "try again" in refused_one.json["error"]
+    for line in again:
+        line.close()
