@@ -26,6 +26,7 @@ from pyoxigraph import (
 
 from gossamer.errors import QueryRefused
 from gossamer.extract.vocabularies import bundled
+from gossamer.values.spreadsheet import harmless, is_command
 
 Term = NamedNode | BlankNode | Literal | Triple
 Written = tuple[bytes, bool]
@@ -234,15 +235,24 @@ def _csv_shape(variables: list[Variable]) -> Shape:
 def _csv_cell(term: Term | None) -> str:
     if term is None:
         return ""
-    text = term.value if isinstance(term, NamedNode | Literal) else str(term)
+    text = harmless(term.value if isinstance(term, NamedNode | Literal) else str(term))
     return '"' + text.replace('"', '""') + '"' if any(odd in text for odd in '",\r\n') else text
 
 
 def _tsv_shape(variables: list[Variable]) -> Shape:
     def line(solution: QuerySolution) -> bytes:
-        return _joined(("" if term is None else str(term) for term in _terms(solution)), "\t", "\n")
+        return _joined(("" if term is None else _tsv_cell(term) for term in _terms(solution)), "\t", "\n")
 
     return _joined((f"?{variable.value}" for variable in variables), "\t", "\n"), line, b"", b""
+
+
+def _tsv_cell(term: Term) -> str:
+    """A spreadsheet drops the quotes of a literal and calculates what is in them: its first character is then written
+    as an escape of Turtle, which is the same term to any other reader."""
+    text = str(term)
+    if isinstance(term, Literal) and text.startswith('"') and text[1:2] != "\\" and is_command(term.value):
+        return f'"\\u{ord(text[1]):04X}{text[2:]}'
+    return text
 
 
 def _terms(solution: QuerySolution) -> Iterator[Term | None]:

@@ -8,6 +8,7 @@ import msgspec
 
 from gossamer.clock import SECOND, Instant, in_words
 from gossamer.monitor.vitals import FIGURES, HOUR_S, NODE, Figures, Sample
+from gossamer.values.spreadsheet import harmless
 
 MOST_POINTS = 720
 SERIES = (
@@ -81,18 +82,13 @@ def as_csv(samples: Sequence[Sample]) -> Iterator[str]:
     yield _line(["at", "node", "process", *names])
     for sample in samples:
         figures = ["" if (value := sample.figures.get(name)) is None else f"{value:g}" for name in names]
-        yield _line([in_words(sample.at), _plain(sample.node), _plain(sample.process or "(machine)"), *figures])
+        yield _line([in_words(sample.at), harmless(sample.node), harmless(sample.process or "(machine)"), *figures])
 
 
 def _line(cells: Sequence[str]) -> str:
     written = io.StringIO()
     csv.writer(written, lineterminator="\r\n").writerow(cells)
     return written.getvalue()
-
-
-def _plain(name: str) -> str:
-    """A table program takes what begins so for a formula."""
-    return f"'{name}" if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name
 
 
 def since(now: Instant, minutes: int) -> Instant:

@@ -22,6 +22,10 @@ from gossamer.values.query import Query, Sort
 
 PER_PAGE = 10
 DEEPEST = 1000
+MOST_FILTERS = 40
+"""Of all kinds together, clicked or typed: every link on the page carries them all."""
+LONGEST_FILTERS = 8_192
+"""Characters of all of them."""
 
 
 class Group(NamedTuple):
@@ -173,6 +177,14 @@ def query_of(asked: Asked, limit: int = PER_PAGE) -> Query:
         for values, name in ((asked.only, group.field), (asked.never, f"without_{group.field}")):
             if chosen := values.get(group.name, ()):
                 more[name] = tuple(dict.fromkeys((*getattr(typed, name), *chosen)))
+    fields = [name for group in GROUPS for name in (group.field, f"without_{group.field}")]
+    query = msgspec.structs.replace(typed, **more)
+    given = [value for name in fields for value in getattr(query, name)]
+    if len(given) > MOST_FILTERS or sum(map(len, given)) > LONGEST_FILTERS:
+        raise QueryRefused(
+            f"a search may have at most {MOST_FILTERS} filters of {LONGEST_FILTERS:,} characters together; "
+            f"this one has {len(given)}. Take some away"
+        )
     if asked.since:
         more["since"] = day(asked.since)
     if asked.until:

@@ -109,7 +109,7 @@ class Answering:
         answer, error = found(self.find, question.asked, question.limit)
         if answer is None:
             return Reply(b"", 400, error or NOTHING_ASKED)
-        return Reply(as_csv(answer.hits).encode() if question.kind == "csv" else msgspec.json.encode(answer))
+        return Reply(as_csv(answer.hits) if question.kind == "csv" else msgspec.json.encode(answer))
 
     def sorry(self, question: Question, words: str) -> Reply:
         """For a question that nobody could answer, through no fault of its own: who sees the page keeps it."""

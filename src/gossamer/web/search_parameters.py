@@ -10,6 +10,7 @@ from gossamer.values.query import Sort
 from gossamer.web.search_address import DEEPEST, GROUPS, ORDERS, Asked, asked_of
 
 MOST_VALUES = 20
+"""Of one filter; and of all together MOST_FILTERS, those typed among the words included (`search_address`)."""
 LONGEST_VALUE = 2_048
 LONGEST_DAY = 40
 LONGEST_TYPED = 1_000
