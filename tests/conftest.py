@@ -13,6 +13,10 @@ import pytest
 from gossamer.values.url import DEFAULT_PORTS
 
 HERE = Path(__file__).parent
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
+"""Processes that the program starts do not import from the working directory; some of ours are in `tests`."""
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="gossamer-config-")
+"""What tests allow to run is not allowed to anybody else."""
 LONGEST = (
     "crash/test_crash.py",
     "browser/test_xss.py",

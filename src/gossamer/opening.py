@@ -24,7 +24,7 @@ from gossamer.app.directory import Directory, existing
 from gossamer.app.export import write_file
 from gossamer.app.exporting import exports_of
 from gossamer.app.outside import Outside, real_outside
-from gossamer.app.own_filters import own_filters
+from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.present_search import search_of
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.trail import Trail
@@ -260,7 +260,7 @@ class Collection:
         outside, directory = self._outside, self._directory
         settings = load(named_file(None, directory.root), os.environ, {}).settings
         book = RulesFile(outside.files, directory.root, silent).book()
-        own = own_filters(settings.crawl.filters, directory.root, silent)
+        own = filters_to_ask(settings.crawl.filters, directory.root)
         crew = crew_of(directory, outside)
         with closing(read_only(directory.state)) as state:
             state.execute("BEGIN")  # one consistent state, however busy the crawl is

@@ -126,7 +126,8 @@ class _SystemChild:
 
 class SystemProcesses:
     def start(self, module: str, arguments: Sequence[str], channel: socket.socket | None = None) -> Child:
-        command = [sys.executable, "-m", module, *arguments]
+        # -P: the working directory may be a collection received from somebody else; no module is imported from there.
+        command = [sys.executable, "-P", "-m", module, *arguments]
         inherited: tuple[int, ...] = ()
         if channel is not None:
             inherited = (channel.fileno(),)

@@ -42,6 +42,8 @@ STUCK = """
 import re
 from pathlib import Path
 from gossamer.app import own_filters
+from gossamer.app.allowed_code import Code, allow
+allow([Code("", "mine.py:judge", Path({folder!r}))])
 own_filters.STUCK_S, own_filters.LOOK_S = 1.0, 0.1
 (asked,) = own_filters.own_filters(["mine.py:judge"], Path({folder!r}), print, are_watched=True)
 asked("http://a.test/", 0)
@@ -105,9 +107,14 @@ def test_a_crawl_with_a_filter_that_hangs_ends_and_says_which(tmp_path: Path) ->
         "import time\n\ndef judge(url, depth):\n    time.sleep('/b/' in url and 1000)\n    return True\n"
     )
     with web.serving():
+        asked = gossamer("crawl", web.root, "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge")
+        assert asked.returncode == 2 and "gossamer trust" in asked.stderr, "nobody has allowed it to run"
+        assert gossamer("trust", "--dir", root, "--allow", GOSSAMER_CRAWL_FILTERS="mine.py:judge").returncode == 0
         done = gossamer("crawl", web.root, "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge")
         assert done.returncode not in (0, 130)
         assert "the filter mine.py:judge took longer than 2 s, 3 times" in " ".join(done.stderr.split())
         (root / "mine.py").write_text("def judge(url, depth):\n    return True\n")
+        assert gossamer("crawl", "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge").returncode == 2
+        assert gossamer("trust", "--dir", root, "--allow", GOSSAMER_CRAWL_FILTERS="mine.py:judge").returncode == 0
         assert gossamer("crawl", "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge").returncode == 0
         assert len({path for path in web.hits if "/a/" in path}) == 6, "it went on from there"

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tests.app.site import OPEN, gossamer
 
+from gossamer.app.allowed_code import Code, allow
 from gossamer.app.directory import Directory
-from gossamer.app.plugged import NAME, Plugged, job_for, recalled
+from gossamer.app.plugged import NAME, Plugged, job_for, kept_in, recalled
 from gossamer.app.plugins import plugged_in, protocols_of, split, write
 from gossamer.archive.reader import volumes_in
 from gossamer.errors import ConfigError
@@ -96,6 +97,7 @@ def plugged_into(folder: Path) -> None:
     (folder / "gossamer.toml").write_text(
         '[crawl]\nprotocols = ["quay=quay.py:Quay"]\nreaders = ["text/csv=own.py:tables", "text/quay=own.py:lines"]\n'
     )
+    allow([Code("", f"{name}.py:x", folder) for name in ("quay", "own")])
 
 
 def test_M_E7_a_protocol_and_two_formats_plug_in_without_touching_the_program(tmp_path: Path) -> None:
@@ -142,7 +144,8 @@ def test_M_E7_what_a_protocol_dials_is_guarded_like_all_else(tmp_path: Path) -> 
 def test_what_is_plugged_in_is_written_down_once_and_removed_with_it(tmp_path: Path) -> None:
     plugged = Plugged((("text/csv", "/x.py:read"),), (("quay", 1900),))
     write(plugged, tmp_path, DiskFiles())
-    assert recalled(tmp_path, DiskFiles()) == plugged
+    assert kept_in(tmp_path, DiskFiles()) == plugged
+    assert recalled(tmp_path, DiskFiles()) == Plugged((), plugged.schemes), "nobody has allowed its reader"
     write(Plugged(), tmp_path, DiskFiles())
     assert not (tmp_path / NAME).exists()
 

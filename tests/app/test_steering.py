@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.app.answers import Says, Web, article, plain
 from tests.app.site import OPEN, PATIENCE_S, QUICK, gossamer, json_lines, searchable, started, wait_until
 
+from gossamer.app.allowed_code import Code, allow
 from gossamer.app.directory import Directory
 from gossamer.clock import SystemClock
 from gossamer.monitor.control import Control
@@ -107,6 +108,7 @@ def test_a_filter_of_the_users_own_that_raises_refuses_that_address_only(tmp_pat
     root, web = tmp_path / "c", Web(many(("a", "b"), 3))
     root.mkdir()
     (root / "mine.py").write_text("def judge(url, depth):\n    return 1 / (not url.endswith('/b/1')) > 0\n")
+    allow([Code("", "mine.py:judge", root)])
     with web.serving():
         done = gossamer("crawl", web.root, "--dir", root, *QUICK, GOSSAMER_CRAWL_FILTERS="mine.py:judge")
         assert done.returncode == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gossamer.app.modes import keep_private, tighten
 from gossamer.app.outside import Outside
-from gossamer.app.plugged import reopened
+from gossamer.app.plugged import admit_schemes
 from gossamer.clock import in_words
 from gossamer.errors import DirectoryUnusable
 from gossamer.files import DiskFiles, Lock
@@ -131,7 +131,7 @@ def existing(root: Path) -> Directory:
             f"there is no collection in {root}. Make one with `gossamer crawl URL --dir {root}`, "
             "or name another directory with --dir."
         )
-    reopened(root, DiskFiles())  # its addresses may be of schemes that are no other collection's
+    admit_schemes(root, DiskFiles())  # its addresses may be of schemes that are no other collection's
     return directory
 
 

@@ -55,6 +55,14 @@ DOORS = (
         ("gossamer serve --dir example", "gossamer serve --dir example --port 0"),
     ),
     Door(
+        "trust",
+        "gossamer.app.trust:trust",
+        "List the code that a collection asks to be run (filters, readers, protocols), or allow it.\n\n"
+        "A collection may come from anybody: nothing in its directory runs until you have allowed it here. What you "
+        "allow is kept in ~/.config/gossamer/trusted.json by its content; a file that changes is asked for again.",
+        ("gossamer trust --dir example", "gossamer trust --dir example --allow"),
+    ),
+    Door(
         "search",
         "gossamer.app.ask:search",
         "Search the words of a collection, also while it is being crawled.\n\n"

@@ -1,47 +1,47 @@
-"""Code of the user's own, by name: `file.py:function` in a folder, or an entry point of an installed package."""
+"""Code of the user's own, by name: `file.py:function` in a folder, or an entry point of an installed package. None of
+it runs that the user has not allowed: see `trust`."""
 
-import importlib.util
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
+from gossamer.app.allowed_code import Code, is_allowed, refusal
 from gossamer.errors import ConfigError
 
 
 def loaded(what: str, group: str, name: str, folder: Path) -> Callable[..., Any]:
     """Raises ConfigError, saying what to do, when it cannot be had. `what` it is, for people: a filter, a reader."""
-    file, colon, function = name.rpartition(":")
-    found = _from_file(what, name, folder / file, function) if colon else _from_package(what, group, name)
+    is_there(what, group, name, folder)
+    code, function = Code(group, name, folder), name.rpartition(":")[2]
+    found = _from_file(what, code, code.file, function) if code.file else _from_package(what, group, name)
     if not callable(found) and not hasattr(found, "fetch"):
         raise ConfigError(f"the {what} {name} is not a function")
     return cast(Callable[..., Any], found)  # a stranger's: what it is shows when it is called
 
 
 def is_there(what: str, group: str, name: str, folder: Path) -> None:
-    """Raises the same for a file or an entry point that is missing; nothing of it is run."""
-    file, colon, _ = name.rpartition(":")
-    if colon:
-        _file(what, name, folder / file)
-    else:
+    """Raises the same for a file or an entry point that is missing, or not allowed; nothing of it is run."""
+    code = Code(group, name, folder)
+    if code.file is None:
         _point(what, group, name)
+    elif not code.file.is_file():
+        raise ConfigError(f"the {what} {name}: there is no file {code.file}")
+    if not is_allowed(code):
+        raise ConfigError(refusal(what, code))
 
 
-def _file(what: str, name: str, file: Path) -> Path:
-    if not file.is_file():
-        raise ConfigError(f"the {what} {name}: there is no file {file}")
-    return file
-
-
-def _from_file(what: str, name: str, file: Path, function: str) -> object:
-    spec = importlib.util.spec_from_file_location(f"gossamer_{what}_{file.stem}", _file(what, name, file))
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"the {what} {name}: {file} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    _importing(what, name, lambda: spec.loader.exec_module(module) if spec.loader else None)
+def _from_file(what: str, code: Code, file: Path, function: str) -> object:
+    """From its source, whatever compiled form may lie beside it; and exactly from what was allowed."""
+    source, module = code.content(), ModuleType(f"gossamer_{what}_{file.stem}")
+    module.__file__ = str(file)
+    if source is None or not is_allowed(code, source):
+        raise ConfigError(refusal(what, code))
+    _importing(what, code.name, lambda: exec(compile(source, str(file), "exec"), module.__dict__))  # noqa: S102
     found: object = getattr(module, function, None)
     if found is None:
-        raise ConfigError(f"the {what} {name}: {file} defines no {function}")
+        raise ConfigError(f"the {what} {code.name}: {file} defines no {function}")
     return found
 
 

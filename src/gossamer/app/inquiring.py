@@ -11,7 +11,7 @@ import msgspec
 from gossamer.app.copy_asked import JOB, CopyJob, answer
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
-from gossamer.app.own_filters import own_filters
+from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.saying import as_json, counted
 from gossamer.app.settings import Settings
@@ -136,7 +136,7 @@ class Inquiry:
         if not directory.state.is_file():
             return None
         if self._own is None:
-            self._own = own_filters(self._settings.crawl.filters, directory.root, silent)
+            self._own = filters_to_ask(self._settings.crawl.filters, directory.root)
         crew = crew_of(directory, outside)
         book = RulesFile(outside.files, directory.root, silent).book()
         with closing(read_only(directory.state)) as state:

@@ -13,11 +13,12 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gossamer.app.allowed_code import Code, is_allowed
 from gossamer.app.foreign import loaded
 from gossamer.errors import GossamerError
 from gossamer.rules.filters import OwnFilter
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied
-from gossamer.values.tell import Tell
+from gossamer.values.tell import Tell, silent
 
 GROUP = "gossamer.filters"
 LIMIT_S = 2.0
@@ -41,6 +42,19 @@ def own_filters(names: Sequence[str], folder: Path, tell: Tell, are_watched: boo
     if names and are_watched:
         end_when_stuck()
     return tuple([safe(name, loaded("filter", GROUP, name, folder), tell) for name in names])
+
+
+def filters_to_ask(names: Sequence[str], folder: Path) -> tuple[OwnFilter, ...]:
+    """For those who only ask why: in the place of a filter that the user has not allowed to run stands one that says
+    so."""
+    return tuple([_filter_to_ask(name, folder) for name in names])
+
+
+def _filter_to_ask(name: str, folder: Path) -> OwnFilter:
+    if is_allowed(Code(GROUP, name, folder)):
+        return safe(name, loaded("filter", GROUP, name, folder), silent)
+    unasked = Denied(f"filter {name} was not asked: it has not been allowed to run; see `gossamer trust`")
+    return lambda _url, _depth: unasked
 
 
 def safe(name: str, judge: Judge, tell: Tell) -> OwnFilter:

@@ -1,9 +1,11 @@
 """What a collection was crawled with, in `plugged.json` in its directory: whoever reads it does so in the same way."""
 
+import sys
 from pathlib import Path
 
 import msgspec
 
+from gossamer.app.allowed_code import Code, is_allowed, refusal
 from gossamer.errors import ConfigError
 from gossamer.files import Files
 from gossamer.read_job import JOB
@@ -28,8 +30,8 @@ NOTHING = Plugged()
 DECODER = msgspec.json.Decoder(Plugged)
 
 
-def recalled(folder: Path, files: Files) -> Plugged:
-    """What this collection was last crawled with."""
+def kept_in(folder: Path, files: Files) -> Plugged:
+    """What this collection was last crawled with. Its readers may be anybody's code."""
     if files.size(folder / NAME) is None:
         return NOTHING
     try:
@@ -38,15 +40,29 @@ def recalled(folder: Path, files: Files) -> Plugged:
         raise ConfigError(f"{folder / NAME} cannot be read ({trouble}); the next crawl writes it anew") from trouble
 
 
+def recalled(folder: Path, files: Files) -> Plugged:
+    """The same without the readers that the user has not allowed; those are named on the terminal."""
+    plugged = kept_in(folder, files)
+    codes = [(one, Code(READERS, one[1], folder)) for one in plugged.readers]
+    usable = [one for one, code in codes if is_allowed(code)]
+    for one, code in codes:
+        if one not in usable:
+            print(f"{one[0]} is read without its plug-in: {refusal('reader', code)}.", file=sys.stderr, flush=True)
+    return Plugged(tuple(usable), plugged.schemes)
+
+
 def reopened(folder: Path, files: Files) -> Plugged:
     """The same for a process that reads the collection: the schemes are addresses to it too."""
-    plugged = recalled(folder, files)
-    for scheme, port in plugged.schemes:
+    admit_schemes(folder, files)
+    return recalled(folder, files)
+
+
+def admit_schemes(folder: Path, files: Files) -> None:
+    for scheme, port in kept_in(folder, files).schemes:
         try:
             admit(scheme, port)
         except ValueError as trouble:
             raise ConfigError(f"{folder / NAME}: {trouble}; the next crawl writes it anew") from trouble
-    return plugged
 
 
 def job_for(plugged: Plugged) -> str:

@@ -4,7 +4,8 @@
     crawl.readers = ["text/csv"]                    an entry point of that name in the group `gossamer.readers`
     crawl.protocols = ["gemini=gemini.py:Gemini"]   a class in a file; or "gemini", in `gossamer.protocols`
 
-Readers run in the reader processes and nowhere else, inside their walls and limits.
+What the user has not allowed (`gossamer trust`) is refused. Readers run in the reader processes and nowhere else,
+inside their walls and limits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import cast
 import msgspec
 
 from gossamer.app.foreign import is_there, loaded
-from gossamer.app.plugged import NAME, NOTHING, READERS, Plugged, recalled
+from gossamer.app.plugged import NAME, NOTHING, READERS, Plugged, kept_in
 from gossamer.errors import ConfigError
 from gossamer.fetch.protocols import OtherProtocol
 from gossamer.files import Files
@@ -71,7 +72,7 @@ def _admit(scheme: str, port: int) -> None:
 
 def write(plugged: Plugged, folder: Path, files: Files) -> None:
     """Only when something changed: most collections have nothing plugged in, and no such file."""
-    if plugged == recalled(folder, files):
+    if plugged == kept_in(folder, files):
         return
     if plugged == NOTHING:
         files.remove(folder / NAME)

@@ -17,7 +17,7 @@ from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.meaning import politeness
 from gossamer.app.outside import Outside, real_outside
-from gossamer.app.own_filters import own_filters
+from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.saying import as_json, counted
 from gossamer.app.seeding import checked_seeds
@@ -91,7 +91,7 @@ def why(
     with closing(read_only(directory.state)) as state:
         state.execute("BEGIN")  # one consistent state, however busy the crawl is
         book = RulesFile(outside.files, directory.root, silent).book()
-        own = own_filters(settings.crawl.filters, directory.root, silent)
+        own = filters_to_ask(settings.crawl.filters, directory.root)
         asking = Asking(state, settings, crew, outside.clock.now(), book, own)
         found: Trail | HostTrail
         if url is not None:

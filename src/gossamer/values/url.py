@@ -11,6 +11,8 @@ import xxhash
 
 LONGEST_URL = 8192
 DEFAULT_PORTS = {"http": 80, "https": 443}
+NEVER_SCHEMES = {"javascript", "vbscript", "data", "blob", "file", "about", "view-source", "filesystem"}
+"""What a browser would run or read on its own machine: a link must never become one."""
 OTHER = "|"
 """Stands in the name of a host between a scheme that is not of the web and the rest; no host name can hold it."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)")
@@ -22,6 +24,8 @@ def admit(scheme: str, port: int) -> None:
     call it for the protocols that the user has plugged in. REQUIRES: such addresses are built like those of http."""
     if _SCHEME.match(scheme + ":") is None or ":" in scheme or scheme != scheme.lower():
         raise ValueError(f"{scheme!r} is no scheme")
+    if scheme in NEVER_SCHEMES:
+        raise ValueError(f"{scheme!r} is no scheme of a network")
     DEFAULT_PORTS.setdefault(scheme, port)
 
 
