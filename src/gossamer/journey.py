@@ -22,15 +22,15 @@ from gossamer.frontier.protocol import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
 from gossamer.read_job import Keep, ReadDone, ReadJob, Task, parts_of, stored
 from gossamer.rules.learning import Learned
-from gossamer.rules.mirrors import in_words
 from gossamer.rules.robots import judge
 from gossamer.rules.verdict import Denied
 from gossamer.spool.spool import SpoolWriter
 from gossamer.values.capture import Place
 from gossamer.values.link import How
-from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused, capture_of
+from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, capture_of
 from gossamer.values.robots import RobotsState
 from gossamer.values.tell import Tell
+from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 from gossamer.workers.costs import Costs
 from gossamer.workers.worker import Answer
@@ -82,6 +82,8 @@ class Rooms:
     judge: Callable[[Visit], Refused | None] = lambda _: None
     """The user's rules and what was learnt about the host, asked again when an address is taken."""
     learn: Callable[[Visit, ReadDone], Learned | None] = lambda _visit, _done: None
+    missed: Callable[[Url], None] = lambda _url: None
+    """Told of addresses where there is no page."""
     is_paused: Callable[[], bool] = lambda: False
     do_pages_wait: Callable[[], bool] = lambda: False
     """Whether there are pages that no reader has taken yet."""
@@ -122,6 +124,8 @@ async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambd
 
 def learning(followed: Followed, rooms: Rooms) -> Followed:
     """With what the page taught about its host. What says that it is no page is not shown to the views."""
+    if isinstance(followed.outcome, Gone) and followed.visit.kind is VisitKind.PAGE:
+        rooms.missed(followed.visit.url)
     if followed.read is None or followed.read.learnt is None or not isinstance(followed.outcome, Fetched):
         return followed
     if not brings_news(followed):
@@ -129,7 +133,7 @@ def learning(followed: Followed, rooms: Rooms) -> Followed:
     learned = rooms.learn(followed.visit, followed.read)
     read = followed.read
     if learned is not None and followed.visit.past is not None:  # what it brought was counted when it was new
-        learned = msgspec.structs.replace(learned, yielded=None, mirror_of="")
+        learned = msgspec.structs.replace(learned, yielded=None, mirror=None)
     if learned is not None and learned.no_page:
         read = msgspec.structs.replace(read, reading=b"", is_page=False)
     return msgspec.structs.replace(followed, read=read, learned=learned)
@@ -392,8 +396,8 @@ class Crawl:
             rooms.tell("group.settled", volume=last.volume, number=last.number, visits=len(group))
         for followed, one in zip(group, done, strict=True):
             tell_settled(followed, one, rooms.tell)
-            if followed.learned is not None and followed.learned.mirror_of:
-                await rooms.frontier.retire(one.visit.url.host.name, in_words(followed.learned.mirror_of))
+            if followed.learned is not None and (mirror := followed.learned.mirror) is not None:
+                await rooms.frontier.retire(mirror.host, mirror.in_words())
 
     async def _with_room(self, act: Callable[[], Awaitable[T]]) -> T | None:
         """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory.

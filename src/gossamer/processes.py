@@ -57,16 +57,19 @@ class Processes(Protocol):
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # malloc.h
 
 
-def keep_freed_memory() -> None:
+def keep_freed_memory(most: int = 64 << 20) -> None:
     """Tell glibc not to hand memory back to the kernel after every page: it is wanted again for the next one.
+
+    Pieces larger than `most` bytes are handed back at once, and leave no holes: less of it is for a process through
+    which large bodies pass.
 
     A page's tree is some hundred kilobytes that come and go; giving them back and faulting them in again was a tenth
     of a reader's time. Elsewhere than on glibc this does nothing.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
-        mallopt(M_MMAP_THRESHOLD, 64 << 20)
-        mallopt(M_TRIM_THRESHOLD, 128 << 20)
+        mallopt(M_MMAP_THRESHOLD, most)
+        mallopt(M_TRIM_THRESHOLD, 2 * most)
         mallopt(M_TOP_PAD, 16 << 20)
 
 

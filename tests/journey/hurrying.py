@@ -162,6 +162,7 @@ async def crawl(
             pace=pace(settings),
             judge=ruling.judge,
             learn=ruling.learn,
+            missed=ruling.learning.missed,
         )
         await asyncio.wait_for(Crawl(rooms).run(stop), 600)
         volumes.close()

@@ -56,8 +56,8 @@ def roam(ask: Ask, seeds: list[str], most: int, learning: Learning | None = None
         learned = learn(learning, reading, links, url.text in seeds)
         if learned.no_page:
             done.errors.append(url.text)
-        if learned.mirror_of:
-            done.retired[url.host.name] = learned.mirror_of
+        if learned.mirror is not None:
+            done.retired[learned.mirror.host] = learned.mirror.of
         totals[(*kind, learned.yielded.is_fruitful)] += 1
         good, barren = totals[(*kind, True)], totals[(*kind, False)]
         if learning.is_trap(*kind, good + barren, good):

@@ -5,7 +5,7 @@ import random
 from gossamer.parse.fingerprints import exact, near
 from gossamer.rules.farms import Farms
 from gossamer.rules.marks import Marks, marks_of
-from gossamer.rules.mirrors import ENOUGH, Mirrors, in_words
+from gossamer.rules.mirrors import ENOUGH, Mirror, Mirrors
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.rules.voids import AGREED, TRIED, Voids
 from gossamer.values.url import Url
@@ -91,10 +91,42 @@ def test_M_E9_a_mirror_is_told_by_its_first_pages_and_only_one_of_two_is_given_u
     for number in range(60):
         for host in ("one.org", "two.org"):
             if not any(host in verdict for verdict in verdicts):
-                of = mirrors.learn(Url(f"http://{host}/page/{number}"), exact(text(number)))
-                verdicts += [(host, of)] if of else []
+                found = mirrors.learn(Url(f"http://{host}/page/{number}"), exact(text(number)))
+                verdicts += [(found.host, found.of)] if found else []
     assert verdicts == [("two.org", "one.org")]
-    assert "one.org" in in_words("one.org")
+
+
+def copied(
+    copier_links: int,
+    misses: int,
+    seeds: tuple[str, ...] = (),
+    order: tuple[str, str] = ("thief", "victim"),
+    own: int = 0,
+) -> tuple[list[tuple[str, str]], str]:
+    """A host of 300 pages of which another has 22, and `own` others, and is crawled first; the verdicts."""
+    mirrors, verdicts = Mirrors(), list[Mirror]()
+    for host in order:
+        pages, known = (22 + own, copier_links) if host == "thief" else (300, 300)
+        links = [f"http://{host}.org/page/{number}" for number in range(known)]
+        for number in range(pages):
+            url = Url(f"http://{host}.org/page/{number}")
+            said = text(number if host == "victim" or number < 22 else 1000 + number)
+            found = mirrors.learn(url, exact(said), links if number == 0 else (), host in seeds)
+            verdicts += [found] if found else []
+        for number in range(misses if host == "thief" else 0):
+            mirrors.missed(Url(f"http://{host}.org/page/{pages + number}"))
+    return [(one.host, one.of) for one in verdicts], verdicts[0].in_words() if verdicts else ""
+
+
+def test_F_X9_a_host_is_not_retired_as_mirror_of_one_that_copied_some_of_its_pages() -> None:
+    given_up = [("thief.org", "victim.org")]
+    assert copied(22, 0)[0] == given_up
+    assert copied(300, 278)[0] == given_up
+    assert copied(300, 0, ("victim",))[0] == given_up
+    assert copied(22, 0, order=("victim", "thief"))[0] == given_up
+    assert copied(300, 0, own=278)[0] == [], "both have many pages of their own"
+    assert "links to far fewer pages" in copied(22, 0)[1] and "22 pages looked at" in copied(22, 0)[1]
+    assert "does not have" in copied(300, 278)[1] and "seed" in copied(300, 0, ("victim",))[1]
 
 
 def test_hosts_that_share_some_pages_are_no_mirrors() -> None:

@@ -144,6 +144,7 @@ async def open_crawl(
             pace=pace(settings),
             judge=ruling.judge,
             learn=ruling.learn,
+            missed=ruling.learning.missed,
             is_paused=steering.is_paused,
             do_pages_wait=lambda: readers.waiting > 0,
         )

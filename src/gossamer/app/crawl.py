@@ -36,6 +36,8 @@ from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 LOOK_S = 0.25
+LARGE = 1 << 20
+"""Bytes: a body this large comes seldom enough for its memory to go back to the system."""
 
 
 def crawl(
@@ -151,7 +153,7 @@ async def crawl_to_end(
             catch_signals(stop, face.close)
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
-            keep_freed_memory()
+            keep_freed_memory(LARGE)
             spare_the_collector()
             beating = asyncio.ensure_future(
                 beat_for_ever(crawling, tally, face, crawler_pulse(crawling, directory, outside), stop)

@@ -23,7 +23,7 @@ from gossamer.rules.kept import (
     YoungKept,
 )
 from gossamer.rules.marks import Marks
-from gossamer.rules.mirrors import Mirrors
+from gossamer.rules.mirrors import Mirror, Mirrors
 from gossamer.rules.novelty import Novelty
 from gossamer.rules.soft404 import SHORT, ErrorPages, Says
 from gossamer.rules.traps import judge_shape
@@ -39,8 +39,8 @@ class Learned(msgspec.Struct, frozen=True):
     yielded: Yield | None
     no_page: str = ""
     """Why it is a page that says there is none, in words; empty: it is one."""
-    mirror_of: str = ""
-    """The host that its host turned out to mirror just now: to be retired, with `mirrors.in_words`."""
+    mirror: Mirror | None = None
+    """The host that turned out to be a mirror just now: to be retired."""
 
 
 class Learning:
@@ -75,7 +75,11 @@ class Learning:
             return Learned(yielded, no_page)
         self._voids.learn(url, marks)
         self._farms.learn(url, marks, is_seed)
-        return Learned(yielded, mirror_of=self._mirrors.learn(url, exact) or "")
+        return Learned(yielded, mirror=self._mirrors.learn(url, exact, links, is_seed))
+
+    def missed(self, url: Url) -> None:
+        """The host says that there is no such page."""
+        self._mirrors.missed(url)
 
     def judge_offer(self, url: Url) -> Allowed | Denied:
         """May an address enter, as far as its shape and its domain go? For every new link."""
