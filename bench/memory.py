@@ -65,7 +65,7 @@ def sitemap(host: str, size: int) -> Iterator[bytes]:
     yield b'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
     for start in range(0, count, 100):
         yield b"".join(
-            [b"<url><loc>http://%s/%d/%s</loc></url>\n" % (host.encode(), n, filling) for n in range(start, start + 100)]
+            [b"<url><loc>http://%s/%d/%s</loc></url>" % (host.encode(), n, filling) for n in range(start, start + 100)]
         )
     yield b"</urlset>"
 

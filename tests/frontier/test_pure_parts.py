@@ -138,3 +138,11 @@ def test_a_budget_may_be_nothing_and_not_less() -> None:
 def test_a_visit_ended_when_our_clock_says_unless_it_was_set_since(ago: int, ended: int) -> None:
     now = Moment(at=NOW + 5 * SECOND, local_at=NOW, ahead=5 * SECOND, elapsed_s=110.0)
     assert now.ended_at(NOW - ago, since_s=100.0) == now.at + ended
+
+
+def test_F_X8_what_a_page_cost_to_read_is_charged_to_the_gap_of_its_host() -> None:
+    politeness = Politeness(delay_s=1.0, times_read=10.0)
+    assert gap_s(politeness, None, cpu_s=0.002) == gap_s(politeness, None, cpu_s=0.25) == 1.0
+    assert gap_s(politeness, None, cpu_s=3.25) == 30.0
+    assert gap_s(politeness, 60.0, cpu_s=0.5) == 30.0, "what robots.txt asks for counts too"
+    assert gap_s(politeness, None, cpu_s=1e9) == 300.0

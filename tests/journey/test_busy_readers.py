@@ -1,0 +1,53 @@
+"""A reader that is lost, and whether the page gets another."""
+
+import asyncio
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from gossamer.errors import WorkerLost
+from gossamer.fetch.budget import Budget
+from gossamer.journey import in_reader
+from gossamer.read_job import ReadJob, job_of
+from gossamer.reading import done
+from gossamer.values.capture import Capture
+from gossamer.values.outcome import Reason
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+from gossamer.workers.costs import Costs
+from gossamer.workers.worker import Answer
+
+CAPTURE = Capture(
+    Url("http://a.test/"), 1, 200, "OK", (("Content-Type", "text/html"),), b"<title>Words</title><p>words"
+)
+WALL = WorkerLost("timeout", "by the wall clock", 5.0)
+CPU = WorkerLost("timeout", "by CPU time", 5.0, used_up=True)
+CRASH = WorkerLost("crash", "it fell over")
+
+
+@pytest.mark.parametrize(
+    ("losses", "tasks", "lost", "cpu_s"),
+    [
+        ([], ["read"], None, 0.5),
+        ([WALL], ["read", "read"], None, 5.5),
+        ([CRASH], ["read", "read"], None, 0.5),
+        ([CPU], ["read", "store"], Reason.READ_TIMEOUT, 5.5),
+        ([WALL, WALL], ["read", "read", "store"], Reason.READ_TIMEOUT, 10.5),
+        ([CRASH, CRASH], ["read", "read", "store"], Reason.READ_CRASH, 0.5),
+    ],
+)
+def test_F_X7_a_page_gets_a_second_reader_unless_it_used_up_its_cpu_time(losses, tasks, lost, cpu_s) -> None:
+    left, asked = list(losses), []
+
+    async def read(parts: tuple[bytes, bytes], _admit: object, _heavy: bool) -> Answer:
+        job = job_of(b"".join(parts))
+        asked.append(job.task)
+        if left:
+            raise left.pop(0)
+        return Answer(msgspec.msgpack.encode(done(job)), 0.5)
+
+    rooms = SimpleNamespace(read=read, tell=silent, budget=Budget(), costs=Costs())
+    result, why, spent_s = asyncio.run(in_reader(ReadJob(CAPTURE), rooms))  # type: ignore[arg-type]
+    assert (asked, why, spent_s) == (tasks, lost, cpu_s)
+    assert result.record and result.size == len(CAPTURE.body) and bool(result.reading) == (lost is None)
