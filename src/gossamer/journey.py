@@ -397,7 +397,7 @@ class Crawl:
         for followed, one in zip(group, done, strict=True):
             tell_settled(followed, one, rooms.tell)
             if followed.learned is not None and (mirror := followed.learned.mirror) is not None:
-                await rooms.frontier.retire(mirror.host, mirror.in_words())
+                await self._with_room(partial(rooms.frontier.retire, mirror.host, mirror.in_words()))
 
     async def _with_room(self, act: Callable[[], Awaitable[T]]) -> T | None:
         """Do it; while the disk is full, wait and try again. Nothing is lost: the group stays in memory.
@@ -409,6 +409,7 @@ class Crawl:
                 return await act()
             except DiskFull as trouble:
                 self.rooms.tell("disk.full", detail=str(trouble))
+                self._note_room(False, str(trouble))
                 if self._give_up_at is not None and self.rooms.clock.elapsed_s() > self._give_up_at:
                     return None
                 await self.rooms.clock.sleep(1.0)

@@ -22,6 +22,10 @@ REST_S = (0.0, 0.5, 1.0, 2.0, 5.0)
 STOPPED_PATIENCE_S = 2.5
 """How long an indexer may go on after a person asked to stop; then it is killed, and catches up the next time."""
 PREDECESSOR_S = 60.0
+NO_ROOM_BYTES = 32 << 20
+"""With less free the engines of the views may fail at any write, and cannot go on afterwards but by being reopened: an
+indexer that dies then is started again for as long as it takes."""
+NO_ROOM_REST_S = 5.0
 
 
 @dataclass(slots=True)
@@ -58,15 +62,26 @@ class Indexer:
                 return
             if self._child is not None and (code := self._child.exit_code()) is not None:
                 self.tell("views.restarted", exit_code=code)
-                deaths = 0 if self.outside.clock.elapsed_s() - started > STEADY_S else deaths + 1
+                is_steady = self.outside.clock.elapsed_s() - started > STEADY_S
+                deaths = 0 if is_steady or self.lacks_room() else deaths + 1
                 if deaths >= MOST_DEATHS:
                     self.given_up = True
                     return
-                await self.outside.clock.sleep(REST_S[min(deaths, len(REST_S) - 1)])
+                rest_s = REST_S[min(deaths, len(REST_S) - 1)]
+                await self.outside.clock.sleep(NO_ROOM_REST_S if self.lacks_room() else rest_s)
                 started = self.outside.clock.elapsed_s()
                 if self._channel is not None:
                     self._hang_up()
                     self.start()
+
+    def lacks_room(self) -> bool:
+        return self.outside.files.room(self.directory.root) < NO_ROOM_BYTES
+
+    async def wait_for_room(self, stop: asyncio.Event | None) -> None:
+        """Until there is some, or a person has asked to stop."""
+        while self.lacks_room() and not (stop is not None and stop.is_set()):
+            self.tell("disk.full", detail="the indexer waits for room")
+            await self.outside.clock.sleep(1.0)
 
     async def finish(self, stop: asyncio.Event | None = None) -> int | None:
         """Let it catch up with the archive, make a last checkpoint, and end. Its exit code; None: it was still at it
@@ -105,8 +120,7 @@ async def indexer_running(
         yield indexer
         watching.cancel()
         if not indexer.given_up and await indexer.finish(stop) not in (0, None):
-            indexer.start()  # once more: what failed may have been a kill
-            indexer.given_up = await indexer.finish(stop) not in (0, None)
+            indexer.given_up = not await once_more(indexer, stop)
         if indexer.given_up:
             raise GossamerError(
                 f"what was fetched is safe in the archive, but the indexer failed: not all of it can be found yet. "
@@ -115,6 +129,17 @@ async def indexer_running(
     finally:
         watching.cancel()
         indexer.kill()
+
+
+async def once_more(indexer: Indexer, stop: asyncio.Event | None) -> bool:
+    """After a last turn that failed: it may have been killed, or the disk was full. Whether it has ended well now."""
+    while True:
+        await indexer.wait_for_room(stop)
+        indexer.start()
+        if await indexer.finish(stop) in (0, None):
+            return True
+        if not indexer.lacks_room() or (stop is not None and stop.is_set()):
+            return False
 
 
 async def become_the_one(directory: Directory, outside: Outside, words: str) -> Lock:

@@ -1,11 +1,13 @@
 """What people ask of a running crawl from another terminal or the web page: heard at each beat, done at once."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from gossamer.app.obeying import SEED, obey
 from gossamer.app.ruling import Ruling
+from gossamer.errors import DiskFull
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.scope import Reach
@@ -37,9 +39,11 @@ class Steering:
     async def heed(self) -> None:
         """Carry out what was asked since the last time, and take up rules that were edited."""
         asked = await asyncio.to_thread(self.control.pending, CRAWLER)
-        done = await obey(asked, self.frontier)
-        done += [command.id for command in asked if self._done(command)]
-        done += [command.id for command in asked if await self._sown(command)]
+        done = [command.id for command in asked if self._done(command)]
+        for command in asked:
+            with contextlib.suppress(DiskFull):  # it stays where it is, and is carried out when there is room
+                done += await obey([command], self.frontier)
+                done += [command.id] if await self._sown(command) else []
         for number in done:
             await asyncio.to_thread(self.control.done, number)
         if self.stop is not None and any(command.verb == "stop" for command in asked):

@@ -65,6 +65,8 @@ class Control:
         self._is_missed = False
         self._opened: sqlite3.Connection | None = None
         self._turn = threading.Lock()
+        self._unmarked: set[int] = set()
+        """Commands that were carried out and could not be crossed out."""
 
     def __enter__(self) -> "Control":
         for attempt in range(OPEN_TRIES):
@@ -128,7 +130,7 @@ class Control:
         return [Sample(node, process, at, _figures.decode(figures)) for node, process, at, figures in rows]
 
     def beats(self) -> list[Beat]:
-        rows = self._read("every_beat", {})
+        rows = self._looked("every_beat", {})
         return [Beat(name, pid, at, json.loads(facts)) for name, pid, at, facts in rows]
 
     def ask(self, verb: str, **args: object) -> int:
@@ -154,12 +156,22 @@ class Control:
 
     def pending(self, addressee: str) -> list[Command]:
         """What waits for "crawler" or "indexer", oldest first."""
-        rows = self._read("pending_for", {"addressee": addressee})
-        return [Command(number, verb, _table(args), asked_at) for number, verb, args, asked_at in rows]
+        rows = self._looked("pending_for", {"addressee": addressee})
+        found = [Command(number, verb, _table(args), asked_at) for number, verb, args, asked_at in rows]
+        return [command for command in found if command.id not in self._unmarked]
 
     def done(self, command_id: int) -> None:
-        with self._writing() as connection:
-            connection.execute(SQL["mark_done"], {"id": command_id, "at": self._clock.now()})
+        """Cross it out. On a full disk that is remembered here, and written with the next one that can be."""
+        self._unmarked.add(command_id)
+        try:
+            with self._writing() as connection:
+                for number in self._unmarked:
+                    connection.execute(SQL["mark_done"], {"id": number, "at": self._clock.now()})
+        except sqlite3.OperationalError as trouble:
+            if not _costs_a_beat(trouble):
+                raise
+        else:
+            self._unmarked.clear()
 
     def is_done(self, command_id: int) -> bool:
         """True also for one so old that it is forgotten."""
@@ -205,6 +217,15 @@ class Control:
                 if _is_damage(trouble):
                     return []
                 raise
+
+    def _looked(self, statement: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """For what is polled: while the disk cannot be read it is as if nobody had said anything."""
+        try:
+            return self._read(statement, values)
+        except sqlite3.OperationalError as trouble:
+            if _costs_a_beat(trouble):
+                return []
+            raise
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

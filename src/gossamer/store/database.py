@@ -16,9 +16,13 @@ from typing import Any, Self, TypeVar
 
 from gossamer.clock import Clock
 from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError, StateDamaged
+from gossamer.files import DiskFiles
 from gossamer.values.tell import Tell
 
 T = TypeVar("T")
+UNDER_FULL_DISK = ("SQLITE_IOERR", "SQLITE_CANTOPEN")
+"""What a full disk comes out as when a journal or its index cannot be made or made longer."""
+NO_ROOM_BYTES = 1 << 20
 
 BUSY_S = 10.0
 SETTINGS = {
@@ -238,6 +242,14 @@ def _refuse_older(found: int, known: int, path: Path) -> None:
         )
 
 
+def _has_room(path: Path) -> bool:
+    """Whether a fault of the disk under this file cannot be for want of room."""
+    try:
+        return DiskFiles().room(path.parent) >= NO_ROOM_BYTES
+    except OSError:
+        return True
+
+
 @contextlib.contextmanager
 def _in_our_words(where: Path) -> Iterator[None]:
     """SQLite's complaints that have a name of ours; the others are bugs and pass as they are."""
@@ -245,7 +257,7 @@ def _in_our_words(where: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as trouble:
         match getattr(trouble, "sqlite_errorname", ""):
-            case "SQLITE_FULL":
+            case name if name == "SQLITE_FULL" or (name.startswith(UNDER_FULL_DISK) and not _has_room(where)):
                 raise DiskFull(f"there is no room to write {where}") from trouble
             case name if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
                 raise StateDamaged(where, trouble) from trouble
