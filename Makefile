@@ -15,7 +15,7 @@ ATTACK_SECONDS ?= 240
 ROUNDS ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl attack simulate soak long-crawl addresses xss mutants fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl attack simulate powerloss soak long-crawl addresses xss mutants fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -61,6 +61,9 @@ attack: $(VENV)/dev.done  ## the real crawl among hundreds of hostile sites, bes
 
 simulate: $(VENV)/dev.done  ## whole crawls on a virtual clock with faults, SEEDS of them
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+powerloss: $(VENV)/dev.done  ## power cuts at every sync of a crawl of 300 pages, and of its compaction
+	POWERLOSS_STEP=1 $(BIN)/pytest tests/journey/test_power_loss.py -s --timeout=3600
 
 soak: $(VENV)/dev.done  ## 72 virtual hours of a crawl that comes back: memory, tasks, open files (SOAK_HOURS=)
 	$(BIN)/python -m tests.simulation.soak

@@ -4,12 +4,13 @@
 `gossamer.testing.FaultyFiles`, fails, tears or runs out of room at a chosen call.
 """
 
+import contextlib
 import fcntl
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
@@ -84,31 +85,54 @@ class Files(Protocol):
         ...
 
 
+class SystemCalls(Protocol):
+    """What changes a disk. Real ones: the module `os`, and `gossamer.testing.PowerCuts`, which records the calls."""
+
+    def open(self, path: Path, flags: int, mode: int = 0o777) -> int: ...
+
+    def write(self, fd: int, data: memoryview) -> int: ...
+
+    def ftruncate(self, fd: int, length: int) -> None: ...
+
+    def fdatasync(self, fd: int) -> None: ...
+
+    def fsync(self, fd: int) -> None: ...
+
+    def close(self, fd: int) -> None: ...
+
+    def replace(self, src: Path, dst: Path) -> None: ...
+
+    def mkdir(self, path: Path, mode: int = 0o777) -> None: ...
+
+    def unlink(self, path: Path) -> None: ...
+
+
 class _DiskAppender:
-    def __init__(self, path: Path) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
+    def __init__(self, path: Path, calls: SystemCalls) -> None:
+        self._calls = calls
+        self._fd = calls.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, FILE_MODE)
         self._size = os.fstat(self._fd).st_size
 
     def append(self, data: bytes) -> int:
         start, view = self._size, memoryview(data)
         while view:
-            written = os.write(self._fd, view)
+            written = self._calls.write(self._fd, view)
             self._size += written
             view = view[written:]
         return start
 
     def sync(self) -> None:
-        os.fdatasync(self._fd)
+        self._calls.fdatasync(self._fd)
 
     def cut(self, size: int) -> None:
-        os.ftruncate(self._fd, size)
+        self._calls.ftruncate(self._fd, size)
         self._size = size
 
     def size(self) -> int:
         return self._size
 
     def close(self) -> None:
-        os.close(self._fd)
+        self._calls.close(self._fd)
 
 
 class _DiskLock:
@@ -120,11 +144,14 @@ class _DiskLock:
 
 
 class DiskFiles:
+    def __init__(self, calls: SystemCalls | None = None) -> None:
+        self._calls: SystemCalls = calls or cast(SystemCalls, os)
+
     def appender(self, path: Path) -> Appender:
         new = not path.exists()
-        opened = _DiskAppender(path)
+        opened = _DiskAppender(path, self._calls)
         if new:
-            _sync_folder(path.parent)
+            self._sync_folder(path.parent)
         return opened
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
@@ -135,7 +162,7 @@ class DiskFiles:
     def write(self, path: Path, data: bytes) -> None:
         fresh = path.with_name(path.name + ".new")
         self.remove(fresh)
-        opened = _DiskAppender(fresh)
+        opened = _DiskAppender(fresh, self._calls)
         try:
             opened.append(data)
             opened.sync()
@@ -155,29 +182,31 @@ class DiskFiles:
     def make_folder(self, folder: Path) -> None:
         if not folder.is_dir():
             self.make_folder(folder.parent)
-            folder.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
-            _sync_folder(folder.parent)
+            with contextlib.suppress(FileExistsError):  # another process was quicker
+                self._calls.mkdir(folder, DIRECTORY_MODE)
+            self._sync_folder(folder.parent)
 
     def remove(self, path: Path) -> None:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                self._calls.unlink(path)
 
     def rename(self, old: Path, new: Path) -> None:
-        old.replace(new)
-        _sync_folder(new.parent)
+        self._calls.replace(old, new)
+        self._sync_folder(new.parent)
 
     def copy(self, old: Path, new: Path, length: int | None = None) -> None:
         self.remove(new)
-        opened = _DiskAppender(new)
+        opened = _DiskAppender(new, self._calls)
         try:
             for piece in _pieces(old, length):
                 opened.append(piece)
             opened.sync()
         finally:
             opened.close()
-        _sync_folder(new.parent)
+        self._sync_folder(new.parent)
 
     def room(self, folder: Path) -> int:
         return shutil.disk_usage(folder).free
@@ -193,6 +222,13 @@ class DiskFiles:
         os.ftruncate(fd, 0)
         os.pwrite(fd, holder.encode(), 0)
         return _DiskLock(fd)
+
+    def _sync_folder(self, folder: Path) -> None:
+        fd = self._calls.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            self._calls.fsync(fd)
+        finally:
+            self._calls.close(fd)
 
 
 def create_private(path: Path) -> None:
@@ -222,11 +258,3 @@ def _pieces(path: Path, length: int | None) -> Iterator[bytes]:
         while left > 0 and (piece := file.read(min(left, 1 << 20))):
             left -= len(piece)
             yield piece
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

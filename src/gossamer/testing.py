@@ -3,7 +3,8 @@
 import asyncio
 import errno
 import os
-from collections.abc import Collection, Mapping
+import threading
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -180,6 +181,115 @@ class _FaultyAppender:
 
     def close(self) -> None:
         self._inner.close()
+
+
+class _Inode:
+    """A file's bytes as they are, and as a disk that lost its power may hold them."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        self.content = bytearray(content)
+        self.synced = content
+
+    def after(self, kind: str) -> bytes:
+        """What is read after a power cut: "dropped", "torn" or "reordered" is what happened to writes since the last
+        sync; "kept": all of them arrived."""
+        whole, synced = bytes(self.content), self.synced
+        if kind == "dropped":
+            return synced
+        if kind == "kept" or not whole.startswith(synced):
+            return whole if kind == "kept" else synced
+        middle = (len(synced) + len(whole)) // 2
+        return whole[:middle] if kind == "torn" else synced + bytes(middle - len(synced)) + whole[middle:]
+
+
+class PowerCuts:
+    """System calls for `DiskFiles` that are carried out and recorded; `state` is what a power cut would leave now.
+
+    Contents survive from the last sync of the file, names (new, renamed, removed) from the last sync of the folder.
+    `synced` is called after each sync and each rename. REQUIRES: the folder `root` was empty.
+    """
+
+    KINDS = ("dropped", "torn", "reordered", "kept")
+
+    def __init__(self, root: Path, synced: Callable[[], None] = lambda: None) -> None:
+        self._root = root
+        self._synced = synced
+        self._names: dict[Path, _Inode | None] = {}
+        """None: a folder."""
+        self._lasting: dict[Path, _Inode | None] = {}
+        self._opened: dict[int, Path | _Inode] = {}
+        self._turn = threading.RLock()
+
+    def state(self, kind: str) -> dict[Path, bytes | None]:
+        """Files and folders (None) by their path below the root. Writes and names are lost together, but in "torn"
+        and "reordered" states, where names arrived before the contents."""
+        with self._turn:
+            names = self._lasting if kind == "dropped" else self._names
+            found = {path: inode.after(kind) if inode else None for path, inode in names.items()}
+        return {path.relative_to(self._root): content for path, content in found.items() if self._is_held(path, found)}
+
+    def _is_held(self, path: Path, found: Mapping[Path, object]) -> bool:
+        return path.parent == self._root or (path.parent in found and self._is_held(path.parent, found))
+
+    def open(self, path: Path, flags: int, mode: int = 0o777) -> int:
+        with self._turn:
+            fd = os.open(path, flags, mode)
+            if flags & os.O_DIRECTORY:
+                self._opened[fd] = path
+            else:
+                inode = self._names.get(path) or _Inode()
+                self._names[path] = self._opened[fd] = inode
+            return fd
+
+    def write(self, fd: int, data: memoryview) -> int:
+        with self._turn:
+            written = os.write(fd, data)
+            self._inode(fd).content += data[:written]
+            return written
+
+    def ftruncate(self, fd: int, length: int) -> None:
+        with self._turn:
+            os.ftruncate(fd, length)
+            del self._inode(fd).content[length:]
+
+    def fdatasync(self, fd: int) -> None:
+        with self._turn:
+            inode = self._inode(fd)
+            inode.synced = bytes(inode.content)
+        self._synced()
+
+    def fsync(self, fd: int) -> None:
+        with self._turn:
+            folder = self._opened[fd]
+            self._lasting = {path: inode for path, inode in self._lasting.items() if path.parent != folder}
+            self._lasting |= {path: inode for path, inode in self._names.items() if path.parent == folder}
+        self._synced()
+
+    def close(self, fd: int) -> None:
+        with self._turn:
+            os.close(fd)
+            del self._opened[fd]
+
+    def replace(self, src: Path, dst: Path) -> None:
+        with self._turn:
+            os.replace(src, dst)
+            self._names[dst] = self._names.pop(src)
+        self._synced()
+
+    def mkdir(self, path: Path, mode: int = 0o777) -> None:
+        with self._turn:
+            os.mkdir(path, mode)
+            self._names[path] = None
+
+    def unlink(self, path: Path) -> None:
+        with self._turn:
+            os.unlink(path)
+            self._names.pop(path, None)
+
+    def _inode(self, fd: int) -> _Inode:
+        found = self._opened[fd]
+        assert isinstance(found, _Inode)
+        return found
 
 
 class TinyWeb:

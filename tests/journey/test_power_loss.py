@@ -1,0 +1,164 @@
+"""Power cuts at every sync of a crawl: nothing acknowledged is lost, and the collection mends itself (FAULTS P3, X16).
+
+POWERLOSS_STEP=1 (`make powerloss`) looks at every sync; the suite at a sample of them.
+"""
+
+import asyncio
+import hashlib
+import os
+import sqlite3
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.journey.crawling import Told, crawl, page
+
+from gossamer.archive.adoption import adopt
+from gossamer.archive.catalogue import Catalogue, acknowledged
+from gossamer.archive.compaction import Compaction, tidy
+from gossamer.archive.reader import places, read_capture
+from gossamer.archive.volumes import Volumes
+from gossamer.clock import SystemClock
+from gossamer.files import DiskFiles
+from gossamer.journey import Pace
+from gossamer.spool.follower import Follower, Position
+from gossamer.spool.spool import SpoolWriter
+from gossamer.store.database import Database
+from gossamer.testing import PowerCuts
+from gossamer.values.tell import silent
+
+PAGES = 300
+STEP = int(os.environ.get("POWERLOSS_STEP", "9"))
+HOME = "http://a.test/"
+
+
+@dataclass
+class Cut:
+    """A moment at which the power may fail: the database as committed, the files as possible, and what was promised."""
+
+    state: Path
+    files: dict[str, dict[Path, bytes | None]]
+    promised: set[str]
+
+
+@dataclass
+class Cutter:
+    root: Path
+    aside: Path
+    cuts: list[Cut] = field(default_factory=list)
+    promised: set[str] = field(default_factory=set)
+    seen: int = 0
+
+    def __post_init__(self) -> None:
+        self.disk = PowerCuts(self.root, self.cut)
+
+    def heard(self, event: str, /, **facts: object) -> None:
+        if event == "visit.settled" and facts["is_page"]:
+            self.promised.add(str(facts["url"]))
+        if event == "group.settled":
+            self.cut()
+
+    def cut(self) -> None:
+        self.seen += 1
+        if self.seen % STEP:
+            return
+        copy = self.aside / f"{len(self.cuts)}.db"
+        promised = set(self.promised)
+        states = {kind: self.disk.state(kind) for kind in PowerCuts.KINDS}
+        if (self.root / "state.db").exists():
+            uri = f"{(self.root / 'state.db').as_uri()}?mode=ro"
+            with closing(sqlite3.connect(uri, uri=True)) as live, closing(sqlite3.connect(copy)) as copied:
+                live.backup(copied)  # what was committed: that was on disk when the commit returned
+        self.cuts.append(Cut(copy, states, promised))
+
+
+class Noting(Told):
+    cutter: Cutter
+
+    def __call__(self, event: str, /, **facts: object) -> None:
+        super().__call__(event, **facts)
+        self.cutter.heard(event, **facts)
+
+
+def restore(cut: Cut, kind: str, root: Path) -> None:
+    for path, content in sorted(cut.files[kind].items()):
+        if content is None:
+            (root / path).mkdir(exist_ok=True)
+        else:
+            (root / path).write_bytes(content)
+    if cut.state.exists():
+        (root / "state.db").write_bytes(cut.state.read_bytes())
+
+
+async def mended(root: Path) -> tuple[str, ...]:
+    """Opened as a crawl opens it, and closed. What was found damaged."""
+    files = DiskFiles()
+    async with Database(root / "state.db", SystemClock(), silent) as database:
+        await tidy(database, files, root / "archive", silent)
+        volumes = Volumes(files, root / "archive", SystemClock(), silent)
+        recovered = volumes.open(await acknowledged(database))
+        await adopt(database, files, root / "archive")
+        spool = SpoolWriter(files, root / "spool", silent)
+        spool.open(recovered.last_volume)
+        spool.close()
+        volumes.close()
+    return recovered.damaged
+
+
+def check(cut: Cut, kind: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        restore(cut, kind, root)
+        assert asyncio.run(mended(root)) == (), kind
+        files = DiskFiles()
+        with Catalogue(root / "state.db", files, root / "archive") as catalogue:
+            kept = list(catalogue.in_order())
+        for one in kept:
+            capture = read_capture(files, root / "archive", one.place)
+            assert capture is not None and capture.url == one.url, (kind, one)
+            assert hashlib.sha256(capture.body).digest() == one.digest, (kind, one)
+        assert cut.promised <= {one.url.text for one in kept if one.is_page}, kind
+        followed = Follower(files, root / "spool", root / "archive", places, silent).follow(Position(), 10_000)
+        assert {frame.place for frame in followed} >= {one.place for one in kept}, "each reaches the views"
+
+
+def web() -> dict[str, str]:
+    names = [f"{HOME}p{number}" for number in range(PAGES - 1)]
+    return {HOME: page(*names), **{name: page(HOME, body=f"words of {name}") for name in names}}
+
+
+def test_F_X16_F_P3_a_power_cut_at_any_sync_of_a_crawl_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    root, aside = tmp_path / "c", tmp_path / "aside"
+    for folder in (root, aside):
+        folder.mkdir()
+    cutter = Cutter(root, aside)
+    told = Noting()
+    told.cutter = cutter
+    files = DiskFiles(cutter.disk)
+    asyncio.run(crawl(root, web(), [HOME], files, told=told, pace=Pace(group=16)))
+    assert len(cutter.promised) == PAGES and len(cutter.cuts) >= PAGES // 16 // STEP
+    for cut in cutter.cuts:
+        for kind in PowerCuts.KINDS:
+            check(cut, kind)
+    print(f"{len(cutter.cuts)} of {cutter.seen} power cuts, {len(PowerCuts.KINDS)} states each: nothing lost")
+
+    before, promised, cutter.cuts = cutter.seen, set(cutter.promised), []
+    asyncio.run(compacted(root, files))
+    for cut in cutter.cuts:
+        for kind in PowerCuts.KINDS:
+            check(cut, kind)
+    assert promised == cutter.promised and cutter.seen > before
+
+
+async def compacted(root: Path, files: DiskFiles) -> None:
+    """Every volume rewritten without its robots.txt: files that are placed by a rename."""
+    async with Database(root / "state.db", SystemClock(), silent) as database:
+        with Catalogue(root / "state.db", files, root / "archive") as catalogue:
+            going: dict[str, dict[int, int]] = {}
+            for one in catalogue.in_order():
+                gone = going.setdefault(one.place.volume, {})
+                if not one.is_page:
+                    gone[one.place.offset] = one.place.length
+        work = Compaction(database, files, root / "archive", root / "spool", SystemClock(), silent)
+        await work.rewrite({name: gone for name, gone in going.items() if gone})
