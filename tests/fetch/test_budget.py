@@ -124,6 +124,23 @@ def test_a_visit_that_is_given_up_takes_no_room_with_it(is_granted):
     assert asyncio.run(ask()) == LARGE
 
 
+def test_F_X2_room_that_comes_free_just_as_a_visit_is_given_up_ends_that_visit_only():
+    """It was a ValueError, and the end of the whole crawl: `make attack` met it."""
+
+    async def ask() -> int:
+        budget = Budget(SMALL, 8)
+        await budget.body("a", LARGE)
+        given_up = asyncio.ensure_future(budget.body("b", LARGE))
+        await turns()
+        given_up.cancel()
+        budget.release("a")  # before the visit that was given up has noticed
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+        return budget.taken
+
+    assert asyncio.run(ask()) == 0
+
+
 def test_the_shares_of_all_visits_are_a_quarter_at_most():
     for at_once in (1, 8, 128, 1000):
         budget = Budget(256 * MIB, at_once)

@@ -10,6 +10,7 @@ has one at most, so that what a visit holds is what its host holds.
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -45,7 +46,8 @@ class _Pool:
             if turn.done() and not turn.cancelled():  # granted just as the visit was given up
                 self.give_back(size)
             else:
-                self.waiting.remove((size, turn))
+                with contextlib.suppress(ValueError):  # not there: room came free just now, and it was passed over
+                    self.waiting.remove((size, turn))
                 self.give_back(0)  # the next may fit
             raise
 
