@@ -134,7 +134,7 @@ def poisoned_in(data: Path) -> list[str]:
     for volume in (data / "archive").glob("*.warc.gz"):
         with volume.open("rb") as stream:
             for record in ArchiveIterator(stream):
-                if record.rec_type == "response" and POISON in record.content_stream().read(1024):
+                if record.rec_type == "response" and POISON in record.raw_stream.read(1024):
                     found.append(str(record.rec_headers.get_header("WARC-Target-URI")))
     return found
 
