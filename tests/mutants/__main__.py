@@ -57,6 +57,8 @@ def main() -> int:
         signal.signal(number, lambda code, _: sys.exit(128 + code))
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans of a run come to us, and are ended
     rooms = all_mutants()
+    for name in set(listed()) - {mutant.name for found in rooms.values() for mutant in found}:
+        print(f"no such mutant any more, strike it from {EQUIVALENT.name}: {name}", flush=True)
     if given.only:
         sample = {room: [one for one in found if given.only in one.name] for room, found in rooms.items()}
     else:
@@ -105,8 +107,8 @@ def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
                 bench.instrument(names)
                 is_instrumented = True
             began = time.monotonic()
-            known = bench.measure(file)
-            coverage.save(kept, key, known)
+            coverage.save(kept, key, bench.measure(file))
+            known = coverage.load(kept, key) or []
             print(f"  {file}: {len(known)} tests, {time.monotonic() - began:.0f} s", flush=True)
         tests += known
     if is_instrumented:

@@ -42,10 +42,16 @@ class Measured:
     name: str
     seconds: float
     places: frozenset[str]
+    opening_s: float = 0.0
+    """What the slowest test of its file took: the first to run sets up what all of them share."""
     functions: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.functions = frozenset(place.rpartition(" ")[0] for place in self.places)
+
+    @property
+    def file(self) -> str:
+        return self.name.partition("::")[0]
 
     @property
     def needs_server(self) -> bool:
@@ -139,4 +145,8 @@ def load(path: Path, key: str) -> list[Measured] | None:
     if kept["key"] != key:
         return None
     places = kept["places"]
-    return [Measured(name, seconds, frozenset(places[at] for at in hits)) for name, seconds, hits in kept["tests"]]
+    opening_s = max((seconds for _, seconds, _ in kept["tests"]), default=0.0)
+    return [
+        Measured(name, seconds, frozenset(places[at] for at in hits), opening_s)
+        for name, seconds, hits in kept["tests"]
+    ]

@@ -14,7 +14,7 @@ from tests.mutants.workbench import Ran, Workbench
 SLOW_S = 20.0
 """Tests that take longer, or need a database server, are asked only where no other runs the line."""
 BUDGET_S = 8.0
-"""Of tests, by the time they take without a mutant: nearest and fastest first."""
+"""Of tests, by the time they and what they share take without a mutant: nearest and fastest first."""
 CAUGHT = ("caught", "import", "time", "memory")
 
 
@@ -40,10 +40,14 @@ def nearest_tests(mutant: Mutant, source: str, measured: Sequence[Measured], hom
     found = _covering(mutant, source, measured) or _at_home(mutant, source, measured, home)
     cheap = [test for test in found if test.seconds <= SLOW_S and not test.needs_server]
     chosen: list[Measured] = []
+    files: set[str] = set()
+    left_s = BUDGET_S
     for test in sorted(cheap or found, key=lambda one: (not one.name.startswith(home), one.seconds, one.name)):
-        if chosen and sum(one.seconds for one in chosen) + test.seconds > BUDGET_S:
-            break
-        chosen.append(test)
+        cost_s = test.seconds + (0.0 if test.file in files else test.opening_s)
+        if not chosen or cost_s <= left_s:
+            left_s -= cost_s
+            files.add(test.file)
+            chosen.append(test)
     return chosen
 
 
@@ -73,12 +77,12 @@ def _covering(mutant: Mutant, source: str, measured: Sequence[Measured]) -> list
 def tried(bench: Workbench, mutant: Mutant, source: str, tests: Sequence[Measured]) -> Verdict:
     if not tests:
         return Verdict(mutant.name, "uncovered")
-    files = list(dict.fromkeys(test.name.partition("::")[0] for test in tests))
+    files = list(dict.fromkeys(test.file for test in tests))
     bench.write(mutant.module, mutant.applied(source))
     try:
         for patience in (1, 4):  # what ran into a limit once may have met a busy machine
-            role = {"tests": {test.name: patience * (20 + 10 * test.seconds) for test in tests}}
-            how, by = _meaning(bench.run(files, role, patience * (90 + 5 * sum(test.seconds for test in tests))))
+            role = {"tests": {test.name: patience * (20 + 10 * (test.seconds + test.opening_s)) for test in tests}}
+            how, by = _meaning(bench.run(files, role, patience * (120 + 10 * BUDGET_S)))
             if how != "time":
                 break
     finally:
