@@ -15,6 +15,8 @@ from gossamer.extract import activity_streams, schema_org
 from gossamer.extract.terms import mended_iri
 
 DEEPEST = 64
+LONGEST_CHAIN = 64
+"""Terms of a context that are each defined by the next. The parser calls itself for every one of them."""
 MOST_CONTEXT_WORK = 1_000_000
 """Local contexts times the terms they define: what applying them costs at worst."""
 MOST_SENTENCES = 100
@@ -168,6 +170,9 @@ class Localising:
     def _own(self, context: dict[str, Json], depth: int) -> Json:
         """A context of the script's own; its terms may hold contexts in turn."""
         self._terms += 1 + len(context)
+        if has_long_chain(context):
+            says = f"Its context defines more than {LONGEST_CHAIN} terms each by the next."
+            raise Unreadable("jsonld-too-deep", says)
         if "@import" in context:
             self._note_unknown(context.pop("@import"))
         if isinstance(context.get("@base"), str):
@@ -216,6 +221,37 @@ class Localising:
             known[prefix] = schema_org.PREFIXES[prefix]
         for alias in self._names & schema_org.ALIASES.keys():
             known[alias] = schema_org.ALIASES[alias]
+
+
+def has_long_chain(context: dict[str, Json]) -> bool:
+    """Whether, somewhere, more than `LONGEST_CHAIN` terms are each defined by the next (JSON-LD 1.1 API, 4.2.2)."""
+    done: dict[str, int] = {}
+    """How long the chain is that starts with a term; 0 while it is being followed."""
+    for start in context if len(context) > LONGEST_CHAIN else ():
+        path = [(start, _needed(context, start))] if start not in done else []
+        while path:
+            term, needed = path[-1]
+            done.setdefault(term, 0)
+            if len(path) > LONGEST_CHAIN:
+                return True
+            following = needed.pop() if needed else None
+            if following is None:
+                path.pop()
+                done[term] = 1 + max((done[one] for one in _needed(context, term) if one in done), default=0)
+            elif following not in done:
+                path.append((following, _needed(context, following)))
+            elif len(path) + done[following] > LONGEST_CHAIN:
+                return True
+    return False
+
+
+def _needed(context: dict[str, Json], term: str) -> list[str]:
+    """The terms of the same context that must be defined before this one."""
+    definition = context[term]
+    values = definition.values() if isinstance(definition, dict) else (definition,)
+    names = [value for value in (term, *values) if isinstance(value, str)]
+    found = {name for one in names for name in (one, one.partition(":")[0])}
+    return [name for name in found if name != term and name in context]
 
 
 def _typed(value: Json, kind: str) -> Json:
