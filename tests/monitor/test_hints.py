@@ -31,6 +31,8 @@ CASES: dict[str, tuple[str, Standing]] = {
     "robots.txt": ("robots-unread warning", Standing([CRAWLER], outcomes={"robots-unreachable": 5})),
     "some names": ("names-fail warning", Standing([CRAWLER], outcomes={"dns": 12, "fetched": 90})),
     "no resolver": ("names-fail trouble", Standing([CRAWLER], outcomes={"dns": 12, "fetched": 9})),
+    "open network": ("barrier-missing warning", Standing([one("web", barriers_missing=3.0)])),
+    "no namespace": ("barrier-missing advice", Standing([one("crawler", barriers_missing=1.0)])),
     "readers": ("readers-lost warning", Standing([CRAWLER], outcomes={"read-crash": 4, "read-memory": 2})),
     "politeness": (
         "politeness-waits advice",

@@ -51,6 +51,14 @@ def open_search(directory: Directory, outside: Outside) -> Iterator[Search]:
 async def queries(
     directory: Directory, outside: Outside, tell: Tell, size: int = 1, limit_s: float = 10.0
 ) -> AsyncIterator[Ask]:
+    async with query_pool(directory, outside, tell, size, limit_s) as (ask, _):
+        yield ask
+
+
+@asynccontextmanager
+async def query_pool(
+    directory: Directory, outside: Outside, tell: Tell, size: int, limit_s: float
+) -> AsyncIterator[tuple[Ask, QueryPool]]:
     """A pool of SPARQL workers. A question on stale facts asks a running indexer for a new checkpoint."""
     pool = QueryPool(
         lambda: directory.checkpoints,
@@ -77,7 +85,7 @@ async def queries(
                 await freshen(directory, control, outside)
                 return await pool.ask(query, accept, default_graphs, named_graphs, most_rows, has_inference)
 
-            yield ask
+            yield ask, pool
 
 
 async def freshen(directory: Directory, control: Control, outside: Outside) -> None:

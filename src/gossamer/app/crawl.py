@@ -28,7 +28,7 @@ from gossamer.app.settings import Settings
 from gossamer.app.standing import crawler_pulse, hear_indexer, our_standing
 from gossamer.app.tally import Tally
 from gossamer.errors import ConfigError
-from gossamer.monitor.pulse import Pulse
+from gossamer.monitor.pulse import Pulse, guarded
 from gossamer.monitor.vitals import BEAT_S
 from gossamer.processes import keep_freed_memory
 from gossamer.recrawl.naming import DEFAULT as POLICY
@@ -218,7 +218,7 @@ async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, pulse: Pul
                 was_paused = is_paused
                 due_s = pulse.clock.elapsed_s() + BEAT_S - LOOK_S / 2
                 said = await our_standing(crawling, tally, pulse.clock)
-                await asyncio.to_thread(pulse.beat, said, crawling.readers.pids)
+                await asyncio.to_thread(pulse.beat, guarded(said, crawling.readers.barriers), crawling.readers.pids)
             with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
                 face.beat()
             await pulse.clock.sleep(LOOK_S)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.control import Control
 from gossamer.monitor.hints import MIB, Standing, Survey, hints
 from gossamer.monitor.machine import ThisMachine
-from gossamer.monitor.pulse import Pulse, Said
+from gossamer.monitor.pulse import Pulse, Said, guarded
 from gossamer.monitor.survey import survey
 from gossamer.monitor.system import Beaten, System, averages_of, listed, most, state_of, totals_of
 from gossamer.monitor.vitals import BEAT_S, Sample
@@ -23,6 +23,7 @@ from gossamer.store import tallies
 from gossamer.store.database import read_only
 from gossamer.values.visit import Counts
 from gossamer.web.monitor_rooms import MonitorRooms
+from gossamer.workers.barriers import Barriers
 
 QUERY_JOB = "gossamer.graph.query_job:"
 QUERY_WORKER = "query worker"
@@ -120,11 +121,13 @@ class Watch:
 
 
 @asynccontextmanager
-async def monitor_rooms(directory: Directory, settings: Settings, outside: Outside) -> AsyncIterator[MonitorRooms]:
-    """While the block runs, the web process beats too."""
+async def monitor_rooms(
+    directory: Directory, settings: Settings, outside: Outside, barriers: Callable[[], Barriers | None]
+) -> AsyncIterator[MonitorRooms]:
+    """While the block runs, the web process beats too; `barriers` are those around its query workers."""
     with Control(directory.control, outside.clock) as control:
         watch = Watch(directory, settings, outside, control)
-        beating = asyncio.ensure_future(beat(watch))
+        beating = asyncio.ensure_future(beat(watch, barriers))
         try:
             yield MonitorRooms(watch.system, watch.history, watch.watched, chronicle=watch.chronicle)
         finally:
@@ -133,11 +136,12 @@ async def monitor_rooms(directory: Directory, settings: Settings, outside: Outsi
                 await beating
 
 
-async def beat(watch: Watch) -> None:
+async def beat(watch: Watch, barriers: Callable[[], Barriers | None]) -> None:
     outside, machine = watch.outside, ThisMachine(watch.directory.root)
     pulse = Pulse("web", outside.processes.own_pid(), watch.control, machine, outside.clock, QUERY_WORKER)
     with pulse.beating():
         while True:
             workers = machine.workers_of(pulse.pid, QUERY_JOB)
-            await asyncio.to_thread(pulse.beat, Said({"streams": watch.streams}), workers)
+            said = guarded(Said({"streams": watch.streams}), barriers())
+            await asyncio.to_thread(pulse.beat, said, workers)
             await outside.clock.sleep(BEAT_S)

@@ -16,7 +16,7 @@ import uvloop
 from anyio.to_thread import current_default_thread_limiter
 from cyclopts import Parameter
 
-from gossamer.app.asking import VOCABULARY, queries
+from gossamer.app.asking import VOCABULARY, query_pool
 from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing, refuse_lost_state
 from gossamer.app.exporting import exports_of
@@ -229,7 +229,7 @@ async def web_rooms(
     searchers = await opened.enter_async_context(
         Searchers(directory, searchers_of(settings.web), outside.processes, outside.clock, tell)
     )
-    ask = await opened.enter_async_context(queries(directory, outside, silent, QUERIES, settings.web.sparql_s))
+    ask, pool = await opened.enter_async_context(query_pool(directory, outside, silent, QUERIES, settings.web.sparql_s))
     return WebRooms(
         find=handles.search.find,
         stored=handles.search.stored,
@@ -246,7 +246,7 @@ async def web_rooms(
         hosts=names_of(settings.web),
         tell=tell,
         door=door_of(settings.web, partial(kept_keys, directory, outside.files)),
-        monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside)),
+        monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside, lambda: pool.barriers)),
         exports=exports_of(directory, outside),
         crawl=await opened.enter_async_context(crawl_rooms(directory, settings, outside, handles.search.stored)),
         pages=await opened.enter_async_context(page_rooms(directory, settings, outside, handles.search.words)),

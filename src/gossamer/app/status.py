@@ -1,5 +1,6 @@
 """`gossamer status`: how a collection is, from any terminal, while the crawl runs or after it."""
 
+import asyncio
 import json as json_format
 import os
 from collections.abc import Sequence
@@ -21,11 +22,16 @@ from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import harmless
 from gossamer.app.settings import Settings
 from gossamer.clock import SECOND
+from gossamer.errors import WorkerLost
 from gossamer.monitor.control import Beat, Control
 from gossamer.rules.retention import retain_of
 from gossamer.store import damage, forgotten, tallies
 from gossamer.store.database import read_only
 from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.tell import silent
+from gossamer.workers.barriers import Barriers, echo, in_words
+from gossamer.workers.limits import Limits
+from gossamer.workers.pool import Pool
 
 MOST_LOOKED_THROUGH = 200_000
 """Captures; a second's work."""
@@ -47,10 +53,12 @@ def status(
         beats = control.beats()
         system = Watch(directory, settings, outside, control).system()
     processes = at_work(beats, outside)
+    held = asyncio.run(barriers_here(outside))
     numbers = {name: getattr(counts, name) for name in ("pages", "captures", "known", "queued", "leased", "hosts")}
     if json:
         hints = msgspec.to_builtins(system.hints)
         told = {**numbers, "outcomes": counts.by_reason, "processes": processes, "hints": hints}
+        told["sandbox"] = None if held is None else msgspec.to_builtins(held)
         told |= {"forgetting": unended} if unended else {}
         told |= {"damaged": marks.marked, "unacknowledged": marks.open} if marks.marked else {}
         told |= {"droppable": {"records": old.records, "bytes": old.freed_bytes}} if old is not None else {}
@@ -76,10 +84,21 @@ def status(
         table.add_row("", f"{process['name']} at work (pid {process['pid']}), heard of {process['silent_s']} s ago")
     if not processes:
         table.add_row("", "nobody is at work on it")
+    table.add_row("", f"sandbox: {in_words(held) if held else 'no worker could be started'}")
     for hint in system.hints:
         table.add_row(hint.severity, Text.assemble((hint.words, "bold"), f" {hint.mend}"))
     Console().print(table, highlight=False)
     return 0
+
+
+async def barriers_here(outside: Outside) -> Barriers | None:
+    """Which barriers a worker started now can put up; None when none can be started."""
+    async with Pool(echo, 1, Limits(), outside.processes, outside.clock, silent) as pool:
+        try:
+            await pool.call(b"")
+        except WorkerLost:
+            return None
+        return pool.barriers
 
 
 def droppable(directory: Directory, settings: Settings, captures: int, outside: Outside) -> Compacted | None:

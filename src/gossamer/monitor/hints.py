@@ -8,6 +8,7 @@ import msgspec
 
 from gossamer.monitor.vitals import Figures
 from gossamer.values.outcome import Reason
+from gossamer.workers.barriers import MEANINGS, from_bits
 
 Severity = Literal["trouble", "warning", "advice"]
 MIB = 1 << 20
@@ -257,7 +258,24 @@ def memory(at: Standing) -> Hint | None:
     return None
 
 
+def barriers(at: Standing) -> Hint | None:
+    lacking = [one for one in at.processes if one.figures.get("barriers_missing") and one.life in ("fresh", "late")]
+    if not lacking:
+        return None
+    missing = 0
+    for one in lacking:
+        missing |= int(one.figures["barriers_missing"])
+    held = from_bits(missing)
+    who = " and the ".join(one.name for one in lacking)
+    words = f"The workers of the {who} lack a barrier: {', '.join(MEANINGS[name] for name in held.missing)}."
+    if not held.is_network_closed:
+        words += " Their network is open, so SPARQL is refused."
+    mend = "Allow user namespaces and seccomp to this user or container; docs/hardening.md says how."
+    severity: Severity = "advice" if held.is_network_closed and held.memory and held.cpu else "warning"
+    return Hint("barrier-missing", severity, words, mend, "/nodes#processes")
+
+
 QUESTIONS: tuple[Question, ...] = (
     disk, silence, contact, names, memory, lag, refusals, robots, hosts_down, readers, paused, patience, one_host,
-    traps,
+    traps, barriers,
 )  # fmt: skip

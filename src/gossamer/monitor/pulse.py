@@ -3,13 +3,14 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gossamer import __version__
 from gossamer.clock import SECOND, Clock, Instant
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import Machine
 from gossamer.monitor.vitals import BEAT_S, NODE, Figures, Spent, Vitals, numbered, percent
+from gossamer.workers.barriers import Barriers
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,13 @@ class Said:
     state: str = ""
     facts: Mapping[str, object] | None = None
     """For the other processes; None: there is nothing they want to know."""
+
+
+def guarded(said: Said, barriers: Barriers | None) -> Said:
+    """With the barriers around its workers, if any is up."""
+    if barriers is None:
+        return said
+    return replace(said, figures={**said.figures, "barriers_missing": float(barriers.missing_bits)})
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ FIGURES: Mapping[str, str] = {
     "memory_free": "of them, what programs could still have",
     "disk_total": "bytes of the disk with the data directory",
     "disk_free": "of them, free",
+    "barriers_missing": "which barriers the workers of a process lack, one bit each (workers/barriers.py); 0: none",
     "pages": "pages fetched (crawler) or made findable (indexer) since the process started",
     "pages_s": "the same a second, over the last ten",
     "bytes": "bytes of answers kept since the crawler started",

@@ -12,13 +12,13 @@ import struct
 import sys
 from typing import NamedTuple
 
-PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_GET_SECCOMP = 38, 39, 22, 21  # prctl(2)
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 38, 22  # prctl(2)
 MODE_FILTER = 2
 CLONE_THREAD = 0x00010000
 X32_BIT = 0x40000000
 
 LOAD, JUMP_EQ, JUMP_GE, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # linux/bpf_common.h
-ALLOW, KILL_PROCESS, ERROR = 0x7FFF0000, 0x80000000, 0x00050000  # linux/seccomp.h
+ALLOW, ERROR = 0x7FFF0000, 0x00050000  # linux/seccomp.h
 NUMBER_AT, ARCH_AT, FIRST_ARGUMENT_AT = 0, 4, 16  # struct seccomp_data; its first argument's low half, little endian
 
 Instruction = tuple[int, int, int, int]
@@ -90,7 +90,7 @@ def program(abi: Abi) -> list[Instruction]:
     code: list[Instruction] = [
         (LOAD, 0, 0, ARCH_AT),
         (JUMP_EQ, 1, 0, abi.audit),
-        (RETURN, 0, 0, KILL_PROCESS),  # 32-bit calls: other numbers, which this filter does not know
+        (RETURN, 0, 0, refusal),  # 32-bit calls: other numbers, which this filter does not know
         (LOAD, 0, 0, NUMBER_AT),
     ]
     if abi is X86_64:
