@@ -80,7 +80,7 @@ def test_rooms_import_downwards_only() -> None:
         for used in sorted(rooms_used(tree) - {room, "__version__"}):
             if LEVEL.get(used, 99) >= LEVEL[room] and not LEVEL[room] == LEVEL.get(used) == 0:
                 wrong.append(f"{name} imports {used}")
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 def test_pure_rooms_reach_nothing_outside() -> None:
@@ -94,7 +94,7 @@ def test_pure_rooms_reach_nothing_outside() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id in ("SystemClock", "open"):
                 wrong.append(f"{name}:{node.lineno} uses {node.id}")
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 # What each seam hides, and the only modules that may touch it.
@@ -108,6 +108,7 @@ SEAMS = {
     "shelve": set(),
     "socket": {"processes.py", "workers/pool.py", "workers/child.py", "workers/channel.py", "workers/sandbox.py",
                "fetch/dial.py", "fetch/resolve.py", "fetch/client.py", "fetch/foreign.py", "demo/server.py",
+               "web/connections.py",  # drops a connection that reads too slowly
                "app/serve.py", "app/indexing.py", "app/indexer.py",
                "app/facts_apart.py", "app/facts_keeper.py"},
     "urllib.request": set(),
@@ -126,11 +127,12 @@ def test_nobody_reaches_round_a_seam() -> None:
                     wrong.append(f"{name}:{node.lineno} imports {used}")
         if name not in EXEMPT:
             wrong += [f"{name}:{line} {what}" for line, what in reaching_calls(tree)]
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
-# The seams themselves, and the two that must act on their own process: a worker's limits, a rehearsed crash.
-EXEMPT = {"files.py", "processes.py", "clock.py", "workers/child.py", "app/crash.py"}
+# The seams themselves (the faulty file layers too), and two that must act on their own process: a worker's limits, a
+# rehearsed crash.
+EXEMPT = {"files.py", "testing.py", "processes.py", "clock.py", "workers/child.py", "app/crash.py"}
 WRITING = {"write_text", "write_bytes", "unlink", "rename", "touch", "rmdir", "mkdir", "symlink_to", "rmtree"}
 OS_CALLS = {"open", "fork", "system", "popen", "remove", "unlink", "rename", "replace", "mkdir", "makedirs", "kill",
             "killpg", "posix_spawn"}  # fmt: skip
@@ -174,7 +176,7 @@ def test_modules_and_functions_keep_their_budget() -> None:
                 size = (node.end_lineno or node.lineno) - node.lineno + 1
                 if size > 60 and f"{name}:{node.name}" not in LONG_ALLOWED:
                     wrong.append(f"{name}:{node.lineno} {node.name}: {size} lines")
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
     assert len(LONG_ALLOWED) <= 3
     for record in LONG_ALLOWED.values():
         assert (ROOT / "docs" / "decisions" / record).is_file()
@@ -189,7 +191,7 @@ def test_names_say_what_things_are() -> None:
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 if BANNED_NAMES.search(node.name) and node.name not in OBLIGED:
                     wrong.append(f"{name}:{node.lineno} {node.name}")
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 def test_imports_are_not_hidden() -> None:
@@ -208,7 +210,7 @@ def test_imports_are_not_hidden() -> None:
                     wrong.append(f"{name}:{node.lineno}")
         if "TYPE_CHECKING" in path.read_text():
             wrong.append(f"{name}: TYPE_CHECKING")
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 def test_nobody_swallows_every_exception() -> None:
@@ -219,7 +221,7 @@ def test_nobody_swallows_every_exception() -> None:
                 caught = ast.unparse(node.type) if node.type else "everything"
                 if caught in ("everything", "Exception", "BaseException") and not ends_the_job(name):
                     wrong.append(f"{name}:{node.lineno} catches {caught}")
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 def ends_the_job(name: str) -> bool:
@@ -245,7 +247,7 @@ def test_sql_stands_in_sql_files() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and verbs.match(node.value):
                 wrong.append(f"{name}:{node.lineno}")
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 @pytest.mark.parametrize("word", ["TODO", "FIXME", "NotImplementedError"])

@@ -14,7 +14,7 @@ from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.meaning import budget, fetch_settings, politeness, robots_keeping
 from gossamer.app.outside import Network, Outside
 from gossamer.app.own_filters import own_filters
-from gossamer.app.plugged import job_for
+from gossamer.app.plugged import Plugged, job_for
 from gossamer.app.plugins import plugged_in, protocols_of
 from gossamer.app.plugins import write as write_plugged
 from gossamer.app.readers import reader_pool
@@ -32,6 +32,7 @@ from gossamer.archive.volumes import Volumes, room_left
 from gossamer.errors import ConfigError
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
+from gossamer.fetch.protocols import OtherProtocol
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Pace, Rooms
 from gossamer.landing import Lists, Measures
@@ -109,30 +110,26 @@ async def open_crawl(
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
         ruling = await open_ruling(directory, settings, starts, database, outside, tell)
-        protocols = protocols_of(settings.crawl.protocols, directory.root)
-        plugged = plugged_in(settings.crawl.readers, protocols, directory.root)
-        write_plugged(plugged, directory.root, outside.files)
-        fetching = fetch_settings(settings, plugged)
-        bytes_ = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
+        plugged, protocols = plug_ins(directory, settings, outside)
+        memory = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
         seams = (network.resolver, network.dialer, outside.dates, tell)
-        client = Client(fetching, *seams, ruling.judge_type, protocols, bytes_)
+        client = Client(fetch_settings(settings, plugged), *seams, ruling.judge_type, protocols, memory)
         await opened.enter_async_context(client)
-        frontier = the_frontier(settings, database, ruling, client, outside, tell)
-        await opened.enter_async_context(frontier)
+        frontier = await opened.enter_async_context(the_frontier(settings, database, ruling, client, outside, tell))
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))
         await opened.enter_async_context(remembering(ruling.learning, directory.root, outside, tell))
         await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
         measuring = measures(settings, outside, ruling.nudge_visit)
-        again = coming_back(measuring.returning, settings, frontier, directory.links, outside, tell)
-        await opened.enter_async_context(again)
+        revisits = coming_back(measuring.returning, settings, frontier, directory.links, outside, tell)
+        await opened.enter_async_context(revisits)
         steering = Steering(frontier, control, ruling, stop, partial(remembered, database))
         rooms = Rooms(
             frontier=frontier,
             fetch=client.fetch,
             read=readers.ask,
-            budget=bytes_,
+            budget=memory,
             volumes=volumes,
             spool=spool,
             clock=outside.dates,
@@ -149,6 +146,14 @@ async def open_crawl(
             do_pages_wait=lambda: readers.waiting > 0,
         )
         yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers)
+
+
+def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tuple[Plugged, dict[str, OtherProtocol]]:
+    """Readers and protocols of the user's own, written down for whoever reads the captures again."""
+    protocols = protocols_of(settings.crawl.protocols, directory.root)
+    plugged = plugged_in(settings.crawl.readers, protocols, directory.root)
+    write_plugged(plugged, directory.root, outside.files)
+    return plugged, protocols
 
 
 def the_frontier(
