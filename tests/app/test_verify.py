@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from gossamer.app.verify import Verification
 from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
 from gossamer.files import DiskFiles
+from gossamer.index.searcher import Searcher
 from gossamer.rules.retention import Retain
 from gossamer.store.database import read_only
 from gossamer.store.tallies import counts
@@ -184,6 +186,25 @@ def test_F_X1_the_page_of_a_damaged_capture_is_fetched_again_by_the_next_crawl(t
     assert capture is not None and b"words of a" in capture.body
     code, report = verified(directory)
     assert (code, report["due_again"]) == (4, 0)
+
+
+def test_F_X1_rebuild_takes_every_whole_record_and_says_what_it_left_out(
+    collection: Collection, tmp_path: Path
+) -> None:
+    root = tmp_path / "data"
+    shutil.copytree(collection.root, root)
+    directory = Directory(root)
+    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+        pages = list(catalogue.pages())
+    lost = pages[len(pages) // 2]
+    damage(directory, lost)
+    done = gossamer("rebuild", "--dir", root)
+    assert done.returncode == 4 and "gossamer verify" in done.stderr
+    assert lost.place.volume in done.stderr and f"at byte {lost.place.offset}" in done.stderr
+    searchers = [Searcher(Directory(one).index) for one in (collection.root, root)]
+    for searcher in searchers:
+        searcher.open()
+    assert searchers[1].pages == searchers[0].pages - 1
 
 
 def test_F_P7_flipped_bits_anywhere_are_found_or_change_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
+import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
@@ -17,11 +18,12 @@ from gossamer.app.generation import begin, origin_of, refuse_without_room, swap
 from gossamer.app.indexing import become_the_one, indexer_running
 from gossamer.app.lost_state import LOST, restore_state
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.saying import counted
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.archive.compaction import tidy
-from gossamer.archive.reader import volumes_in
+from gossamer.archive.places import ArchivePlaces
 from gossamer.errors import GossamerError
 from gossamer.monitor.control import Control
 from gossamer.spool.spool import SpoolWriter
@@ -30,6 +32,17 @@ from gossamer.store.database import Database, read_only
 from gossamer.values.tell import Tell, silent
 
 SAYS = "reading the archive again"
+DAMAGED = 4
+"""The exit code when the views lack records that are damaged in the archive."""
+
+
+class Followed(msgspec.Struct, frozen=True):
+    """What the indexer said of its work."""
+
+    pages: int = 0
+    damaged: int = 0
+    damage: tuple[str, ...] = ()
+    """The first of the damaged records, in words."""
 
 
 class Rebuilt(NamedTuple):
@@ -37,6 +50,9 @@ class Rebuilt(NamedTuple):
     """Captures of pages that were read now."""
     is_resumed: bool = False
     """The views of an earlier run that was cut short were completed."""
+    damaged: int = 0
+    """Records of the archive that could not be read."""
+    damage: tuple[str, ...] = ()
 
 
 def rebuild(
@@ -57,8 +73,17 @@ def rebuild(
     made = asyncio.run(build_again(existing(dir), agent, real_outside(), tell, fresh, discard_old))
     resumed = ", going on where the last rebuild was cut short" if made.is_resumed else ""
     says = f"search, facts and links are made again, from {made.pages:,} captures of pages{resumed}"
-    Console(stderr=True).print(says, highlight=False, markup=False, soft_wrap=True)
-    return 0
+    for line in [*damage_told(made, dir), says]:
+        Console(stderr=True).print(line, highlight=False, markup=False, soft_wrap=True)
+    return DAMAGED if made.damaged else 0
+
+
+def damage_told(made: Rebuilt, dir: Path) -> list[str]:
+    lines = [f"damaged: {words}" for words in made.damage]
+    if made.damaged:
+        records = counted(made.damaged, "record")
+        lines.append(f"{records} of the archive damaged and left out; `gossamer verify --dir {dir}` says what to do")
+    return lines
 
 
 def _state_again(directory: Directory, settings: Settings, starts: Sequence[str]) -> int:
@@ -108,19 +133,19 @@ async def replace_views(
     making, is_resumed = begin(directory, origin_of(directory, agent, outside), outside.files, is_fresh)
     tell("rebuild.begun")
     mark_finished(making, outside)
-    pages = await followed(making, agent, outside)
+    done = await followed(making, agent, outside)
     swap(making, outside, tell)
-    return Rebuilt(pages, is_resumed)
+    return Rebuilt(done.pages, is_resumed, done.damaged, done.damage)
 
 
 def mark_finished(directory: Directory, outside: Outside) -> None:
-    """Nobody writes: the last volume is whole, and the views need not wait for more of it."""
-    volumes = volumes_in(outside.files, directory.archive)
+    """Nobody writes: the last volume is whole (or missing), and the views need not wait for more of it."""
+    volumes = ArchivePlaces(outside.files, directory.archive, directory.state).known_volumes()
     SpoolWriter(outside.files, directory.spool, silent).open(volumes[-1] if volumes else None)
 
 
-async def followed(directory: Directory, agent: str, outside: Outside) -> int:
-    """Run the indexer until nothing is left to read, showing how far it is. The pages it took."""
+async def followed(directory: Directory, agent: str, outside: Outside) -> Followed:
+    """Run the indexer until nothing is left to read, showing how far it is."""
     with closing(read_only(directory.state)) as state:
         total = tallies.counts(state).pages
     with Control(directory.control, outside.clock, mends=True) as control, Working(SAYS, outside.clock) as progress:
@@ -128,12 +153,12 @@ async def followed(directory: Directory, agent: str, outside: Outside) -> int:
             finishing = asyncio.ensure_future(indexer.finish())
             while not finishing.done():
                 await outside.clock.sleep(0.2)
-                progress.says(f"{SAYS}: {pages_told(control, indexer.pid):,} of {total:,} pages")
+                progress.says(f"{SAYS}: {told_by(control, indexer.pid).pages:,} of {total:,} pages")
             if code := await finishing:
                 raise GossamerError(f"the indexer ended with exit code {code}, see above; ask again to go on")
-        return pages_told(control, indexer.pid)
+        return told_by(control, indexer.pid)
 
 
-def pages_told(control: Control, pid: int | None) -> int:
-    told = [beat for beat in control.beats() if beat.name == "indexer" and beat.pid == pid]
-    return int(str(told[0].facts.get("pages", 0))) if told else 0
+def told_by(control: Control, pid: int | None) -> Followed:
+    facts = next((one.facts for one in control.beats() if one.name == "indexer" and one.pid == pid), {})
+    return msgspec.convert(facts, Followed)
