@@ -15,7 +15,7 @@ ATTACK_SECONDS ?= 240
 ROUNDS ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl attack simulate powerloss soak long-crawl addresses xss mutants fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl attack simulate powerloss soak long-crawl addresses xss damage mutants fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -73,6 +73,9 @@ long-crawl: $(VENV)/dev.done  ## 100,000 visits to a demonstration web with trap
 
 addresses: $(VENV)/dev.done  ## canonical forms of 100,000 generated addresses
 	ADDRESS_EXAMPLES=100000 $(BIN)/pytest tests/rules/test_canonical.py -k F_U2 --timeout=3600
+
+damage: $(VENV)/dev.done  ## every kind of file, damaged in every way, under every command
+	DAMAGE=all $(BIN)/pytest -s tests/damage --timeout=7200
 
 xss: $(VENV)/dev.done  ## every hostile text in every place of the web site, in Chromium, with its policy and without
 	XSS_STEP=1 $(BIN)/pytest tests/browser/test_xss.py --timeout=3600

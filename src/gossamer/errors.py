@@ -1,8 +1,7 @@
 """What can go wrong on our side. The web's faults are values (`values.outcome`), never exceptions."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 
 class GossamerError(Exception):
@@ -41,19 +40,22 @@ class StateDamaged(DirectoryUnusable):
         )
 
 
-@contextmanager
-def damage_named(path: Path, *kinds: type[Exception]) -> Iterator[None]:
+class damage_named:
     """What a native library raises (`kinds`), or panics with, while it reads the view at `path`, as ViewDamaged."""
-    try:
-        yield
-    except GossamerError:
-        raise
-    except kinds as trouble:
-        raise ViewDamaged(path, trouble) from trouble
-    except BaseException as trouble:
-        if type(trouble).__name__ != "PanicException":  # how Rust's panics come out; no Exception
-            raise
-        raise ViewDamaged(path, trouble) from trouble
+
+    def __init__(self, path: Path, *kinds: type[Exception]) -> None:
+        self._path, self._kinds = path, kinds
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None or isinstance(trouble, GossamerError):
+            return
+        is_panic = kind.__name__ == "PanicException"  # how Rust's panics come out; no Exception
+        if is_panic or issubclass(kind, self._kinds):
+            raise ViewDamaged(self._path, trouble) from trouble
 
 
 class DiskFull(GossamerError):
