@@ -37,7 +37,7 @@ COMMANDS = {
 CHANGES = frozenset(("import", "crawl", "rebuild"))
 """They write; what they leave is looked at afterwards."""
 MENDS = ("gossamer rebuild", "owner and mode", "written anew", "writes it anew", "gossamer verify", "made anew", "toml")
-VARIES = re.compile(r'"(?:took_s|as_of|silent_s|at)": *[\d.]+|\d+ ms|as of \S+|\d+(?:\.\d+)? (?:s|min|h|days?) ago')
+VARIES = re.compile(r'"(?:took_s|as_of|silent_s|at)": *[\d.]+|\d+ ms|as of \S+|\d+(?:\.\d+)? \w+ ago')
 
 
 def view(name: str) -> Callable[[Path], Path]:

@@ -93,7 +93,10 @@ class Searcher:
         self._mark: tuple[int, int, int] | None = None
 
     def open(self) -> None:
-        if not self._folder.is_dir() or not tantivy.Index.exists(str(self._folder)):
+        is_there = self._folder.is_dir() and tantivy.Index.exists(str(self._folder))
+        if not is_there and (self._folder / FORMAT).is_file():
+            raise ViewDamaged(self._folder, "meta.json is missing")
+        if not is_there:
             raise DirectoryUnusable(f"there is no index in {self._folder} yet; crawl something first")
         self._look_at_format()
         with self.damage_named():
