@@ -100,12 +100,11 @@ async def open_crawl(
     REQUIRES: the caller holds the directory's lock. The archive closes before the indexer is let finish, so that it
     sees the end of the last volume; once `stop` is set it is not waited for long.
     """
-    clock = outside.clock
-    words, facts = Backlog(clock), Backlog(clock)
+    words, facts = Backlog(outside.clock), Backlog(outside.clock)
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
-        database = await opened.enter_async_context(Database(directory.state, clock, tell))
-        control = opened.enter_context(Control(directory.control, clock, mends=True))
+        database = await opened.enter_async_context(Database(directory.state, outside.clock, tell))
+        control = opened.enter_context(Control(directory.control, outside.clock, mends=True))
         control.start_afresh(CRAWLER)
         indexer = await opened.enter_async_context(indexer_running(directory, outside, tell, settings.agent, stop))
         volumes, spool = await open_archive(opened, directory, settings, database, outside, tell)
@@ -139,11 +138,11 @@ async def open_crawl(
             has_room=lambda: room_left(outside.files, directory.root, settings.archive.low_water_mib * MIB),
             agent=settings.agent,
             pace=pace(settings),
+            is_paused=steering.is_paused,
+            do_pages_wait=lambda: readers.waiting > 0,
             judge=ruling.judge,
             learn=ruling.learn,
             missed=ruling.learning.missed,
-            is_paused=steering.is_paused,
-            do_pages_wait=lambda: readers.waiting > 0,
         )
         yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers)
 
