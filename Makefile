@@ -83,6 +83,10 @@ xss: $(VENV)/dev.done  ## every hostile text in every place of the web site, in 
 mutants: $(VENV)/dev.done  ## change MUTANTS things in the code, one at a time (SEED=): the tests must notice 95 %
 	nice -n 15 $(BIN)/python -m tests.mutants --mutants $(MUTANTS) --seed $(SEED)
 
+bench-memory: $(VENV)/dev.done  ## memory of the crawler while 120 hosts send 16 MiB pages, then 60 hosts 49 MiB sitemaps
+	$(BIN)/python -m bench.memory --hosts 120 --mib 16
+	$(BIN)/python -m bench.memory --hosts 60 --mib 49 --sitemaps
+
 bench-extract: $(VENV)/bench.done  ## structured data, beside pyRdfa3 and extruct, on the same pages
 	$(BIN)/python -m bench.extract
 

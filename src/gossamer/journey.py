@@ -115,7 +115,8 @@ async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambd
         del job
         capture = msgspec.structs.replace(capture, body=b"")
         outcome = msgspec.structs.replace(outcome, capture=capture)
-        rooms.budget.body_done(visit.url.host.name)
+        if done.listing is None:  # what a list names takes as much room again until it is settled
+            rooms.budget.body_done(visit.url.host.name)
     rooms.costs.note(visit.url.host.name, cpu_s)
     if visit.how in MAPS and done.is_page and rooms.judge(msgspec.structs.replace(visit, how=How.LINK)) is not None:
         done = msgspec.structs.replace(done, reading=b"", is_page=False, links=(), learnt=None)
