@@ -21,6 +21,10 @@ def test_status_is_for_people_and_for_programs(
     assert (told["pages"], told["queued"], told["leased"], told["hosts"]) == (8, 0, 0, 1)
     assert told["outcomes"] == {"fetched": 8, "gone": 1, "robots": 1}
     assert told["processes"] == []
+    assert "sandbox: network closed, memory and CPU limited" in text
+    assert (
+        told["sandbox"]["audit"] is True and {"network", "seccomp", "memory", "cpu", "files"} <= told["sandbox"].keys()
+    )
 
 
 def test_search_shows_title_address_and_words_around(
