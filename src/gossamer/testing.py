@@ -6,11 +6,12 @@ import os
 import threading
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
 from gossamer.clock import SECOND, Clock, Instant
-from gossamer.files import Appender, Files, Lock
+from gossamer.files import Appender, Files, Lock, SystemCalls
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome
 from gossamer.values.past import Validators
@@ -212,6 +213,7 @@ class PowerCuts:
     KINDS = ("dropped", "torn", "reordered", "kept")
 
     def __init__(self, root: Path, synced: Callable[[], None] = lambda: None) -> None:
+        self._calls = cast(SystemCalls, os)
         self._root = root
         self._synced = synced
         self._names: dict[Path, _Inode | None] = {}
@@ -233,7 +235,7 @@ class PowerCuts:
 
     def open(self, path: Path, flags: int, mode: int = 0o777) -> int:
         with self._turn:
-            fd = os.open(path, flags, mode)
+            fd = self._calls.open(path, flags, mode)
             if flags & os.O_DIRECTORY:
                 self._opened[fd] = path
             else:
@@ -243,13 +245,13 @@ class PowerCuts:
 
     def write(self, fd: int, data: memoryview) -> int:
         with self._turn:
-            written = os.write(fd, data)
+            written = self._calls.write(fd, data)
             self._inode(fd).content += data[:written]
             return written
 
     def ftruncate(self, fd: int, length: int) -> None:
         with self._turn:
-            os.ftruncate(fd, length)
+            self._calls.ftruncate(fd, length)
             del self._inode(fd).content[length:]
 
     def fdatasync(self, fd: int) -> None:
@@ -267,23 +269,23 @@ class PowerCuts:
 
     def close(self, fd: int) -> None:
         with self._turn:
-            os.close(fd)
+            self._calls.close(fd)
             del self._opened[fd]
 
     def replace(self, src: Path, dst: Path) -> None:
         with self._turn:
-            os.replace(src, dst)
+            self._calls.replace(src, dst)
             self._names[dst] = self._names.pop(src)
         self._synced()
 
     def mkdir(self, path: Path, mode: int = 0o777) -> None:
         with self._turn:
-            os.mkdir(path, mode)
+            self._calls.mkdir(path, mode)
             self._names[path] = None
 
     def unlink(self, path: Path) -> None:
         with self._turn:
-            os.unlink(path)
+            self._calls.unlink(path)
             self._names.pop(path, None)
 
     def _inode(self, fd: int) -> _Inode:
