@@ -206,6 +206,12 @@ def test_F_H9_interim_answers_do_not_put_off_the_deadline():
         "H10-304-body",
         "H10-http3",
         "H10-http12",
+        "H10-rtsp",
+        "H10-rtsp2",
+        "H10-sip",
+        "H10-http2-status",
+        "H10-http2-short",
+        "H10-lower-case",
     ],
 )
 def test_F_H10_what_is_not_an_answer_is_a_protocol_error(name):

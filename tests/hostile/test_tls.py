@@ -80,7 +80,7 @@ UNTRUSTED: dict[str, Callable[[trustme.CA], trustme.LeafCert]] = {
     "incomplete-chain": lambda authority: _without_its_chain(authority.create_child_ca().issue_cert("safe.test")),
 }
 SAYS = {
-    "self-signed": "self-signed certificate in certificate chain",
+    "self-signed": "unable to get local issuer certificate",
     "wrong-name": "Hostname mismatch",
     "expired": "certificate has expired",
     "incomplete-chain": "unable to get local issuer certificate",
@@ -93,8 +93,27 @@ def test_F_T1_a_certificate_that_cannot_be_trusted_is_refused(trusting, case):
     site = Site(presenting(UNTRUSTED[case](authority)))
     (outcome,) = asyncio.run(site.visited(settings))
     assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
-    assert outcome.detail.startswith("certificate: ")
+    assert outcome.detail.startswith("certificate: ") and SAYS[case] in outcome.detail, "for a reason of its own"
     assert site.questions == [], "nothing is asked of a server that is not who it should be"
+
+
+def test_F_T1_what_is_right_in_every_point_is_taken_and_one_wrong_point_is_enough(trusting):
+    """So that neither a client that trusts all nor one that trusts none passes."""
+    authority, settings = trusting
+    intermediate = authority.create_child_ca()
+    for good in (authority.issue_cert("safe.test"), intermediate.issue_cert("safe.test")):
+        (outcome,) = visit(good, settings)
+        assert isinstance(outcome, Fetched) and outcome.flags == () and outcome.capture.distrust == ""
+    for bad in (
+        intermediate.issue_cert("other.test"),
+        trustme.CA().create_child_ca().issue_cert("safe.test"),
+        authority.issue_cert("127.0.0.1"),
+        authority.issue_cert("safe.test.evil.test"),
+    ):
+        (outcome,) = visit(bad, settings)
+        assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
+    (alone,) = visit(authority.issue_cert("safe.test"), SETTINGS)
+    assert isinstance(alone, Failed), "an authority that nobody named is not trusted"
 
 
 @pytest.mark.parametrize("case", UNTRUSTED)

@@ -2,12 +2,13 @@
 
 import asyncio
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
@@ -24,8 +25,22 @@ SHORT_S = 0.4
 LONG_S = 120.0
 
 
+BIG = b"x" * (8 << 20)
+
+
 async def reads_all(scope: Any, receive: Any, send: Any) -> None:
-    """A page that reads whatever body there is, and answers with its size."""
+    """A page that reads whatever body there is, and answers with its size; but a few are odd."""
+    if scope["path"] == "/broken":
+        raise RuntimeError("a fault of ours")
+    if scope["path"] == "/breaks-off":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        raise RuntimeError("a fault of ours")
+    if scope["path"] == "/big":
+        length = [(b"content-length", str(len(BIG)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": length})
+        await send({"type": "http.response.body", "body": BIG})
+        return
     size, more = 0, True
     while more:
         message = await receive()
@@ -227,12 +242,103 @@ def test_F_W16_a_flood_down_one_line_does_not_drown_the_others(port: int) -> Non
     assert is_served(port)
 
 
-def test_F_W16_too_many_at_once_are_told_to_come_back(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "MOST_AT_ONCE", 0)
+def gate_behind(server: uvicorn.Server) -> Any:
+    return server.config.app
+
+
+def wait_until(happens: Callable[[], bool], what: str) -> None:
+    until = time.monotonic() + LONG_S
+    while not happens():
+        assert time.monotonic() < until, what
+        time.sleep(0.02)
+
+
+def test_F_W16_too_many_at_once_are_told_to_come_back(
+    server: uvicorn.Server, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate_behind(server)._under_way, "most", 1)
+    with closing(line_to(port)) as busy:
+        busy.sendall(b"POST /sparql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\n\r\nab")
+        wait_until(lambda: gate_behind(server).load == (1, 0), "the first is being answered")
+        with closing(line_to(port)) as line:
+            line.sendall(GET)
+            answer = line.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 503") and b"retry-after" in answer.lower()
+        busy.sendall(b"c")
+        assert busy.recv(65536).startswith(b"HTTP/1.1 200")
+    assert is_served(port), "and after it there is room again"
+
+
+KINDS = {
+    "answered": GET,
+    "head": GET.replace(b"GET", b"HEAD"),
+    "refused": b"GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+    "another-site": GET.replace(b"GET", b"POST").replace(b"\r\n\r\n", b"\r\nOrigin: http://evil.test\r\n\r\n"),
+    "broken": GET.replace(b"GET /", b"GET /broken"),
+    "breaks-off": GET.replace(b"GET /", b"GET /breaks-off"),
+    "long": GET.replace(b"GET /", b"GET /big"),
+    "long-head": GET.replace(b"GET /", b"HEAD /big"),
+    "body-too-long": b"POST /sparql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 104857600\r\n\r\n",
+    "body-missing": b"POST /sparql HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nabc",
+    "head-unfinished": b"GET / HTTP/1.1\r\nHo",
+    "nonsense": b"\0\0\0\r\n\r\n",
+    "pipelined": GET * 20,
+    "nothing": b"",
+}
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("way", ["reads", "leaves", "resets"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_F_W16_every_counter_returns_to_nothing(
+    server: uvicorn.Server, port: int, kind: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three rounds with room for two: a counter that leaks would refuse the third."""
+    gate, config = gate_behind(server), server.config
+    assert isinstance(config, Serving)
+    monkeypatch.setattr(gate._under_way, "most", 2)
+    monkeypatch.setattr(gate._long, "most", 2)
+    for _ in range(3):
+        line = line_to(port)
+        line.sendall(KINDS[kind])
+        if way == "reads":
+            line.settimeout(1.0)
+            with suppress(TimeoutError, ConnectionError):
+                while line.recv(1 << 20):
+                    line.settimeout(0.1)
+        elif way == "resets":
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        line.close()
+        wait_until(lambda: gate.load == (0, 0), "what was being answered has ended")
+        wait_until(lambda: not server.server_state.connections, "no connection is kept")
+        assert not config.waiting and not config.slow
+        assert is_served(port)
+        wait_until(lambda: gate.load == (0, 0) and not config.waiting, "nor by those who are served")
+
+
+def test_F_X10_long_answers_that_nobody_reads_are_few_and_given_up(
+    server: uvicorn.Server, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = gate_behind(server)
+    monkeypatch.setattr(connections, "RATE_S", SHORT_S)
+    monkeypatch.setattr(gate._long, "most", 3)
+    held = [line_to(port) for _ in range(3)]
+    try:
+        for number, line in enumerate(held, 1):
+            line.sendall(KINDS["long"])
+            wait_until(lambda number=number: gate.load[1] == number, "it waits for its reader")
+        with closing(line_to(port)) as line:
+            line.sendall(KINDS["long"])
+            answer = line.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 503") and b"retry-after" in answer.lower()
+        assert is_served(port), "who asks for little is answered"
+        wait_until(lambda: gate.load == (0, 0), "those who do not read are cut off")
+    finally:
+        for line in held:
+            line.close()
     with closing(line_to(port)) as line:
-        line.sendall(GET)
-        answer = line.recv(65536)
-    assert answer.startswith(b"HTTP/1.1 503") and b"retry-after" in answer.lower()
+        line.sendall(KINDS["long"].replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        assert all_of(line).endswith(BIG), "who reads gets all of it"
 
 
 def test_what_is_no_http_is_refused_with_our_headers(port: int) -> None:

@@ -1,13 +1,17 @@
 """Paths that lead out, and texts that would break out of a log line, a header or a script (FAULTS W15, W17)."""
 
+import csv
+import io
+import json
 import socket
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.web.site import LONG_S, Answer, Site, make_collection, serving
+from tests.web.site import LONG_S, Answer, Site, make_collection, serving, trouble_in
 
 from gossamer.app.directory import Directory
 from gossamer.app.serve import complain
@@ -91,6 +95,78 @@ def test_F_W17_the_log_of_the_server_holds_nothing_that_was_asked(
         fresh.ask("/", headers={"User-Agent": "forged\tagent", "Authorization": "Bearer sesame-open"})
     shown = capfd.readouterr()
     assert "sesame" not in shown.out + shown.err and "forged" not in shown.out + shown.err
+
+
+def routes_of(site: Site) -> list[str]:
+    """Every address that the site describes and that is read with GET, its parameters filled with a hostile text."""
+    hostile = quote('zebrafinch</script><script>x="=cmd"', safe="")
+    found = []
+    for path, ways in site.ask("/openapi.json").json["paths"].items():
+        if "get" in ways and "{" not in path and "live" not in path:
+            found += [
+                path,
+                f"{path}?q={hostile}&url={hostile}&iri={hostile}&host={hostile}&in={hostile}",
+                f"{path}?q=zebrafinch",
+            ]
+    query = quote('SELECT * { VALUES ?x { "=cmd" "@cmd" "+cmd" "-cmd" "\\tcmd" "</script>" -5 "-5" } }', safe="")
+    return [*found, *[f"/sparql{kind}?query={query}" for kind in ("", ".json", ".xml", ".csv", ".tsv")]]
+
+
+def test_F_W17_what_is_no_page_is_never_read_as_one_and_no_cell_is_a_command(site: Site) -> None:
+    """Of every route: JSON is JSON and not sniffed; in a table no cell begins like a formula, numbers excepted."""
+    kinds: Counter[str] = Counter()
+    for target in routes_of(site):
+        answer = site.ask(target, accept="*/*")
+        kind = answer.headers.get("content-type", "").partition(";")[0]
+        kinds[kind] += 1
+        assert answer.status != 500 and answer.headers["x-content-type-options"] == "nosniff", target
+        assert not any("\n" in value or "\r" in value for value in answer.headers.values())
+        if kind == "text/html":
+            assert trouble_in(answer.page) == [], target
+        if target.partition("?")[0].endswith(".json"):
+            assert kind.endswith("json"), target
+            json.loads(answer.body)
+        if kind in ("text/csv", "text/tab-separated-values"):
+            marks = {"delimiter": "," if kind == "text/csv" else "\t"}
+            for row in csv.reader(io.StringIO(answer.text, newline=""), **marks):  # type: ignore[arg-type]
+                for cell in row:
+                    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")) or is_number(cell), (target, cell)
+    assert kinds["application/json"] > 20 and kinds["text/csv"] > 8 and kinds["text/tab-separated-values"] == 1, kinds
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def test_F_X15_numbers_of_a_query_stay_numbers_in_its_tables(site: Site) -> None:
+    query = quote('SELECT ?x { VALUES ?x { -5 "=cmd" "a\\"=b" } }', safe="")
+    assert site.ask(f"/sparql.csv?query={query}").text.split("\r\n") == ["x", "-5", "'=cmd", '"a""=b"', ""]
+    tsv = site.ask(f"/sparql.tsv?query={query}").text.splitlines()
+    assert tsv[2] == '"\\u003Dcmd"' and tsv[1].startswith('"\\u002D5"^^'), "the same terms, in an escape of Turtle"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "&".join(f"type=t{n}" for n in range(300)),
+        "&".join(f"{name}=v{n}" for n in range(25) for name in ("type", "site", "lang", "property", "not_type")),
+        "q=" + "+".join(f"site:s{n}.test" for n in range(300)),
+        "q=" + "a" * 5_000,
+        "&".join(f"x{n}=1" for n in range(5_000)),
+        "&".join("q=harbour" for _ in range(5_000)),
+        "type=" + "t" * 3_000,
+    ],
+    ids=["filters", "kinds", "typed", "long", "parameters", "repeated", "value"],
+)
+def test_F_X15_a_search_that_asks_for_too_much_gets_a_small_answer(site: Site, query: str) -> None:
+    for path in ("/", "/search.json", "/search.csv", "/export/pages.csv"):
+        answer = site.ask(f"{path}?{query}")
+        assert answer.status in (200, 400) and len(answer.body) < 1 << 20, (path, answer.status, len(answer.body))
+    assert site.ask("/" + "a/" * 20_000).status in (404, 414)
 
 
 def test_F_W17_json_is_never_read_as_a_page(site: Site) -> None:

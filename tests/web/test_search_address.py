@@ -8,12 +8,12 @@ import pytest
 from gossamer.clock import from_words
 from gossamer.errors import QueryRefused
 from gossamer.search.answer import Answer, Facet, Span
+from gossamer.values.spreadsheet import harmless
 from gossamer.web.names import language
 from gossamer.web.rendering import shortened
-from gossamer.web.search_address import Addresses, Asked, query_of, with_open_end
+from gossamer.web.search_address import LONGEST_FILTERS, MOST_FILTERS, Addresses, Asked, query_of, with_open_end
 from gossamer.web.search_facets import as_tree, groups_of, spans_of
 from gossamer.web.search_shown import meant_by
-from gossamer.web.search_table import harmless
 
 
 def test_the_same_question_has_one_address() -> None:
@@ -58,9 +58,26 @@ def test_a_tree_of_types_survives_circles_and_gaps() -> None:
     assert told == [("a", 0), ("b", 1), ("c", 2), ("d", 1), ("x", 0), ("y", 0)]
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
+@pytest.mark.parametrize("cell", ["=1+1", "+1+cmd", "-1+1", "@x", "\tx", "\rx", "\uff1d1"])
 def test_F_W17_a_cell_that_looks_like_a_formula_is_a_text(cell: str) -> None:
     assert harmless(cell) == "'" + cell and harmless("a" + cell) == "a" + cell
+
+
+@pytest.mark.parametrize("number", ["-5", "+5", "-5.25", "-.5", "-1e-7", "-INF"])
+def test_F_X15_a_number_stays_a_number(number: str) -> None:
+    assert harmless(number) == number
+
+
+def test_F_X15_a_search_has_so_many_filters_and_no_more() -> None:
+    words = " ".join(f"site:a{number}.test" for number in range(MOST_FILTERS))
+    assert len(query_of(Asked(words)).sites) == MOST_FILTERS
+    for asked in (
+        Asked(words, {"type": ("x",)}),
+        Asked("", {"type": tuple(f"t{n}" for n in range(20)), "site": tuple(f"s{n}" for n in range(21))}),
+        Asked("", {"type": ("x" * LONGEST_FILTERS, "y")}),
+    ):
+        with pytest.raises(QueryRefused, match="at most 40 filters"):
+            query_of(asked)
 
 
 def test_languages_have_names() -> None:

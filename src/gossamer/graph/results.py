@@ -250,7 +250,7 @@ def _tsv_cell(term: Term) -> str:
     """A spreadsheet drops the quotes of a literal and calculates what is in them: its first character is then written
     as an escape of Turtle, which is the same term to any other reader."""
     text = str(term)
-    if isinstance(term, Literal) and text.startswith('"') and text[1:2] != "\\" and is_command(term.value):
+    if isinstance(term, Literal) and text[1:2] != "\\" and is_command(text[1:].removesuffix('"')):
         return f'"\\u{ord(text[1]):04X}{text[2:]}'
     return text
 

@@ -103,6 +103,12 @@ async def late_body(write: Write, asked: Asked) -> None:
     await asyncio.sleep(3600)
 
 
+sends("H10-rtsp", b"RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: 2\r\n\r\nok", says="an answer of another protocol")
+sends("H10-rtsp2", b"RTSP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="the same, newer")
+sends("H10-sip", b"SIP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="an answer of a telephone")
+sends("H10-http2-status", b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2 as if it had lines")
+sends("H10-http2-short", b"HTTP/2 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2 as people write it")
+sends("H10-lower-case", b"http/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a protocol's name in small letters")
 sends("H10-http3", b"HTTP/3.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a version that is not spoken like this")
 sends("H10-http12", b"HTTP/1.12 200 OK\r\nContent-Length: 2\r\n\r\nok", says="a version that is none")
 sends("H10-empty", b"", says="nothing at all")
