@@ -86,7 +86,9 @@ class Rooms:
     """Told of addresses where there is no page."""
     is_paused: Callable[[], bool] = lambda: False
     do_pages_wait: Callable[[], bool] = lambda: False
-    """Whether there are pages that no reader has taken yet."""
+    """Whether there are pages that no reader has taken yet, apart from heavy ones."""
+    heavy_pages: Callable[[], int] = lambda: 0
+    """How many pages wait for a reader that they are likely to hold for long."""
     budget: Budget = field(default_factory=Budget)
     """The one that `fetch` charges bodies to."""
     costs: Costs = field(default_factory=Costs)
@@ -217,6 +219,15 @@ async def _call(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, float]:
 _READ_DONE = msgspec.msgpack.Decoder(ReadDone)
 
 
+def room_for(pace: Pace, flying: int, pages: int, aside: int) -> int:
+    """How many visits may be taken now. `aside`: visits under way that only wait, for memory or for a reader that they
+    will hold for long. Up to `at_once` of them do not count, so that heavy hosts leave room for the others."""
+    free = pace.at_once - flying + min(aside, pace.at_once)
+    if pace.max_pages is not None:
+        free = min(free, pace.max_pages - pages - flying)
+    return max(0, free)
+
+
 @dataclass(slots=True)
 class Crawl:
     """The crew: takes visits while there is room for them, and puts what comes back on disk in groups."""
@@ -280,11 +291,9 @@ class Crawl:
         return taken
 
     def _wanted(self) -> int:
-        pace = self.rooms.pace
-        free = pace.at_once - self._flying + min(self.rooms.budget.waiting, pace.at_once)
-        if pace.max_pages is not None:
-            free = min(free, pace.max_pages - self._pages - self._flying)
-        return max(0, free)
+        return room_for(
+            self.rooms.pace, self._flying, self._pages, self.rooms.budget.waiting + self.rooms.heavy_pages()
+        )
 
     def _may_take(self) -> bool:
         rooms = self.rooms

@@ -117,6 +117,11 @@ class Pool:
         return len(self._waiting) + len(self._heavy)
 
     @property
+    def heavy_waiting(self) -> int:
+        """Those of them that are known to take long."""
+        return len(self._heavy)
+
+    @property
     def pids(self) -> list[int]:
         """The processes that are up and ready."""
         return [worker.child.pid for worker in self._workers if worker.is_ready]
