@@ -21,6 +21,7 @@ LONGEST = (
     "crash/test_crash.py",
     "browser/test_xss.py",
     "browser/test_every_page.py",
+    "attack/test_attack.py",
     "crash/test_forever.py",
     "app/test_demo.py",
     "app/test_steering.py",
