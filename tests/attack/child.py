@@ -13,7 +13,7 @@ from pathlib import Path
 from traceback import extract_stack
 
 import uvloop
-from tests.attack.web import PORTS
+from tests.attack.web import KINDS, PORTS
 from tests.hostile.harness import Stalls
 
 from gossamer.app import cli, crawl
@@ -70,9 +70,9 @@ def main(root: Path, arguments: list[str], is_inside: bool) -> None:
     stack = Stack()
     threading.Thread(target=stack.watch, daemon=True).start()
     if not is_inside:
-        said = {kind: json.loads((root / PORTS.format(kind)).read_text()) for kind in ("hostile", "honest")}
+        said = {kind: json.loads((root / PORTS.format(kind)).read_text()) for kind in KINDS}
         dialer = PlannedDialer(said["hostile"] | said["honest"])
-        servers = (f"127.0.0.1:{said['hostile']['names']['port']}",)
+        servers = (f"127.0.0.1:{said['names']['names']['port']}",)
 
         def planned(outside: Outside) -> Network:
             return Network(DnsResolver(outside.clock, servers), dialer)

@@ -18,7 +18,7 @@ from tests.attack.child import WATCHED
 from tests.attack.namespace import Packets
 from tests.attack.plan import GATE, HTTP, HTTPS, Plan
 from tests.attack.processes import Tree
-from tests.attack.web import AUTHORITY, PORTS, SENT
+from tests.attack.web import AUTHORITY, KINDS, PORTS, SENT
 from tests.hostile.behaviours.connections import POISON
 from warcio.archiveiterator import ArchiveIterator
 
@@ -108,7 +108,7 @@ def crawled(root: Path, wish: Wish) -> Crawled:
         (root / name).mkdir(parents=True)
     result = Crawled(expected=expected_of(wish.plan))
     with contextlib.ExitStack() as running:
-        for kind in ("honest", "hostile"):
+        for kind in KINDS:
             running.enter_context(serving(root, kind, wish))
         packets = running.enter_context(Packets()) if wish.is_inside else None
         (root / "gossamer.toml").write_text(settings_of(root, wish))

@@ -1,4 +1,4 @@
-"""The servers of an attack, each kind in a process of its own: `python -m tests.attack.web honest|hostile ROOT ...`.
+"""The servers of an attack, each kind in a process of its own: `python -m tests.attack.web honest|hostile|names ROOT ...`.
 
 Inside a network namespace they listen on the addresses of the plan; elsewhere on ports of loopback, which are written
 down for the crawler's dialer. SIGTERM ends them; the hostile one then writes down what it was asked and what it sent.
@@ -68,11 +68,20 @@ async def hostile(root: Path, plan: Plan, is_inside: bool, stop: asyncio.Event) 
             )
             servers.append(await running.enter_async_context(server))
             doors[address][str(HTTPS)] = server.port
-        names = NameServer(plan.names, NAME_SERVER if is_inside else "127.0.0.1", 53 if is_inside else 0)
-        await running.enter_async_context(names)
-        written(root, "hostile", doors | {"names": {"port": names.port}})
+        written(root, "hostile", doors)
         await stop.wait()
         tell(root, servers)
+
+
+async def names(root: Path, plan: Plan, is_inside: bool, stop: asyncio.Event) -> None:
+    """Nobody else's load is to make it slow."""
+    place = (NAME_SERVER, 53) if is_inside else ("127.0.0.1", 0)
+    async with NameServer(plan.names, *place) as server:
+        written(root, "names", {"names": {"port": server.port}})
+        await stop.wait()
+
+
+KINDS = {"honest": honest, "hostile": hostile, "names": names}
 
 
 def tell(root: Path, servers: list[HostileServer]) -> None:
@@ -97,7 +106,7 @@ async def main(kind: str, root: Path, plan: Plan, is_inside: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    await (honest if kind == "honest" else hostile)(root, plan, is_inside, stop)
+    await KINDS[kind](root, plan, is_inside, stop)
 
 
 if __name__ == "__main__":
