@@ -12,6 +12,7 @@ the score, and may be a tenth of the sample at most. Exit code 1 below --target.
 
 import argparse
 import ctypes
+import math
 import signal
 import sys
 import time
@@ -22,7 +23,7 @@ from pathlib import Path
 from tests.mutants import coverage
 from tests.mutants.coverage import Measured
 from tests.mutants.mutation import Mutant, mutants_of
-from tests.mutants.sample import drawn
+from tests.mutants.sample import drawn, in_turn
 from tests.mutants.trial import Book, Verdict, nearest_tests, scores, tried
 from tests.mutants.workbench import Workbench
 from tests.postgres_server import programs
@@ -48,6 +49,7 @@ def main() -> int:
     asked.add_argument("--mutants", type=int, default=200)
     asked.add_argument("--seed", type=int, default=1)
     asked.add_argument("--target", type=float, default=95.0, help="percent of the mutants that must be caught")
+    asked.add_argument("--minutes", type=float, default=math.inf, help="try no more mutants after so long")
     asked.add_argument("--rooms", default=",".join(ROOMS), help="of the sample only these are tried")
     asked.add_argument("--only", default="", help="mutants whose name contains this, instead of a sample")
     asked.add_argument("--out", type=Path, default=ROOT / "bench" / "out" / "mutants")
@@ -69,7 +71,7 @@ def main() -> int:
     with Workbench(ROOT, PACKAGE) as bench:
         if bench.has_network:
             print("no network namespace here: a mutant of what forbids addresses may reach the network", flush=True)
-        verdicts = judged(bench, sample, measured(bench, given.out, given.fresh), given.out)
+        verdicts = judged(bench, sample, measured(bench, given.out, given.fresh), given.out, given.minutes)
     return told(sample, verdicts, given.out, given.target, f"seed {given.seed}")
 
 
@@ -118,24 +120,24 @@ def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
 
 
 def judged(
-    bench: Workbench, sample: Mapping[str, Sequence[Mutant]], tests: Sequence[Measured], out: Path
+    bench: Workbench, sample: Mapping[str, Sequence[Mutant]], tests: Sequence[Measured], out: Path, minutes: float
 ) -> dict[str, list[Verdict]]:
     equivalent = listed()
     book = Book(out / "verdicts.jsonl", bench.copy, PACKAGE)
     verdicts: dict[str, list[Verdict]] = {room: [] for room in sample}
-    number, count = 0, sum(map(len, sample.values()))
-    for room, mutants in sample.items():
-        for mutant in mutants:
-            number += 1
-            source = bench.source(mutant.module)
-            near = nearest_tests(mutant, source, tests, HOMES.get(room, f"tests/{room}/"))
-            verdict = Verdict(mutant.name, "the same") if mutant.name in equivalent else book.known(mutant, near)
-            if verdict is None:
-                began = time.monotonic()
-                verdict = book.add(mutant, tried(bench, mutant, source, near), near)
-                took = time.monotonic() - began
-                print(f"{number}/{count} {verdict.how:9} {took:4.0f} s  {mutant.name}", flush=True)
-            verdicts[room].append(verdict)
+    count, ends_at = sum(map(len, sample.values())), time.monotonic() + 60 * minutes
+    for number, (room, mutant) in enumerate(in_turn(sample), 1):
+        source = bench.source(mutant.module)
+        near = nearest_tests(mutant, source, tests, HOMES.get(room, f"tests/{room}/"))
+        verdict = Verdict(mutant.name, "the same") if mutant.name in equivalent else book.known(mutant, near)
+        if verdict is None:
+            began = time.monotonic()
+            if began > ends_at:
+                print(f"no time is left: {count - number + 1} of {count} were not tried")
+                break
+            verdict = book.add(mutant, tried(bench, mutant, source, near), near)
+            print(f"{number}/{count} {verdict.how:9} {time.monotonic() - began:4.0f} s  {mutant.name}", flush=True)
+        verdicts[room].append(verdict)
     return verdicts
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.mutants.__main__ import listed
 from tests.mutants.coverage import Measured
 from tests.mutants.mutation import Mutant, mutants_of
-from tests.mutants.sample import drawn
+from tests.mutants.sample import drawn, in_turn
 from tests.mutants.trial import Book, Verdict, nearest_tests, scores, tried
 from tests.mutants.workbench import Workbench
 
@@ -119,11 +119,19 @@ def mutants(module: str, count: int) -> list[Mutant]:
 
 def test_a_sample_is_fixed_by_its_seed_shared_equally_and_spread() -> None:
     rooms = {"a": mutants("a.py", 1000) + mutants("b.py", 1000), "b": mutants("c.py", 90)}
-    sample = drawn(rooms, 40, seed=3)
-    assert sample == drawn(rooms, 40, seed=3) != drawn(rooms, 40, seed=4)
-    assert {room: len(found) for room, found in sample.items()} == {"a": 20, "b": 20}
-    assert sum(one.module == "a.py" for one in sample["a"]) == 10
-    assert len({one.line // 100 for one in sample["a"] if one.module == "a.py"}) == 10
+    sample = drawn(rooms, 80, seed=3)
+    assert sample == drawn(rooms, 80, seed=3) != drawn(rooms, 80, seed=4)
+    assert {room: len(found) for room, found in sample.items()} == {"a": 40, "b": 40}
+    assert 10 < sum(one.module == "a.py" for one in sample["a"]) < 30
+    assert [one.module == "c.py" for _, one in in_turn(sample)] == [False, True] * 40
+
+
+def test_a_smaller_sample_begins_a_larger_one_and_survives_a_change_elsewhere() -> None:
+    rooms = {"a": mutants("a.py", 500)}
+    large = drawn(rooms, 60, seed=3)["a"]
+    assert drawn(rooms, 20, seed=3)["a"] == large[:20]
+    without = drawn({"a": rooms["a"][:490]}, 60, seed=3)["a"]
+    assert set(large) & set(rooms["a"][:490]) <= set(without)
 
 
 def test_what_changes_nothing_is_left_out_of_the_score_unless_it_was_caught() -> None:
