@@ -173,7 +173,8 @@ def told(
     if same > MOST_EQUIVALENT * count:
         print(f"{same} of {count} are said to change nothing: more than a tenth is not believed")
         return 1
-    return 0 if 100 * caught >= target * (caught + survived) else 1
+    is_whole = count == sum(map(len, sample.values()))
+    return 0 if is_whole and 100 * caught >= target * (caught + survived) else 1
 
 
 if __name__ == "__main__":
