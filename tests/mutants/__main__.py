@@ -24,7 +24,7 @@ from tests.mutants import coverage
 from tests.mutants.coverage import Measured
 from tests.mutants.mutation import Mutant, mutants_of
 from tests.mutants.sample import drawn, in_turn
-from tests.mutants.trial import Book, Verdict, nearest_tests, scores, tried
+from tests.mutants.trial import Book, Verdict, mistaken, nearest_tests, scores, tried
 from tests.mutants.workbench import Workbench
 from tests.postgres_server import programs
 
@@ -138,7 +138,13 @@ def judged(
             verdict = book.add(mutant, tried(bench, mutant, source, near), near)
             print(f"{number}/{count} {verdict.how:9} {time.monotonic() - began:4.0f} s  {mutant.name}", flush=True)
         verdicts[room].append(verdict)
-    return verdicts
+    wrong = mistaken(bench, [verdict for found in verdicts.values() for verdict in found])
+    for name in wrong:
+        print(f"fails without any mutant too, and counts for nothing: {name}", flush=True)
+    return {
+        room: [Verdict(one.mutant, "survived") if one.by in wrong else one for one in found]
+        for room, found in verdicts.items()
+    }
 
 
 def listed() -> dict[str, str]:

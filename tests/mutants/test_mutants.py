@@ -10,7 +10,7 @@ from tests.mutants.__main__ import listed
 from tests.mutants.coverage import Measured
 from tests.mutants.mutation import Mutant, mutants_of
 from tests.mutants.sample import drawn, in_turn
-from tests.mutants.trial import Book, Verdict, nearest_tests, scores, tried
+from tests.mutants.trial import Book, Verdict, mistaken, nearest_tests, scores, tried
 from tests.mutants.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
@@ -202,6 +202,9 @@ def test_a_tiny_project_is_measured_and_its_mutants_are_judged(tmp_path: Path) -
         assert verdict("a > b -> (a >= b)").how == "survived"
         assert verdict("n + 1 -> (n - 1)").by == "tests/test_sums.py::test_in_a_child_process"
         assert verdict("5 -> (6)").how == "uncovered"
+        names = ("test_larger", "test_that_fails_anyway")
+        caught = [Verdict("", "caught", f"tests/test_sums.py::{name}") for name in names]
+        assert mistaken(bench, caught) == {"tests/test_sums.py::test_that_fails_anyway"}
     assert (root / "src/tiny/sums.py").read_text() == PACKAGE, "the project itself is never touched"
 
 

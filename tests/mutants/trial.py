@@ -81,13 +81,27 @@ def tried(bench: Workbench, mutant: Mutant, source: str, tests: Sequence[Measure
     bench.write(mutant.module, mutant.applied(source))
     try:
         for patience in (1, 4):  # what ran into a limit once may have met a busy machine
-            role = {"tests": {test.name: patience * (20 + 10 * (test.seconds + test.opening_s)) for test in tests}}
+            role = {
+                "stops": True,
+                "tests": {test.name: patience * (20 + 10 * (test.seconds + test.opening_s)) for test in tests},
+            }
             how, by = _meaning(bench.run(files, role, patience * (120 + 10 * BUDGET_S)))
             if how != "time":
                 break
     finally:
         bench.restore(mutant.module)
+    if how == "import" and _meaning(bench.run(files, role, 600))[0] == "import":
+        raise RuntimeError(f"tests that cannot be collected without any mutant: {files}")
     return Verdict(mutant.name, how, by, len(tests))
+
+
+def mistaken(bench: Workbench, verdicts: Sequence[Verdict]) -> set[str]:
+    """Of the tests that caught a mutant those that fail without one too: they prove nothing."""
+    limits = {verdict.by: 600 for verdict in verdicts if verdict.how in ("caught", "time")}
+    if not limits:
+        return set()
+    ran = bench.run(sorted({name.partition("::")[0] for name in limits}), {"tests": limits}, limit_s=3600)
+    return {line["test"] for line in ran.lines if "outcome" in line}
 
 
 def _meaning(ran: Ran) -> tuple[str, str]:
