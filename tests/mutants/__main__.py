@@ -35,7 +35,14 @@ ROOMS = {
     "fetch": ("fetch/*.py",),
     "frontier": ("frontier/*.py",),
     "archive": ("archive/*.py",),
-    "access": ("web/guard.py", "web/door.py", "web/tokens.py", "web/connections.py", "web/headers.py"),
+    "access": (
+        "web/guard.py",
+        "web/door.py",
+        "web/tokens.py",
+        "web/sessions.py",
+        "web/connections.py",
+        "web/headers.py",
+    ),
 }
 HOMES = {"access": "tests/web/"}
 TESTS = ("rules", "fetch", "frontier", "archive", "contract", "hostile", "web")
