@@ -103,7 +103,6 @@ async def late_body(write: Write, asked: Asked) -> None:
     await asyncio.sleep(3600)
 
 
-sends("H10-rtsp", b"RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: 2\r\n\r\nok", says="an answer of another protocol")
 sends("H10-rtsp2", b"RTSP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="the same, newer")
 sends("H10-sip", b"SIP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="an answer of a telephone")
 sends("H10-http2-status", b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok", says="HTTP/2 as if it had lines")
