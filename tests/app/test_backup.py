@@ -17,7 +17,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.rebuild import build_again
 from gossamer.archive.catalogue import Catalogue
-from gossamer.errors import DirectoryBusy
+from gossamer.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.files import DiskFiles
 from gossamer.rules.retention import Retain
 from gossamer.values.tell import silent
@@ -56,6 +56,7 @@ class RewritesMeanwhile(DiskFiles):
     """A disk on which a compaction comes between the state's copy and the volumes'."""
 
     def __init__(self, directory: Directory, times: int) -> None:
+        super().__init__()
         self.directory, self.times = directory, times
 
     def copy(self, old: Path, new: Path, length: int | None = None) -> None:
@@ -75,8 +76,33 @@ def test_a_backup_beside_a_compaction_begins_again_or_says_so(tmp_path: Path, ti
     if times > 1:
         with pytest.raises(DirectoryBusy, match="ask again"):
             back_up(directory, copy, outside)
-        assert DiskFiles().names(copy.root) == []
+        assert not copy.root.exists() and DiskFiles().names(tmp_path) == ["data"]
         return
     assert back_up(directory, copy, outside) == BackedUp(1, [])
     with Catalogue(copy.state, DiskFiles(), copy.archive) as catalogue:
         assert [catalogue.read(one) for one in catalogue.versions(past.SHOP)] == taken[-1:]
+
+
+def test_F_P1_a_backup_that_was_cut_short_never_has_the_name_of_a_whole_one(
+    collection: Collection, tmp_path: Path
+) -> None:
+    class Ends(DiskFiles):
+        def copy(self, old: Path, new: Path, length: int | None = None) -> None:
+            raise KeyboardInterrupt
+
+    copy, seams = Directory(tmp_path / "copy"), real_outside()
+    with pytest.raises(KeyboardInterrupt):
+        back_up(Directory(collection.root), copy, Outside(seams.clock, seams.chance, Ends(), seams.processes))
+    assert not copy.root.exists() and DiskFiles().names(tmp_path) == ["copy.part"]
+    assert back_up(Directory(collection.root), copy, seams).damaged == []
+    assert DiskFiles().names(tmp_path) == ["copy"]
+
+
+def test_a_folder_of_somebody_else_is_not_taken_for_an_unfinished_backup(
+    collection: Collection, tmp_path: Path
+) -> None:
+    (tmp_path / "copy.part").mkdir()
+    (tmp_path / "copy.part" / "letters.txt").write_text("mine")
+    with pytest.raises(DirectoryUnusable, match="letters.txt"):
+        back_up(Directory(collection.root), Directory(tmp_path / "copy"), real_outside())
+    assert (tmp_path / "copy.part" / "letters.txt").read_text() == "mine"

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from gossamer.app import plugged, remembering
 from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.modes import keep_private, tighten
+from gossamer.app.modes import USERS, is_ours, keep_private
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import counted
 from gossamer.app.verify import DAMAGED, in_a_line, told
@@ -25,6 +25,7 @@ from gossamer.store import captures
 from gossamer.store.database import read_only
 
 TRIES = 5
+PART = ".part"
 MOST_NAMED = 20
 
 
@@ -57,27 +58,34 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> BackedUp:
     """The state first, then every volume as far as that state knows it: volumes only ever grow, so the two agree.
 
     A volume that `compact` has rewritten meanwhile is gone; then the state is copied once more, and what it knows
-    beyond what was copied before.
+    beyond what was copied before. The copy has its name only once it is complete and verified: until then it is
+    called `NAME.part`, and one that was cut short is removed by the next.
     """
     files = outside.files
     if files.names(target.root):
         raise DirectoryUnusable(f"{target.root} is not empty; name a new directory for the backup")
+    making = Directory(target.root.with_name(target.root.name + PART))
+    if foreign := [name for name in files.names(making.root) if not is_ours(name) and name not in USERS]:
+        raise DirectoryUnusable(
+            f"{making.root} is in the way, and {foreign[0]} in it is not ours; move it, or name another directory"
+        )
     keep_private()
-    for folder in (target.root, target.archive, target.spool):
+    files.remove(making.root)
+    for folder in (making.root, making.archive, making.spool):
         files.make_folder(folder)
-    tighten(target.root)
     copied = None
     for _ in range(TRIES):
-        if (copied := _copied(source, target, outside)) is not None:
+        if (copied := _copied(source, making, outside)) is not None:
             break
     if copied is None:
-        for name in files.names(target.root):
-            files.remove(target.root / name)
+        files.remove(making.root)
         raise DirectoryBusy(f"{source.root} is being compacted, and its volumes change; ask again when that is done")
     for name in (source.config.name, source.rules.name, remembering.NAME, plugged.NAME, chronicle.NAME):
         if (source.root / name).is_file():
-            files.copy(source.root / name, target.root / name)
-    return BackedUp(copied, _damaged(target, outside))
+            files.copy(source.root / name, making.root / name)
+    damaged = _damaged(making, outside)
+    files.rename(making.root, target.root)
+    return BackedUp(copied, damaged)
 
 
 def _damaged(target: Directory, outside: Outside) -> list[Finding]:
