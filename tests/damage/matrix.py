@@ -29,6 +29,7 @@ COMMANDS = {
     "config": "config show",
     "compact": "compact --dry-run --keep last:1",
     "forget": "forget {origin}docs/knots --dry-run",
+    "verify": "verify",
     "backup": "backup {scratch}/backup",
     "import": "import {warc}",
     "crawl": "crawl",
