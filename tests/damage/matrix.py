@@ -37,8 +37,10 @@ COMMANDS = {
 }
 CHANGES = frozenset(("import", "crawl", "rebuild"))
 """They write; what they leave is looked at afterwards."""
-MENDS = ("gossamer rebuild", "owner and mode", "written anew", "writes it anew", "gossamer verify", "made anew", "toml")
-VARIES = re.compile(r'"(?:took_s|as_of|silent_s|at)": *[\d.]+|\d+ ms|as of \S+|\d+(?:\.\d+)? \w+ ago')
+MENDS = ("gossamer rebuild", "owner and mode", "written anew", "writes it anew", "gossamer verify", "made anew")
+VARIES = re.compile(
+    r'"(?:took_s|as_of|silent_s|at)": *[\d.]+|\d+ ms|as of \S+|[\d.]+ (?:second|minute|hour|day)s?(?: ago)?'
+)
 
 
 def view(name: str) -> Callable[[Path], Path]:
@@ -118,7 +120,7 @@ def asked(whole: Whole, root: Path, command: str, scratch: Path) -> tuple[int, s
 def judged(whole: Whole, command: str, code: int, out: str, told: str) -> str:
     if "Traceback" in told or "PanicException" in told:
         return "traceback"
-    if any(words in told + out for words in MENDS):
+    if any(words in told + out and words not in whole.said[command][1] for words in MENDS):
         return "named"
     if (code, out) == whole.said[command] or (command in CHANGES and code == whole.said[command][0]):
         return "same"
