@@ -224,6 +224,7 @@ class Held:
     sources: frozenset[tuple[int, int, bytes]]
     links: str
     cards: frozenset[str]
+    words: frozenset[str]
 
 
 def held(root: Path) -> Held:
@@ -233,7 +234,11 @@ def held(root: Path) -> Held:
     links.open()
     try:
         return Held(
-            digest(opened(directory.graph)), sources(directory), links.digest(), frozenset(map(repr, cards(root)))
+            digest(opened(directory.graph)),
+            sources(directory),
+            links.digest(),
+            frozenset(map(repr, cards(root))),
+            words(root),
         )
     finally:
         links.close()
@@ -249,6 +254,17 @@ def cards(root: Path) -> list[object]:
     searcher.open()
     try:
         return list(searcher.cards())
+    finally:
+        searcher.close()
+
+
+def words(root: Path) -> frozenset[str]:
+    """Every word of every page as the index has it, and what it stores of the page."""
+    searcher = Searcher(Directory(root).index)
+    searcher.open()
+    try:
+        urls = [card.url for card in searcher.cards()]
+        return frozenset(repr((url, searcher.words(url), searcher.stored(url))) for url in urls)
     finally:
         searcher.close()
 

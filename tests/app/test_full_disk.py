@@ -3,8 +3,10 @@
 import json
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -32,19 +34,27 @@ def free(disk: Path) -> int:
     return found.f_bavail * found.f_frsize
 
 
-def fill(disk: Path, leave: int) -> Path:
-    """A file that takes the room, but for so many bytes."""
-    ballast = disk / "ballast"
-    fd = os.open(ballast, os.O_CREAT | os.O_WRONLY)
+@contextmanager
+def filled(disk: Path, leave: int) -> Iterator[None]:
+    """No room but so many bytes, and none that is given back meanwhile: merges end, and engines remove their files."""
+    over = threading.Event()
+
+    def fill() -> None:
+        with (disk / "ballast").open("wb", buffering=0) as ballast:
+            while not over.wait(0.02):
+                with suppress(OSError):  # somebody else was faster
+                    for piece in (MIB, 4096):
+                        while free(disk) - leave >= piece:
+                            ballast.write(bytes(piece))
+
+    filler = threading.Thread(target=fill)
+    filler.start()
     try:
-        for piece in (MIB, 4096):
-            while free(disk) - leave >= piece:
-                os.write(fd, bytes(piece))
-    except OSError:  # somebody else was faster
-        pass
+        yield
     finally:
-        os.close(fd)
-    return ballast
+        over.set()
+        filler.join()
+        (disk / "ballast").unlink()
 
 
 def web() -> dict[str, str]:
@@ -71,20 +81,19 @@ def test_F_X11_a_crawl_waits_while_the_disk_is_full_and_loses_nothing(
         )
         try:
             wait_until(lambda: len(site.hits) > PAGES // 4, "the crawl begins")
-            ballast = fill(small_disk, leave)
-            hits = -1
-            while hits != len(site.hits):  # until nothing more is fetched for a while
-                hits = len(site.hits)
-                time.sleep(3)
-            assert crawl.poll() is None, crawl.communicate()
-            assert hits < PAGES
-            if leave:
-                assert state_of(root)["crawler"]["low_disk"] is True  # type: ignore[index]
-            assert state_of(root)["hints"], "status says that the disk is full"
-            if not leave:
-                time.sleep(12)  # longer than an indexer takes to die six times
-            assert crawl.poll() is None
-            ballast.unlink()
+            with filled(small_disk, leave):
+                hits = -1
+                while hits != len(site.hits):  # until nothing more is fetched for a while
+                    hits = len(site.hits)
+                    time.sleep(3)
+                assert crawl.poll() is None, crawl.communicate()
+                assert hits < PAGES
+                if leave:
+                    assert state_of(root)["crawler"]["low_disk"] is True  # type: ignore[index]
+                assert state_of(root)["hints"], "status says that the disk is full"
+                if not leave:
+                    time.sleep(20)  # longer than an indexer takes to die six times
+                assert crawl.poll() is None, crawl.communicate()
             out, told = crawl.communicate(timeout=300)
         finally:
             crawl.kill()

@@ -1,8 +1,10 @@
 """Any moment of any past: the facts are those that were there."""
 
 import asyncio
+import sqlite3
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -16,8 +18,9 @@ from gossamer.app.history_asking import MOST_PAGES, replay, unheard
 from gossamer.app.outside import real_outside
 from gossamer.errors import QueryRefused
 from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import opened, page_facts
+from gossamer.graph.export import digest, opened, page_facts
 from gossamer.graph.page_facts import PageFacts
+from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.store import Graph
 from gossamer.read_job import ReadJob
 from gossamer.reading import done
@@ -131,8 +134,10 @@ def test_F_P12_the_same_moment_replayed_three_times_is_the_same_three_times(tmp_
     for turn in range(3):
         folder = tmp_path / str(turn)
         asyncio.run(replay(past(directory), real_outside(), folder, START_AT + 2 * HOUR, None, 9, unheard))
-        found.append(facts_in(folder))
-    assert found[0] == found[1] == found[2] and len(found[0]) == 9 * len(URLS)
+        checkpoint = newest(real_outside().files, folder / "checkpoints")
+        assert checkpoint is not None
+        found.append((facts_in(folder), digest(opened(checkpoint.folder)), sources(checkpoint.folder)))
+    assert found[0] == found[1] == found[2] and len(found[0][0]) == 9 * len(URLS)
 
 
 def test_too_many_pages_are_refused_in_words_before_any_is_read(tmp_path: Path) -> None:
@@ -148,6 +153,14 @@ def test_a_capture_that_can_no_longer_be_read_is_counted_and_the_rest_replayed(t
     spoil(directory)
     found = asyncio.run(replay(past(directory), real_outside(), tmp_path, START_AT + DAY, None, 9, unheard))
     assert (found.pages, found.unread) == (1, 1)
+
+
+def sources(folder: Path) -> list[tuple[int, int, bytes]]:
+    """Where each fact comes from; none where replays keep no such records."""
+    if not (folder / SOURCES).is_file():
+        return []
+    with closing(sqlite3.connect(folder / SOURCES)) as held:
+        return sorted(held.execute("SELECT id, capture, record FROM records"))
 
 
 def spoil(directory: Directory) -> None:
