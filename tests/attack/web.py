@@ -1,4 +1,4 @@
-"""The servers of an attack, each kind in a process of its own: `python -m tests.attack.web honest|hostile|names ROOT ...`.
+"""The servers of an attack, each kind in a process of its own: `python -m tests.attack.web KIND ROOT ...`.
 
 Inside a network namespace they listen on the addresses of the plan; elsewhere on ports of loopback, which are written
 down for the crawler's dialer. SIGTERM ends them; the hostile one then writes down what it was asked and what it sent.
