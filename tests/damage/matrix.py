@@ -39,7 +39,7 @@ CHANGES = frozenset(("import", "crawl", "rebuild"))
 """They write; what they leave is looked at afterwards."""
 MENDS = ("gossamer rebuild", "owner and mode", "written anew", "writes it anew", "gossamer verify", "made anew")
 VARIES = re.compile(
-    r'"(?:took_s|as_of|silent_s|at)": *[\d.]+|\d+ ms|as of \S+|[\d.]+ (?:second|minute|hour|day)s?(?: ago)?'
+    r'"(?:took_s|as_of|silent_s|at)": *[\d.]+|as of \S+|[\d.]+ (?:ms|s|min|h|seconds?|minutes?|hours?|days?)\b(?: ago)?'
 )
 
 
