@@ -36,7 +36,7 @@ COMMANDS = {
     "rebuild": "rebuild",
 }
 CHANGES = frozenset(("import", "crawl", "rebuild"))
-"""They write; what they leave is looked at afterwards."""
+"""They write. Only their exit code is compared, not what they leave."""
 MENDS = ("gossamer rebuild", "owner and mode", "written anew", "writes it anew", "gossamer verify", "made anew")
 VARIES = re.compile(
     r'"(?:took_s|as_of|silent_s|at)": *[\d.]+|as of \S+|[\d.]+ (?:ms|s|min|h|seconds?|minutes?|hours?|days?)\b(?: ago)?'

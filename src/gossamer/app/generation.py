@@ -21,8 +21,7 @@ from gossamer.values.tell import Tell
 
 ORIGIN = "origin"
 PER_ARCHIVE_BYTE = 3
-"""Views of small pages are larger than their compressed archive: words 1.0, facts 0.9, links 0.3 times as large at
-100,000 pages, more while they are merged."""
+"""A guess, not measured: views of small pages are larger than their compressed archive."""
 SPARE = 1.25
 """While segments are merged, old and new ones are both there."""
 LEAST_BYTES = 32 << 20
