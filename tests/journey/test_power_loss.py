@@ -17,7 +17,8 @@ from tests.journey.crawling import Told, crawl, page
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import Catalogue, acknowledged
 from gossamer.archive.compaction import Compaction, tidy
-from gossamer.archive.reader import places, read_capture
+from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.reader import read_capture
 from gossamer.archive.volumes import Volumes
 from gossamer.clock import SystemClock
 from gossamer.files import DiskFiles
@@ -98,7 +99,7 @@ async def mended(root: Path) -> tuple[str, ...]:
         await tidy(database, files, root / "archive", silent)
         volumes = Volumes(files, root / "archive", SystemClock(), silent)
         recovered = volumes.open(await acknowledged(database))
-        await adopt(database, files, root / "archive")
+        await adopt(database, files, root / "archive", silent)
         spool = SpoolWriter(files, root / "spool", silent)
         spool.open(recovered.last_volume)
         spool.close()
@@ -119,7 +120,7 @@ def check(cut: Cut, kind: str) -> None:
             assert capture is not None and capture.url == one.url, (kind, one)
             assert hashlib.sha256(capture.body).digest() == one.digest, (kind, one)
         assert cut.promised <= {one.url.text for one in kept if one.is_page}, kind
-        followed = Follower(files, root / "spool", root / "archive", places, silent).follow(Position(), 10_000)
+        followed = Follower(files, root / "spool", ArchivePlaces(files, root / "archive")).follow(Position(), 10_000)
         assert {frame.place for frame in followed} >= {one.place for one in kept}, "each reaches the views"
 
 
