@@ -235,7 +235,7 @@ def test_tests_of_the_room_come_first_and_what_a_file_shares_is_paid_once() -> N
         return Measured(name, seconds, place, opening_s)
 
     near = [test(f"tests/room/test_a.py::{number}", 0.1, 2.0) for number in range(9)]
-    far, slow = test("tests/web/test_b.py::1", 0.01, 1.0), test("tests/web/test_c.py::1", 0.01, 15.0)
+    far, slow = test("tests/web/test_b.py::1", 0.01, 1.0), test("tests/web/test_c.py::1", 0.01, 50.0)
     server = test("tests/contract/test_d.py::[postgres]", 0.01, 0.0)
     assert nearest_tests(mutant, "def f(): return a < b\n", [slow, far, server, *near], "tests/room/") == [*near, far]
     assert nearest_tests(mutant, "def f(): return a < b\n", [server], "tests/room/") == [server]

@@ -13,7 +13,7 @@ from tests.mutants.workbench import Ran, Workbench
 
 SLOW_S = 20.0
 """Tests that take longer, or need a database server, are asked only where no other runs the line."""
-BUDGET_S = 8.0
+BUDGET_S = 30.0
 """Of tests, by the time they and what they share take without a mutant: nearest and fastest first."""
 CAUGHT = ("caught", "import", "time", "memory")
 
