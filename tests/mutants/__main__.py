@@ -103,13 +103,15 @@ def all_mutants() -> dict[str, list[Mutant]]:
 
 
 def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
-    """What each test runs, from the last time where its file is the same."""
+    """What each test runs, from the last time where its file and all mutated modules are the same."""
     names = [module for found in modules().values() for module in found]
+    sources = [bench.copy / PACKAGE / module for module in names]
+    changed = coverage.digest(sources)
     tests: list[Measured] = []
     is_instrumented = False
     for path in sorted(path for room in TESTS for path in (ROOT / "tests" / room).glob("test_*.py")):
         file = path.relative_to(ROOT).as_posix()
-        kept, key = out / "coverage" / f"{file.replace('/', '.')}.json", coverage.digest([bench.copy / file])
+        kept, key = out / "coverage" / f"{file.replace('/', '.')}.json", changed + coverage.digest([bench.copy / file])
         known = None if fresh else coverage.load(kept, key)
         if known is None:
             if not is_instrumented:
