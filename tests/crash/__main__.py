@@ -1,4 +1,7 @@
-"""`make crash KILLS=200`: kill a crawl many times, and say whether anything was lost."""
+"""`make crash KILLS=200`: kill a crawl and the maintenance commands many times, and say whether anything was lost.
+
+A quarter of the kills is for compact, forget, import, rebuild, backup and verify.
+"""
 
 import argparse
 import random
@@ -8,7 +11,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.crash import harness
+from tests.crash import harness, maintenance
 
 
 def main() -> None:
@@ -19,9 +22,11 @@ def main() -> None:
     print(f"seed {given.seed}", flush=True)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gossamer-crash-") as root:
-        rounds = harness.run(given.kills, Path(root), given.seed)
+        rounds = harness.run(given.kills - given.kills // 4, Path(root), given.seed)
         faults = [fault for _, found in rounds for fault in found.faults()]
-    kills = Counter(kill for one, _ in rounds for kill in one.kills)
+        maintained = maintenance.run(given.kills // 4, Path(root) / "maintenance", given.seed)
+        faults += maintained.faults
+    kills = Counter(kill for one, _ in rounds for kill in one.kills) + maintained.kills
     reached = {point for one, _ in rounds for point in one.reached}
     print(f"{sum(kills.values())} kills in {time.monotonic() - started:.0f} s: {dict(kills)}")
     print(f"crash points reached: {', '.join(sorted(reached))}")
