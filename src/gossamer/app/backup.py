@@ -44,7 +44,7 @@ def backup(
     lines = [f"damaged: {in_a_line(told(one, False))}" for one in copied.damaged[:MOST_NAMED]]
     if copied.damaged:
         lines.append(
-            f"{counted(len(copied.damaged), 'record')} of the collection damaged; everything else is in the backup. "
+            f"{counted(len(copied.damaged), 'damaged record')} in the collection; everything else is in the backup. "
             f"`gossamer verify --dir {dir}` says what to do"
         )
     volumes = counted(copied.volumes, "volume")

@@ -197,4 +197,6 @@ def _is_record(files: Files, path: Path, offset: int, afforded: int, ahead: byte
 
 
 def _because(error: BaseException) -> str:
-    return f"the disk cannot read it ({error.strerror})" if isinstance(error, OSError) else str(error)
+    if isinstance(error, OSError):
+        return f"the disk cannot read it ({error.strerror})"
+    return f"its compressed bytes are damaged ({error})"
