@@ -15,7 +15,7 @@ from tests.app.site import QUICK, Site, gossamer, harbour, held, page, person, s
 from tests.archive import past
 
 from gossamer.app import cli
-from gossamer.app.assemble import open_ruling
+from gossamer.app.admission import open_ruling
 from gossamer.app.backup import back_up
 from gossamer.app.directory import Directory
 from gossamer.app.forgetting import entries_of, forget

@@ -10,7 +10,8 @@ from pathlib import Path
 from multidict import CIMultiDict, CIMultiDictProxy
 from tests.journey.crawling import Told
 
-from gossamer.app.assemble import budget, measures, open_ruling, pace, politeness
+from gossamer.app.admission import open_ruling
+from gossamer.app.assemble import budget, measures, pace, politeness
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings

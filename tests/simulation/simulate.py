@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,8 @@ from gossamer.frontier.protocol import Frontier
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Pace, Rooms
 from gossamer.landing import Measures
-from gossamer.reading import ReadJob, done, job
+from gossamer.read_job import job_of
+from gossamer.reading import done, job
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import tallies
@@ -34,6 +35,7 @@ from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
+from gossamer.workers.worker import Answer
 
 DELAY_S = 1.0
 PER_ADDRESS = 4
@@ -197,13 +199,14 @@ class _Simulation:
             chance=seeded(self._seed),
         )
 
-    async def _read(self, payload: bytes) -> bytes:
-        asked = msgspec.msgpack.decode(payload, type=ReadJob)
+    async def _read(self, parts: Sequence[bytes], admit: object = None, heavy: bool = False) -> Answer:
+        payload = b"".join(parts)
+        asked = job_of(payload)
         if self._kind.reads or asked.task != "read":
-            return job(payload)
+            return Answer(job(payload), 0.0)
         stored = done(msgspec.structs.replace(asked, task="store"))
         links = tuple(self._web.links_of(asked.capture.url))
-        return msgspec.msgpack.encode(msgspec.structs.replace(stored, is_page=True, links=links))
+        return Answer(msgspec.msgpack.encode(msgspec.structs.replace(stored, is_page=True, links=links)), 0.0)
 
     async def _resolve(self, hostname: str) -> str | None:
         """As slow as name servers are, and now and then without an answer, though not for the shared address."""

@@ -51,6 +51,7 @@ from gossamer.values.past import Validators
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
+from gossamer.workers.worker import Answer
 
 HOUR_S = 3600.0
 QUIET_S = 30.0
@@ -214,8 +215,8 @@ class Soak:
             )
 
 
-async def read(payload: bytes) -> bytes:
-    return job(payload)
+async def read(parts: Sequence[bytes], admit: object = None, heavy: bool = False) -> Answer:
+    return Answer(job(b"".join(parts)), 0.0)
 
 
 def taken(hour: float, visits: int) -> Reading:

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from gossamer.app.admission import open_ruling
 from gossamer.app.backlog import Backlog
 from gossamer.app.chronicling import chronicling
 from gossamer.app.coming_back import coming_back, returning
@@ -13,13 +14,11 @@ from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.meaning import budget, fetch_settings, politeness, robots_keeping
 from gossamer.app.outside import Network, Outside
-from gossamer.app.own_filters import own_filters
 from gossamer.app.plugged import Plugged, job_for
 from gossamer.app.plugins import plugged_in, protocols_of
 from gossamer.app.plugins import write as write_plugged
 from gossamer.app.readers import reader_pool
-from gossamer.app.remembering import recalled, remembering
-from gossamer.app.rules_file import RulesFile
+from gossamer.app.remembering import remembering
 from gossamer.app.ruling import Ruling
 from gossamer.app.seeding import remembered
 from gossamer.app.settings import Settings
@@ -29,7 +28,6 @@ from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
-from gossamer.errors import ConfigError
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol
@@ -40,9 +38,7 @@ from gossamer.monitor.control import Control
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.templates import template_of
-from gossamer.rules.verdict import Denied
 from gossamer.spool.spool import SpoolWriter
-from gossamer.store import forgotten
 from gossamer.store.database import Database
 from gossamer.values.link import How, Offer
 from gossamer.values.tell import Tell
@@ -185,23 +181,6 @@ def noting(backlogs: Sequence[Backlog], tell: Tell) -> Tell:
         tell(event, **facts)
 
     return tell_and_note
-
-
-async def open_ruling(
-    directory: Directory, settings: Settings, starts: Sequence[Url], database: Database, outside: Outside, tell: Tell
-) -> Ruling:
-    """What may enter: every seed's scope, rules.txt, and the user's own filters."""
-    block = await database.read(forgotten.block)
-    for verdict in map(block.judge, starts):
-        if isinstance(verdict, Denied):
-            raise ConfigError(verdict.rule)
-    reaches = await remembered(database, starts, settings.crawl.scope)
-    rules_file = RulesFile(outside.files, directory.root, tell)
-    own = own_filters(settings.crawl.filters, directory.root, tell, are_watched=True)
-    learning = await asyncio.to_thread(recalled, directory.root, outside, tell)
-    ruling = Ruling(reaches, settings.crawl.max_depth, rules_file, own, learning, block)
-    ruling.open()
-    return ruling
 
 
 async def open_archive(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app.assemble import open_ruling
+from gossamer.app.admission import open_ruling
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import Outside
