@@ -90,7 +90,7 @@ def test_a_store_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path, c
     with pytest.raises(WorkerLost), facts_apart(directory, SystemProcesses()):
         pass
     said = capfd.readouterr().err
-    assert "`gossamer rebuild` makes them anew" in said and "Traceback" not in said
+    assert "graph is damaged" in said and "made again from the archive" in said and "Traceback" not in said
 
 
 def test_who_fails_does_not_wait_for_it(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.app.test_doors import left
 
-from gossamer.app.own_filters import own_filters, safe
+from gossamer.app.allowed_code import Code, allow
+from gossamer.app.own_filters import GROUP, own_filters, safe
 from gossamer.app.rules import CHUNK, in_words, looks
 from gossamer.app.rules_file import RulesFile
 from gossamer.errors import ConfigError
@@ -181,6 +182,7 @@ number = 5
 
 def test_M_B5_the_user_s_own_filter_comes_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(FILTERS)
+    allow([Code(GROUP, "mine.py:no_cats", tmp_path)])
     cats, shallow = own_filters(["mine.py:no_cats", "mine.py:shallow"], tmp_path, silent)
     assert cats("http://a.test/", 1) == ALLOWED
     assert cats("http://a.test/cat", 1) == Denied("filter mine.py:no_cats: cats are not for us")
@@ -191,6 +193,7 @@ def test_M_B5_a_filter_that_fails_refuses_that_address_and_says_so(tmp_path: Pat
     said = Said()
     (tmp_path / "mine.py").write_text(FILTERS)
     names = ["mine.py:broken", "mine.py:strange", "mine.py:vague"]
+    allow([Code(GROUP, names[0], tmp_path)])
     verdicts = [one("http://a.test/", 1) for one in own_filters(names, tmp_path, said)]
     assert verdicts == [
         Denied("filter mine.py:broken failed: KeyError"),
@@ -207,6 +210,7 @@ def test_M_B5_a_filter_may_come_from_an_installed_package(tmp_path: Path, monkey
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: cats\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[gossamer.filters]\ncats = cats_package:no_cats\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    allow([Code(GROUP, "cats", tmp_path)])
     (cats,) = own_filters(["cats"], tmp_path, silent)
     assert isinstance(cats("http://a.test/cat", 1), Denied)
     with pytest.raises(ConfigError, match="installed packages offer cats"):
@@ -221,7 +225,7 @@ def test_M_B5_a_filter_may_come_from_an_installed_package(tmp_path: Path, monkey
         ("mine.py:number", "is not a function"),
         ("wrong.py:f", "could not be loaded: SyntaxError"),
         ("raises.py:f", "could not be loaded: RuntimeError: no"),
-        ("mine.txt:f", "is not a Python file"),
+        ("mine.txt:f", "defines no f"),
     ],
 )
 def test_a_filter_that_cannot_be_had_is_told_at_the_start(name: str, says: str, tmp_path: Path) -> None:
@@ -229,6 +233,7 @@ def test_a_filter_that_cannot_be_had_is_told_at_the_start(name: str, says: str, 
     (tmp_path / "mine.txt").write_text("")
     (tmp_path / "wrong.py").write_text("def f(")
     (tmp_path / "raises.py").write_text("raise RuntimeError('no')")
+    allow([Code(GROUP, name, tmp_path)])
     with pytest.raises(ConfigError, match=says):
         own_filters([name], tmp_path, silent)
 
