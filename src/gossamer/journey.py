@@ -317,11 +317,18 @@ class Crawl:
         limit = self.rooms.pace.max_pages
         if limit is not None and self._pages >= limit:
             return True
-        return await self.rooms.frontier.next_at() is None
+        try:
+            return await self.rooms.frontier.next_at() is None
+        except DiskFull:  # even looking may need room
+            return False
 
     async def _wait(self, stop: asyncio.Event) -> None:
         """Until a visit is settled, a host is ready again, or a moment has passed."""
-        next_at = await self.rooms.frontier.next_at()
+        try:
+            next_at = await self.rooms.frontier.next_at()
+        except DiskFull as trouble:
+            next_at = None
+            self._note_room(False, str(trouble))
         now = self.rooms.clock.now()
         may_be_soon = next_at is not None and self._wanted() and not self._waits_for_room
         seconds = min(WAIT_S, max(0.005, (next_at - now) / SECOND)) if next_at is not None and may_be_soon else WAIT_S

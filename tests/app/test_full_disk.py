@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.app.site import QUICK, Site, gossamer, page, searchable, started, wait_until
+from tests.app.site import PATIENCE_S, QUICK, Site, gossamer, page, searchable, started, wait_until
 
 MIB = 1 << 20
 PAGES = 60
@@ -37,19 +37,21 @@ def free(disk: Path) -> int:
 @contextmanager
 def filled(disk: Path, leave: int) -> Iterator[None]:
     """No room but so many bytes, and none that is given back meanwhile: merges end, and engines remove their files."""
-    over = threading.Event()
+    over, full = threading.Event(), threading.Event()
 
     def fill() -> None:
         with (disk / "ballast").open("wb", buffering=0) as ballast:
-            while not over.wait(0.02):
+            while not over.wait(0.005):
                 with suppress(OSError):  # somebody else was faster
                     for piece in (MIB, 4096):
                         while free(disk) - leave >= piece:
                             ballast.write(bytes(piece))
+                    full.set()
 
     filler = threading.Thread(target=fill)
     filler.start()
     try:
+        assert full.wait(PATIENCE_S)
         yield
     finally:
         over.set()
@@ -81,7 +83,9 @@ def test_F_X11_a_crawl_waits_while_the_disk_is_full_and_loses_nothing(
         )
         try:
             wait_until(lambda: len(site.hits) > PAGES // 4, "the crawl begins")
+            site.is_open.clear()  # it does not come to its end before the disk is full
             with filled(small_disk, leave):
+                site.is_open.set()
                 hits = -1
                 while hits != len(site.hits):  # until nothing more is fetched for a while
                     hits = len(site.hits)

@@ -35,6 +35,8 @@ from gossamer.recrawl.naming import DEFAULT as POLICY
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
+LEAST_ROOM = 16 << 20
+"""Bytes free on the disk, to end in order."""
 LOOK_S = 0.25
 LARGE = 1 << 20
 """Bytes: a body this large comes seldom enough for its memory to go back to the system."""
@@ -162,6 +164,7 @@ async def crawl_to_end(
             beating.add_done_callback(lambda ended: None if ended.cancelled() else stop.set())
             try:
                 await crawling.crawl.run(stop)
+                await room_to_end(directory, outside, stop)
                 was_stopped = stop.is_set()
             finally:
                 beating.cancel()
@@ -175,6 +178,13 @@ async def crawl_to_end(
         face.close()
         lock.release()
     return Ended(was_stopped, counts, settings.crawl.max_pages)
+
+
+async def room_to_end(directory: Directory, outside: Outside, stop: asyncio.Event) -> None:
+    """The end of a crawl writes too: the last of the index, and that it ended in order. Whoever asks it to stop does
+    not wait."""
+    while not stop.is_set() and outside.files.room(directory.root) < LEAST_ROOM:
+        await outside.clock.sleep(BEAT_S)
 
 
 def listener(tally: Tally, face: Face) -> Tell:

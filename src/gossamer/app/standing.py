@@ -7,6 +7,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.app.tally import Tally
 from gossamer.clock import SECOND, Clock
+from gossamer.errors import DiskFull
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said
 
@@ -27,24 +28,30 @@ async def hear_indexer(crawling: Crawling) -> None:
 
 
 async def our_standing(crawling: Crawling, tally: Tally, clock: Clock) -> Said:
-    """Counted once a second; `tally` learns of it too."""
-    counts = await crawling.frontier.counts()
-    next_at = None if counts.leased else await crawling.frontier.next_at()
-    rests_s = 0.0 if next_at is None else max(0.0, (next_at - clock.now()) / SECOND)
-    tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
+    """Counted once a second; `tally` learns of it too. On a full disk even counting may fail: then the figures are
+    those of the last time."""
+    in_flight, rests_s, is_counted = 0, 0.0, True
+    try:
+        counts = await crawling.frontier.counts()
+        next_at = None if counts.leased else await crawling.frontier.next_at()
+        rests_s = 0.0 if next_at is None else max(0.0, (next_at - clock.now()) / SECOND)
+        in_flight = counts.leased
+        tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
+    except DiskFull:
+        is_counted = False
     figures = tally.figures() | {
-        "queued": counts.queued,
-        "in_flight": counts.leased,
+        "queued": tally.queued,
+        "in_flight": in_flight,
         "words_lag_s": round(crawling.words.lag_s(), 1),
         "facts_lag_s": round(crawling.facts.lag_s(), 1),
         "jobs_waiting": crawling.readers.waiting,
         "rests_s": round(rests_s, 1),
     }
-    is_paused, low_disk = crawling.steering.is_paused(), crawling.crawl.waits_for_room
+    is_paused, low_disk = crawling.steering.is_paused(), crawling.crawl.waits_for_room or not is_counted
     facts = {
         "pages": tally.pages,
         "rate": figures["pages_s"],
-        "queued": counts.queued,
+        "queued": tally.queued,
         "errors": tally.errors,
         "lag_s": figures["words_lag_s"],
         "paused": is_paused,
