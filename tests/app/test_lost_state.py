@@ -51,13 +51,20 @@ def spoil(root: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["gone", "header", "short"])
-def test_F_X12_a_spoilt_state_is_named_and_made_again_from_the_archive(how: str, collection: Path, site: Site) -> None:
+def test_F_X12_a_spoilt_state_is_named_and_made_again_from_the_archive(
+    how: str, collection: Path, site: Site, tmp_path: Path
+) -> None:
     before, whole = status(collection), held(collection)
     spoil(collection, how)
-    for words in ("status", f"why {site.root}", "hosts", "politeness", "backup elsewhere", "rebuild"):
+    for words in ("status", f"why {site.root}", "hosts", "politeness", f"backup {tmp_path}/elsewhere", "rebuild"):
         told = gossamer(*words.split(), "--dir", collection)
         assert told.returncode == 3, (words, told.stdout, told.stderr)
         assert "state.db" in told.stderr and f"gossamer rebuild --state --dir {collection}" in told.stderr, words
+    told = gossamer("verify", "--dir", collection)
+    assert told.returncode == 4 and f"gossamer rebuild --state --dir {collection}" in told.stderr, told.stderr
+    assert "state.db: " in told.stdout and "backup" not in told.stderr
+    report = json.loads(gossamer("verify", "--json", "--dir", collection).stdout)
+    assert not report["is_whole"] and report["databases"][0]["fault"]
     told = gossamer("crawl", *QUICK, "--dir", collection)
     assert told.returncode in (2, 3) and "rebuild --state" in told.stderr, told.stderr
     done = gossamer("rebuild", "--state", "--seed", site.root, "--dir", collection)
@@ -83,6 +90,12 @@ def test_F_X12_after_that_a_crawl_goes_on_where_it_was(collection: Path, site: S
     assert site.pages_hit() and not set(site.pages_hit()) & (visited - {"/"}), "only what was not visited yet"
     assert status(collection)["pages"] == PAGES + 4
     assert gossamer("rebuild", "--dir", collection).returncode == 0
+
+
+def test_F_X12_verify_says_how_an_empty_state_is_made_again(collection: Path) -> None:
+    (collection / "state.db").write_bytes(b"")
+    told = gossamer("verify", "--dir", collection)
+    assert told.returncode == 4 and f"gossamer rebuild --state --dir {collection}" in told.stderr, told.stderr
 
 
 def test_what_was_to_be_forgotten_and_the_seeds_are_read_from_the_damaged_file(collection: Path, site: Site) -> None:

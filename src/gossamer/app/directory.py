@@ -135,9 +135,13 @@ def existing(root: Path) -> Directory:
     return directory
 
 
+def has_lost_state(directory: Directory) -> bool:
+    return not directory.state.exists() and any(name.endswith(".warc.gz") for name in _names(directory.archive))
+
+
 def refuse_lost_state(directory: Directory) -> None:
     """Raises DirectoryUnusable when there is an archive and no state: a new state would fetch everything again."""
-    if not directory.state.exists() and any(name.endswith(".warc.gz") for name in _names(directory.archive)):
+    if has_lost_state(directory):
         raise DirectoryUnusable(
             f"{directory.state} is missing, though there is an archive. "
             f"`gossamer rebuild --state --dir {directory.root}` makes it again from that"

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
+from gossamer.app.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.view_check import ViewState, checked_databases, checked_views
@@ -86,7 +86,9 @@ def verify(
     ] = False,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
+    directory, outside = Directory(dir), real_outside()
+    if not has_lost_state(directory):
+        existing(dir)
     if repair_from is not None and not (repair_from / directory.archive.name).is_dir():
         raise ConfigError(f"there is no backup in {repair_from}: name a directory made by `gossamer backup`")
     report = asyncio.run(Verification(directory, outside).run(volume, repair_from, acknowledge))

@@ -8,7 +8,7 @@ import msgspec
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
-from gossamer.errors import GossamerError
+from gossamer.errors import GossamerError, StateDamaged
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened
 from gossamer.index.searcher import Searcher
@@ -31,8 +31,7 @@ class ViewState(msgspec.Struct, frozen=True):
 def checked_databases(directory: Directory) -> list[ViewState]:
     """By SQLite's own check, which reads every page of the file."""
     rebuild = "make it again from the archive:  " + REBUILD.format(root=directory.root)
-    restore = f"restore {directory.state.name} from a backup made by `gossamer backup`, then verify again"
-    found = [_quick_check(directory.state, restore)]
+    found = [_checked_state(directory)]
     if directory.links.is_file():
         found.append(_quick_check(directory.links, rebuild))
     return found
@@ -44,13 +43,27 @@ def checked_views(directory: Directory, outside: Outside, state: sqlite3.Connect
     return [_words(directory, tallies.counts(state).pages, mend), _facts(directory, outside, mend)]
 
 
+def _checked_state(directory: Directory) -> ViewState:
+    path = directory.state
+    mend = f"make it again from the archive:  gossamer rebuild --state --dir {directory.root}"
+    if not path.is_file():
+        return ViewState(path.name, fault="it is missing", mend=mend)
+    if not path.stat().st_size:
+        return ViewState(path.name, fault="it is empty", mend=mend)
+    try:
+        read_only(path).close()  # one of ours, of a version that we read
+    except StateDamaged:
+        pass  # SQLite's check says more
+    except GossamerError as trouble:
+        return ViewState(path.name, fault=str(trouble))  # which says what to do
+    return _quick_check(path, mend)
+
+
 def _quick_check(path: Path, mend: str) -> ViewState:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             rows = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MOST_FAULTS})")]
-        if rows == ["ok"] and path.name == "state.db":
-            read_only(path).close()  # and it is one of ours, of a version that we read
-    except (sqlite3.Error, GossamerError) as trouble:
+    except sqlite3.Error as trouble:
         return ViewState(path.name, fault=str(trouble), mend=mend)
     return ViewState(path.name, says="whole") if rows == ["ok"] else ViewState(path.name, "", "; ".join(rows), mend)
 
