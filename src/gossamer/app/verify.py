@@ -1,6 +1,7 @@
 """`gossamer verify`: is everything that was kept still there, and still the same? And what to do when it is not."""
 
 import asyncio
+import os
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -12,10 +13,12 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
+from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
+from gossamer.app.indexer import rereading
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, harmless
-from gossamer.app.view_check import ViewState, checked_databases, checked_views
+from gossamer.app.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.app.working import Working
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.repair import repair
@@ -91,7 +94,8 @@ def verify(
         existing(dir)
     if repair_from is not None and not (repair_from / directory.archive.name).is_dir():
         raise ConfigError(f"there is no backup in {repair_from}: name a directory made by `gossamer backup`")
-    report = asyncio.run(Verification(directory, outside).run(volume, repair_from, acknowledge))
+    agent = load(dir / FILE_NAME, os.environ, {}).settings.agent
+    report = asyncio.run(Verification(directory, outside, agent).run(volume, repair_from, acknowledge))
     print(as_json(report)) if json else show(report, dir)
     return 0 if report.is_whole else DAMAGED
 
@@ -99,8 +103,9 @@ def verify(
 class Verification:
     """One run over a collection."""
 
-    def __init__(self, directory: Directory, outside: Outside) -> None:
-        self._directory, self._outside = directory, outside
+    def __init__(self, directory: Directory, outside: Outside, agent: str = "") -> None:
+        """`agent`: what pages may call us when they ask not to be indexed."""
+        self._directory, self._outside, self._agent = directory, outside, agent
 
     async def run(self, volume: str | None, backup: Path | None, is_accepted: bool) -> VerifyReport:
         """Reads beside a running crawl; repairs, marks and acknowledges only as the directory's one writer."""
@@ -114,16 +119,18 @@ class Verification:
             except DirectoryBusy:
                 if backup is not None or is_accepted:
                     raise
-                return self._report(found, databases, is_marked=False)
+                views = await self._views([], progress, is_alone=False)
+                return self._report(found, [*databases, *views], is_marked=False)
             try:
                 repaired = self._repaired(found, backup, progress) if backup is not None else []
                 left = [one for one in found.findings if one not in repaired]
                 whole = found.records + sum(one.kept is not None for one in repaired)
                 found = msgspec.structs.replace(found, findings=left, records=whole)
                 due_again = await self._mark(found, is_accepted)
+                views = await self._views(repaired, progress, is_alone=True)
             finally:
                 lock.release()
-            return self._report(found, databases, repaired, due_again)
+            return self._report(found, [*databases, *views], repaired, due_again)
 
     def checked(self, volume: str | None, progress: Working) -> Checked:
         places = ArchivePlaces(self._outside.files, self._directory.archive, self._directory.state)
@@ -154,6 +161,11 @@ class Verification:
                 done += repair(self._outside.files, self._directory.archive, copy, state, list(some))
         return done
 
+    async def _views(self, repaired: Sequence[Finding], progress: Working, is_alone: bool) -> list[ViewState]:
+        back = [one.kept for one in repaired if one.kept is not None]
+        async with rereading(self._directory, self._agent, self._outside, silent) as reread:
+            return await ViewCheck(self._directory, self._outside, reread, is_alone).run(back, progress.says)
+
     async def _mark(self, found: Checked, is_accepted: bool) -> int:
         """How many pages are due again: those whose newest content is among what is newly found damaged."""
         now = self._outside.clock.now()
@@ -173,16 +185,15 @@ class Verification:
     def _report(
         self,
         found: Checked,
-        databases: list[ViewState],
+        checked: list[ViewState],
         repaired: Sequence[Finding] = (),
         due_again: int = 0,
         is_marked: bool = True,
     ) -> VerifyReport:
         with closing(read_only(self._directory.state)) as state:
             accepted = damage.acknowledged(state)
-            views = checked_views(self._directory, self._outside, state)
         damaged = [told(one, (one.volume, one.number) in accepted) for one in found.findings]
-        is_whole = all(one.is_acknowledged for one in damaged) and not any(one.fault for one in [*databases, *views])
+        is_whole = all(one.is_acknowledged for one in damaged) and not any(one.fault for one in checked)
         return VerifyReport(
             is_whole,
             len(found.volumes),
@@ -192,8 +203,8 @@ class Verification:
             [told(one, False) for one in repaired],
             due_again,
             is_marked,
-            databases,
-            views,
+            checked[:1],
+            checked[1:],
         )
 
 
@@ -218,7 +229,9 @@ def show(report: VerifyReport, dir: Path) -> None:
     if report.unknown_records:
         print(f"  {counted(report.unknown_records, 'record')} not in the catalogue: the next crawl enters them")
     for state in [*report.databases, *report.views]:
-        print(f"  {state.name}: {state.fault or state.says}")
+        print(f"  {state.name}: {'; '.join(filter(None, (state.fault, state.says)))}")
+        for url in state.missing_urls:
+            print(f"    missing: {harmless(url)}")
     for line in next_steps(report, dir):
         print(line, file=sys.stderr)
 
@@ -239,5 +252,10 @@ def next_steps(report: VerifyReport, dir: Path) -> list[str]:
         lines.append(f"or accept the loss:  gossamer verify --dir {dir} --acknowledge")
     if not report.is_marked:
         lines.append("another process writes to the collection: nothing was marked. Verify again when it has ended.")
-    lines += [state.mend for state in [*report.databases, *report.views] if state.mend]
+    if lacking := max((state.outdated for state in report.views), default=0):
+        lines.append(
+            f"views were made while records were damaged, and lack {counted(lacking, 'page')} as repaired now; "
+            f"make them again:  gossamer rebuild --dir {dir}"
+        )
+    lines += dict.fromkeys(state.mend for state in [*report.databases, *report.views] if state.mend)
     return lines

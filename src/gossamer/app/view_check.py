@@ -1,93 +1,266 @@
-"""Whether the databases and views of a collection can be opened, how much they hold, and what mends them."""
+"""Whether the databases and views of a collection can be opened, how far they are, and whether they hold every page
+that they have passed."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
-from gossamer.errors import GossamerError, StateDamaged
+from gossamer.app.saying import counted
+from gossamer.clock import Instant
+from gossamer.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
+from gossamer.files import Files
 from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import opened
+from gossamer.graph.export import held_at, opened
+from gossamer.graph.store import POSITION
 from gossamer.index.searcher import Searcher
-from gossamer.store import tallies
+from gossamer.links.reader import LinksReader
+from gossamer.spool.follower import Position
+from gossamer.store import captures, tallies
 from gossamer.store.database import read_only
+from gossamer.values.capture import Kept
+from gossamer.values.url import Url
+from gossamer.views import Reread, position_in
 
-REBUILD = "gossamer rebuild --dir {root}"
+AT_ONCE = 500
+NOT_MADE = "not made yet"
 MOST_FAULTS = 5
+MOST_NAMED = 20
+"""Missing pages that are named, each after its capture was read again; all of them are counted."""
+Held = Callable[[Sequence[Url]], Mapping[int, Instant]]
+"""Which of these pages a view holds: their ids, and when what it holds was fetched."""
+Says = Callable[[str], None]
 
 
 class ViewState(msgspec.Struct, frozen=True):
     name: str
     says: str = ""
     fault: str = ""
-    """Why it cannot be used; empty when it can."""
+    """Why it cannot be used, or what it lacks; empty when it is whole."""
     mend: str = ""
     """The next step, when there is one."""
+    position: Position | None = None
+    """Its next record of the archive; None: not known, as of a database or of what cannot be opened."""
+    behind: int = 0
+    """Pages that it has not come to yet: no damage."""
+    missing: int = 0
+    """Pages that it has passed and does not hold."""
+    missing_urls: tuple[str, ...] = ()
+    """The first of them."""
+    outdated: int = 0
+    """Pages repaired now of which it holds an older capture, or none."""
+
+
+class OpenView(NamedTuple):
+    name: str
+    position: Position | None
+    held: Held
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was found of one view so far."""
+
+    view: OpenView
+    fault: str = ""
+    behind: int = 0
+    missing: int = 0
+    named: list[str] = field(default_factory=list)
+    outdated: int = 0
 
 
 def checked_databases(directory: Directory) -> list[ViewState]:
     """By SQLite's own check, which reads every page of the file."""
-    rebuild = "make it again from the archive:  " + REBUILD.format(root=directory.root)
-    found = [_checked_state(directory)]
-    if directory.links.is_file():
-        found.append(_quick_check(directory.links, rebuild))
-    return found
-
-
-def checked_views(directory: Directory, outside: Outside, state: sqlite3.Connection) -> list[ViewState]:
-    """A view that is not there yet is no fault: a backup has none."""
-    mend = "make them again from the archive:  " + REBUILD.format(root=directory.root)
-    return [_words(directory, tallies.counts(state).pages, mend), _facts(directory, outside, mend)]
-
-
-def _checked_state(directory: Directory) -> ViewState:
     path = directory.state
     mend = f"make it again from the archive:  gossamer rebuild --state --dir {directory.root}"
     if not path.is_file():
-        return ViewState(path.name, fault="it is missing", mend=mend)
+        return [ViewState(path.name, fault="it is missing", mend=mend)]
     if not path.stat().st_size:
-        return ViewState(path.name, fault="it is empty", mend=mend)
+        return [ViewState(path.name, fault="it is empty", mend=mend)]
     try:
         read_only(path).close()  # one of ours, of a version that we read
     except StateDamaged:
         pass  # SQLite's check says more
     except GossamerError as trouble:
-        return ViewState(path.name, fault=str(trouble))  # which says what to do
-    return _quick_check(path, mend)
+        return [ViewState(path.name, fault=str(trouble))]  # which says what to do
+    fault = quick_check(path)
+    return [ViewState(path.name, fault=fault, mend=mend) if fault else ViewState(path.name, says="whole")]
 
 
-def _quick_check(path: Path, mend: str) -> ViewState:
+def quick_check(path: Path) -> str:
+    """What SQLite finds wrong in a file; empty: nothing."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             rows = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MOST_FAULTS})")]
     except sqlite3.Error as trouble:
-        return ViewState(path.name, fault=str(trouble), mend=mend)
-    return ViewState(path.name, says="whole") if rows == ["ok"] else ViewState(path.name, "", "; ".join(rows), mend)
+        return str(trouble)
+    return "" if rows == ["ok"] else "; ".join(rows)
 
 
-def _words(directory: Directory, pages: int, mend: str) -> ViewState:
+class ViewCheck:
+    """`is_alone`: the caller has the directory's lock, so nobody writes and the live graph may be opened. `reread`
+    reads a capture again: a page that nothing comes of is not missed."""
+
+    def __init__(self, directory: Directory, outside: Outside, reread: Reread, is_alone: bool) -> None:
+        self._directory, self._outside, self._reread, self._is_alone = directory, outside, reread, is_alone
+
+    async def run(self, repaired: Sequence[Kept], says: Says) -> list[ViewState]:
+        """A view that is not there yet is no fault: a backup has none."""
+        for _ in range(3):
+            folder = self._directory.views_folder
+            found = await self._run(Directory(self._directory.root, _name_of(folder, self._directory)), repaired, says)
+            if folder == self._directory.views_folder:
+                break  # else a rebuild has swapped them meanwhile
+        return found
+
+    async def _run(self, directory: Directory, repaired: Sequence[Kept], says: Says) -> list[ViewState]:
+        states: dict[str, ViewState] = {}
+        mend = f"make them again from the archive:  gossamer rebuild --dir {directory.root}"
+        with ExitStack() as stack, closing(read_only(directory.state)) as state:
+            found, pages = dict[str, Tally](), tallies.counts(state).pages
+            openers: dict[str, Callable[[], OpenView | str]] = {
+                "index": lambda: _words(directory, stack),
+                "links.db": lambda: _links(directory, stack),
+                "graph": lambda: self._graph(directory, stack),
+                "checkpoints": lambda: _checkpoint(directory, self._outside.files),
+            }
+            for name, open_view in openers.items():
+                try:
+                    view = open_view()
+                except (GossamerError, ValueError, OSError) as trouble:
+                    states[name] = ViewState(name, fault=str(trouble), mend=mend)
+                    continue
+                if isinstance(view, str):
+                    needs = view == NOT_MADE and pages and self._is_alone
+                    states[name] = ViewState(name, says=view, mend=mend if needs else "")
+                else:
+                    found[name] = Tally(view)
+            await self._compare(state, list(found.values()), pages, says)
+            _outdate(state, list(found.values()), repaired)
+        states |= {name: self._told(one, pages, mend) for name, one in found.items()}
+        return [states[name] for name in openers]
+
+    def _graph(self, directory: Directory, stack: ExitStack) -> OpenView | str:
+        """The live store, which only one process may have open."""
+        if not any(directory.graph.glob("*")):
+            return NOT_MADE
+        lock = self._outside.files.lock(directory.facts_lock, "verify") if self._is_alone else "another process"
+        if isinstance(lock, str):
+            return "open in another process: only its checkpoint was checked"
+        stack.callback(lock.release)
+        return _facts("graph", directory.graph, self._outside.files)
+
+    async def _compare(self, state: sqlite3.Connection, views: list[Tally], pages: int, says: Says) -> None:
+        """Every page that the catalogue knows against every view."""
+        done, every = 0, captures.pages(state)
+        while some := list(islice(every, AT_ONCE)):
+            seen: dict[int, bool] = {}
+            for tally in views:
+                for kept in self._lacking(tally, some):
+                    if len(tally.named) >= MOST_NAMED:
+                        tally.missing += 1
+                    elif await self._is_missed(kept, seen):
+                        tally.missing += 1
+                        tally.named.append(kept.url.text)
+            done += len(some)
+            says(f"checking views: {done:,} of {pages:,} pages")
+
+    def _lacking(self, tally: Tally, some: Sequence[Kept]) -> Iterator[Kept]:
+        """Those that the view has passed and does not hold."""
+        position = tally.view.position
+        if tally.fault or position is None:
+            return
+        passed = [kept for kept in some if Position(kept.place.volume, kept.place.number) < position]
+        tally.behind += len(some) - len(passed)
+        try:
+            held = tally.view.held([kept.url for kept in passed])
+        except ViewDamaged as trouble:
+            tally.fault = str(trouble)
+            return
+        yield from (kept for kept in passed if kept.url.id not in held)
+
+    async def _is_missed(self, kept: Kept, seen: dict[int, bool]) -> bool:
+        """Whether a rebuild would put the page there. Nothing comes of a capture that is damaged, which is told
+        elsewhere, that no reader survives, or that was only taken for a page."""
+        if kept.capture_id not in seen:
+            try:
+                reading = await self._reread(kept.place)
+                seen[kept.capture_id] = reading is not None and reading.page.url == kept.url
+            except (GossamerError, WorkerLost, OSError):
+                seen[kept.capture_id] = False
+        return seen[kept.capture_id]
+
+    def _told(self, one: Tally, pages: int, mend: str) -> ViewState:
+        name, position = one.view.name, one.view.position
+        if one.fault:
+            return ViewState(name, fault=one.fault, mend=mend)
+        if position is None:
+            return ViewState(name, says="it can be opened; how far it is was not written down when it was made")
+        fault = f"{counted(one.missing, 'page')} missing, though it was made past their records" if one.missing else ""
+        says = f"{pages - one.behind - one.missing:,} of {counted(pages, 'page')}"
+        catch_up = f"catch up:  gossamer crawl --dir {self._directory.root}   or   gossamer rebuild"
+        if one.behind:
+            says += f"; {one.behind:,} behind" + ("" if self._is_alone else ", another process is at work")
+        step = mend if fault else catch_up if one.behind and self._is_alone else ""
+        return ViewState(name, says, fault, step, position, one.behind, one.missing, tuple(one.named), one.outdated)
+
+
+def _name_of(folder: Path, directory: Directory) -> str:
+    return "" if folder == directory.root else folder.name
+
+
+def _outdate(state: sqlite3.Connection, views: list[Tally], repaired: Sequence[Kept]) -> None:
+    pages = [kept for kept in repaired if kept.is_page and captures.latest(state, kept.url) == kept]
+    for start in range(0, len(pages), AT_ONCE):
+        some = pages[start : start + AT_ONCE]
+        for tally in views:
+            if not tally.fault and tally.view.position is not None:
+                held = tally.view.held([kept.url for kept in some])
+                tally.outdated += sum(held.get(kept.url.id, -1) < kept.fetched_at for kept in some)
+
+
+def _words(directory: Directory, stack: ExitStack) -> OpenView | str:
     if not any(directory.index.glob("*")):
-        return ViewState("index", says="not made yet", mend=mend if pages else "")
+        return NOT_MADE
     searcher = Searcher(directory.index)
-    try:
-        searcher.open()
-        held = searcher.pages
-    except (GossamerError, ValueError, OSError) as trouble:
-        return ViewState("index", fault=str(trouble), mend=mend)
-    finally:
-        searcher.close()
-    return ViewState("index", says=f"{held:,} pages can be searched, and the catalogue has {pages:,}")
+    stack.callback(searcher.close)
+    position = searcher.position  # before the pages: it may go on meanwhile
+    searcher.open()
+    return OpenView("index", position_in(position), searcher.held)
 
 
-def _facts(directory: Directory, outside: Outside, mend: str) -> ViewState:
-    checkpoint = newest(outside.files, directory.checkpoints)
-    if checkpoint is None:
-        return ViewState("checkpoints", says="not made yet")
-    try:
-        store = opened(checkpoint.folder)
-        return ViewState("checkpoints", says=f"{len(store):,} facts")
-    except (ValueError, OSError) as trouble:
-        return ViewState("checkpoints", fault=str(trouble), mend=mend)
+def _links(directory: Directory, stack: ExitStack) -> OpenView | str:
+    if not directory.links.is_file():
+        return NOT_MADE
+    if fault := quick_check(directory.links):
+        raise ViewDamaged(directory.links, fault)
+    reader = LinksReader(directory.links)
+    stack.callback(reader.close)
+    reader.open()
+    return OpenView("links.db", position_in(reader.position()), reader.held)
+
+
+def _checkpoint(directory: Directory, files: Files) -> OpenView | str:
+    checkpoint = newest(files, directory.checkpoints)
+    return NOT_MADE if checkpoint is None else _facts("checkpoints", checkpoint.folder, files)
+
+
+def _facts(name: str, folder: Path, files: Files) -> OpenView:
+    path = folder / POSITION
+    position = position_in(files.read(path)) if files.size(path) is not None else None
+    store = opened(folder)
+    is_empty = not len(store)
+
+    def held(urls: Sequence[Url]) -> Mapping[int, Instant]:
+        with damage_named(folder, OSError, RuntimeError, ValueError):
+            found = {url.id: held_at(store, url) for url in urls}
+        return {number: at for number, at in found.items() if at is not None}
+
+    return OpenView(name, Position() if is_empty and position is not None else position, held)

@@ -27,6 +27,8 @@ class Live(Protocol):
 
     def copy_to(self, folder: Path) -> None: ...
 
+    def copy_position(self, folder: Path) -> None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -65,6 +67,7 @@ class Checkpoints:
         self._looked_at = now
         present = newest(self._files, self._folder)
         if present is not None and self._made_of == graph.changes:
+            graph.copy_position(present.folder)
             self._files.write(self._folder / CONFIRMED, f"{present.folder.name} {now}".encode())
             return None
         self._files.make_folder(self._folder)

@@ -4,13 +4,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import xxhash
-from pyoxigraph import NamedNode, Quad, Store
+from pyoxigraph import Literal, NamedNode, Quad, Store
 
+from gossamer.clock import Instant, from_words
 from gossamer.errors import damage_named
-from gossamer.graph.names import PROVENANCE, graph_name
+from gossamer.graph.names import FETCHED_AT, PROVENANCE, graph_name
 from gossamer.values.url import Url
 
 PIECE = 1 << 16
+_PROVENANCE = NamedNode(PROVENANCE)
+_FETCHED_AT = NamedNode(FETCHED_AT)
 
 
 def opened(folder: Path) -> Store:
@@ -24,11 +27,16 @@ def _view_of(folder: Path) -> Path:
     return folder.parent if folder.parent.name == "checkpoints" else folder
 
 
+def held_at(store: Store, url: Url) -> Instant | None:
+    """When the facts held of a page were fetched; None when it is not here."""
+    found = next(store.quads_for_pattern(NamedNode(graph_name(url)), _FETCHED_AT, None, _PROVENANCE), None)
+    return from_words(found.object.value) if found is not None and isinstance(found.object, Literal) else None
+
+
 def page_facts(store: Store) -> Iterator[bytes]:
     """The facts of every page as N-Quads, in pieces of many lines; the graph of each line is the page."""
-    provenance = NamedNode(PROVENANCE)
     every = store.quads_for_pattern(None, None, None, None)
-    return _pieces(quad for quad in every if quad.graph_name != provenance)
+    return _pieces(quad for quad in every if quad.graph_name != _PROVENANCE)
 
 
 def facts_of(store: Store, pages: Iterable[Url]) -> Iterator[bytes]:

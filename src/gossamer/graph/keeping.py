@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gossamer.files import Files
 from gossamer.graph.page_facts import PageFacts
-from gossamer.graph.store import Graph
+from gossamer.graph.store import POSITION, Graph
 from gossamer.values.tell import Tell
 
 
@@ -17,7 +17,7 @@ class FactsHere:
     is_busy = False
 
     def __init__(self, graph: Graph, folder: Path, files: Files, tell: Tell) -> None:
-        self._graph, self._path, self._files, self._tell = graph, folder / "position", files, tell
+        self._graph, self._path, self._files, self._tell = graph, folder / POSITION, files, tell
         self._position: bytes | None = None
 
     @property

@@ -22,6 +22,8 @@ from gossamer.graph.sources import PageSources, Sources
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
+POSITION = "position"
+"""The file in the store's folder that says how far the facts are."""
 BULK_FACTS = 5_000
 """From here on writing sorted files costs less than a transaction."""
 MOST_AT_ONCE = 200_000
@@ -132,6 +134,12 @@ class Graph:
     def copy_to(self, folder: Path) -> None:
         """The store as it is now, for others to read: hard links, as far as they go."""
         self.store.backup(folder)
+        self.copy_position(folder)
+
+    def copy_position(self, folder: Path) -> None:
+        """How far the facts are, into a copy of the store."""
+        if self._files.size(self._folder / POSITION) is not None:
+            self._files.write(folder / POSITION, self._files.read(self._folder / POSITION))
 
     def _held_at(self, name: str) -> Instant | None:
         found = next(self.store.quads_for_pattern(NamedNode(name), _FETCHED_AT, None, _PROVENANCE), None)

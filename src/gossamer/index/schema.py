@@ -35,6 +35,8 @@ from gossamer.clock import Instant
 from gossamer.values.url import Url, id_of
 
 VERSION = 3
+POSITION = "position"
+"""The file that says how far the index is."""
 FORMAT = "format"
 """The file that names the version; an index of an older one is made anew from the archive."""
 TRAITS = {"types": "t", "supertypes": "i", "ontologies": "o", "properties": "p", "languages": "l", "syntaxes": "s"}

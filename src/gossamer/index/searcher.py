@@ -18,8 +18,8 @@ from gossamer.index.copies import Copy, copies_of
 from gossamer.index.entities import Entity
 from gossamer.index.explaining import Explanation, explained
 from gossamer.index.facets import Counts, Facet, Span
-from gossamer.index.schema import ANALYZER, CARDS, FORMAT, VERSION, Card, analyzer, signs_of
-from gossamer.index.snapshot import Snapshot, count, integers
+from gossamer.index.schema import ANALYZER, CARDS, FORMAT, POSITION, VERSION, Card, analyzer, signs_of
+from gossamer.index.snapshot import Snapshot, count, held_at, integers
 from gossamer.index.snippets import Segment, around, snippets
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
 from gossamer.values.url import Url
@@ -135,6 +135,17 @@ class Searcher:
     def pages(self) -> int:
         """Entries in the index; pages that asked not to be indexed have one too, without words."""
         return self.snapshot.pages
+
+    @property
+    def position(self) -> bytes:
+        """How far the writer has come, as of now; whether the index is open or not."""
+        path = self._folder / POSITION
+        return path.read_bytes() if path.is_file() else b""
+
+    def held(self, urls: Sequence[Url]) -> dict[int, Instant]:
+        """By id, the capture instants of those pages that have an entry, with words or without."""
+        with self.damage_named():
+            return held_at(self.snapshot.searcher, self.snapshot.schema, [url.id for url in urls])
 
     @property
     def snapshot(self) -> Snapshot:

@@ -157,6 +157,16 @@ def integers(searcher: tantivy.Searcher, field: str, places: Sequence[tantivy.Do
     return [int(value or 0) for value in searcher.fast_field_values(field, list(places))]
 
 
+def held_at(searcher: tantivy.Searcher, schema: tantivy.Schema, url_ids: list[int]) -> dict[int, Instant]:
+    """The capture instants of those pages that the index has."""
+    if not url_ids or not searcher.num_docs:
+        return {}
+    query = tantivy.Query.term_set_query(schema, "url_id", url_ids)
+    places = [place for _, place in searcher.search(query, limit=len(url_ids), count=False).hits]
+    instants = integers(searcher, "fetched_at", places)
+    return dict(zip(integers(searcher, "url_id", places), instants, strict=True))
+
+
 def count(searcher: tantivy.Searcher, query: tantivy.Query) -> int:
     return int(cast(Any, searcher.search(query, limit=1, count=True)).count)
 

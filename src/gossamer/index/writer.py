@@ -10,15 +10,14 @@ from gossamer.errors import DirectoryBusy, DirectoryUnusable, DiskFull, Gossamer
 from gossamer.files import Files
 from gossamer.index.blocks import META, with_small_blocks
 from gossamer.index.entry import entry_of
-from gossamer.index.schema import ANALYZER, FORMAT, VERSION, analyzer, schema
-from gossamer.index.snapshot import count, integers
+from gossamer.index.schema import ANALYZER, FORMAT, POSITION, VERSION, analyzer, schema
+from gossamer.index.snapshot import count, held_at
 from gossamer.values.page import Reading
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 HEAP_BYTES = 64_000_000
 
-_POSITION = "position"
 DAMAGE = ("orrupt", "DoesNotExist", "No such file", "Incompatible", "checksum", "eserializ", "panicked")
 """What tantivy's words for a damaged index have in them, as told from a disk that fails."""
 
@@ -55,8 +54,8 @@ class IndexWriter:
             self._start_writer()
         if self._files.size(self._folder / FORMAT) is None:
             self._files.write(self._folder / FORMAT, str(VERSION).encode())
-        if self._files.size(self._folder / _POSITION) is not None:
-            self._position = self._files.read(self._folder / _POSITION)
+        if self._files.size(self._folder / POSITION) is not None:
+            self._position = self._files.read(self._folder / POSITION)
 
     def close(self) -> None:
         """What was not committed is forgotten; whoever follows the spool gives it again. Merges under way are left:
@@ -98,7 +97,7 @@ class IndexWriter:
         if self._pending:
             self._commit_pending()
         if position != self._position:
-            self._files.write(self._folder / _POSITION, position)
+            self._files.write(self._folder / POSITION, position)
             self._position = position
 
     def settle(self) -> None:
@@ -157,12 +156,7 @@ class IndexWriter:
     def _held(self, url_ids: list[int]) -> dict[int, Instant]:
         """The capture instants of those pages that the index has, committed or not."""
         assert self._searcher is not None, "the index is not open"
-        held: dict[int, Instant] = {}
-        if url_ids and self._searcher.num_docs:
-            query = tantivy.Query.term_set_query(self._schema, "url_id", url_ids)
-            places = [place for _, place in self._searcher.search(query, limit=len(url_ids), count=False).hits]
-            instants = integers(self._searcher, "fetched_at", places)
-            held = dict(zip(integers(self._searcher, "url_id", places), instants, strict=True))
+        held = held_at(self._searcher, self._schema, url_ids)
         for url_id in url_ids:
             if url_id in self._pending:
                 waiting = self._pending[url_id]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from gossamer.clock import Instant
 from gossamer.errors import DirectoryUnusable, damage_named
 from gossamer.links.changes import Change, Read, Standing, Target, applied, rows_between, unpack
 from gossamer.spool.deflate import inflated
@@ -218,6 +219,17 @@ class LinksReader:
         with self._damage_named():
             row = self._opened().execute(SQL["outgoing_of"], (json.dumps([url.id]),)).fetchone()
             return list(links_in(row[1])) if row else []
+
+    def position(self) -> bytes:
+        """How far the writer has come."""
+        with self._damage_named():
+            notes = dict(self._opened().execute(SQL["notes"]).fetchall())
+            return bytes(notes.get("position", b""))
+
+    def held(self, urls: Sequence[Url]) -> dict[int, Instant]:
+        """By id, when the links of those pages were fetched that are known, be they none."""
+        with self._damage_named():
+            return dict(self._opened().execute(SQL["held"], (json.dumps([url.id for url in urls]),)).fetchall())
 
     def digest(self) -> str:
         """The same for the same links, however and in whatever order they came."""
