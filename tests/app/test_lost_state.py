@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.app.site import QUICK, Site, gossamer, harbour, held
+from tests.archive.test_damage import flipped
 
+from gossamer.app.directory import Directory
+from gossamer.archive.catalogue import Catalogue
+from gossamer.files import DiskFiles
 from gossamer.frontier.restoration import reason_of
 from gossamer.values.outcome import Reason
 
@@ -110,6 +114,19 @@ def test_without_seeds_it_says_so_and_names_the_way(collection: Path) -> None:
     spoil(collection, "gone")
     done = gossamer("rebuild", "--state", "--dir", collection)
     assert done.returncode == 0 and "--seed URL" in done.stderr and "forget --list" in done.stderr
+
+
+def test_F_X1_what_is_damaged_in_the_archive_is_counted_and_named(collection: Path, site: Site) -> None:
+    directory = Directory(collection)
+    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+        lost = [kept.place for kept in catalogue.in_order()][2:5:2]
+    for place in lost:
+        flipped(directory.archive / place.volume, place.offset + place.length // 2)
+    spoil(collection, "gone")
+    done = gossamer("rebuild", "--state", "--seed", site.root, "--dir", collection)
+    assert done.returncode == 4, done.stderr
+    assert all(f"damaged: {place.volume} at byte {place.offset}" in done.stderr for place in lost)
+    assert "2 damaged places" in done.stderr and f"gossamer verify --dir {collection}" in done.stderr
 
 
 def test_an_answer_says_how_a_visit_ended() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.conftest import Collection
-from tests.app.site import QUICK, Site, gossamer
+from tests.app.site import QUICK, Site, gossamer, json_lines
 from tests.archive import past
 from tests.archive.test_damage import flipped, overwritten
 
@@ -153,6 +153,47 @@ def test_F_X1_marks_go_with_records_that_are_compacted_and_truncation_does_not_s
     code, report = verified(directory)
     assert (code, report["records"]) == (0, 2)
     assert [one["fetched_at"][:10] for one in report["damaged"]] == ["2026-11-11", "2026-11-12"]
+
+
+def test_F_X1_compact_says_how_many_of_the_records_it_copies_are_damaged(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    for one in (known[2], known[-2], known[-3]):
+        damage(directory, one)
+    done = gossamer("compact", "--keep", "last:4", "--dir", directory.root)
+    assert done.returncode == 4 and "2 damaged places" in done.stderr, done.stderr
+    assert past.SHOP.text in done.stderr and f"gossamer verify --dir {directory.root}" in done.stderr
+
+
+@pytest.mark.parametrize("how", ["short", "gone"])
+def test_F_X1_a_crawl_that_finds_damage_says_so_and_status_shows_it(tmp_path: Path, how: str) -> None:
+    root = tmp_path / "data"
+    with Site({"/": '<a href="/a">a</a>', "/a": "<p>words of a</p>"}).serving() as site:
+        assert gossamer("crawl", site.root, "--dir", root, *QUICK).returncode == 0
+        directory = Directory(root)
+        (path,) = directory.archive.glob("*.warc.gz")
+        if how == "short":
+            path.write_bytes(path.read_bytes()[:-20])
+        else:
+            path.unlink()
+        site.hits.clear()
+        told = gossamer("crawl", "--dir", root, *QUICK)
+        assert told.returncode == 0 and told.stderr.count("the archive is damaged") == 1, told.stderr
+        assert "gossamer verify" in told.stderr and path.name in told.stderr
+        assert site.pages_hit() == (["/a"] if how == "short" else ["/", "/a"]), "what is lost is fetched again"
+        shown = json.loads(gossamer("status", "--json", "--dir", root).stdout)
+        assert shown["unacknowledged"] == (1 if how == "short" else 3)
+        assert "damaged records in the archive" in gossamer("status", "--dir", root).stdout
+    code, report = verified(directory)
+    assert code == 4 and sum(bool(one["url"]) for one in report["damaged"]) == shown["unacknowledged"]
+
+
+def test_F_X1_damage_found_at_the_start_is_an_event_for_programs(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    path = directory.archive / known[-1].place.volume
+    path.write_bytes(path.read_bytes()[: known[-1].place.offset + 5])
+    events = json_lines(gossamer("crawl", "--dir", directory.root, "--json", *QUICK).stdout)
+    (told,) = [event for event in events if event["event"] == "volume.damaged"]
+    assert told["volume"] == path.name and "ends at byte" in str(told["why"])
 
 
 def test_F_X1_export_goes_on_without_the_damaged_records(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from gossamer.app.admission import open_ruling
 from gossamer.app.backlog import Backlog
 from gossamer.app.chronicling import chronicling
 from gossamer.app.coming_back import coming_back, returning
+from gossamer.app.damage import mark_lost
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.meaning import budget, fetch_settings, politeness, robots_keeping
@@ -191,6 +192,9 @@ async def open_archive(
     volumes = Volumes(files, directory.archive, outside.clock, tell, settings.archive.volume_mib * MIB)
     await tidy(database, files, directory.archive, tell)
     recovered = volumes.open(await acknowledged(database))
+    if recovered.damaged:
+        now = outside.clock.now()
+        await database.run(lambda connection: mark_lost(connection, files, directory.archive, now))
     await adopt(database, files, directory.archive, tell)
     spool = SpoolWriter(files, directory.spool, tell)
     spool.open(recovered.last_volume)

@@ -11,11 +11,12 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app import plugged, remembering
+from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.modes import USERS, is_ours, keep_private
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import counted
-from gossamer.app.verify import DAMAGED, in_a_line, told
+from gossamer.app.verify import in_a_line, told
 from gossamer.app.working import Working
 from gossamer.archive.repair import write_spans
 from gossamer.archive.verify import Finding, verified

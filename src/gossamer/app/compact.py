@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +11,7 @@ from rich.console import Console
 from gossamer.app.compacting import Compacted, look_ahead
 from gossamer.app.compacting import compact as compact_now
 from gossamer.app.config import FILE_NAME, load
+from gossamer.app.damage import tell_damage
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.outside import real_outside
 from gossamer.app.saying import as_json, counted
@@ -20,10 +19,6 @@ from gossamer.app.working import Working
 from gossamer.errors import ConfigError
 from gossamer.rules.retention import Retain, retain_of
 from gossamer.values.tell import silent
-
-DAMAGED = 4
-"""The exit code when damage was come by."""
-MOST_NAMED = 20
 
 
 def compact(
@@ -47,7 +42,7 @@ def compact(
         print(as_json({"retain": words, "is_dry_run": dry_run, **_figures(done)}))
     else:
         Console(stderr=True).print(said(done, retain, dry_run), highlight=False, markup=False, soft_wrap=True)
-    return told(done.damaged)
+    return tell_damage(done.damaged, dir)
 
 
 def _done(directory: Directory, retain: Retain, agent: str, dry_run: bool) -> Compacted:
@@ -61,15 +56,6 @@ def _done(directory: Directory, retain: Retain, agent: str, dry_run: bool) -> Co
 def _figures(done: Compacted) -> dict[str, object]:
     figures: dict[str, object] = {"records": done.records, "bytes": done.freed_bytes, "volumes": done.volumes}
     return {**figures, "kept": done.kept, **({"damaged": done.damaged} if done.damaged else {})}
-
-
-def told(damage: Sequence[str]) -> int:
-    """Names the damage; the exit code."""
-    for line in damage[:MOST_NAMED]:
-        print(f"damaged: {line}", file=sys.stderr)
-    if damage:
-        print("`gossamer verify` names the damaged records, and can repair them from a backup.", file=sys.stderr)
-    return DAMAGED if damage else 0
 
 
 def said(done: Compacted, retain: Retain, dry_run: bool) -> str:

@@ -7,6 +7,7 @@ from functools import partial
 
 import msgspec
 
+from gossamer.app.damage import noting_damage
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import Outside
@@ -74,18 +75,6 @@ async def compact(
             return msgspec.structs.replace(done, damaged=tuple(damage))
     finally:
         lock.release()
-
-
-def noting_damage(tell: Tell, damage: dict[str, None]) -> Tell:
-    """Also keeps what is told of damage, in words, each once."""
-
-    def noting(event: str, /, **facts: object) -> None:
-        if event == "volume.damaged":
-            at = f" at byte {facts['offset']}" if "offset" in facts else ""
-            damage[f"{facts['volume']}{at}: {facts['why']}"] = None
-        tell(event, **facts)
-
-    return noting
 
 
 def compaction(directory: Directory, database: Database, outside: Outside, tell: Tell) -> Compaction:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.admission import open_ruling
+from gossamer.app.damage import noting_damage
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import Outside
@@ -54,6 +55,8 @@ class Restored(msgspec.Struct, frozen=True):
     """The damaged file's new name."""
     missing: tuple[str, ...] = ()
     """What could not be had this time and often can."""
+    damaged: tuple[str, ...] = ()
+    """In words: places of the archive that hold no whole record."""
 
 
 class _Salvaged(msgspec.Struct, frozen=True):
@@ -126,7 +129,8 @@ async def filled(
 
     await database.run(remember)
     says("reading the archive")
-    await adopt(database, outside.files, directory.archive, silent)
+    damaged: dict[str, None] = {}
+    await adopt(database, outside.files, directory.archive, noting_damage(silent, damaged))
     keys, first = Keys(id_of, identity_of), 0
     while visited := await database.read(partial(_some, first=first)):
         await database.run(partial(enter_visited, visited=visited, keys=Keys(id_of, identity_of)))
@@ -147,7 +151,8 @@ async def filled(
     rest_until = outside.clock.now() + round(settings.politeness.delay_s * SECOND)
     await database.run(partial(settle_restored, rest_until=rest_until))
     counts = await database.read(tallies.counts)
-    return Restored(counts.captures, counts.pages, counts.known, counts.queued, len(named), missing=tuple(missing))
+    figures = (counts.captures, counts.pages, counts.known, counts.queued, len(named))
+    return Restored(*figures, missing=tuple(missing), damaged=tuple(damaged))
 
 
 def _some(connection: sqlite3.Connection, first: int) -> list[Kept]:

@@ -10,6 +10,9 @@ from rich.filesize import decimal
 from rich.live import Live
 from rich.table import Table
 
+from gossamer.app.damage import EVENT as DAMAGE
+from gossamer.app.damage import damage_in_words
+from gossamer.app.saying import harmless
 from gossamer.app.tally import Tally, trouble_in_words
 
 NOTICES = {
@@ -17,7 +20,16 @@ NOTICES = {
     "disk.full": "the disk is full: the crawl waits for room and goes on by itself",
     "views.restarted": "the indexer had to be started again",
 }
-JSON_EVENTS = {"visit.settled", "disk.low", "disk.full", "disk.roomy", "reader.lost", "views.restarted", "crawl.ended"}
+JSON_EVENTS = {
+    "visit.settled",
+    "disk.low",
+    "disk.full",
+    "disk.roomy",
+    "reader.lost",
+    "views.restarted",
+    "volume.damaged",
+    "crawl.ended",
+}
 FIRST_LINE_S = 2.0
 MOST_TROUBLES = 20
 
@@ -40,6 +52,9 @@ class LiveTable:
         self._live: Live | None = None
 
     def heard(self, event: str, facts: dict[str, object]) -> None:
+        if event == DAMAGE:
+            console = self._live.console if self._live is not None else Console(stderr=True)
+            console.print(_damage(facts), highlight=False, markup=False, soft_wrap=True)
         if notice := NOTICES.get(event):
             self._tally.notice = notice
 
@@ -52,6 +67,11 @@ class LiveTable:
     def close(self) -> None:
         if self._live is not None:
             self._live.stop()
+
+
+def _damage(facts: dict[str, object]) -> str:
+    words = harmless(damage_in_words(facts))
+    return f"the archive is damaged: {words}. The crawl goes on; `gossamer verify` says what to do"
 
 
 def _live_table(tally: Tally) -> Table:
@@ -84,6 +104,8 @@ class PlainLines:
         self._said: set[str] = set()
 
     def heard(self, event: str, facts: dict[str, object]) -> None:
+        if event == DAMAGE:
+            self._say(_damage(facts))
         if (notice := NOTICES.get(event)) and notice != self._tally.notice:
             self._tally.notice = notice
             self._say(notice)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from gossamer.app import crash
 from gossamer.app.config import FILE_NAME, load
+from gossamer.app.damage import DAMAGED, tell_damage
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.app.generation import begin, origin_of, refuse_without_room, swap
 from gossamer.app.indexing import become_the_one, indexer_running
@@ -32,8 +33,6 @@ from gossamer.store.database import Database, read_only
 from gossamer.values.tell import Tell, silent
 
 SAYS = "reading the archive again"
-DAMAGED = 4
-"""The exit code when the views lack records that are damaged in the archive."""
 
 
 class Followed(msgspec.Struct, frozen=True):
@@ -99,7 +98,7 @@ def _state_again(directory: Directory, settings: Settings, starts: Sequence[str]
     for words in made.missing:
         console.print(f"not found: {words}")
     console.print("not in any archive, and gone: " + "; ".join(LOST))
-    return 0
+    return tell_damage(made.damaged, directory.root)
 
 
 async def build_again(

@@ -14,6 +14,7 @@ import msgspec
 from cyclopts import Parameter
 
 from gossamer.app.config import FILE_NAME, load
+from gossamer.app.damage import DAMAGED, mark_of, revive
 from gossamer.app.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
 from gossamer.app.indexer import rereading
 from gossamer.app.outside import Outside, real_outside
@@ -25,17 +26,10 @@ from gossamer.archive.repair import repair
 from gossamer.archive.verify import Finding, verified
 from gossamer.clock import Instant, in_words
 from gossamer.errors import ConfigError, DirectoryBusy
-from gossamer.frontier.reviving import fetch_again
-from gossamer.frontier.sieve import Keys
-from gossamer.rules.canonical import identity_of
-from gossamer.store import captures, damage
-from gossamer.store.damage import Mark
+from gossamer.store import damage
 from gossamer.store.database import Database, read_only
 from gossamer.values.tell import silent
-from gossamer.values.url import id_of
 
-DAMAGED = 4
-"""The exit code when something is damaged that nobody has acknowledged."""
 MOST_SHOWN = 50
 
 
@@ -175,9 +169,7 @@ class Verification:
             new = damage.replace(connection, found.volumes, list(map(mark_of, found.findings)), now)
             if is_accepted:
                 damage.acknowledge(connection, found.volumes, now)
-            lost = [kept for mark in new if (kept := marks[mark.key].kept) is not None and kept.is_page]
-            urls = {kept.url for kept in lost if captures.latest(connection, kept.url) == kept}
-            return fetch_again(connection, sorted(urls, key=lambda url: url.text), Keys(id_of, identity_of), now)
+            return revive(connection, [marks[mark.key] for mark in new], now)
 
         async with Database(self._directory.state, self._outside.clock, silent) as database:
             return await database.run(marked)
@@ -211,10 +203,6 @@ class Verification:
 def told(one: Finding, is_acknowledged: bool) -> DamagedRecord:
     place = (one.volume, one.number, one.offset, one.length)
     return DamagedRecord(*place, one.why, one.url, one.fetched_at, is_acknowledged)
-
-
-def mark_of(one: Finding) -> Mark:
-    return Mark(one.volume, one.number, one.kept.capture_id if one.kept is not None else None, one.why)
 
 
 def show(report: VerifyReport, dir: Path) -> None:

@@ -22,6 +22,7 @@ import msgspec
 from gossamer.archive.members import Member, Torn, members
 from gossamer.archive.reader import VOLUME_NAME, generation_of, stem_of, target_in
 from gossamer.archive.record import warcinfo_record
+from gossamer.archive.verify import Finding, verified
 from gossamer.archive.volumes import ABOUT
 from gossamer.clock import Clock, Instant
 from gossamer.errors import DiskFull, GossamerError
@@ -32,7 +33,7 @@ from gossamer.spool.tail import Tail
 from gossamer.store import captures, captures_moved
 from gossamer.store.captures_moved import Laid, Moved
 from gossamer.store.database import Database
-from gossamer.values.tell import Tell
+from gossamer.values.tell import Tell, silent
 
 PART = ".part"
 WARCINFO = "warcinfo"
@@ -159,6 +160,7 @@ class Compaction:
         path, new = self._folder / name, next_name(name, self._files.names(self._folder))
         old_size = self._files.size(path) or 0
         self._check_room(old_size - sum(gone.values()))
+        await self._tell_damage(name, gone)
         moved, size, records = self._write(path, new, rows, gone)
         self._tell("compaction.written", volume=new)
         self._files.rename(self._folder / (new + PART), self._folder / new)
@@ -170,11 +172,22 @@ class Compaction:
         self._tell("compaction.removed", volume=name)
         return Rewritten(name, new, records, len(gone), old_size - size)
 
+    async def _tell_damage(self, name: str, gone: Mapping[int, int]) -> None:
+        """What is damaged of a volume and stays: it is copied as it is."""
+
+        def damaged(connection: sqlite3.Connection) -> list[Finding]:
+            every = verified(self._files, self._folder, connection, name)
+            return [one for one in every if isinstance(one, Finding) and one.offset not in gone]
+
+        for one in await self._database.read(damaged):
+            why = f"{one.why} ({one.url})" if one.url else one.why
+            self._tell("volume.damaged", volume=name, offset=one.offset, length=one.length, why=why)
+
     def _write(self, path: Path, new: str, rows: list[Laid], gone: Mapping[int, int]) -> tuple[list[Moved], int, int]:
         """The new volume, synced; where the catalogued records lie in it, its size, and how many records it holds."""
         numbers = {row.offset: row.number for row in rows}
         spans = [(row.offset, row.length) for row in rows]
-        spans += [(one.offset, one.length) for one in gaps(self._files, path, rows, self._tell) if one.kind != WARCINFO]
+        spans += [(one.offset, one.length) for one in gaps(self._files, path, rows, silent) if one.kind != WARCINFO]
         tail = Tail(self._files, self._folder / (new + PART))
         moved: list[Moved] = []
         records = 0
@@ -188,7 +201,7 @@ class Compaction:
                     records += 1
                     if offset in numbers:
                         moved.append(Moved(numbers[offset], records, offset + shift))
-                for piece in _pieces(self._files, path, start, sum(run[-1]), self._tell):
+                for piece in _pieces(self._files, path, start, sum(run[-1])):
                     tail.append(piece)
             tail.sync()
         except GossamerError:
@@ -239,17 +252,13 @@ def next_name(name: str, taken: list[str]) -> str:
     return new
 
 
-def _pieces(files: Files, path: Path, start: int, end: int, tell: Tell) -> Iterator[bytes]:
+def _pieces(files: Files, path: Path, start: int, end: int) -> Iterator[bytes]:
     """Zeros where the file has nothing, or cannot be read: a damaged record stays as it is known, and damaged."""
     while start < end:
         wanted = min(COPIED_AT_ONCE, end - start)
         try:
-            piece = files.read(path, start, wanted)
-            why = "" if piece else "the file ends before its last record does"
-        except OSError as trouble:
-            piece, why = b"", f"the disk cannot read it ({trouble.strerror})"
-        if why:
-            tell("volume.damaged", volume=path.name, offset=start, length=wanted, why=why)
-        piece = piece or bytes(wanted)
+            piece = files.read(path, start, wanted) or bytes(wanted)
+        except OSError:
+            piece = bytes(wanted)
         start += len(piece)
         yield piece

@@ -36,9 +36,22 @@ def replace(connection: sqlite3.Connection, volumes: Iterable[str], marks: Seque
     damaged = {mark.key for mark in marks}
     known = {(volume, number) for volume in volumes for (number,) in connection.execute(_SQL["in_volume"], (volume,))}
     connection.executemany(_SQL["clear"], list(known - damaged))
+    _mark(connection, marks, now)
+    return [mark for mark in marks if mark.key not in known]
+
+
+def add(connection: sqlite3.Connection, marks: Sequence[Mark], now: Instant) -> list[Mark]:
+    """These are damaged too; those that were marked before stay so. Inside the caller's transaction. Says which are
+    new."""
+    volumes = {mark.volume for mark in marks}
+    known = {(volume, number) for volume in volumes for (number,) in connection.execute(_SQL["in_volume"], (volume,))}
+    _mark(connection, marks, now)
+    return [mark for mark in marks if mark.key not in known]
+
+
+def _mark(connection: sqlite3.Connection, marks: Sequence[Mark], now: Instant) -> None:
     rows = [(mark.volume, mark.number, mark.capture_id, mark.why, now) for mark in marks]
     connection.executemany(_SQL["mark"], rows)
-    return [mark for mark in marks if mark.key not in known]
 
 
 def acknowledge(connection: sqlite3.Connection, volumes: Iterable[str], now: Instant) -> None:

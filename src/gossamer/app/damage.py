@@ -1,0 +1,73 @@
+"""Damage of the archive that a command comes by: noted as it is told, named at the end, and marked in state.db."""
+
+import sqlite3
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gossamer.app.saying import counted
+from gossamer.archive.verify import Finding
+from gossamer.clock import Instant
+from gossamer.files import Files
+from gossamer.frontier.reviving import fetch_again
+from gossamer.frontier.sieve import Keys
+from gossamer.rules.canonical import identity_of
+from gossamer.store import captures, damage
+from gossamer.store.damage import Mark
+from gossamer.values.tell import Tell
+from gossamer.values.url import id_of
+
+DAMAGED = 4
+"""The exit code of a command that did its work and came by damage."""
+MOST_NAMED = 20
+EVENT = "volume.damaged"
+
+
+def noting_damage(tell: Tell, noted: dict[str, None]) -> Tell:
+    """Also keeps what is told of damage, in words, each once."""
+
+    def noting(event: str, /, **facts: object) -> None:
+        if event == EVENT:
+            noted[damage_in_words(facts)] = None
+        tell(event, **facts)
+
+    return noting
+
+
+def damage_in_words(facts: dict[str, object]) -> str:
+    at = f" at byte {facts['offset']}" if "offset" in facts else ""
+    return f"{facts['volume']}{at}: {facts['why']}"
+
+
+def tell_damage(words: Sequence[str], dir: Path) -> int:
+    """Names the damage on stderr; the exit code."""
+    for line in words[:MOST_NAMED]:
+        print(f"damaged: {line}", file=sys.stderr)
+    if words:
+        places = counted(len(words), "damaged place")
+        print(f"{places} in the archive: `gossamer verify --dir {dir}` says what to do", file=sys.stderr)
+    return DAMAGED if words else 0
+
+
+def mark_of(one: Finding) -> Mark:
+    return Mark(one.volume, one.number, one.kept.capture_id if one.kept is not None else None, one.why)
+
+
+def mark_lost(connection: sqlite3.Connection, files: Files, folder: Path, now: Instant) -> int:
+    """Mark the captures of the last volume that lie beyond its end; says how many pages are due again."""
+    volume = max(captures.volume_names(connection), default="")
+    size = files.size(folder / volume) if volume else None
+    why = "the volume is missing" if size is None else f"the volume ends at byte {size}"
+    lost = [
+        kept for kept in captures.in_volume(connection, volume) if kept.place.offset + kept.place.length > (size or 0)
+    ]
+    found = [Finding(volume, kept.place.number, kept.place.offset, kept.place.length, why, kept) for kept in lost]
+    new = {mark.key for mark in damage.add(connection, list(map(mark_of, found)), now)}
+    return revive(connection, [one for one in found if mark_of(one).key in new], now)
+
+
+def revive(connection: sqlite3.Connection, new: Sequence[Finding], now: Instant) -> int:
+    """Make the pages due again whose newest content is among what is newly found damaged; says how many."""
+    lost = [one.kept for one in new if one.kept is not None and one.kept.is_page]
+    urls = {kept.url for kept in lost if captures.latest(connection, kept.url) == kept}
+    return fetch_again(connection, sorted(urls, key=lambda url: url.text), Keys(id_of, identity_of), now)
