@@ -24,8 +24,6 @@ from gossamer.values.tell import Tell
 
 MOST_BYTES = 64 << 20
 """Of facts that wait for a commit: a page may state tens of thousands."""
-MOST_NAMED = 20
-"""Damaged records of the archive that are named; all of them are counted."""
 Reread = Callable[[Place], Awaitable[Reading | None]]
 """Reads a capture again from the archive; None when there is nothing in it for the views."""
 
@@ -198,8 +196,6 @@ class Views:
         self._committed_at: dict[str, Instant] = {}
         self._page_s: dict[str, float] = {}  # what a page took in a view's last commit
         self._pages = 0
-        self._damaged = 0
-        self._damage: list[str] = []
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`; then what is already spooled is taken, for a while, committed, and a checkpoint made."""
@@ -317,9 +313,6 @@ class Views:
         try:
             return await self._reread(place)
         except (WorkerLost, ArchiveDamaged) as trouble:
-            if isinstance(trouble, ArchiveDamaged):
-                self._damaged += 1
-                self._damage += [str(trouble)] if len(self._damage) < MOST_NAMED else []
             self._tell("views.unread", volume=place.volume, number=place.number, because=str(trouble))
             return None
 
@@ -384,8 +377,6 @@ class Views:
                 "lag_s": round(self.lag_s, 3),
                 "waiting": sum(view.waiting for view in self._views.values()),
                 "pages": self._pages,
-                "damaged": self._damaged,
-                "damage": self._damage,
                 "rebuilding": sorted(name for group in self._groups if group.position < front for name in group.views),
             }
         )

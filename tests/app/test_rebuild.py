@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.site import QUICK, Held, Site, gossamer, harbour, held, searchable, started, wait_until
+from tests.archive.test_damage import flipped
 
 from gossamer.app.crash import REBUILD_POINTS, VARIABLE
 from gossamer.app.directory import Directory, generations
@@ -19,6 +20,7 @@ from gossamer.app.generation import ORIGIN, Origin, begin, origin_of, unfinished
 from gossamer.app.outside import real_outside
 from gossamer.app.present_search import search_of
 from gossamer.app.rebuild import build_again
+from gossamer.archive.catalogue import Catalogue
 from gossamer.clock import SystemClock
 from gossamer.errors import DiskFull
 from gossamer.files import DiskFiles
@@ -103,6 +105,17 @@ def test_what_a_killed_swap_has_left_is_cleared_by_the_next_writer(collection: P
         assert gossamer("crawl", f"{site.root}none", *QUICK, "--dir", collection).returncode in (0, 1)
     assert not names(collection) & {"index", "graph", "checkpoints", "links.db"}
     assert held(collection).cards == whole.cards
+
+
+def test_F_X1_a_rebuild_that_is_gone_on_with_counts_the_damage_of_all_its_runs(collection: Path) -> None:
+    directory = Directory(collection)
+    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+        lost = [kept.place for kept in catalogue.in_order()][3]
+    flipped(directory.archive / lost.volume, lost.offset + lost.length // 2)
+    assert subprocess_rebuild(collection, "rebuild.built:1").returncode != 0
+    done = gossamer("rebuild", "--dir", collection)
+    assert "cut short" in done.stderr and done.returncode == 4, done.stderr
+    assert "1 record of the archive damaged" in done.stderr and f"at byte {lost.offset}" in done.stderr
 
 
 def test_search_answers_throughout_a_rebuild_and_then_from_the_new_views(collection: Path) -> None:

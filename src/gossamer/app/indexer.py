@@ -26,6 +26,7 @@ from gossamer.app.facts_apart import FactsApart, facts_apart
 from gossamer.app.indexing import become_the_one
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.modes import keep_private
+from gossamer.app.omission import noting_omissions
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
@@ -119,6 +120,8 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
             control.start_afresh(NAME)
             facts, keeper = opened.enter_context(facts_apart(directory, outside.processes))
             reread = await opened.enter_async_context(rereading(directory, agent, outside, tell))
+            if directory.fixed_views:
+                reread = opened.enter_context(noting_omissions(reread, directory, outside.files))
             published = Published()
             views = open_views(opened, directory, facts, reread, control, outside, tell, published)
             own, machine = outside.processes.own_pid(), ThisMachine(directory.root)

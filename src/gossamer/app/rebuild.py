@@ -7,17 +7,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app import crash
 from gossamer.app.config import FILE_NAME, load
-from gossamer.app.damage import DAMAGED, tell_damage
+from gossamer.app.damage import DAMAGED, MOST_NAMED, tell_damage
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.app.generation import begin, origin_of, refuse_without_room, swap
 from gossamer.app.indexing import become_the_one, indexer_running
 from gossamer.app.lost_state import LOST, restore_state
+from gossamer.app.omission import omissions
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import counted
 from gossamer.app.seeding import checked_seeds
@@ -35,23 +35,15 @@ from gossamer.values.tell import Tell, silent
 SAYS = "reading the archive again"
 
 
-class Followed(msgspec.Struct, frozen=True):
-    """What the indexer said of its work."""
-
-    pages: int = 0
-    damaged: int = 0
-    damage: tuple[str, ...] = ()
-    """The first of the damaged records, in words."""
-
-
 class Rebuilt(NamedTuple):
     pages: int
     """Captures of pages that were read now."""
     is_resumed: bool = False
     """The views of an earlier run that was cut short were completed."""
     damaged: int = 0
-    """Records of the archive that could not be read."""
+    """Records of the archive that could not be read, by this run or an earlier one that it has gone on with."""
     damage: tuple[str, ...] = ()
+    """The first of them, in words."""
 
 
 def rebuild(
@@ -132,9 +124,10 @@ async def replace_views(
     making, is_resumed = begin(directory, origin_of(directory, agent, outside), outside.files, is_fresh)
     tell("rebuild.begun")
     mark_finished(making, outside)
-    done = await followed(making, agent, outside)
+    pages = await followed(making, agent, outside)
+    left_out = omissions(making, outside.files)
     swap(making, outside, tell)
-    return Rebuilt(done.pages, is_resumed, done.damaged, done.damage)
+    return Rebuilt(pages, is_resumed, len(left_out), tuple([one.why for one in left_out[:MOST_NAMED]]))
 
 
 def mark_finished(directory: Directory, outside: Outside) -> None:
@@ -143,8 +136,8 @@ def mark_finished(directory: Directory, outside: Outside) -> None:
     SpoolWriter(outside.files, directory.spool, silent).open(volumes[-1] if volumes else None)
 
 
-async def followed(directory: Directory, agent: str, outside: Outside) -> Followed:
-    """Run the indexer until nothing is left to read, showing how far it is."""
+async def followed(directory: Directory, agent: str, outside: Outside) -> int:
+    """Run the indexer until nothing is left to read, showing how far it is. Says how many pages it has read."""
     with closing(read_only(directory.state)) as state:
         total = tallies.counts(state).pages
     with Control(directory.control, outside.clock, mends=True) as control, Working(SAYS, outside.clock) as progress:
@@ -152,12 +145,13 @@ async def followed(directory: Directory, agent: str, outside: Outside) -> Follow
             finishing = asyncio.ensure_future(indexer.finish())
             while not finishing.done():
                 await outside.clock.sleep(0.2)
-                progress.says(f"{SAYS}: {told_by(control, indexer.pid).pages:,} of {total:,} pages")
+                progress.says(f"{SAYS}: {pages_by(control, indexer.pid):,} of {total:,} pages")
             if code := await finishing:
                 raise GossamerError(f"the indexer ended with exit code {code}, see above; ask again to go on")
-        return told_by(control, indexer.pid)
+        return pages_by(control, indexer.pid)
 
 
-def told_by(control: Control, pid: int | None) -> Followed:
+def pages_by(control: Control, pid: int | None) -> int:
+    """What the indexer says of its work."""
     facts = next((one.facts for one in control.beats() if one.name == "indexer" and one.pid == pid), {})
-    return msgspec.convert(facts, Followed)
+    return int(str(facts.get("pages", 0)))

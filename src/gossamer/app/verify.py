@@ -16,6 +16,7 @@ from cyclopts import Parameter
 from gossamer.app.config import FILE_NAME, load
 from gossamer.app.damage import DAMAGED, mark_of, revive
 from gossamer.app.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
+from gossamer.app.generation import unfinished
 from gossamer.app.indexer import rereading
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, harmless
@@ -153,6 +154,8 @@ class Verification:
             for name, some in groupby(found.findings, key=lambda one: one.volume):
                 progress.says(f"repairing {name}")
                 done += repair(self._outside.files, self._directory.archive, copy, state, list(some))
+        for name in unfinished(self._directory, self._outside.files) if done else ():
+            self._outside.files.remove(self._directory.root / name)  # they may have passed what was damaged
         return done
 
     async def _views(self, repaired: Sequence[Finding], progress: Working, is_alone: bool) -> list[ViewState]:
