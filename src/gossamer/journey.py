@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from typing import TypeVar
 
 import msgspec
@@ -17,7 +18,7 @@ import msgspec
 from gossamer.archive.volumes import Volumes
 from gossamer.clock import SECOND, Clock
 from gossamer.errors import DiskFull, WorkerLost
-from gossamer.fetch.budget import Budget
+from gossamer.fetch.budget import CROWD, Budget
 from gossamer.frontier.protocol import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
 from gossamer.read_job import Keep, ReadDone, ReadJob, Task, parts_of, stored
@@ -37,6 +38,8 @@ from gossamer.workers.worker import Answer
 
 T = TypeVar("T")
 MOST_REDIRECTS = 10
+SLOW_S = 2.0
+"""A visit that takes longer leaves its place to another."""
 WAIT_S = 0.25
 REST_S = 0.004
 """Shorter than a reader needs for what it was given in advance, so that none of them idles meanwhile."""
@@ -86,9 +89,7 @@ class Rooms:
     """Told of addresses where there is no page."""
     is_paused: Callable[[], bool] = lambda: False
     do_pages_wait: Callable[[], bool] = lambda: False
-    """Whether there are pages that no reader has taken yet, apart from heavy ones."""
-    heavy_pages: Callable[[], int] = lambda: 0
-    """How many pages wait for a reader that they are likely to hold for long."""
+    """Whether pages wait for a reader, apart from heavy ones, and every reader is busy."""
     budget: Budget = field(default_factory=Budget)
     """The one that `fetch` charges bodies to."""
     costs: Costs = field(default_factory=Costs)
@@ -119,7 +120,8 @@ async def follow(visit: Visit, rooms: Rooms, arrived: Callable[[], None] = lambd
         outcome = msgspec.structs.replace(outcome, capture=capture)
         if done.listing is None:  # what a list names takes as much room again until it is settled
             rooms.budget.body_done(visit.url.host.name)
-    rooms.costs.note(visit.url.host.name, cpu_s)
+    if task == "read":
+        rooms.costs.note(visit.url.host.name, cpu_s)
     if visit.how in MAPS and done.is_page and rooms.judge(msgspec.structs.replace(visit, how=How.LINK)) is not None:
         done = msgspec.structs.replace(done, reading=b"", is_page=False, links=(), learnt=None)
     return Followed(visit, outcome, done_at, done, lost, cpu_s=cpu_s)
@@ -211,18 +213,18 @@ def tasks_for(task: Task) -> tuple[Task, ...]:
 
 async def _call(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, float]:
     host = job.capture.url.host.name
-    is_heavy = job.task == "read" and rooms.costs.is_heavy(host, len(job.capture.body))
-    answer = await rooms.read(parts_of(job), partial(rooms.budget.answer, host), is_heavy)
+    line = rooms.costs.line(host, len(job.capture.body), is_page=job.task == "read")
+    answer = await rooms.read(parts_of(job), partial(rooms.budget.answer, host), line)
     return _READ_DONE.decode(answer.body), answer.cpu_s
 
 
 _READ_DONE = msgspec.msgpack.Decoder(ReadDone)
 
 
-def room_for(pace: Pace, flying: int, pages: int, aside: int) -> int:
-    """How many visits may be taken now. `aside`: visits under way that only wait, for memory or for a reader that they
-    will hold for long. Up to `at_once` of them do not count, so that heavy hosts leave room for the others."""
-    free = pace.at_once - flying + min(aside, pace.at_once)
+def room_for(pace: Pace, flying: int, pages: int, slow: int) -> int:
+    """How many visits may be taken now. `slow`: visits that have been under way for long. They do not count, within
+    bounds, so that slow servers and pages that are dear to read leave room for the others."""
+    free = pace.at_once - flying + min(slow, (CROWD - 1) * pace.at_once)
     if pace.max_pages is not None:
         free = min(free, pace.max_pages - pages - flying)
     return max(0, free)
@@ -235,6 +237,8 @@ class Crawl:
     rooms: Rooms
     _flying: int = 0
     _pages: int = 0
+    _begun: dict[int, float] = field(default_factory=dict)
+    """When each visit that has not landed was begun, the oldest first."""
     _landed: list[Followed] = field(default_factory=list)
     _landing: asyncio.Event = field(default_factory=asyncio.Event)
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -291,9 +295,12 @@ class Crawl:
         return taken
 
     def _wanted(self) -> int:
-        return room_for(
-            self.rooms.pace, self._flying, self._pages, self.rooms.budget.waiting + self.rooms.heavy_pages()
-        )
+        return room_for(self.rooms.pace, self._flying, self._pages, self._slow())
+
+    def _slow(self) -> int:
+        """Visits that were begun long ago and have not landed."""
+        before_s = self.rooms.clock.elapsed_s() - SLOW_S
+        return sum(1 for _ in takewhile(lambda begun_s: begun_s < before_s, self._begun.values()))
 
     def _may_take(self) -> bool:
         rooms = self.rooms
@@ -341,7 +348,11 @@ class Crawl:
                 waiting.cancel()
 
     async def _visit(self, visit: Visit) -> None:
-        followed = learning(await follow(visit, self.rooms, self._fetched.set), self.rooms)
+        self._begun[id(visit)] = self.rooms.clock.elapsed_s()
+        try:
+            followed = learning(await follow(visit, self.rooms, self._fetched.set), self.rooms)
+        finally:
+            del self._begun[id(visit)]
         if (returning := self.rooms.measures.returning) is not None:
             followed = msgspec.structs.replace(followed, read=returning.shown(followed.end))
         retry = self.rooms.measures.retry

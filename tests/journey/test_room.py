@@ -6,13 +6,11 @@ from gossamer.journey import Pace, room_for
 
 
 @pytest.mark.parametrize(
-    ("flying", "aside", "room"),
-    [(0, 0, 8), (5, 0, 3), (8, 0, 0), (8, 3, 3), (8, 8, 8), (16, 16, 0), (20, 30, 0), (9, 0, 0)],
+    ("flying", "slow", "room"),
+    [(0, 0, 8), (5, 0, 3), (8, 0, 0), (8, 3, 3), (8, 8, 8), (16, 16, 8), (31, 31, 1), (32, 32, 0), (40, 40, 0)],
 )
-def test_F_X8_visits_that_wait_for_memory_or_a_reader_leave_their_places_to_others(
-    flying: int, aside: int, room: int
-) -> None:
-    assert room_for(Pace(at_once=8), flying, 0, aside) == room
+def test_F_X8_slow_visits_leave_their_places_to_others_within_bounds(flying: int, slow: int, room: int) -> None:
+    assert room_for(Pace(at_once=8), flying, 0, slow) == room
 
 
 def test_the_limit_on_pages_holds_whoever_waits() -> None:

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import signal
+from typing import NamedTuple
 
+import msgspec
 import pytest
 from tests.workers.test_pool import ROOT, Heard, until, with_pool
 
@@ -12,8 +14,9 @@ from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
 from gossamer.errors import WorkerLost
 from gossamer.values.tell import silent
-from gossamer.workers.costs import HEAVY_BYTES, HEAVY_S, Costs
+from gossamer.workers.costs import HEAVY_BYTES, HEAVY_S, PROVEN_S, SMALL_BYTES, Costs
 from gossamer.workers.limits import Limits
+from gossamer.workers.lines import PASSED_OVER, Line, Lines
 from gossamer.workers.pool import Pool
 
 EASY = Limits(wall_s=600.0, cpu_s=600.0, ahead=4)
@@ -27,7 +30,7 @@ def _children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_F_X8_heavy_jobs_leave_a_worker_to_the_others() -> None:
     async def use(pool: Pool) -> None:
         await until(lambda: len(pool.pids) == 2)
-        heavy = [asyncio.create_task(pool.ask((b"sleep:600",), None, True)) for _ in range(4)]
+        heavy = [asyncio.create_task(pool.ask((b"sleep:600",), None, Line.HEAVY)) for _ in range(4)]
         await asyncio.sleep(0)
         for number in range(50):
             assert await pool.call(b"echo:%d" % number) == b"%d" % number
@@ -64,7 +67,7 @@ def test_F_X8_a_heavy_job_gets_its_turn_while_others_keep_coming() -> None:
 
         callers = [asyncio.create_task(crowd()) for _ in range(20)]
         for _ in range(5):
-            assert (await asyncio.wait_for(pool.ask((b"echo:", b"heavy"), None, True), 300)).body == b"heavy"
+            assert (await asyncio.wait_for(pool.ask((b"echo:", b"heavy"), None, Line.HEAVY), 300)).body == b"heavy"
         stop.set()
         await asyncio.gather(*callers)
 
@@ -119,13 +122,117 @@ def test_F_X7_readers_are_limited_by_cpu_time_and_the_wall_limit_is_generous() -
     assert pool._limits.cpu_s == 5.0 and pool._limits.wall_s >= 10 * pool._limits.cpu_s
 
 
-def test_F_X8_hosts_are_heavy_while_their_latest_page_was() -> None:
+def test_F_X8_pages_of_proven_hosts_are_read_while_unknown_ones_hold_every_worker() -> None:
+    async def use(pool: Pool) -> None:
+        await until(lambda: len(pool.pids) == 2)
+        unknown = [asyncio.create_task(pool.ask((b"sleep:600",), None, Line.SMALL)) for _ in range(20)]
+        await asyncio.sleep(0)
+        for number in range(50):
+            assert await asyncio.wait_for(pool.call(b"echo:%d" % number), 300) == b"%d" % number
+        assert len(pool.pids) == 3 and pool.waiting == 18 and not any(task.done() for task in unknown)
+        for task in unknown:
+            task.cancel()
+        await asyncio.gather(*unknown, return_exceptions=True)
+
+    with_pool(use, size=2, limits=msgspec.structs.replace(EASY, spare=1))
+
+
+def test_a_pool_without_spare_workers_starts_none() -> None:
+    async def use(pool: Pool) -> None:
+        await until(lambda: len(pool.pids) == 1)
+        long = asyncio.create_task(pool.call(b"sleep:600"))
+        await until(lambda: all(worker.is_late for worker in pool._workers))
+        await asyncio.sleep(0)
+        assert len(pool._workers) == 1 and pool._places == 1
+        long.cancel()
+        await asyncio.gather(long, return_exceptions=True)
+
+    with_pool(use, limits=EASY)
+
+
+def test_F_X8_a_worker_at_a_job_that_takes_long_is_given_no_other() -> None:
+    async def use(pool: Pool) -> None:
+        await until(lambda: len(pool.pids) == 2)
+        long = asyncio.create_task(pool.call(b"sleep:600"))
+        await until(lambda: any(worker.is_late for worker in pool._workers))
+        others = [asyncio.create_task(pool.call(b"echo:x")) for _ in range(9)]
+        await asyncio.sleep(0)
+        assert sorted(len(worker.jobs) for worker in pool._workers) == [1, 5]
+        await asyncio.wait_for(asyncio.gather(*others), 300)
+        long.cancel()
+        await asyncio.gather(long, return_exceptions=True)
+
+    with_pool(use, size=2, limits=EASY)
+
+
+class Waiting(NamedTuple):
+    line: Line
+    number: int = 0
+
+
+def test_F_X8_the_cheapest_line_goes_first_and_none_starves() -> None:
+    lines: Lines[Waiting] = Lines()
+    for line in (Line.LARGE, Line.SMALL, Line.PROVEN):
+        for number in range(100):
+            lines.append(Waiting(line, number))
+    taken = [lines.take(Line.LARGE) for _ in range(100)]
+    counts = [sum(one is not None and one.line is line for one in taken) for line in Line]
+    assert taken[0] == Waiting(Line.PROVEN) and counts[3] == 0
+    assert counts[0] > counts[1] >= counts[2] >= 100 // (PASSED_OVER + 1) // (PASSED_OVER + 1)
+    for line in (Line.PROVEN, Line.SMALL, Line.LARGE):
+        numbers = [one.number for one in taken if one is not None and one.line is line]
+        assert numbers == list(range(len(numbers)))
+
+
+def test_lines_give_only_what_is_asked_for() -> None:
+    lines: Lines[Waiting] = Lines()
+    for line in (Line.HEAVY, Line.SMALL):
+        lines.append(Waiting(line))
+    assert lines.take(Line.PROVEN) is None and len(lines) == 2
+    assert lines.take(Line.LARGE) == Waiting(Line.SMALL) and lines.take(Line.LARGE) is None
+    lines.appendleft(Waiting(Line.HEAVY, 7))
+    lines.discard(Waiting(Line.HEAVY))
+    lines.discard(Waiting(Line.SMALL))
+    assert lines.take_heavy() == Waiting(Line.HEAVY, 7) and lines.take_heavy() is None
+
+
+def test_F_X8_a_page_waits_in_the_line_that_its_size_and_its_host_deserve() -> None:
     costs = Costs()
-    assert not costs.is_heavy("a", 1000) and costs.is_heavy("a", HEAVY_BYTES + 1)
+    assert costs.line("a", 1000) is Line.SMALL and costs.line("a", SMALL_BYTES + 1) is Line.LARGE
+    assert costs.line("a", HEAVY_BYTES + 1) is Line.HEAVY
+    costs.note("a", PROVEN_S / 10)
+    assert costs.line("a", 1000) is costs.line("a", HEAVY_BYTES) is Line.PROVEN
+    assert costs.line("b", 1000) is Line.SMALL
     costs.note("a", HEAVY_S)
-    assert costs.is_heavy("a", 1000) and not costs.is_heavy("b", 1000)
-    costs.note("a", 0.002)
-    assert not costs.is_heavy("a", 1000)
-    for number in range(20_000):
+    assert costs.line("a", 1000) is Line.HEAVY
+    costs.note("c", 2 * PROVEN_S)
+    assert costs.line("c", 1000) is costs.line("c", HEAVY_BYTES) is Line.SMALL
+
+
+def test_F_X8_a_host_cannot_earn_the_quick_line_with_every_other_page() -> None:
+    costs = Costs()
+    for _ in range(50):
+        costs.note("a", 0.002)
+        assert _ == 0 or costs.line("a", 1000) is Line.HEAVY
+        costs.note("a", 5.0)
+    cheap = 0
+    while costs.line("a", 1000) is not Line.PROVEN:
+        costs.note("a", 0.002)
+        cheap += 1
+    assert 10 < cheap < 30
+
+
+def test_F_X8_what_is_no_page_is_as_cheap_as_it_is_small() -> None:
+    costs = Costs()
+    costs.note("a", 5.0)
+    assert costs.line("a", SMALL_BYTES, is_page=False) is Line.PROVEN
+    assert costs.line("a", HEAVY_BYTES + 1, is_page=False) is Line.LARGE
+
+
+def test_the_hosts_remembered_are_bounded_and_the_longest_unseen_goes_first() -> None:
+    costs = Costs()
+    for number in range(40_000):
         costs.note(f"h{number}", 3.0)
-    assert not costs.is_heavy("h0", 1) and costs.is_heavy("h19999", 1)
+        costs.note("seen", 0.002)
+    assert costs.line("h0", 1) is Line.SMALL and costs.line("h39999", 1) is Line.HEAVY
+    assert costs.line("seen", 1) is Line.PROVEN

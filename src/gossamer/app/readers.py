@@ -26,6 +26,7 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = JOB
         cpu_s=settings.readers.cpu_s,
         memory_bytes=settings.readers.memory_mib * MIB,
         ahead=AHEAD,
+        spare=1,
         niceness=NICENESS,
     )
     size = settings.readers.count or len(os.sched_getaffinity(0))

@@ -19,6 +19,8 @@ MOST_SHARE = 256 * 1024
 """Bytes of a body that need no asking; less where very many visits are under way at once."""
 MEDIUM = 2 * MIB
 """Bodies up to this size have a pool of their own, which larger ones cannot take from."""
+CROWD = 4
+"""Visits under way at most, slow ones included, for each place of `at_once`."""
 COPIES = 2
 """Of an answer: as it arrives and decoded, then decoded and as it is written."""
 
@@ -75,8 +77,8 @@ class Budget:
     """
 
     def __init__(self, total: int = 256 * MIB, at_once: int = 128) -> None:
-        """`at_once`: visits under way; as many again may wait for room meanwhile."""
-        self.share = min(MOST_SHARE, total // 4 // (2 * at_once))
+        """`at_once`: visits under way, beside the slow ones."""
+        self.share = min(MOST_SHARE, total // 4 // (CROWD * at_once))
         self.medium = min(MEDIUM, total // 32)
         self._medium = _Pool(total // 8)
         self._large = _Pool(total * 3 // 8)

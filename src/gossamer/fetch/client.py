@@ -9,7 +9,7 @@ from gossamer import __version__
 from gossamer.clock import Clock
 from gossamer.errors import ConfigError
 from gossamer.fetch.answer import limit_of
-from gossamer.fetch.budget import Budget
+from gossamer.fetch.budget import CROWD, Budget
 from gossamer.fetch.dial import Connections
 from gossamer.fetch.exchange import Exchange, JudgeType
 from gossamer.fetch.protocols import OtherExchange, Protocols
@@ -46,7 +46,7 @@ class Client:
         a host's share once its answer is no longer in memory. None: nobody waits for room."""
         self._settings, self._clock = settings, clock
         self._connections = Connections(settings, resolver, dialer, clock, tell)
-        self._room = asyncio.Semaphore(2 * settings.at_once)  # as many again may wait for room
+        self._room = asyncio.Semaphore(CROWD * settings.at_once)
         self._budget = budget if budget is not None else Budget(at_once=settings.at_once)
         self._is_released_here = budget is None
         self._judge_type = judge_type

@@ -20,6 +20,9 @@ class Limits(msgspec.Struct, frozen=True):
     answer_bytes: int = 64 * MIB
     ahead: int = 1
     """Jobs handed to a busy worker in advance, so that it never idles between two. 0 where jobs are long."""
+    spare: int = 0
+    """Workers that are started beside the others once all of those are held by jobs that take long. One is then kept
+    for jobs that are likely to be cheap."""
     niceness: int = 0
     """How far it stands back behind others when the CPUs are busy; as of nice(2)."""
     is_silent: bool = False

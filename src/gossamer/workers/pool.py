@@ -7,7 +7,6 @@ or in `WorkerLost`, the process is replaced, and the jobs behind it go to anothe
 import asyncio
 import contextlib
 import socket
-from collections import deque
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
@@ -19,6 +18,7 @@ from gossamer.processes import Processes
 from gossamer.values.tell import Tell
 from gossamer.workers.barriers import Barriers, weakest
 from gossamer.workers.limits import Limits
+from gossamer.workers.lines import Line, Lines
 from gossamer.workers.worker import Admit, Answer, Job, Worker, lost_by_itself
 
 CHILD = "gossamer.workers.child"
@@ -49,9 +49,9 @@ class Pool:
         self._processes = processes
         self._clock = clock
         self._tell = tell
-        self._waiting: deque[Job] = deque()
-        self._heavy: deque[Job] = deque()
-        """Jobs that are known to take long: they have all workers but one at most."""
+        self._waiting: Lines[Job] = Lines()
+        self._places = size
+        """Workers there are to be: `size`, and the spare ones once they were needed."""
         self._workers: list[Worker] = []
         self._is_open = False
         self._failed_starts = 0
@@ -63,6 +63,7 @@ class Pool:
         await self._crew.__aenter__()
         self._is_open = True
         self._closing.clear()
+        self._places = self._size
         for _ in range(self._size):
             self._crew.create_task(self._keep_one_alive())
         return self
@@ -87,13 +88,14 @@ class Pool:
         "unguarded" (`Limits.needs_closed_network`), or "closed". A caller that is cancelled takes the job with it."""
         return (await self.ask((payload,))).body
 
-    async def ask(self, parts: Sequence[bytes], admit: Admit | None = None, heavy: bool = False) -> Answer:
-        """The same for a payload in parts. A large answer is taken in once `admit` has returned; a `heavy` job waits
-        until a worker is idle, and never has the last one."""
+    async def ask(self, parts: Sequence[bytes], admit: Admit | None = None, line: Line = Line.PROVEN) -> Answer:
+        """The same for a payload in parts. A large answer is taken in once `admit` has returned. `line`: what it is
+        likely to cost; a heavy job waits until a worker is idle, and never has the last one."""
         if not self._is_open:
             raise WorkerLost("closed", "the pool is not open")
-        job = Job(parts, asyncio.get_running_loop().create_future(), admit, heavy and self._size > 1)
-        (self._heavy if job.is_heavy else self._waiting).append(job)
+        line = min(line, Line.LARGE) if self._size == 1 else line
+        job = Job(parts, asyncio.get_running_loop().create_future(), admit, line)
+        self._waiting.append(job)
         self._feed()
         try:
             return await job.answer
@@ -114,12 +116,12 @@ class Pool:
     @property
     def waiting(self) -> int:
         """Jobs that no worker has yet."""
-        return len(self._waiting) + len(self._heavy)
+        return len(self._waiting)
 
     @property
-    def heavy_waiting(self) -> int:
-        """Those of them that are known to take long."""
-        return len(self._heavy)
+    def is_behind(self) -> bool:
+        """Jobs wait, other than heavy ones, and every worker is busy."""
+        return len(self._waiting) > self._waiting.count(Line.HEAVY) and all(worker.jobs for worker in self._workers)
 
     @property
     def pids(self) -> list[int]:
@@ -137,37 +139,43 @@ class Pool:
         if job.worker is not None:
             job.worker.abandon(job)
         else:
-            for queue in (self._waiting, self._heavy):
-                if job in queue:
-                    queue.remove(job)
+            self._waiting.discard(job)
 
     def _feed(self) -> None:
         """Hand waiting jobs out, to idle workers first."""
-        kept_free = self._feed_heavy() if self._heavy else None
-        while self._waiting:
-            open_to_all = self._workers if kept_free is None else [one for one in self._workers if one is not kept_free]
-            worker = max(open_to_all, key=Worker.room, default=None)
-            if worker is None or worker.room() <= 0:
+        kept_free = self._feed_heavy() if self._waiting.count(Line.HEAVY) else None
+        while len(self._waiting) > self._waiting.count(Line.HEAVY):
+            able = [worker for worker in self._workers if worker is not kept_free and worker.room() > 0]
+            open_to_all = self._open_to_all(able)
+            job = self._waiting.take(Line.LARGE if open_to_all else Line.PROVEN) if able else None
+            if job is None:
                 return
-            job = self._waiting.popleft()
             if not job.answer.done():
-                worker.give(job)
+                max(able if job.line is Line.PROVEN else open_to_all, key=Worker.room).give(job)
+
+    def _open_to_all(self, able: list[Worker]) -> list[Worker]:
+        """Those of them that may be given a job that is not proven to be cheap: while a spare worker is up, all
+        workers but one."""
+        if len(self._workers) <= self._size:
+            return able
+        held = sum(1 for worker in self._workers if worker.holds(Line.SMALL))
+        return [worker for worker in able if held < len(self._workers) - 1 or worker.holds(Line.SMALL)]
 
     def _feed_heavy(self) -> Worker | None:
         """Hand heavy jobs to idle workers; the worker that gets nothing more until it is idle and can take the next."""
-        while self._heavy:
-            if self._heavy[0].answer.done():
-                self._heavy.popleft()
-                continue
-            at_it = sum(1 for worker in self._workers if any(job.is_heavy for job in worker.jobs))
-            able = [worker for worker in self._workers if worker.room() > 0]
+        while True:
+            at_it = sum(1 for worker in self._workers if worker.holds(Line.HEAVY))
+            able = self._open_to_all([worker for worker in self._workers if worker.room() > 0])
             if at_it >= self._size - 1 or not able:
                 return None
             worker = min(able, key=lambda one: len(one.jobs))
             if worker.jobs:
                 return worker
-            worker.give(self._heavy.popleft())
-        return None
+            job = self._waiting.take_heavy()
+            if job is None:
+                return None
+            if not job.answer.done():
+                worker.give(job)
 
     def _on_late(self, worker: Worker) -> None:
         """What waits behind a job that takes long is given to others as well; the first answer counts."""
@@ -175,6 +183,10 @@ class Pool:
             job.worker = None
             self._waiting.appendleft(job)
         self._feed()
+        is_short = len(self._workers) == self._places and all(one.is_late for one in self._workers)
+        if is_short and self._places < self._size + self._limits.spare and self._is_open and self._crew is not None:
+            self._places += 1
+            self._crew.create_task(self._keep_one_alive())
 
     async def _keep_one_alive(self) -> None:
         while self._is_open:
@@ -240,7 +252,7 @@ class Pool:
             if job is blamed or not self._is_open:
                 job.answer.set_exception(why)
             else:
-                (self._heavy if job.is_heavy else self._waiting).appendleft(job)
+                self._waiting.appendleft(job)
         self._feed()
 
     def _fate_of(self, worker: Worker) -> WorkerLost:
@@ -260,11 +272,11 @@ class Pool:
             closing.cancel()
 
     def _refuse_waiting(self, why: WorkerLost) -> None:
-        for queue in (self._waiting, self._heavy):
-            while queue:
-                job = queue.popleft()
-                if not job.answer.done():
-                    job.answer.set_exception(why)
+        refused = list(self._waiting)
+        self._waiting.clear()
+        for job in refused:
+            if not job.answer.done():
+                job.answer.set_exception(why)
 
 
 def name_of(job: Callable[[bytes], bytes]) -> str:

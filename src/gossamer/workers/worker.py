@@ -12,6 +12,7 @@ from gossamer.errors import WorkerLost
 from gossamer.processes import Child
 from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import Limits
+from gossamer.workers.lines import Line
 from gossamer.workers.wire import HEADER, Kind, header
 
 ROOM = 1 << 18
@@ -35,16 +36,20 @@ class Answer(NamedTuple):
 
 
 class Job:
-    __slots__ = ("admit", "answer", "is_heavy", "parts", "worker")
+    __slots__ = ("admit", "answer", "line", "parts", "worker")
 
     def __init__(
-        self, parts: Sequence[bytes], answer: "asyncio.Future[Answer]", admit: Admit | None = None, heavy: bool = False
+        self,
+        parts: Sequence[bytes],
+        answer: "asyncio.Future[Answer]",
+        admit: Admit | None = None,
+        line: Line = Line.PROVEN,
     ) -> None:
         """`parts` make up the payload; they are not joined, so that a large one is not held twice."""
         self.parts = parts
         self.answer = answer
         self.admit = admit
-        self.is_heavy = heavy
+        self.line = line
         self.worker: Worker | None = None
         """Who has it; None: it waits, perhaps for a second worker because the first is late."""
 
@@ -52,7 +57,7 @@ class Job:
 class Worker(asyncio.BufferedProtocol):
     """Lives from the start of its process until `ended` is set; then the pool buries it.
 
-    `changed` is called whenever it can take another job, `late` when its job at the head holds up others.
+    `changed` is called whenever it can take another job, `late` when its job at the head takes long.
     """
 
     def __init__(
@@ -69,6 +74,8 @@ class Worker(asyncio.BufferedProtocol):
         self._changed = changed
         self._late = late
         self._late_at = 0.0
+        self.is_late = False
+        """Its job at the head takes long: it is given no other until that is done."""
         self._admission: asyncio.Future[None] | None = None
         """While a large answer waits for room, its bytes stay in the worker."""
         self._is_admitted = False
@@ -88,9 +95,15 @@ class Worker(asyncio.BufferedProtocol):
 
     def room(self) -> int:
         """How many more jobs it may be given now."""
-        if not self.is_ready or self.ended.is_set() or self._is_spent or (self.jobs and self.jobs[-1].is_heavy):
+        if not self.is_ready or self.ended.is_set() or self._is_spent or self.is_late:
+            return 0
+        if self.jobs and self.jobs[-1].line is Line.HEAVY:
             return 0
         return 1 + self._limits.ahead - len(self.jobs)
+
+    def holds(self, line: Line) -> bool:
+        """Whether it has a job of this line or a dearer one."""
+        return any(job.line >= line for job in self.jobs)
 
     def give(self, job: Job) -> None:
         """REQUIRES: it is ready and has not ended. It takes its jobs in the order they come."""
@@ -185,6 +198,7 @@ class Worker(asyncio.BufferedProtocol):
             self.end(WorkerLost("crash", "the worker answered what nobody asked"))
             return
         answer = self.jobs.popleft().answer
+        self.is_late = False
         self._is_spent = self._is_spent or kind == Kind.NO_MEMORY  # its heap is full of holes now
         if self.jobs:
             self._watch_head()
@@ -199,6 +213,7 @@ class Worker(asyncio.BufferedProtocol):
         now = self._loop.time()
         self._deadline = now + patience_s
         self._late_at = min(now + LATE_S, self._deadline)
+        self.is_late = False
         if self._timer is None or self._timer.when() > self._late_at:
             self._stop_timer()
             self._timer = self._loop.call_at(self._late_at, self._look_at_the_clock)
@@ -213,7 +228,8 @@ class Worker(asyncio.BufferedProtocol):
             return
         if now < self._deadline or self._admission is not None:
             self._timer = self._loop.call_at(max(self._deadline, now + LATE_S), self._look_at_the_clock)
-            if len(self.jobs) > 1:
+            if self.is_ready:
+                self.is_late = True
                 self._late(self)
             return
         if self.is_ready:
