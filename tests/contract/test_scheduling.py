@@ -120,6 +120,29 @@ def test_no_band_starves(opened: Opener) -> None:
     run(story())
 
 
+def test_F_X8_what_is_found_is_visited_although_every_take_is_full(opened: Opener) -> None:
+    """A crowd of hosts has more to offer than is taken; a host whose only page is visited gets its links' visits."""
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("https://good.test/")])
+            await frontier.settle(
+                [settled(await take_page(frontier, clock), clock, offers=[seed("https://good.test/2")])]
+            )
+            await frontier.offer([seed(f"https://crowd{n}.test/{page}") for n in range(40) for page in range(9)])
+            taken: list[Visit] = []
+            for _ in range(8):
+                clock.advance(1.0)
+                visits = await frontier.take(20)
+                assert len(visits) == 20
+                taken += visits
+                await frontier.settle([settled(visit, clock) for visit in visits])
+            assert Url("https://good.test/2") in [visit.url for visit in taken]
+
+    run(story())
+
+
 def test_M_B6_a_host_over_its_budget_waits_behind_the_others_and_is_not_dropped(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()

@@ -61,7 +61,7 @@ class Backing:
                     self.front_at = None
                 leases += looked.leases
             missing = at_most - len(leases)
-            room = max(missing, PER_FETCH * (at_most + out) - len(self.backs)) if missing else 0
+            room = max(missing, PER_FETCH * (at_most + out) - len(self.backs))
             entered = self._enter(connection, min(room, ENTERING, may_enter), now)
             may_enter -= entered
             if not missing or not (entered or host_ids):

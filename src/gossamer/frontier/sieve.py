@@ -47,7 +47,8 @@ class Sieve:
     journal_most: int = 20_000
     """Offers that may wait in the journal; with so many, the next `take` merges them or lays them on heaps."""
     merge_every_s: float = 1.0
-    """While `take` finds less than was asked for, merge this often; at once when there is nothing else to do."""
+    """Merge this often, and at once when there is nothing else to do: hosts whose pages are all visited wait for what
+    was found there, however many visits others have to offer."""
     slower_per: int = 500_000
     """The time between such merges grows by itself with every so many addresses known."""
     seen_slots: int = 1 << 20

@@ -219,7 +219,7 @@ class SqliteFrontier:
                 backing.front_at = None
             leasing = self._leasing(connection, now)
             leases = backing.lease(connection, leasing, at_most, out, now)
-            if len(leases) < at_most and merged is None and self._merge_at(connection, now, bool(leases)) <= now:
+            if merged is None and self._merge_at(connection, now, bool(leases)) <= now:
                 merged, waiting = merge_some(connection, waiting, self._keys(leases))
                 backing.front_at = None
                 leases += backing.lease(connection, leasing, at_most - len(leases), out + len(leases), now)
