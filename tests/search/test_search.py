@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gossamer.errors import QueryRefused
+from gossamer.errors import DirectoryUnusable, QueryRefused, ViewDamaged
 from gossamer.files import DiskFiles
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
@@ -233,3 +233,45 @@ def test_searches_may_come_from_several_threads(rooms):
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(ask, range(40))) == {2}
+
+
+def test_views_that_are_replaced_twice_while_they_are_opened_are_looked_up_again(rooms, tmp_path):
+    index, links, _, clock = rooms
+    put(index, links, reading("http://a.example/", "tropical fish"))
+    replaced = iter([tmp_path / "removed", tmp_path / "removed too", tmp_path])
+
+    def moved() -> tuple[Searcher, LinksReader] | None:
+        there = next(replaced, None)
+        return None if there is None else (Searcher(there / "index"), LinksReader(there / "links.db"))
+
+    search = Search(Searcher(tmp_path / "first"), LinksReader(tmp_path / "first.db"), clock, moved=moved)
+    assert search.find(parse("fish")).total == 1
+    search.close()
+
+
+def test_views_that_never_stand_still_are_refused_in_the_end(tmp_path):
+    def moved() -> tuple[Searcher, LinksReader]:
+        return Searcher(tmp_path / "index"), LinksReader(tmp_path / "links.db")
+
+    search = Search(*moved(), FakeClock(), moved=moved)
+    with pytest.raises(DirectoryUnusable, match="ask again"):
+        search.find(parse("fish"))
+
+
+def test_F_X12_an_index_that_should_be_there_is_not_nothing_found(tmp_path):
+    def refuse_lost() -> None:
+        raise ViewDamaged(tmp_path / "index", "it is missing")
+
+    search = Search(Searcher(tmp_path / "index"), None, FakeClock(), refuse_lost=refuse_lost)
+    with pytest.raises(ViewDamaged, match="gossamer rebuild"):
+        search.find(parse("fish"))
+
+
+@pytest.mark.parametrize("name", ["meta.json", "format"])
+def test_F_X12_what_cannot_be_read_while_an_index_is_opened_is_damage(rooms, tmp_path, name):
+    index, links, _, _ = rooms
+    put(index, links, reading("http://a.example/", "tropical fish"))
+    (tmp_path / "index" / name).unlink()
+    (tmp_path / "index" / name).mkdir()
+    with pytest.raises(DirectoryUnusable):
+        Searcher(tmp_path / "index").open()

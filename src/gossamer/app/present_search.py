@@ -1,10 +1,15 @@
 """Search over a collection's present views, whichever those are by then."""
 
+from contextlib import closing
+
 from gossamer.app.directory import INDEX, LINKS, Directory
 from gossamer.clock import Clock
+from gossamer.errors import ViewDamaged
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader
 from gossamer.search.find import REFRESH_S, Search
+from gossamer.store import tallies
+from gossamer.store.database import read_only
 
 
 def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) -> Search:
@@ -18,4 +23,15 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
         at = there
         return Searcher(there / INDEX), LinksReader(there / LINKS)
 
-    return Search(Searcher(at / INDEX), LinksReader(at / LINKS), clock, refresh_s, moved)
+    return Search(
+        Searcher(at / INDEX), LinksReader(at / LINKS), clock, refresh_s, moved, lambda: refuse_lost_index(directory)
+    )
+
+
+def refuse_lost_index(directory: Directory) -> None:
+    """Raises ViewDamaged when there are pages and no folder for an index: every writer makes that one first."""
+    if directory.index.exists() or not directory.state.exists():
+        return
+    with closing(read_only(directory.state)) as state:
+        if tallies.counts(state).pages:
+            raise ViewDamaged(directory.index, "it is missing")

@@ -93,13 +93,13 @@ class Searcher:
         self._mark: tuple[int, int, int] | None = None
 
     def open(self) -> None:
-        is_there = self._folder.is_dir() and tantivy.Index.exists(str(self._folder))
-        if not is_there and (self._folder / FORMAT).is_file():
-            raise ViewDamaged(self._folder, "meta.json is missing")
-        if not is_there:
-            raise DirectoryUnusable(f"there is no index in {self._folder} yet; crawl something first")
-        self._look_at_format()
         with self.damage_named():
+            is_there = self._folder.is_dir() and tantivy.Index.exists(str(self._folder))
+            if not is_there and (self._folder / FORMAT).is_file():
+                raise ViewDamaged(self._folder, "meta.json is missing")
+            if not is_there:
+                raise DirectoryUnusable(f"there is no index in {self._folder} yet; crawl something first")
+            self._look_at_format()
             index = tantivy.Index.open(str(self._folder))
             index.config_reader("manual")
             index.register_tokenizer(ANALYZER, self._analyzer)
@@ -251,10 +251,8 @@ class Searcher:
         mark = self._folder / FORMAT
         version = mark.read_bytes().decode("ascii", "replace") if mark.is_file() else ""
         if version != str(VERSION):
-            raise DirectoryUnusable(
-                f"the index in {self._folder} was made by another version of Gossamer (format {version or 'unknown'}, "
-                f"this one reads {VERSION}); the next crawl makes it anew, and so does `gossamer rebuild`"
-            )
+            said = f"its format is {version or 'unknown'}"
+            raise ViewDamaged(self._folder, f"{said}, and this version of Gossamer reads {VERSION}")
 
 
 def _folded(

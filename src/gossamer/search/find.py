@@ -26,6 +26,8 @@ REFRESH_S = 1.0
 """How old a snapshot of the index may be before a search takes a new one."""
 MOST_ANCHORS_SHOWN = 3
 MOST_READERS = 8
+MOST_MOVES = 5
+"""How often views may be replaced while they are being opened, before that counts as damage."""
 MOST_MENDED = 8
 """Words of a question that are looked at for slips; a longer one is prose, and some of it is always missing."""
 
@@ -36,6 +38,10 @@ Moved = Callable[[], tuple[Searcher, LinksReader | None] | None]
 
 def nowhere() -> None:
     """For views that stay where they are."""
+
+
+def not_made_yet() -> None:
+    """For views whose absence means that there is nothing to find yet."""
 
 
 class Search:
@@ -49,9 +55,11 @@ class Search:
         clock: Clock,
         refresh_s: float = REFRESH_S,
         moved: Moved = nowhere,
+        refuse_lost: Callable[[], None] = not_made_yet,
     ) -> None:
+        """`refuse_lost` is called when there is no index, and raises when there should be one."""
         self._searcher, self._links, self._clock = searcher, links, clock
-        self._refresh_s, self._moved = refresh_s, moved
+        self._refresh_s, self._moved, self._refuse_lost = refresh_s, moved, refuse_lost
         self._as_of: Instant = 0
         self._is_open = False
         self._turn = Lock()
@@ -152,15 +160,21 @@ class Search:
 
     def _renewed(self, now: Instant) -> bool:
         self._follow()
-        try:
-            self._look()
-        except DirectoryUnusable as trouble:  # nothing was crawled yet, or it was replaced this moment
-            if not self._follow():
+        for _ in range(MOST_MOVES):
+            try:
+                self._look()
+                break
+            except DirectoryUnusable as trouble:  # nothing was crawled yet, or a rebuild has just replaced it
+                if self._follow():
+                    continue
                 self._close()
                 if isinstance(trouble, ViewDamaged):
                     raise
+                self._refuse_lost()
                 return False
-            self._look()
+        else:
+            self._close()
+            raise DirectoryUnusable("the views are replaced again and again; ask again once the rebuild is done")
         self._is_open, self._as_of = True, now
         self._forget_readers()
         return True
@@ -225,10 +239,10 @@ class Search:
         reader = self._links.another()
         try:
             reader.open()
-        except ViewDamaged:
-            raise
-        except DirectoryUnusable:
-            return None
+        except DirectoryUnusable as trouble:
+            if isinstance(trouble, ViewDamaged) and trouble.path.exists():
+                raise
+            return None  # there are none yet, or a rebuild has just replaced them
         return reader
 
     def _give_back(self, reader: LinksReader, age: int) -> None:
