@@ -2,18 +2,23 @@
 
 import json
 import shutil
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.app.site import QUICK, Site, gossamer, harbour, held
+from tests.app.site import QUICK, Site, gossamer, harbour, held, in_this_process
 from tests.archive.test_damage import flipped
 
+from gossamer.app import lost_state
 from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
 from gossamer.files import DiskFiles
 from gossamer.frontier.restoration import reason_of
+from gossamer.store import captures
+from gossamer.values.capture import Kept
 from gossamer.values.outcome import Reason
 
 PAGES = 12
@@ -108,6 +113,47 @@ def test_what_was_to_be_forgotten_and_the_seeds_are_read_from_the_damaged_file(c
     done = gossamer("rebuild", "--state", "--dir", collection)  # it is whole: all that is not in the archive is had
     assert done.returncode == 0 and "1 seeds" in done.stderr and "not found" not in done.stderr, done.stderr
     assert name in gossamer("forget", "--list", "--dir", collection).stdout
+
+
+def test_F_X12_killed_in_the_middle_it_is_made_whole_by_the_next_run(collection: Path, site: Site) -> None:
+    before = status(collection)
+    spoil(collection, "header")
+    for reached in (1, 2, 3):  # the archive is being read; what was visited is entered; links are offered
+        killed = gossamer(
+            "rebuild",
+            "--state",
+            "--seed",
+            site.root,
+            "--dir",
+            collection,
+            GOSSAMER_CRASH_AT=f"state.progress:{reached}",
+        )
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        told = gossamer("status", "--dir", collection)
+        assert told.returncode == 3 and "rebuild --state" in told.stderr, "half a state is never taken for one"
+    done = gossamer("rebuild", "--state", "--seed", site.root, "--dir", collection)
+    assert done.returncode == 0, done.stderr
+    after = status(collection)
+    assert [after[name] for name in ("captures", "pages")] == [before[name] for name in ("captures", "pages")]
+    assert len(list(collection.glob("state.db.damaged-*"))) == 1, "the damaged file is kept, once"
+
+
+def test_captures_are_entered_in_batches_that_each_begin_where_the_last_one_ended(
+    collection: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, looked_up = status(collection), []
+    monkeypatch.setattr(lost_state, "AT_ONCE", 2)
+    kept_from = captures.kept_from
+
+    def counted(*given: Any) -> list[Kept]:
+        found = kept_from(*given)
+        looked_up.extend(one.place for one in found)
+        return found
+
+    monkeypatch.setattr(captures, "kept_from", counted)
+    done = in_this_process("rebuild", "--state", "--seed", site.root, "--dir", collection)
+    assert done.returncode == 0, done.stderr
+    assert status(collection)["captures"] == before["captures"] == len(looked_up) == len(set(looked_up))
 
 
 def test_without_seeds_it_says_so_and_names_the_way(collection: Path) -> None:

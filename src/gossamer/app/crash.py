@@ -20,7 +20,7 @@ CRASH_POINTS = (
     "views.positioned",
     "checkpoint.renamed",
 )
-REBUILD_POINTS = ("rebuild.begun", "rebuild.built", "rebuild.swapped", "rebuild.removed")
+REBUILD_POINTS = ("rebuild.begun", "rebuild.built", "rebuild.swapped", "rebuild.removed", "state.progress")
 """Those of `gossamer rebuild`, beside the ones of the views it makes."""
 
 

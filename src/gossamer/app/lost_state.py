@@ -131,16 +131,12 @@ async def filled(
     says("reading the archive")
     damaged: dict[str, None] = {}
     await adopt(database, outside.files, directory.archive, noting_damage(silent, damaged))
-    keys, first = Keys(id_of, identity_of), 0
-    while visited := await database.read(partial(_some, first=first)):
-        await database.run(partial(enter_visited, visited=visited, keys=Keys(id_of, identity_of)))
-        first += len(visited)
-        says(f"entering what was visited: {first:,} captures")
+    await enter_captures(database, says)
     ruling = await open_ruling(directory, settings, starts, database, outside, silent)
     named = await database.read(seeds.every)
     offers = [Offer(url, How.SEED) for url, _ in named]
     missing = list(_unread(salvaged, named))
-    await database.run(partial(enter_found, offers=offers, keys=keys))
+    await database.run(partial(enter_found, offers=offers, keys=Keys(id_of, identity_of)))
     try:
         links = _linked(directory.links) if named else iter(())
         while batch := list(islice((offer for offer in links if ruling.may_enter(offer)), AT_ONCE)):
@@ -155,8 +151,19 @@ async def filled(
     return Restored(*figures, missing=tuple(missing), damaged=tuple(damaged))
 
 
-def _some(connection: sqlite3.Connection, first: int) -> list[Kept]:
-    return list(islice(captures.in_order(connection), first, first + AT_ONCE))
+async def enter_captures(database: Database, says: Says) -> None:
+    """Each volume by number, so that every batch is read from where the last one ended."""
+    entered = 0
+    for volume in await database.read(captures.volume_names):
+        number = 0
+        while visited := await database.read(partial(_some, volume=volume, number=number)):
+            await database.run(partial(enter_visited, visited=visited, keys=Keys(id_of, identity_of)))
+            number, entered = visited[-1].place.number + 1, entered + len(visited)
+            says(f"entering what was visited: {entered:,} captures")
+
+
+def _some(connection: sqlite3.Connection, volume: str, number: int) -> list[Kept]:
+    return captures.kept_from(connection, volume, number, AT_ONCE)
 
 
 def _linked(path: Path) -> Iterator[Offer]:

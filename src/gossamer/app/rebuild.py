@@ -79,8 +79,14 @@ def damage_told(made: Rebuilt, dir: Path) -> list[str]:
 
 def _state_again(directory: Directory, settings: Settings, starts: Sequence[str]) -> int:
     outside, console = real_outside(), Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
     with Working("reading the archive", outside.clock) as progress:
-        made = asyncio.run(restore_state(directory, settings, checked_seeds(starts), outside, progress.says))
+
+        def says(words: str) -> None:
+            progress.says(words)
+            tell("state.progress")
+
+        made = asyncio.run(restore_state(directory, settings, checked_seeds(starts), outside, says))
     console.print(
         f"state.db is made again: {made.captures:,} captures, {made.pages:,} pages, {made.known:,} addresses known, "
         f"{made.queued:,} of them waiting, {made.seeds:,} seeds"

@@ -1,0 +1,36 @@
+"""What may enter the frontier: the scope of the seeds, the user's rules and filters, what was forgotten and learned."""
+
+import asyncio
+from collections.abc import Sequence
+
+from gossamer.app.directory import Directory
+from gossamer.app.outside import Outside
+from gossamer.app.own_filters import own_filters
+from gossamer.app.remembering import recalled
+from gossamer.app.rules_file import RulesFile
+from gossamer.app.ruling import Ruling
+from gossamer.app.seeding import remembered
+from gossamer.app.settings import Settings
+from gossamer.errors import ConfigError
+from gossamer.rules.verdict import Denied
+from gossamer.store import forgotten
+from gossamer.store.database import Database
+from gossamer.values.tell import Tell
+from gossamer.values.url import Url
+
+
+async def open_ruling(
+    directory: Directory, settings: Settings, starts: Sequence[Url], database: Database, outside: Outside, tell: Tell
+) -> Ruling:
+    """What may enter: every seed's scope, rules.txt, and the user's own filters."""
+    block = await database.read(forgotten.block)
+    for verdict in map(block.judge, starts):
+        if isinstance(verdict, Denied):
+            raise ConfigError(verdict.rule)
+    reaches = await remembered(database, starts, settings.crawl.scope)
+    rules_file = RulesFile(outside.files, directory.root, tell)
+    own = own_filters(settings.crawl.filters, directory.root, tell, are_watched=True)
+    learning = await asyncio.to_thread(recalled, directory.root, outside, tell)
+    ruling = Ruling(reaches, settings.crawl.max_depth, rules_file, own, learning, block)
+    ruling.open()
+    return ruling
