@@ -15,7 +15,7 @@ from gossamer.app.backup import BackedUp, back_up
 from gossamer.app.compacting import compact
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside, real_outside
-from gossamer.app.rebuild import build_again
+from gossamer.app.replay import build_again
 from gossamer.archive.catalogue import Catalogue
 from gossamer.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.files import DiskFiles

@@ -20,7 +20,7 @@ from gossamer.app.backup import back_up
 from gossamer.app.directory import Directory
 from gossamer.app.forgetting import entries_of, forget
 from gossamer.app.outside import real_outside
-from gossamer.app.rebuild import build_again, followed, mark_finished
+from gossamer.app.replay import build_again, followed, mark_finished
 from gossamer.app.settings import FetchSettings, Settings
 from gossamer.app.sowing import Sowing
 from gossamer.archive.catalogue import Catalogue

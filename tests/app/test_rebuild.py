@@ -19,7 +19,7 @@ from gossamer.app.directory import Directory, generations
 from gossamer.app.generation import ORIGIN, Origin, begin, origin_of, unfinished
 from gossamer.app.outside import real_outside
 from gossamer.app.present_search import search_of
-from gossamer.app.rebuild import build_again
+from gossamer.app.replay import build_again
 from gossamer.archive.catalogue import Catalogue
 from gossamer.clock import SystemClock
 from gossamer.errors import DiskFull

@@ -17,7 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.app.backup import back_up
 from gossamer.app.directory import Directory
 from gossamer.app.outside import real_outside
-from gossamer.app.rebuild import build_again
+from gossamer.app.replay import build_again
 from gossamer.archive.catalogue import Catalogue
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import manifest_of

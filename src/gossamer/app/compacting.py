@@ -11,7 +11,7 @@ from gossamer.app.damage import noting_damage
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import Outside
-from gossamer.app.rebuild import followed, mark_finished
+from gossamer.app.replay import followed, mark_finished
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.compaction import Compaction, Going, Rewritten, retired, tidy

@@ -21,7 +21,7 @@ from gossamer.app.forgetting_views import remove_from_views
 from gossamer.app.generation import refuse_without_room, unfinished
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import Outside
-from gossamer.app.rebuild import followed, mark_finished, replace_views
+from gossamer.app.replay import followed, mark_finished, replace_views
 from gossamer.app.seeding import checked_seeds
 from gossamer.archive.compaction import matching
 from gossamer.clock import Instant
