@@ -25,7 +25,12 @@ class CrawlSettings:
     max_depth: int | None = _setting(
         None, "follow links at most this many steps from a seed; unset: no limit", example=5
     )
-    at_once: int = _setting(128, "visits under way at one time, over all hosts (one a host, always)", least=1)
+    at_once: int = _setting(
+        128,
+        "visits under way at one time, over all hosts (one a host, always); up to three times as many more that take "
+        "over 2 s",
+        least=1,
+    )
     keep: Literal["all", "structured"] = _setting(
         "all", "archive every page whole, or only those that hold structured data"
     )

@@ -32,7 +32,7 @@ class Fetch:
     other_limit: int = 256 * 1024  # the same for answers that are no page: redirects, errors
     header_limit: int = 64 * 1024  # bytes of all header fields together
     header_fields: int = 256  # header fields
-    at_once: int = 256  # connections in use at one time; as many again wait for room in memory, or are kept open
+    at_once: int = 256  # connections in use at one time beside slow ones (`budget.CROWD`); as many are kept open
     idle_s: float = 15.0  # an unused connection is kept open so long
     wanted: tuple[str, ...] = WANTED  # media types that are collected; others are dropped after their headers
     allow_addresses: tuple[str, ...] = ()  # private ranges that may be crawled, such as "10.1.0.0/16"
