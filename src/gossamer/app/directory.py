@@ -163,5 +163,13 @@ def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock
         for folder in directory.folders():
             outside.files.make_folder(folder)
         tighten(directory.root)
+        refuse_unreadable(directory)
         undo.pop_all()
     return lock
+
+
+def refuse_unreadable(directory: Directory) -> None:
+    """Raises DirectoryUnusable for a volume that we may not read: the indexer would wait for it without an end."""
+    for name in _names(directory.archive):
+        if not os.access(directory.archive / name, os.R_OK):
+            raise DirectoryUnusable(f"{directory.archive / name} may not be read: check its owner and mode")

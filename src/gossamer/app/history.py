@@ -16,7 +16,7 @@ from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.history_asked import Said
 from gossamer.app.history_asking import MOST_PAGES, PastAnswer, asked_at
 from gossamer.app.history_export import export_tree
-from gossamer.app.history_past import Past, extractor, past_of
+from gossamer.app.history_past import DAMAGED, Past, extractor, past_of
 from gossamer.app.history_shown import (
     PastFacts,
     PastPage,
@@ -39,6 +39,8 @@ from gossamer.values.capture import Kept
 from gossamer.values.url import Host, Url, url_of
 
 NO_PAGE = "nothing of {url} was kept{when}; `gossamer why` says what became of it"
+SOME_DAMAGED = 4
+"""The exit code when a version cannot be read from the archive."""
 Part = Literal["text", "facts", "html"]
 
 
@@ -102,7 +104,7 @@ class Asked:
             print(as_json(found))
         else:
             timeline_shown(found, Console())
-        return 0
+        return SOME_DAMAGED if any(version.note == DAMAGED for version in found.versions) else 0
 
     async def diff(self, url: Url, named: tuple[str, ...]) -> int:
         async with self._past(1) as past:

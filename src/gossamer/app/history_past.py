@@ -47,7 +47,7 @@ MOST_REMEMBERED = 10_000
 MOST_AGAIN = 500
 """Visits that found nothing new, of a time line."""
 NO_BODY = "only its headers were kept"
-DAMAGED = "the archive is damaged there"
+DAMAGED = "the archive is damaged there: `gossamer verify` says what to do"
 TOO_MUCH = "these two versions cannot be compared within the limits that keep this machine safe"
 READ_BY = ("reading.py", "parse", "extract")
 

@@ -13,7 +13,7 @@ from gossamer.clock import SECOND, Instant
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.control import Control
-from gossamer.monitor.hints import MIB, Standing, Survey, hints
+from gossamer.monitor.hints import MIB, Hint, Standing, Survey, hints
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, guarded
 from gossamer.monitor.survey import survey
@@ -31,6 +31,12 @@ LOOK_OVER_S = 15.0
 """How old sizes on disk and the survey of hosts may be: both walk over many things."""
 LAG_SINCE_S = 120.0
 READ_AGAIN_S = 2.0
+CONTROL_MISSED = Hint(
+    "control-damaged",
+    "warning",
+    "control.db is damaged or may not be read, so nobody is seen at work.",
+    "Nothing of the collection is in it: `gossamer crawl` makes it anew. Check its owner and mode first.",
+)
 COUNTED = ("known", "settled", "queued", "leased", "pages", "captures", "hosts", "quarantined", "retired")
 
 
@@ -74,7 +80,7 @@ class Watch:
             averages_of(nodes),
             counters | {"ready_hosts": self._survey.ready_hosts, "waiting_hosts": self._survey.waiting_hosts},
             counts.by_reason,
-            hints(standing),
+            (*([CONTROL_MISSED] if self.control.is_missed else ()), *hints(standing)),
         )
 
     def history(self, since_at: Instant) -> list[Sample]:

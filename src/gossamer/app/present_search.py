@@ -24,14 +24,17 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
         return Searcher(there / INDEX), LinksReader(there / LINKS)
 
     return Search(
-        Searcher(at / INDEX), LinksReader(at / LINKS), clock, refresh_s, moved, lambda: refuse_lost_index(directory)
+        Searcher(at / INDEX), LinksReader(at / LINKS), clock, refresh_s, moved, lambda: refuse_lost_views(directory)
     )
 
 
-def refuse_lost_index(directory: Directory) -> None:
-    """Raises ViewDamaged when there are pages and no folder for an index: every writer makes that one first."""
-    if directory.index.exists() or not directory.state.exists():
+def refuse_lost_views(directory: Directory) -> None:
+    """Raises ViewDamaged when there are pages, and no folder for an index, which every writer makes first, or no links
+    beside the index."""
+    lost = next((path for path in (directory.index, directory.links) if not path.exists()), None)
+    is_begun = lost == directory.links and not any(directory.index.iterdir())
+    if lost is None or is_begun or not directory.state.exists():
         return
     with closing(read_only(directory.state)) as state:
         if tallies.counts(state).pages:
-            raise ViewDamaged(directory.index, "it is missing")
+            raise ViewDamaged(lost, "it is missing")

@@ -221,8 +221,9 @@ async def web_rooms(
     suggestions: tuple[str, ...],
     tell: Tell,
 ) -> WebRooms:
-    for folder in directory.folders():  # the demo serves before its crawl has made anything
-        outside.files.make_folder(folder)
+    if not directory.state.exists():  # the demo serves before its crawl has made anything; later, what is lost is lost
+        for folder in directory.folders():
+            outside.files.make_folder(folder)
     keys_of(directory, outside.files)
     handles = ReadHandles(directory, outside)
     opened.callback(handles.close)

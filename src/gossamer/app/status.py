@@ -21,6 +21,7 @@ from gossamer.app.monitoring import Watch
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import harmless
 from gossamer.app.settings import Settings
+from gossamer.app.view_faults import unusable
 from gossamer.clock import SECOND
 from gossamer.errors import WorkerLost
 from gossamer.monitor.control import Beat, Control
@@ -48,6 +49,7 @@ def status(
         counts = tallies.counts(state)
         marks = damage.counts(state)
         unended = [one.name for one in forgotten.every(state) if one.done_at is None]
+    views = list(unusable(directory, outside, counts.pages))
     old = droppable(directory, settings, counts.captures, outside)
     with Control(directory.control, outside.clock) as control:
         beats = control.beats()
@@ -59,6 +61,7 @@ def status(
         hints = msgspec.to_builtins(system.hints)
         told = {**numbers, "outcomes": counts.by_reason, "processes": processes, "hints": hints}
         told["sandbox"] = None if held is None else msgspec.to_builtins(held)
+        told |= {"views": msgspec.to_builtins(views)} if views else {}
         told |= {"forgetting": unended} if unended else {}
         told |= {"damaged": marks.marked, "unacknowledged": marks.open} if marks.marked else {}
         told |= {"droppable": {"records": old.records, "bytes": old.freed_bytes}} if old is not None else {}
@@ -78,6 +81,8 @@ def status(
     if marks.marked:
         mend = f": `gossamer verify --dir {dir}` says what to do" if marks.open else ", acknowledged"
         table.add_row(f"{marks.marked:,}", f"damaged records in the archive{mend}")
+    for view in views:
+        table.add_row("", f"{view.name}: {view.fault}")
     for name in unended:
         table.add_row("", f"forgetting {harmless(name)} did not come to its end: `gossamer forget --dir {dir}` goes on")
     for process in processes:

@@ -20,6 +20,7 @@ from gossamer.files import Files
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import held_at, opened
 from gossamer.graph.store import POSITION
+from gossamer.index.checksums import damaged_files
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader
 from gossamer.spool.follower import Position
@@ -233,6 +234,8 @@ def _words(directory: Directory, stack: ExitStack) -> OpenView | str:
     stack.callback(searcher.close)
     position = searcher.position  # before the pages: it may go on meanwhile
     searcher.open()
+    if damaged := damaged_files(directory.index):
+        raise ViewDamaged(directory.index, f"not as they were written: {', '.join(damaged)}")
     return OpenView("index", position_in(position), searcher.held)
 
 

@@ -6,8 +6,9 @@ from threading import Lock
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
+from gossamer.app.present_search import refuse_lost_views
 from gossamer.clock import SECOND, Clock
-from gossamer.errors import DirectoryUnusable
+from gossamer.errors import DirectoryUnusable, ViewDamaged
 from gossamer.index.facets import in_use
 from gossamer.index.searcher import Searcher
 from gossamer.web.rooms import Ask
@@ -38,7 +39,10 @@ class TermCounter:
         searcher = Searcher(self._directory.index)
         try:
             searcher.open()
+        except ViewDamaged:
+            raise
         except DirectoryUnusable:
+            refuse_lost_views(self._directory)
             return TermsInUse(as_of=now)
         snapshot = searcher.snapshot
         found = in_use(snapshot, MOST_TERMS)

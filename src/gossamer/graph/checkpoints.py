@@ -4,6 +4,7 @@ Only the owner of the live store makes them: reading beside a writer is undefine
 copy is hard links, so it costs what has changed, not what there is.
 """
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from gossamer.values.tell import Tell
 PREFIX = "facts-"
 MAKING = "making-"
 CONFIRMED = "confirmed"
+SEAL = "sizes.json"
+"""The files of a checkpoint and their sizes: RocksDB takes half a manifest for a store with fewer facts."""
 KEPT = 2
 EVERY_S = 30.0
 
@@ -79,6 +82,8 @@ class Checkpoints:
             now = last + 1  # the clock stepped back: the newest must still sort last
         making, made = self._folder / f"{MAKING}{now:020}", self._folder / f"{PREFIX}{now:020}"
         graph.copy_to(making)
+        sizes = {name: self._files.size(making / name) or 0 for name in self._files.names(making)}
+        self._files.write(making / SEAL, json.dumps(sizes).encode())
         self._files.rename(making, made)
         self._tell("checkpoint.renamed", checkpoint=made.name)
         self._made_of = changes
@@ -106,6 +111,20 @@ def newest(files: Files, folder: Path, damaged: Collection[str] = ()) -> Checkpo
         if name == names[-1] and confirmed_at.isdigit():
             as_of = max(as_of, int(confirmed_at))
     return Checkpoint(folder / names[-1], as_of)
+
+
+def unlike_seal(folder: Path) -> str:
+    """What is missing or was cut in a checkpoint; empty when nothing is, or when it has no seal, as older ones."""
+    try:
+        sizes = json.loads((folder / SEAL).read_bytes())
+        for name, size in sizes.items():
+            if (folder / name).stat().st_size != size:
+                return f"{name} does not have the size it was written with"
+    except FileNotFoundError as trouble:
+        return "" if str(trouble.filename).endswith(SEAL) else f"{Path(trouble.filename).name} is missing"
+    except (OSError, ValueError, AttributeError) as trouble:
+        return f"{SEAL} cannot be read: {trouble}"
+    return ""
 
 
 def _instant_in(name: str) -> Instant:

@@ -10,6 +10,7 @@ from gossamer.errors import ConfigError, QueryRefused
 from gossamer.extract.origins import Source, text_of
 from gossamer.extract.vocabularies import Kind, Vocabularies, with_own
 from gossamer.graph import results
+from gossamer.graph.checkpoints import unlike_seal
 from gossamer.graph.mistakes import explained
 from gossamer.graph.names import CAPTURE, PATH, PROVENANCE, SYNTAX
 from gossamer.graph.query_text import inspect, refuse_remote
@@ -104,6 +105,8 @@ def _store(folder: str) -> Store:
     if folder not in _at_hand:
         _at_hand.clear()
         _stated.clear()
+        if folder and (why := unlike_seal(Path(folder))):
+            raise OSError(why)
         _at_hand[folder] = Store.read_only(folder) if folder else Store()
     return _at_hand[folder]
 

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import zlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -16,7 +15,7 @@ import msgspec
 from gossamer.clock import Instant
 from gossamer.errors import DirectoryUnusable, damage_named
 from gossamer.links.changes import Change, Read, Standing, Target, applied, rows_between, unpack
-from gossamer.spool.deflate import inflated
+from gossamer.spool.deflate import Broken, inflated
 from gossamer.store.statements import load
 from gossamer.values.link import Link
 from gossamer.values.url import Url
@@ -167,7 +166,7 @@ class LinksReader:
             undo.pop_all()
 
     def _damage_named(self) -> AbstractContextManager[None]:
-        return damage_named(self._path, sqlite3.DatabaseError, OSError, ValueError, zlib.error, LookupError)
+        return damage_named(self._path, sqlite3.DatabaseError, OSError, ValueError, *Broken, LookupError)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -233,7 +232,12 @@ class LinksReader:
 
     def digest(self) -> str:
         """The same for the same links, however and in whatever order they came."""
-        connection, seen = self._opened(), sha256()
+        with self._damage_named():
+            return self._digest(self._opened())
+
+    @staticmethod
+    def _digest(connection: sqlite3.Connection) -> str:
+        seen = sha256()
         for url_id, fetched_at, url, outgoing in connection.execute(SQL["all_sources"]):
             seen.update(repr((url_id, fetched_at, url, links_in(outgoing))).encode("utf-8", "replace"))
         ids = {link.url.id for row in connection.execute(SQL["all_sources"]) for link in links_in(row[3])}

@@ -98,6 +98,11 @@ class Control:
                 self._opened.close()
                 self._opened = None
 
+    @property
+    def is_missed(self) -> bool:
+        """Whether the file is damaged or may not be read, so that nobody is seen at work."""
+        return self._is_missed
+
     def beat(self, name: str, pid: int, facts: Mapping[str, object], vitals: Sequence[Vitals] = ()) -> bool:
         """Say how we are. A full disk or a busy database costs this beat and nothing else: False, then."""
         row = {"name": name, "pid": pid, "at": self._clock.now(), "facts": json.dumps(facts)}

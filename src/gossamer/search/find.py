@@ -57,7 +57,7 @@ class Search:
         moved: Moved = nowhere,
         refuse_lost: Callable[[], None] = not_made_yet,
     ) -> None:
-        """`refuse_lost` is called when there is no index, and raises when there should be one."""
+        """`refuse_lost` is called when there is no index, or no links, and raises when there should be."""
         self._searcher, self._links, self._clock = searcher, links, clock
         self._refresh_s, self._moved, self._refuse_lost = refresh_s, moved, refuse_lost
         self._as_of: Instant = 0
@@ -242,6 +242,7 @@ class Search:
         except DirectoryUnusable as trouble:
             if isinstance(trouble, ViewDamaged) and trouble.path.exists():
                 raise
+            self._refuse_lost()
             return None  # there are none yet, or a rebuild has just replaced them
         return reader
 

@@ -29,7 +29,7 @@ from gossamer.web import (
     vocabularies,
 )
 from gossamer.web.door import Entrance
-from gossamer.web.faults import BROKEN, BUSY, DAMAGED, fault, in_words, wrong_parameters
+from gossamer.web.faults import BROKEN, BUSY, CLOSED, DAMAGED, fault, in_words, wrong_parameters
 from gossamer.web.guard import Gate
 from gossamer.web.rooms import WebRooms
 from gossamer.web.search_desk import Desk, plain_routes
@@ -91,12 +91,13 @@ def show_faults(app: FastAPI, rooms: WebRooms, show: Show) -> None:
 
     @app.exception_handler(GossamerError)
     @app.exception_handler(sqlite3.Error)
+    @app.exception_handler(PermissionError)
     async def unreadable(request: Request, trouble: Exception) -> Response:
         rooms.tell("web.unreadable", path=request.url.path, why=f"{type(trouble).__name__}: {trouble}")
         if isinstance(trouble, ViewDamaged | StateDamaged):
             mend = "rebuild" if isinstance(trouble, ViewDamaged) else "rebuild --state"
             return fault(request, show, 503, DAMAGED.format(mend=mend))
-        return fault(request, show, 503, BUSY)
+        return fault(request, show, 503, CLOSED if isinstance(trouble, PermissionError) else BUSY)
 
     @app.exception_handler(Exception)
     async def broken(request: Request, _: Exception) -> Response:

@@ -28,6 +28,10 @@ DAMAGED = (
     "A file of this collection is damaged. Nothing of the archive is touched by that: its owner mends it with "
     "`gossamer {mend}`, and finds the name of the file on the terminal."
 )
+CLOSED = (
+    "The server may not read a file of this collection. Its owner finds the name of the file on the terminal, and "
+    "checks who owns it and its mode."
+)
 BUSY = "The collection cannot be read at the moment. Please try again in a few seconds."
 
 
