@@ -1,13 +1,13 @@
 """Every link, for exports: a few pages at a time, each read for itself, so that a slow reader holds nothing open."""
 
 import sqlite3
-import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 from gossamer.errors import damage_named
 from gossamer.links.reader import LOWEST, links_in
+from gossamer.spool.deflate import Broken
 from gossamer.store.statements import load
 from gossamer.values.link import Link
 
@@ -19,7 +19,7 @@ def every_link(path: Path) -> Iterator[tuple[str, tuple[Link, ...]]]:
     """Each page that links, and its links in its order. Nothing when there is no such file yet."""
     last, is_more = LOWEST, path.is_file()
     while is_more:
-        with damage_named(path, sqlite3.DatabaseError, ValueError, zlib.error):
+        with damage_named(path, sqlite3.DatabaseError, ValueError, *Broken):
             rows = [(number, url, links_in(outgoing)) for number, url, outgoing in _next(path, last)]
         for last, url, links in rows:  # noqa: B007
             yield url, links

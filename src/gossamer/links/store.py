@@ -7,7 +7,6 @@ they are merged into the targets in order, a slice with every commit, so that no
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +19,7 @@ from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError, ViewDama
 from gossamer.files import Files
 from gossamer.links.changes import Columns, Target, applied, by_target, changes_between, pack, pointing
 from gossamer.links.reader import BEYOND, LOWEST, SQL, MergeState, changes_in, links_in, merge_state, targets_state
-from gossamer.spool.deflate import deflated
+from gossamer.spool.deflate import Broken, deflated
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.tell import Tell
@@ -120,7 +119,7 @@ class Links:
             if not isinstance(trouble, sqlite3.OperationalError):  # malformed, or no database
                 raise ViewDamaged(self._path, trouble) from trouble
             raise GossamerError(f"the links in {self._path} cannot be written: {trouble}") from trouble
-        except (ValueError, zlib.error) as trouble:
+        except (ValueError, *Broken) as trouble:  # type: ignore[misc]
             connection.execute("ROLLBACK")
             raise ViewDamaged(self._path, trouble) from trouble
         self._tell("links.committed", pages=len(self._pending), changes=added)
