@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -71,6 +72,17 @@ def keep_freed_memory(most: int = 64 << 20) -> None:
         mallopt(M_MMAP_THRESHOLD, most)
         mallopt(M_TRIM_THRESHOLD, 2 * most)
         mallopt(M_TOP_PAD, 16 << 20)
+
+
+MOST_OPEN_FILES = 65_536
+
+
+def allow_open_files() -> None:
+    """Raise the soft limit on open files as far as this process may: each visit under way is a socket."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def let_others_go_first(niceness: int) -> None:

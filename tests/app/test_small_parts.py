@@ -163,3 +163,16 @@ def test_work_that_takes_long_is_told_in_plain_lines_where_there_is_no_terminal(
             progress.says(f"working: {number}")
             clock.advance(0.5)
     assert out.getvalue().splitlines() == ["working: 4", "working: 14", "working: 24"]
+
+
+def test_a_crawl_may_open_as_many_sockets_as_the_system_lets_it() -> None:
+    program = (
+        "import resource; from gossamer.processes import MOST_OPEN_FILES, allow_open_files\n"
+        "_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))\n"
+        "allow_open_files()\n"
+        "soft, still = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+        "assert soft == (MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)), soft\n"
+        "assert still == hard"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

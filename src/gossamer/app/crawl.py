@@ -30,7 +30,7 @@ from gossamer.app.tally import Tally
 from gossamer.errors import ConfigError
 from gossamer.monitor.pulse import Pulse, guarded
 from gossamer.monitor.vitals import BEAT_S
-from gossamer.processes import keep_freed_memory
+from gossamer.processes import allow_open_files, keep_freed_memory
 from gossamer.recrawl.naming import DEFAULT as POLICY
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
@@ -156,6 +156,7 @@ async def crawl_to_end(
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
             keep_freed_memory(LARGE)
+            allow_open_files()
             spare_the_collector()
             beating = asyncio.ensure_future(
                 beat_for_ever(crawling, tally, face, crawler_pulse(crawling, directory, outside), stop)
