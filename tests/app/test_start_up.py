@@ -34,7 +34,6 @@ def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):
 @pytest.mark.parametrize(
     ("module", "others"),
     [
-        ("gossamer.app.status", {"publicsuffixlist"}),
         ("gossamer.app.why", set()),
         ("gossamer.app.hosts", set()),
         ("gossamer.app.rules", {"rich"}),
@@ -43,6 +42,10 @@ def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):
 )
 def test_a_command_that_only_asks_loads_nothing_that_fetches_reads_or_serves(module, others):
     assert not (SERVING | FETCHING | READING | VIEWS | others) & loaded_by(module)
+
+
+def test_status_opens_the_views_and_loads_nothing_that_fetches_reads_or_serves():
+    assert not (SERVING | FETCHING | READING | {"publicsuffixlist"}) & loaded_by("gossamer.app.status")
 
 
 def test_the_server_of_the_pages_loads_nothing_that_fetches_or_reads():

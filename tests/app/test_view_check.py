@@ -72,6 +72,7 @@ def out_of_checkpoint(directory: Directory, url: Url) -> None:
     (copy,) = directory.checkpoints.glob("facts-*")
     with Graph(copy, FILES, real_outside().clock, silent) as graph:
         graph.remove(url)
+    (copy / "sizes.json").unlink()  # by them it would be damaged, which is another finding
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.damage.isolated import modes_bind
 from tests.damage.matrix import CHANGES, COMMANDS, FOLDERS, HOWS, KINDS, Whole, asked, cell, table, views_in
 
 WHOLE_MATRIX = os.environ.get("DAMAGE") == "all"
-SAMPLED = ("search", "sparql", "why", "status", "history", "export", "top", "verify")
+SAMPLED = ("search", "sparql", "why", "status", "history", "export", "verify")
 """Commands of the short version."""
 SAMPLED_DAMAGE = {
     ("archive volume", "zeros"),

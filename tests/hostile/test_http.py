@@ -54,7 +54,7 @@ def test_F_H1_many_silent_hosts_hold_a_bounded_number_of_connections():
         async with HostileServer() as server:
             names = [f"h{number}.test" for number in range(60)]
             plan = AddressPlan({name: {80: server.port} for name in names})
-            settings = replace(IMPATIENT, at_once=20, timeout_s=0.3)
+            settings = replace(IMPATIENT, at_once=5, timeout_s=0.3)
             async with Client(settings, plan, plan, SystemClock(), silent) as client:
 
                 async def visit(name: str) -> object:
@@ -67,7 +67,7 @@ def test_F_H1_many_silent_hosts_hold_a_bounded_number_of_connections():
 
     outcomes, most = asyncio.run(visit_all())
     assert outcomes == [Failed(Reason.TIMEOUT)] * 60
-    assert most <= 20 + 20  # the server learns a moment later that one was closed
+    assert most <= 4 * 5 + 20  # slow ones leave their places, to 4 times as many; the server learns late of an end
 
 
 @pytest.mark.parametrize("name", ["H2-endless-chunks", "H2-endless-plain"])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from tests.workers.test_pool import ROOT, Heard, until, with_pool
+from tests.workers.test_pool import ROOT, Heard, _others, until, with_pool  # noqa: F401 - a fixture
 
 from gossamer.app.outside import real_outside
 from gossamer.app.readers import reader_pool

@@ -20,8 +20,10 @@ CRASH_POINTS = (
     "views.positioned",
     "checkpoint.renamed",
 )
-REBUILD_POINTS = ("rebuild.begun", "rebuild.built", "rebuild.swapped", "rebuild.removed", "state.progress")
+REBUILD_POINTS = ("rebuild.begun", "rebuild.built", "rebuild.swapped", "rebuild.removed")
 """Those of `gossamer rebuild`, beside the ones of the views it makes."""
+STATE_POINT = "state.progress"
+"""Of `gossamer rebuild --state`."""
 
 
 def crashing(tell: Tell, at: str | None) -> Tell:
@@ -29,7 +31,7 @@ def crashing(tell: Tell, at: str | None) -> Tell:
     if not at:
         return tell
     event, _, count = at.partition(":")
-    known = (*CRASH_POINTS, *REBUILD_POINTS)
+    known = (*CRASH_POINTS, *REBUILD_POINTS, STATE_POINT)
     if event not in known or not count.isdigit():
         raise ConfigError(f"{VARIABLE} must be one of {', '.join(known)}, a colon and a number")
     left = int(count)

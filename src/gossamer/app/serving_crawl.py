@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from gossamer.app import hosts, rules
 from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import LOG_NAME, Directory
+from gossamer.app.heartbeats import at_work
 from gossamer.app.outside import Outside
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.serving_lists import Lists
 from gossamer.app.settings import Settings
 from gossamer.app.sowing import Sowing, may_go
-from gossamer.app.status import at_work
 from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.index.searcher import Stored
 from gossamer.monitor.control import Control

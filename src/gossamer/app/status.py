@@ -3,7 +3,6 @@
 import asyncio
 import json as json_format
 import os
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -17,14 +16,14 @@ from rich.text import Text
 from gossamer.app.compacting import Compacted, look_ahead
 from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.heartbeats import at_work
 from gossamer.app.monitoring import Watch
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import harmless
 from gossamer.app.settings import Settings
 from gossamer.app.view_faults import unusable
-from gossamer.clock import SECOND
 from gossamer.errors import WorkerLost
-from gossamer.monitor.control import Beat, Control
+from gossamer.monitor.control import Control
 from gossamer.rules.retention import retain_of
 from gossamer.store import damage, forgotten, tallies
 from gossamer.store.database import read_only
@@ -110,13 +109,3 @@ def droppable(directory: Directory, settings: Settings, captures: int, outside: 
     """What the retention that is set would drop now; None: all is kept, or there is too much to look through."""
     retain = retain_of(settings.archive.retain)
     return None if retain.kind == "all" or captures > MOST_LOOKED_THROUGH else look_ahead(directory, retain, outside)
-
-
-def at_work(beats: Sequence[Beat], outside: Outside) -> list[dict[str, object]]:
-    """The processes that live, with what each said of itself."""
-    now = outside.clock.now()
-    return [
-        {"name": beat.name, "pid": beat.pid, "silent_s": round((now - beat.at) / SECOND, 1), **beat.facts}
-        for beat in beats
-        if beat.facts.get("state") != "ended" and outside.processes.is_alive(beat.pid)
-    ]

@@ -15,6 +15,7 @@ from rich.text import Text
 from gossamer.app.again import Again, again_of
 from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.heartbeats import at_work
 from gossamer.app.meaning import politeness
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_filters import filters_to_ask
@@ -22,7 +23,6 @@ from gossamer.app.rules_file import RulesFile
 from gossamer.app.saying import as_json, counted
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.settings import Settings
-from gossamer.app.status import at_work
 from gossamer.app.trail import (
     HostTrail,
     Ruling,
