@@ -47,6 +47,8 @@ class Learnt(msgspec.Struct, frozen=True, array_like=True):
     marks: Marks
     exact: bytes
     says: Says = Says.NOTHING
+    canonical: str = ""
+    """The host that the page names as its canonical one."""
 
 
 class ReadDone(msgspec.Struct, frozen=True):

@@ -252,7 +252,8 @@ def plain_links(links: tuple[Link, ...], page: Url) -> tuple[Link, ...]:
 
 def _learnt(page: Page, text: str, triples: list[Triple]) -> Learnt:
     marks = marks_of(text, page.near, triples)
-    return Learnt(marks, page.exact, what_it_says(page.title, page.headings, text, marks.words))
+    canonical = page.canonical.host.name if page.canonical is not None else ""
+    return Learnt(marks, page.exact, what_it_says(page.title, page.headings, text, marks.words), canonical)
 
 
 def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: Seen) -> Extraction:

@@ -8,6 +8,7 @@ from gossamer.reading import read
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learning import Learned, Learning
 from gossamer.rules.marks import marks_of
+from gossamer.rules.mirrors import Evidence
 from gossamer.rules.soft404 import what_it_says
 from gossamer.rules.templates import template_of
 from gossamer.rules.verdict import Denied
@@ -75,7 +76,7 @@ def learn(learning: Learning, reading: Reading, links: list[str], is_seed: bool)
     text = page.content or page.rest
     marks = marks_of(text, page.near, triples_of(reading))
     says = what_it_says(page.title, page.headings, text, marks.words)
-    return learning.learn(page.url, marks, page.exact, says, links, is_seed)
+    return learning.learn(page.url, marks, page.exact, says, links, Evidence(is_seed))
 
 
 def reading_of(url: Url, body: bytes) -> Reading:

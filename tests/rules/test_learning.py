@@ -5,9 +5,10 @@ import random
 from gossamer.parse.fingerprints import exact, near
 from gossamer.rules.farms import Farms
 from gossamer.rules.marks import Marks, marks_of
-from gossamer.rules.mirrors import ENOUGH, Mirror, Mirrors
+from gossamer.rules.mirrors import ENOUGH, Evidence, Mirror, Mirrors
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.rules.voids import AGREED, TRIED, Voids
+from gossamer.values.robots import RobotsRule
 from gossamer.values.url import Url
 
 
@@ -111,7 +112,7 @@ def copied(
         for number in range(pages):
             url = Url(f"http://{host}.org/page/{number}")
             said = text(number if host == "victim" or number < 22 else 1000 + number)
-            found = mirrors.learn(url, exact(said), links if number == 0 else (), host in seeds)
+            found = mirrors.learn(url, exact(said), links if number == 0 else (), Evidence(host in seeds))
             verdicts += [found] if found else []
         for number in range(misses if host == "thief" else 0):
             mirrors.missed(Url(f"http://{host}.org/page/{pages + number}"))
@@ -127,6 +128,33 @@ def test_F_X9_a_host_is_not_retired_as_mirror_of_one_that_copied_some_of_its_pag
     assert copied(300, 0, own=278)[0] == [], "both have many pages of their own"
     assert "links to far fewer pages" in copied(22, 0)[1] and "22 pages looked at" in copied(22, 0)[1]
     assert "does not have" in copied(300, 278)[1] and "seed" in copied(300, 0, ("victim",))[1]
+
+
+def told(**evidence: Evidence) -> Mirror | None:
+    """The verdict on two hosts with the same pages, given what else is known of each; the copier is seen first."""
+    mirrors, verdicts = Mirrors(), list[Mirror]()
+    for number in range(ENOUGH):
+        for host, known in evidence.items():
+            found = mirrors.learn(Url(f"http://{host}.org/page/{number}"), exact(text(number)), (), known)
+            verdicts += [found] if found else []
+    return verdicts[0] if verdicts else None
+
+
+def test_F_X9_the_host_whose_pages_name_the_other_as_canonical_is_the_mirror() -> None:
+    copier = Evidence(canonical="victim.org")
+    found = told(thief=copier, victim=Evidence(canonical="victim.org"))
+    assert found is not None and (found.host, found.of) == ("thief.org", "victim.org")
+    assert "canonical" in found.in_words()
+    found = told(thief=copier, victim=Evidence(is_seed=True, canonical="thief.org"))
+    assert found is not None and found.host == "thief.org", "what the user named is kept"
+
+
+def test_F_X9_hosts_with_other_rules_in_robots_txt_are_two_sites() -> None:
+    private, open_to_all = (RobotsRule(False, "/private", 2),), ()
+    assert told(thief=Evidence(robots=open_to_all), victim=Evidence(robots=private)) is None
+    assert told(thief=Evidence(robots=private), victim=Evidence(robots=private)) is not None
+    named = told(thief=Evidence(canonical="victim.org", robots=open_to_all), victim=Evidence(robots=private))
+    assert named is not None and named.host == "thief.org"
 
 
 def test_hosts_that_share_some_pages_are_no_mirrors() -> None:

@@ -9,6 +9,7 @@ from gossamer.read_job import ReadDone
 from gossamer.rules.filters import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.rules.learning import Learned, Learning
+from gossamer.rules.mirrors import Evidence
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
 from gossamer.rules.verdict import Denied
 from gossamer.values.link import How, Offer
@@ -98,6 +99,6 @@ class Ruling:
         found = read.learnt
         if found is None:
             return None
-        return self.learning.learn(
-            visit.url, found.marks, found.exact, found.says, read.links, is_seed=visit.how is How.SEED
-        )
+        robots = visit.robots.rules if visit.robots is not None else ()
+        evidence = Evidence(visit.how is How.SEED, found.canonical, robots)
+        return self.learning.learn(visit.url, found.marks, found.exact, found.says, read.links, evidence)

@@ -23,7 +23,7 @@ from gossamer.rules.kept import (
     YoungKept,
 )
 from gossamer.rules.marks import Marks
-from gossamer.rules.mirrors import Mirror, Mirrors
+from gossamer.rules.mirrors import NO_EVIDENCE, Evidence, Mirror, Mirrors
 from gossamer.rules.novelty import Novelty
 from gossamer.rules.soft404 import SHORT, ErrorPages, Says
 from gossamer.rules.traps import judge_shape
@@ -63,9 +63,9 @@ class Learning:
         exact: bytes,
         says: Says = Says.NOTHING,
         links: Sequence[str] = (),
-        is_seed: bool = False,
+        evidence: Evidence = NO_EVIDENCE,
     ) -> Learned:
-        """`exact` is the page's fingerprint, `links` the addresses it leads to, `is_seed`: the user named it."""
+        """`exact` is the page's fingerprint, `links` the addresses it leads to."""
         self.pages += 1
         no_page = self._errors.judge(url, marks, says) or ""
         yielded = self._novelty.weigh(url, marks, links, bool(no_page))
@@ -74,8 +74,8 @@ class Learning:
         if no_page:
             return Learned(yielded, no_page)
         self._voids.learn(url, marks)
-        self._farms.learn(url, marks, is_seed)
-        return Learned(yielded, mirror=self._mirrors.learn(url, exact, links, is_seed))
+        self._farms.learn(url, marks, evidence.is_seed)
+        return Learned(yielded, mirror=self._mirrors.learn(url, exact, links, evidence))
 
     def missed(self, url: Url) -> None:
         """The host says that there is no such page."""

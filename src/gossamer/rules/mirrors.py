@@ -1,8 +1,10 @@
 """Hosts that are another host under a second name: the same texts at the same paths. They are crawled once.
 
 Equal pages alone do not tell a mirror from its original, nor an original from somebody who copied some of its pages and
-answers faster. The one that is given up is the one that has less of its own: it links to fewer pages, or to pages that
-it does not have, or the user did not name it. Where both are the same in all of that, it is the one seen later.
+answers faster. The one that is given up is the one whose pages name the other host as their canonical one, or that has
+less of its own: it links to fewer pages, or to pages that it does not have, or the user did not name it. Where both are
+the same in all of that, it is the one seen later. Hosts with different rules in robots.txt are two sites: neither is
+given up unless its own pages name the other.
 """
 
 from collections import Counter
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from gossamer.values.robots import RobotsRule
 from gossamer.values.url import Url, id_of
 
 FIRST = 64
@@ -27,6 +30,20 @@ FEW_MISSES = 8
 _SKETCH = 16
 _MOST_PAGES = 100_000
 _MOST_HOSTS = 30_000
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What else tells whose a page is."""
+
+    is_seed: bool = False
+    """The user named it."""
+    canonical: str = ""
+    """The host of the page's canonical link."""
+    robots: tuple[RobotsRule, ...] = ()
+    """The rules of its robots.txt for us."""
+
+
+NO_EVIDENCE = Evidence()
 
 
 class Mirror(msgspec.Struct, frozen=True):
@@ -48,6 +65,10 @@ class _Host:
     looked_at: int = 0
     misses: int = 0
     is_seed: bool = False
+    robots: int = 0
+    """A hash of the rules of its robots.txt."""
+    named: Counter[str] = field(default_factory=Counter)
+    """Hosts that its pages name as their canonical one."""
     shared: Counter[str] = field(default_factory=Counter)
     """Pages that were seen on another host before."""
     ways: list[int] = field(default_factory=list)
@@ -58,6 +79,10 @@ class _Host:
         if len(self.ways) < _SKETCH:
             return len(self.ways)
         return (_SKETCH - 1) * float(1 << 64) / max(1, self.ways[-1])
+
+    def names(self, other: str) -> bool:
+        """Most of its pages say that they are copies of the other host's."""
+        return self.named[other] > self.looked_at / 2
 
     def has_gaps(self) -> bool:
         return self.misses > FEW_MISSES and self.misses > MISSES * (self.looked_at + self.misses)
@@ -75,19 +100,25 @@ class Mirrors:
         self._hosts: dict[str, _Host] = {}
         self._given_up: set[frozenset[str]] = set()
 
-    def learn(self, url: Url, exact: bytes, links: Sequence[str] = (), is_seed: bool = False) -> Mirror | None:
+    def learn(
+        self, url: Url, exact: bytes, links: Sequence[str] = (), evidence: Evidence = NO_EVIDENCE
+    ) -> Mirror | None:
         """The host to be retired, as soon as that is plain: this page's, or the one that turns out to be its mirror.
 
-        `exact`: the fingerprint of the page's text; `links`: where it leads to; `is_seed`: the user named it.
+        `exact`: the fingerprint of the page's text; `links`: where it leads to.
         """
         name = url.host.name
         host = self._hosts.get(name)
         if host is None:
             host = self._hosts[name] = _Host()
-        host.is_seed = host.is_seed or is_seed
+        host.is_seed = host.is_seed or evidence.is_seed
         if host.looked_at >= FIRST or not exact:
             return None
+        if not host.looked_at:
+            host.robots = hash(tuple((rule.allows, rule.pattern) for rule in evidence.robots))
         host.looked_at += 1
+        if evidence.canonical and evidence.canonical != name:
+            host.named[evidence.canonical] += 1
         _note_ways(host, url, links)
         key = id_of(f"{url.target} {exact.hex()}")
         first = self._first.setdefault(key, name)
@@ -110,7 +141,9 @@ class Mirrors:
         if pair in self._given_up or common < ENOUGH or common < SHARE * min(one.looked_at, two.looked_at):
             return None
         kept, given_up, why = (other, name, "it was seen later")
-        if (found := _original(one, two)) is not None:
+        if one.robots != two.robots and not one.names(other) and not two.names(name):
+            return None  # two sites
+        if (found := _original(one, two, is_named=(two.names(name), one.names(other)))) is not None:
             is_one, why = found
             kept, given_up = (name, other) if is_one else (other, name)
         elif common < SHARE * max(one.looked_at, two.looked_at):
@@ -129,10 +162,15 @@ class Mirrors:
             self._given_up.pop()
 
 
-def _original(one: _Host, two: _Host) -> tuple[bool, str] | None:
-    """Whether the first is the original, and why the other one is not; None where nothing tells."""
+def _original(one: _Host, two: _Host, is_named: tuple[bool, bool]) -> tuple[bool, str] | None:
+    """Whether the first is the original, and why the other one is not; None where nothing tells.
+
+    `is_named`: whether the pages of the other host name it as their canonical one.
+    """
     if one.is_seed != two.is_seed:
         return one.is_seed, "the other host was named as a seed"
+    if is_named[0] != is_named[1]:
+        return is_named[0], "its own pages name the other host as their canonical one"
     if one.has_gaps() != two.has_gaps():
         return two.has_gaps(), "it links to many pages that it does not have"
     larger = one.size() > two.size()
