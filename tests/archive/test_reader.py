@@ -5,9 +5,9 @@ import os
 import random
 
 import pytest
-from tests.archive.samples import START_AT, body_of, capture, warcio_count
+from tests.archive.samples import body_of, capture
 
-from gossamer.archive.export import one_file, volumes_of
+from gossamer.archive.export import volumes_of
 from gossamer.archive.members import Torn
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture, scan
@@ -96,9 +96,6 @@ def test_an_export_is_a_warc_file_again(tmp_path):
     known = archive_of(tmp_path / "archive", [capture(n) for n in range(4)])
     ((name, pieces),) = volumes_of(FILES, tmp_path / "archive", never)
     assert (name, b"".join(pieces)) == (known[0].volume, (tmp_path / "archive" / name).read_bytes())
-    chosen = tmp_path / "chosen.warc.gz"
-    chosen.write_bytes(b"".join(one_file(FILES, tmp_path / "archive", known[1:3], "chosen.warc.gz", START_AT)))
-    assert warcio_count(chosen) == 3
 
 
 def test_an_export_leaves_a_torn_end_behind(tmp_path):

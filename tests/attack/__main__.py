@@ -27,7 +27,7 @@ def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m tests.attack")
     asked.add_argument("--hosts", type=int, default=20, help="honest hosts")
     asked.add_argument("--pages", type=int, default=800, help="honest pages, over all hosts")
-    asked.add_argument("--delay", type=float, default=1.0, help="seconds between two visits to a host; 1 is what crawls do by themselves")
+    asked.add_argument("--delay", type=float, default=1.0, help="seconds between visits to a host (as by default)")
     asked.add_argument("--seconds", type=float, default=240.0, help="the whole attack is stopped after so long")
     asked.add_argument("--rounds", type=int, default=2, help="pairs of crawls whose speed is compared")
     asked.add_argument("--short", action="store_true", help="the version of the test suite")

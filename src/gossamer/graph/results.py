@@ -63,7 +63,6 @@ ALSO_CALLED = {
 OF_GRAPHS = {JSON: JSON_LD, XML: RDF_XML}
 """Where the answer is a graph: whoever asked for JSON or XML gets the JSON or XML there is."""
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
-RDF_LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 ENDS_IN_NAME = re.compile(r"[A-Za-z_][\w.-]*$")
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
