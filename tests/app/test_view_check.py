@@ -11,6 +11,7 @@ import pytest
 from tests.app.conftest import Collection
 from tests.app.site import QUICK, Site, gossamer, harbour, started
 from tests.app.test_verify import damage
+from tests.index.damaged import damage_entry
 
 from gossamer.app.backup import back_up
 from gossamer.app.crash import VARIABLE
@@ -174,3 +175,16 @@ def test_a_repair_of_what_the_views_hold_asks_for_no_rebuild(directory: Director
     damage(directory, page(directory, "docs/knots"))
     repaired = gossamer("verify", "--dir", directory.root, "--repair-from", copy.root)
     assert repaired.returncode == 0 and "rebuild" not in repaired.stderr, repaired.stderr
+
+
+def test_verify_names_the_pages_whose_index_entries_cannot_be_read(directory: Directory) -> None:
+    url = page(directory, "/").url
+    damage_entry(directory.index, url)
+    code, views = checked(directory.root)
+    assert code == 4
+    assert views["index"]["unreadable"] == 1 and views["index"]["unreadable_urls"] == [url.text]
+    assert "what it holds of 1 page cannot be read" in views["index"]["fault"] and views["index"]["mend"]
+    told = gossamer("search", "fish", "--dir", directory.root)
+    assert "1 result left out" in told.stdout and "gossamer verify" in told.stdout
+    assert gossamer("rebuild", "--dir", directory.root).returncode == 0
+    assert_whole(directory.root)

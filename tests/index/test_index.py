@@ -6,14 +6,17 @@ from pathlib import Path
 import msgspec
 import pytest
 import tantivy
+from tests.index.damaged import damage_entry
 
 from gossamer.errors import DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
 from gossamer.files import DiskFiles
 from gossamer.index.asking import MOST_PARTS
 from gossamer.index.schema import last_part, names_above, signs_of
 from gossamer.index.searcher import Searcher
+from gossamer.index.walking import walked
 from gossamer.index.writer import IndexWriter
 from gossamer.search.query import parse
+from gossamer.values.link import Link
 from gossamer.values.page import Directives, Page, Reading
 from gossamer.values.query import Query, Word
 from gossamer.values.tell import silent
@@ -255,7 +258,7 @@ def test_phrases_exclusions_and_filters(writer, tmp_path):
     assert set(found(tmp_path, "fish -type:recipe")) == {two, three}
     assert set(found(tmp_path, "fish -site:b.test")) == {one}
     assert found(tmp_path, "lang:de") == [three]
-    assert found(tmp_path, "-soup") == []
+    assert set(found(tmp_path, "-soup")) == {two, three}
 
 
 def test_accents_and_case_do_not_matter_and_words_of_the_address_count(writer, tmp_path):
@@ -415,3 +418,109 @@ def test_tantivy_still_counts_snippet_ranges_in_bytes():
     snippet = tantivy.SnippetGenerator.create(snapshot, query, index.schema, "t").snippet_from_doc(entry)
     (part,) = snippet.highlighted()
     assert snippet.fragment().encode()[part.start : part.end] == b"word"
+
+
+def held_place(address: str, at: int = 2) -> Reading:
+    """What the index is given for a page that is gone, or asks not to be indexed."""
+    return reading(address, "", at=at, directives=Directives(may_index=False))
+
+
+def linking(address: str, target: str, words: str) -> Reading:
+    return reading(address, "harbour news", links=(Link(Url(target), text=words),))
+
+
+@pytest.mark.parametrize(
+    "asked", ["the", "-fish", "since:1970-01-01", "until:2100-01-01", "-site:z.test", "anchor:the", "the missing"]
+)
+def test_an_entry_that_only_holds_a_place_is_never_found_counted_or_met(writer, tmp_path, asked):
+    gone = "http://b.test/gone"
+    others = [linking(f"http://a{n}.test/", gone, "the missing page") for n in range(3)]
+    writer.replace([*others, reading("http://b.test/", "the old harbour"), held_place(gone)])
+    writer.commit()
+    answer = searcher(tmp_path).find(parse(asked, limit=100), ("site", "date"))
+    assert gone not in [one.card.url.text for one in answer.found]
+    assert answer.unreadable == ()
+    assert answer.total == len(answer.found) == sum(span.count for span in answer.dates)
+
+
+def test_an_entry_that_cannot_be_read_costs_itself_alone_and_is_named(writer, tmp_path):
+    writer.replace([reading(f"http://a.test/{n}", "tropical fish", exact=bytes([n] * 32)) for n in (1, 2, 3)])
+    writer.commit()
+    writer.close()
+    damage_entry(tmp_path / "index", Url("http://a.test/2"))
+    opened = searcher(tmp_path)
+    for asked in ("fish", "-soup", "site:a.test", "since:1970-01-01"):
+        answer = opened.find(parse(asked), ("type", "site", "date"))
+        assert sorted(one.card.url.text for one in answer.found) == ["http://a.test/1", "http://a.test/3"]
+        assert answer.unreadable == (Url("http://a.test/2").id,)
+    urls = [Url(f"http://a.test/{n}") for n in (1, 2, 3, 4)]
+    assert opened.unreadable(urls) == [Url("http://a.test/2")]
+    assert opened.entities(parse("fish")) == []
+    assert opened.stored(Url("http://a.test/2")) is None
+    assert len(list(opened.cards())) == 2
+
+
+EXCLUSIONS = {
+    "-fish": "http://c.test/3",
+    '-"tropical fish"': "http://c.test/3",
+    "-title:Aquarium": "http://b.test/2",
+    "-type:Recipe": "http://b.test/2",
+    "-type:http://schema.org/CreativeWork": "http://c.test/3",
+    "-ontology:schema": "http://c.test/3",
+    "-property:schema:author": "http://b.test/2",
+    "-site:a.test -site:c.test": "http://b.test/2",
+    "-lang:en": "http://b.test/2",
+    "-syntax:rdfa": "http://b.test/2",
+}
+"""Each leaves the page named, and not http://www.a.test/1."""
+
+
+@pytest.fixture
+def three_pages(writer, tmp_path):
+    recipe = reading(
+        "http://www.a.test/1",
+        "tropical fish",
+        at=1,
+        title="Aquarium",
+        language="en",
+        syntaxes=("rdfa",),
+        exact=b"1" * 32,
+        types=("http://schema.org/Recipe",),
+    )
+    recipe = msgspec.structs.replace(recipe, properties=("http://schema.org/author",))
+    article = reading(
+        "http://b.test/2", "tropical fish", at=3, language="de", types=("http://schema.org/Article",), exact=b"2" * 32
+    )
+    writer.replace([recipe, article, reading("http://c.test/3", "cold water", at=2, exact=b"3" * 32)])
+    writer.replace([held_place("http://c.test/4")])
+    writer.commit()
+    return searcher(tmp_path)
+
+
+@pytest.mark.parametrize("asked", EXCLUSIONS)
+def test_exclusions_alone_find_everything_else(three_pages, asked):
+    answer = three_pages.find(parse(asked), ("type", "site", "lang", "date"))
+    found = [one.card.url.text for one in answer.found]
+    assert EXCLUSIONS[asked] in found
+    assert "http://www.a.test/1" not in found
+    assert answer.total == len(found) == sum(span.count for span in answer.dates)
+    assert sum(one.count for one in answer.facets["site"] if not one.is_excluded) == answer.total
+    assert three_pages.matching(parse(asked)) == answer.total
+
+
+def test_without_words_the_newest_come_first_page_by_page(three_pages):
+    newest_first = ["http://b.test/2", "http://c.test/3", "http://www.a.test/1"]
+    for asked in ("-site:nowhere.test", "-soup", "since:1970-01-01"):
+        pages = [three_pages.find(parse(asked, offset=n, limit=1)) for n in range(4)]
+        assert [one.card.url.text for page in pages for one in page.found] == newest_first
+        assert {page.total for page in pages} == {3}
+    assert [card.url.text for card, _ in walked(three_pages.snapshot, parse("-site:nowhere.test"))] == newest_first
+    assert [card.url.text for card, _ in walked(three_pages.snapshot, parse("-lang:en sort:oldest"))] == newest_first[
+        1::-1
+    ]
+
+
+def test_an_exclusion_of_nothing_is_no_question(three_pages):
+    for asked in ("", "-", '-""', "sort:newest"):
+        assert parse(asked).is_empty
+        assert three_pages.find(parse(asked)).total == 0

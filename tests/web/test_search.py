@@ -264,3 +264,44 @@ def test_a_search_that_is_behind_the_crawl_says_by_how_much(tmp_path: Path) -> N
         page = site.ask("/?q=harbour").page
     assert "Search is 42 s behind the crawl" in page.css_first(".stale").text()
     assert "The crawl is running" in page.css_first("#told").text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("type", PERSON),
+        ("type", THING),
+        ("ontology", "http://schema.org/"),
+        ("property", "http://schema.org/name"),
+        ("site", "demo.test"),
+        ("lang", "en"),
+        ("syntax", "json-ld"),
+    ],
+)
+def test_exclusions_alone_find_everything_else(site: Site, name: str, value: str) -> None:
+    """With those that have it they add up to all pages, clicked or typed, on the page, in JSON and over its pages."""
+    all_pages = total(site, "?since=1970-01-01")
+    clicked, typed = f"?not_{name}={quote(value, safe='')}", f"?q={quote(f'-{name}:{value}', safe='')}"
+    rest = total(site, clicked)
+    assert rest == total(site, typed) == all_pages - total(site, f"?{name}={quote(value, safe='')}")
+    answer = site.ask("/search.json" + clicked).json
+    assert sum(span["count"] for span in answer["dates"]) == rest
+    assert sum(one["count"] for one in answer["facets"]["lang"]) <= rest
+    dates = [hit["fetched_at"] for hit in answer["hits"]]
+    assert dates == sorted(dates, reverse=True) and len(dates) == min(10, rest)
+    page = site.ask("/" + clicked).page
+    assert len(page.css("ol.hits > li")) == min(10, rest)
+    if rest > 20:
+        second = site.ask(f"/search.json{clicked}&from=10").json
+        assert not {hit["url"] for hit in second["hits"]} & {hit["url"] for hit in answer["hits"]}
+    exported = site.ask("/export/pages.jsonl" + clicked).text
+    assert len(exported.splitlines()) == rest
+
+
+def test_the_links_that_say_without_lead_to_pages(site: Site) -> None:
+    vocabularies = site.ask("/vocabularies").page
+    without = next(link.attributes["href"] for link in vocabularies.css("a") if link.text() == "without")
+    assert total(site, without.removeprefix("/")) > 0
+    person = site.ask(f"/entity?iri={quote(PERSON, safe='')}").page
+    without = next(link.attributes["href"] for link in person.css("a.button") if link.text() == "Search without them")
+    assert 0 < total(site, without.removeprefix("/")) == total(site, f"?not_type={quote(PERSON, safe='')}")

@@ -16,6 +16,7 @@ from tests.web.site import Site
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import real_outside
+from gossamer.app.search_job import NO_ANSWER, RENEW, search_in
 from gossamer.app.searchers import REST_S, Searchers
 from gossamer.app.serve import ReadHandles
 from gossamer.clock import SystemClock
@@ -175,3 +176,13 @@ def test_they_end_with_the_server_whatever_ends_it(collection: Directory) -> Non
         server.kill()
     gone, left = psutil.wait_procs(searchers, timeout=UP_S)
     assert len(gone) == len(searchers) > 0 and not left
+
+
+def test_a_view_that_cannot_be_read_is_no_end_of_the_process_that_searches(tmp_path: Path) -> None:
+    """It gives no answer; the web process then asks its own handles, and says what is wrong."""
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / "format").write_text("3")
+    job = search_in(str(tmp_path))
+    for _ in range(2):
+        assert job(RENEW) == NO_ANSWER
+        assert job(msgspec.msgpack.encode(question("json", "harbour"))) == NO_ANSWER

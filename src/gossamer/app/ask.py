@@ -15,7 +15,7 @@ from rich.text import Text
 from gossamer.app.asking import open_search, queries, refuse_missing
 from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.outside import real_outside
-from gossamer.app.saying import harmless
+from gossamer.app.saying import counted, harmless
 from gossamer.clock import in_words
 from gossamer.errors import ConfigError, QueryRefused
 from gossamer.index.explaining import Explanation
@@ -81,11 +81,14 @@ def show(answer: Answer, console: Console, told: Mapping[str, Explanation | None
             for line in reasons_of(why):
                 console.print(Text(line, style="dim"), soft_wrap=True)
         console.print()
-    for counted in facet_lines(answer):
-        console.print(counted, soft_wrap=True)
+    for told_by_value in facet_lines(answer):
+        console.print(told_by_value, soft_wrap=True)
     pages = "page" if answer.total == 1 else "pages"
     full = "" if answer.all_words else f", {answer.with_all_words:,} with all the words"
     console.print(Text(f"{answer.total:,} {pages}{full} in {answer.took_s * 1000:.0f} ms", style="dim"))
+    if answer.unreadable:
+        lost = counted(len(answer.unreadable), "result")
+        console.print(Text(f"{lost} left out: damaged in the index. `gossamer verify` names them.", style="red"))
     if answer.did_you_mean:
         console.print(Text(f"Did you mean: {answer.did_you_mean}"))
     if not answer.hits:

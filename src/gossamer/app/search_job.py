@@ -26,6 +26,10 @@ FIRST = ("th* in*", "an* type:Thing")
 """What a new process asks itself before anybody else does: the first to ask would pay for templates, for the files that
 are opened and the links that are read when they are first needed, a third of a second in a large collection."""
 
+TROUBLE = (GossamerError, OSError, ValueError, sqlite3.Error)
+"""Views that cannot be read: no fault of the question, nor of the process."""
+NO_ANSWER = b""
+
 _question = msgspec.msgpack.Decoder(Question)
 _reply = msgspec.msgpack.Encoder()
 
@@ -35,15 +39,19 @@ def search_in(argument: str) -> Callable[[bytes], bytes]:
     search = search_of(Directory(Path(argument)), SystemClock(), LEFT_ALONE_S)
     answering = Answering(search.find, search.is_found, search.suggest, make_templates())
     bundled()
-    with contextlib.suppress(GossamerError, OSError, ValueError, sqlite3.Error):  # whoever asks is told
+    with contextlib.suppress(*TROUBLE):  # whoever asks is told
         if search.renew():
             for words in FIRST:
                 answering(Question("page", asked_of(words, {}, {})))
 
     def job(payload: bytes) -> bytes:
-        if payload == RENEW:
+        question = _question.decode(payload) if payload != RENEW else None
+        try:
+            if question is not None:
+                return _reply.encode(answering(question))
             search.renew()
-            return b""
-        return _reply.encode(answering(_question.decode(payload)))
+        except TROUBLE:  # the web process asks its own handles then, and says what is wrong
+            pass
+        return NO_ANSWER
 
     return job

@@ -7,7 +7,7 @@ from types import TracebackType
 import msgspec
 
 from gossamer.app.directory import Directory
-from gossamer.app.search_job import JOB, RENEW
+from gossamer.app.search_job import JOB, NO_ANSWER, RENEW
 from gossamer.clock import Clock
 from gossamer.errors import WorkerLost
 from gossamer.processes import Processes
@@ -69,12 +69,13 @@ class Searchers:
         return self._pool.pids if self._pool is not None else []
 
     async def answer(self, question: Question) -> Reply | None:
-        """None while none is up. Raises WorkerLost when the answer was not to be had."""
+        """None while none is up, or when the views could not be read. Raises WorkerLost when no process survived it."""
         self._was_asked = True
         self._wanted.set()
         if self._pool is None or not self._pool.pids:
             return None
-        return _reply.decode(await self._put(self._pool, _question.encode(question)))
+        answer = await self._put(self._pool, _question.encode(question))
+        return None if answer == NO_ANSWER else _reply.decode(answer)
 
     async def _put(self, pool: Pool, payload: bytes) -> bytes:
         """One that dies may have died of something else: the question is asked once more, unless it took too long."""

@@ -223,6 +223,8 @@ def show(report: VerifyReport, dir: Path) -> None:
         print(f"  {state.name}: {'; '.join(filter(None, (state.fault, state.says)))}")
         for url in state.missing_urls:
             print(f"    missing: {harmless(url)}")
+        for url in state.unreadable_urls:
+            print(f"    cannot be read: {harmless(url)}")
     for line in next_steps(report, dir):
         print(line, file=sys.stderr)
 

@@ -57,12 +57,18 @@ class ViewState(msgspec.Struct, frozen=True):
     """The first of them."""
     outdated: int = 0
     """Pages repaired now of which it holds an older capture, or none."""
+    unreadable: int = 0
+    """Pages whose entry is there and cannot be read."""
+    unreadable_urls: tuple[str, ...] = ()
+    """The first of them."""
 
 
 class OpenView(NamedTuple):
     name: str
     position: Position | None
     held: Held
+    unreadable: Callable[[Sequence[Url]], Sequence[Url]] = lambda _: ()
+    """Which of these pages have an entry that cannot be read."""
 
 
 @dataclass(slots=True)
@@ -75,6 +81,8 @@ class Tally:
     missing: int = 0
     named: list[str] = field(default_factory=list)
     outdated: int = 0
+    unreadable: int = 0
+    unreadable_named: list[str] = field(default_factory=list)
 
 
 def checked_databases(directory: Directory) -> list[ViewState]:
@@ -180,11 +188,14 @@ class ViewCheck:
             return
         passed = [kept for kept in some if Position(kept.place.volume, kept.place.number) < position]
         tally.behind += len(some) - len(passed)
+        urls = [kept.url for kept in passed]
         try:
-            held = tally.view.held([kept.url for kept in passed])
+            held, unreadable = tally.view.held(urls), tally.view.unreadable(urls)
         except ViewDamaged as trouble:
             tally.fault = str(trouble)
             return
+        tally.unreadable += len(unreadable)
+        tally.unreadable_named += [url.text for url in unreadable[: MOST_NAMED - len(tally.unreadable_named)]]
         yield from (kept for kept in passed if kept.url.id not in held)
 
     async def _is_missed(self, kept: Kept, seen: dict[int, bool]) -> bool:
@@ -204,13 +215,16 @@ class ViewCheck:
             return ViewState(name, fault=one.fault, mend=mend)
         if position is None:
             return ViewState(name, says="it can be opened; how far it is was not written down when it was made")
-        fault = f"{counted(one.missing, 'page')} missing, though it was made past their records" if one.missing else ""
-        says = f"{pages - one.behind - one.missing:,} of {counted(pages, 'page')}"
+        faults = [f"{counted(one.missing, 'page')} missing, though it was made past their records"] * bool(one.missing)
+        faults += [f"what it holds of {counted(one.unreadable, 'page')} cannot be read"] * bool(one.unreadable)
+        fault = "; ".join(faults)
+        says = f"{pages - one.behind - one.missing - one.unreadable:,} of {counted(pages, 'page')}"
         catch_up = f"catch up:  gossamer crawl --dir {self._directory.root}   or   gossamer rebuild"
         if one.behind:
             says += f"; {one.behind:,} behind" + ("" if self._is_alone else ", another process is at work")
         step = mend if fault else catch_up if one.behind and self._is_alone else ""
-        return ViewState(name, says, fault, step, position, one.behind, one.missing, tuple(one.named), one.outdated)
+        lacks = one.behind, one.missing, tuple(one.named), one.outdated, one.unreadable, tuple(one.unreadable_named)
+        return ViewState(name, says, fault, step, position, *lacks)
 
 
 def _name_of(folder: Path, directory: Directory) -> str:
@@ -236,7 +250,7 @@ def _words(directory: Directory, stack: ExitStack) -> OpenView | str:
     searcher.open()
     if damaged := damaged_files(directory.index):
         raise ViewDamaged(directory.index, f"not as they were written: {', '.join(damaged)}")
-    return OpenView("index", position_in(position), searcher.held)
+    return OpenView("index", position_in(position), searcher.held, searcher.unreadable)
 
 
 def _links(directory: Directory, stack: ExitStack) -> OpenView | str:

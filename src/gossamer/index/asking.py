@@ -9,6 +9,7 @@ from tantivy import Occur
 
 from gossamer.errors import QueryRefused
 from gossamer.index import filters
+from gossamer.index.cards import WITH_WORDS
 from gossamer.index.dictionary import Form, beginning, forms, is_stop_word, near
 from gossamer.index.pointing import targets_of
 from gossamer.index.schema import signs_of
@@ -87,13 +88,14 @@ class Asking:
         return {word: self._snapshot.rarity(self._snapshot.with_word("content", word)) for word in words}
 
     def _narrowed(self, clauses: list[tuple[Occur, tantivy.Query]], without_group: str) -> tantivy.Query:
+        """Where nothing is wanted, what is left are exclusions: they are taken from all pages. Words that the analyzer
+        makes nothing of find nothing."""
         wanted, unwanted = filters.of(self._snapshot, self._query, without_group)
         clauses += [(Occur.Must, part) for part in wanted]
         if not clauses:
-            has_been_asked = without_group and not self._query.wanted
-            if not has_been_asked:
+            if self._query.wanted:
                 return tantivy.Query.empty_query()
-            clauses = [(Occur.Must, tantivy.Query.exists_query("copy_id"))]
+            clauses = [(Occur.Must, WITH_WORDS)]
         clauses += [(Occur.MustNot, part) for part in [*unwanted, *self._unwanted()]]
         return tantivy.Query.boolean_query(clauses)
 
@@ -249,7 +251,9 @@ class Asking:
             tantivy.Query.const_score_query(self._snapshot.term("url_id", target), ANCHORS * score)
             for target, score in targets.items()
         ]
-        return [any_of(named)] if named else []
+        if not named:
+            return []
+        return [tantivy.Query.boolean_query([(Occur.Must, any_of(named)), (Occur.Must, WITH_WORDS)])]
 
     def _phrase(self, field: str, tokens: Sequence[str]) -> tantivy.Query:
         if len(tokens) == 1:

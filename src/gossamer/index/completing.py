@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 import tantivy
 
+from gossamer.index.cards import card_at
 from gossamer.index.dictionary import Form, beginning, forms, near
-from gossamer.index.schema import CARDS
 from gossamer.index.snapshot import Snapshot
 
 MOST_COMPLETIONS = 8
@@ -71,7 +71,8 @@ def _titled(snapshot: Snapshot, tokens: list[str]) -> list[Completion]:
         return []
     found: dict[tuple[str, Literal["title", "name"]], int] = {}
     for _, place in snapshot.best(tantivy.Query.boolean_query(clauses), LOOKED_AT):
-        card = CARDS.decode(bytes(snapshot.searcher.doc(place)["card"][0]))
+        if (card := card_at(snapshot, place)) is None:
+            continue
         for name in dict.fromkeys(thing.name for thing in card.things):
             found[name, "name"] = found.get((name, "name"), 0) + 1
         found[card.title, "title"] = found.get((card.title, "title"), 0) + 1

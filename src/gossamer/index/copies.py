@@ -3,7 +3,7 @@
 import msgspec
 
 from gossamer.clock import Instant
-from gossamer.index.schema import CARDS
+from gossamer.index.cards import card_at
 from gossamer.index.snapshot import Snapshot, integers
 from gossamer.values.url import Url
 
@@ -22,7 +22,6 @@ def copies_of(snapshot: Snapshot, url: Url, at_most: int = MOST_COPIES) -> list[
     hits = snapshot.best(snapshot.term("url_id", url.id), 1)
     copy = integers(snapshot.searcher, "copy_id", [hits[0][1]])[0] if hits else 0
     alike = snapshot.best(snapshot.term("copy_id", copy), at_most) if copy else hits
-    entries = (snapshot.searcher.doc(place).get_first("card") for _, place in alike)
-    cards = [CARDS.decode(bytes(packed)) for packed in entries if packed is not None]
+    cards = [card for _, place in alike if (card := card_at(snapshot, place)) is not None]
     found = [Copy(card.url.text, card.title, card.url.host.name, card.fetched_at) for card in cards]
     return sorted(found, key=lambda one: one.url)

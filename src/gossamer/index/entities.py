@@ -8,9 +8,10 @@ import tantivy
 from tantivy import Occur
 
 from gossamer.index import filters
+from gossamer.index.cards import WITH_WORDS, card_at
 from gossamer.index.dictionary import Form, beginning, forms
 from gossamer.index.ontology import means, supertypes_of
-from gossamer.index.schema import CARDS, Card, Named, key_of, may_have
+from gossamer.index.schema import Card, Named, key_of, may_have
 from gossamer.index.snapshot import Snapshot, any_of
 from gossamer.values.query import Query
 
@@ -57,8 +58,8 @@ def named(snapshot: Snapshot, query: Query, languages: Sequence[str], at_most: i
     for _ in range(ROUNDS):
         hits = snapshot.best(_pages(snapshot, query, words, seen), AT_ONCE)
         for _, place in hits:
-            card = CARDS.decode(bytes(snapshot.searcher.doc(place)["card"][0]))
-            _look_through(snapshot, query, words, card, seen)
+            if (card := card_at(snapshot, place)) is not None:
+                _look_through(snapshot, query, words, card, seen)
         if len(hits) < AT_ONCE or len(seen) >= 4 * at_most:
             break
     few = [(one, snapshot.entries("things", key), key) for key, one in list(seen.items())[: 6 * at_most]]
@@ -102,7 +103,7 @@ def _pages(snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], see
     clauses += [(Occur.MustNot, one) for one in unwanted]
     clauses += [(Occur.MustNot, snapshot.term("things", key)) for key in seen]
     if not words:
-        clauses.append((Occur.Must, tantivy.Query.exists_query("copy_id")))
+        clauses.append((Occur.Must, WITH_WORDS))
     return tantivy.Query.boolean_query(clauses)
 
 

@@ -8,9 +8,10 @@ import msgspec
 import tantivy
 
 from gossamer.clock import SECOND, Instant
+from gossamer.index.cards import card_at
 from gossamer.index.filters import EARLIEST, GROUPS, having
 from gossamer.index.ontology import means, namespaces_of
-from gossamer.index.schema import CARDS, TRAITS
+from gossamer.index.schema import TRAITS
 from gossamer.index.snapshot import Snapshot, count
 from gossamer.values.query import Query
 
@@ -22,6 +23,8 @@ MOST_TRAITS = 500
 MOST_COUNTED, SAMPLE = 2_000, 1_000
 """Of more pages than that, about so many are counted, and the counts are estimates: to count a hundred thousand would
 hold up everybody for what nobody reads to the last digit."""
+TRIED = 5
+"""Pages of a host that are asked for its name: more than one, in case an entry is damaged."""
 _KINDS = {
     "type": ("types", "supertypes"),
     "ontology": ("ontologies",),
@@ -154,16 +157,17 @@ def _tallies(snapshot: Snapshot, told: dict[str, Any]) -> dict[str, dict[str, in
         trait: str = bucket["key"]
         tallies[_KIND_OF[trait[0]]][trait[1:]] = int(bucket["doc_count"])
     for bucket in told["sites"]["buckets"] if "sites" in told else ():
-        tallies["sites"][_host(snapshot, bucket["key"])] = int(bucket["doc_count"])
+        if host := _host(snapshot, bucket["key"]):
+            tallies["sites"][host] = int(bucket["doc_count"])
     return tallies
 
 
 def _host(snapshot: Snapshot, host_id: int) -> str:
-    """Its name, which any of its pages tells. REQUIRES: there is one."""
+    """Its name, which any of its pages tells; empty when none of the first can be read."""
 
     def find() -> str:
-        place = snapshot.best(snapshot.term("host_id", host_id), 1)[0][1]
-        return CARDS.decode(bytes(snapshot.searcher.doc(place)["card"][0])).url.host.name
+        cards = (card_at(snapshot, place) for _, place in snapshot.best(snapshot.term("host_id", host_id), TRIED))
+        return next((card.url.host.name for card in cards if card is not None), "")
 
     name: str = snapshot.recall_lasting(("host", host_id), find)
     return name

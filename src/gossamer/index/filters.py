@@ -5,6 +5,7 @@ from collections.abc import Callable
 import tantivy
 
 from gossamer.extract.vocabularies import subproperties
+from gossamer.index.cards import WITH_WORDS
 from gossamer.index.ontology import iris_of, namespaces_of
 from gossamer.index.snapshot import Snapshot, any_of
 from gossamer.values.query import Query
@@ -42,9 +43,10 @@ def having(snapshot: Snapshot, group: str, value: str) -> tantivy.Query:
 def _between(snapshot: Snapshot, query: Query) -> tantivy.Query:
     since = EARLIEST if query.since is None else max(EARLIEST, query.since)
     until = LATEST if query.until is None else min(LATEST, query.until)
-    return tantivy.Query.range_query(
+    dated = tantivy.Query.range_query(
         snapshot.schema, "fetched_at", tantivy.FieldType.Integer, since, until, include_upper=False
     )
+    return tantivy.Query.boolean_query([(tantivy.Occur.Must, dated), (tantivy.Occur.Must, WITH_WORDS)])
 
 
 def _type(snapshot: Snapshot, name: str) -> tantivy.Query:

@@ -89,9 +89,6 @@ class Card(msgspec.Struct, frozen=True, array_like=True, gc=False):
     things: tuple[Named, ...] = ()
 
 
-CARDS = msgspec.msgpack.Decoder(Card)
-
-
 def schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_integer_field("url_id", indexed=True, fast=True)

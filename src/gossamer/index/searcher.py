@@ -14,11 +14,12 @@ from gossamer.clock import Instant
 from gossamer.errors import DirectoryUnusable, QueryRefused, ViewDamaged, damage_named
 from gossamer.index import entities, facets
 from gossamer.index.asking import Asking
+from gossamer.index.cards import WITH_WORDS, card_at, card_in, entry_at
 from gossamer.index.copies import Copy, copies_of
 from gossamer.index.entities import Entity
 from gossamer.index.explaining import Explanation, explained
 from gossamer.index.facets import Counts, Facet, Span
-from gossamer.index.schema import ANALYZER, CARDS, FORMAT, POSITION, VERSION, Card, analyzer, signs_of
+from gossamer.index.schema import ANALYZER, FORMAT, POSITION, VERSION, Card, analyzer, signs_of
 from gossamer.index.snapshot import Snapshot, count, held_at, integers
 from gossamer.index.snippets import Segment, around, snippets
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
@@ -71,6 +72,8 @@ class Matches(msgspec.Struct, frozen=True):
     omitted: tuple[str, ...] = ()
     counted: int = 0
     """Pages that facets and dates were counted over; fewer than `total` where they are estimates."""
+    unreadable: tuple[int, ...] = ()
+    """`Url.id` of the entries that would be among `found` and are damaged."""
 
 
 class _Ranked(NamedTuple):
@@ -156,7 +159,8 @@ class Searcher:
         """REQUIRES: offset and limit are not negative, and `count_by` names facets. Copies of one text are folded into
         the best of them.
 
-        When few pages have everything that was asked for, those that have some of it follow them.
+        When few pages have everything that was asked for, those that have some of it follow them. Without words to
+        rank by, the newest pages are the best. An entry that is damaged is left out and counted.
         """
         if query.limit > MOST_HITS or query.offset + query.limit > DEEPEST_HIT:
             raise QueryRefused(f"at most {MOST_HITS} results at a time, and none beyond the {DEEPEST_HIT:,}th")
@@ -171,7 +175,9 @@ class Searcher:
             wanted = asking.any_word()
             best, total = _folded(snapshot, query, wanted, has_all=False, first=best)
             all_words = total == with_all
-        found = tuple(_shown(snapshot, query, asking, best[query.offset :], all_words))
+        some = best[query.offset :]
+        found = tuple(_shown(snapshot, query, asking, some, all_words))
+        unreadable = _unreadable(snapshot, some) if len(found) < len(some) else ()
         key = msgspec.structs.replace(query, offset=0, limit=0, sort="best"), all_words, *count_by
         counts: Counts = (
             snapshot.recall_counts(
@@ -180,7 +186,8 @@ class Searcher:
             if count_by
             else Counts()
         )
-        return Matches(found, total, all_words, with_all, counts.facets, counts.dates, asking.omitted, counts.counted)
+        told = counts.facets, counts.dates, asking.omitted, counts.counted
+        return Matches(found, total, all_words, with_all, *told, unreadable)
 
     def matching(self, query: Query) -> int:
         """How many pages have all that is asked for."""
@@ -233,19 +240,27 @@ class Searcher:
 
     def cards(self) -> Iterator[Card]:
         """Every page one can find, in no order; for digests and exports."""
-        searcher = self.snapshot.searcher
-        everything = tantivy.Query.all_query()
-        for start in range(0, searcher.num_docs, 1000):
-            for _, place in searcher.search(everything, limit=1000, offset=start, count=False).hits:
-                if (packed := searcher.doc(place).get_first("card")) is not None:
-                    yield CARDS.decode(bytes(packed))
+        snapshot = self.snapshot
+        for start in range(0, snapshot.pages, 1000):
+            for _, place in snapshot.searcher.search(WITH_WORDS, limit=1000, offset=start, count=False).hits:
+                if (card := card_at(snapshot, place)) is not None:
+                    yield card
+
+    def unreadable(self, urls: Sequence[Url]) -> list[Url]:
+        """Those whose entries have words, and no card that can be read."""
+        snapshot = self.snapshot
+        wanted = tantivy.Query.term_set_query(snapshot.schema, "url_id", [url.id for url in urls])
+        both = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), (tantivy.Occur.Must, WITH_WORDS)])
+        with self.damage_named():
+            places = [place for _, place in snapshot.best(both, max(1, len(urls)))]
+            damaged = set(integers(snapshot.searcher, "url_id", [one for one in places if not card_at(snapshot, one)]))
+        return [url for url in urls if url.id in damaged]
 
     def _entry(self, url: Url) -> tuple[tantivy.Document | None, Card | None]:
         snapshot = self.snapshot
         hits = snapshot.best(snapshot.term("url_id", url.id), 1)
-        entry = snapshot.searcher.doc(hits[0][1]) if hits else None
-        packed = entry.get_first("card") if entry is not None else None
-        return entry, CARDS.decode(bytes(packed)) if packed is not None else None
+        entry = entry_at(snapshot, hits[0][1]) if hits else None
+        return entry, card_in(entry)
 
     def _look_at_format(self) -> None:
         mark = self._folder / FORMAT
@@ -264,7 +279,7 @@ def _folded(
     deep = enough + 20
     known = {(one.place.segment_ord, one.place.doc) for one in first}
     while True:
-        if query.sort == "best":
+        if query.sort == "best" and query.wanted:
             hits, total = snapshot.best_of(wanted, deep)
         else:
             total = count(snapshot.searcher, wanted)
@@ -290,10 +305,17 @@ def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked]
     texts = (" ".join(word.text) for word in query.wanted)
     signs = next((text for text in texts if signs_of(text)), "")
     for score, place, copy, has_all in best:
-        entry = snapshot.searcher.doc(place)
-        card = CARDS.decode(bytes(entry["card"][0]))
+        entry = entry_at(snapshot, place)
+        card = card_in(entry)
+        if entry is None or card is None:
+            continue
         snippet = () if signs else snippet_of(entry)
         if not any(part.is_match for part in snippet):
             snippet = around(entry.get_first("content") or "", signs, card.description)
         copies = snapshot.with_number("copy_id", copy) if copy else 1
         yield Found(card, score, snippet, copies, has_all or all_words)
+
+
+def _unreadable(snapshot: Snapshot, ranked: list[_Ranked]) -> tuple[int, ...]:
+    places = [one.place for one in ranked if card_at(snapshot, one.place) is None]
+    return tuple(integers(snapshot.searcher, "url_id", places))

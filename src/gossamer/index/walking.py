@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import tantivy
 
 from gossamer.index.asking import Asking
-from gossamer.index.schema import CARDS, Card
+from gossamer.index.cards import WITH_WORDS, card_in, entry_at
+from gossamer.index.schema import Card
 from gossamer.index.searcher import FEW
 from gossamer.index.snapshot import Snapshot, count
 from gossamer.values.query import DEEPEST_HIT, Query
@@ -23,15 +24,15 @@ def walked(snapshot: Snapshot, query: Query) -> Iterator[tuple[Card, str]]:
     wanted, total = _wanted(snapshot, query)
     is_ordered = total <= DEEPEST_HIT and not query.is_empty
     for place in _ordered(snapshot, query, wanted) if is_ordered else _by_id(snapshot, wanted):
-        entry = snapshot.searcher.doc(place)
-        if (packed := entry.get_first("card")) is not None:
-            yield CARDS.decode(bytes(packed)), entry.get_first("content") or ""
+        entry = entry_at(snapshot, place)
+        if entry is not None and (card := card_in(entry)) is not None:
+            yield card, entry.get_first("content") or ""
 
 
 def _wanted(snapshot: Snapshot, query: Query) -> tuple[tantivy.Query, int]:
     """What a search of the same words would find."""
     if query.is_empty:
-        return tantivy.Query.all_query(), snapshot.pages
+        return WITH_WORDS, snapshot.pages
     asking = Asking(snapshot, query)
     wanted = asking.all_words()
     total = count(snapshot.searcher, wanted)
@@ -42,7 +43,7 @@ def _wanted(snapshot: Snapshot, query: Query) -> tuple[tantivy.Query, int]:
 
 
 def _ordered(snapshot: Snapshot, query: Query, wanted: tantivy.Query) -> Iterator[tantivy.DocAddress]:
-    if query.sort == "best":
+    if query.sort == "best" and query.wanted:
         hits = snapshot.best(wanted, DEEPEST_HIT)
     else:
         hits = [(0.0, place) for _, place in snapshot.newest(wanted, DEEPEST_HIT, query.sort == "oldest")]

@@ -67,3 +67,6 @@ class Answer(msgspec.Struct, frozen=True):
     counted: int = 0
     """Pages that facets and dates were counted over. Where that is fewer than `total`, as it is when there are very
     many, their counts are estimates, to two digits."""
+    unreadable: tuple[int, ...] = ()
+    """Ids of pages that belong among `hits` and whose entries in the index are damaged. `gossamer verify` says which
+    pages they are, `gossamer rebuild` makes the index anew."""

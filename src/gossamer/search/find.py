@@ -101,6 +101,7 @@ class Search:
             self._meant(query, matches),
             matches.omitted,
             matches.counted,
+            matches.unreadable,
         )
 
     def is_found(self, query: Query) -> bool:

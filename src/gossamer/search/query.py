@@ -13,7 +13,8 @@ lang:de  syntax:rdfa     in this language; with facts in this syntax
 since:2026-01-01  until:2026-02-01     fetched from that day on; fetched before that day
 sort:newest              or oldest, or best
 
-A minus before a filter turns it round: `-type:Recipe`.
+A minus before a filter turns it round: `-type:Recipe`. Exclusions alone find everything else. Without words to rank by,
+the newest pages come first.
 """
 
 import re

@@ -61,6 +61,8 @@ class Query(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is asked for: what must be absent does not make a question of its own."""
-        narrowing = (self.sites, self.types, self.ontologies, self.properties, self.languages, self.syntaxes)
-        return not (self.wanted or any(narrowing)) and self.since is None and self.until is None
+        """Nothing is asked for. What must be absent is a question too: for everything else."""
+        return msgspec.structs.replace(self, sort="best", offset=0, limit=0) == _NOTHING
+
+
+_NOTHING = Query(limit=0)

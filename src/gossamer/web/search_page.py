@@ -50,7 +50,7 @@ class Way(NamedTuple):
 WAYS = (
     Way("tropical fish", "pages with both words, in any of their forms"),
     Way('"tropical fish"', "the words side by side, as they stand"),
-    Way("fish -soup", "without this word"),
+    Way("fish -soup", "without this word; -soup alone finds every page without it"),
     Way("harb*", "whatever begins so; harbor~ finds near spellings"),
     Way("title:harbour", "in the title; also heading:, text:, anchor: and url:"),
     Way("type:Person", "pages that state facts about a person; -type:Person about none"),

@@ -1,0 +1,22 @@
+"""An index with an entry that cannot be read."""
+
+from pathlib import Path
+
+import tantivy
+
+from gossamer.index.schema import ANALYZER, analyzer, schema
+from gossamer.values.url import Url
+
+
+def damage_entry(folder: Path, url: Url) -> None:
+    """Puts an entry with words and without a card in the place of the page's own. REQUIRES: nobody else writes."""
+    index = tantivy.Index(schema(), path=str(folder), reuse=True)
+    index.register_tokenizer(ANALYZER, analyzer())
+    writer = index.writer(64_000_000, 1)
+    writer.delete_documents_by_term("url_id", url.id)
+    entry = tantivy.Document(content=["the tropical fish"], names=["fish"], sites=[url.host.name])
+    for field, value in (("url_id", url.id), ("fetched_at", 5), ("copy_id", 7), ("host_id", url.host.id)):
+        entry.add_integer(field, value)
+    writer.add_document(entry)
+    writer.commit()
+    writer.wait_merging_threads()
