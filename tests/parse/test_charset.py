@@ -7,6 +7,8 @@ from gossamer.parse.labels import decode, encoding_named
 
 RUSSIAN = "Сегодня в городе открылась новая выставка, на которой показали картины молодых художников из разных стран."
 JAPANESE = "今日は天気がいいので、公園を散歩してから図書館で本を読みました。とても楽しかったです。"
+CHINESE = "今天天氣很好，我們去公園散步，然後到圖書館看書。大家都覺得很高興，晚上還一起吃飯。"
+SIMPLIFIED = str.maketrans("氣們園後圖館書覺興還飯", "气们园后图馆书觉兴还饭")
 CZECH = "Včera večer jsme se šli podívat na příšerně žluťoučkého koně, který úpěl ďábelské ódy na náměstí."
 
 
@@ -39,7 +41,83 @@ def test_F_M3_utf_16_without_a_mark_is_told_by_its_zeros(codec):
 def test_F_M3_iso_2022_jp_is_told_by_its_escapes_and_by_its_label():
     body = JAPANESE.encode("iso-2022-jp")
     assert charset_of("text/html; charset=iso-2022-jp", body).encoding == "iso-2022-jp"
+    assert charset_of("text/html", b"<title>" + body)[:2] == ("iso-2022-jp", "escapes")
+    assert charset_of("text/plain", b"\x1b[1mbold\x1b[0m")[:2] == ("utf-8", "utf-8")
     assert as_utf8(body, "iso-2022-jp").decode() == JAPANESE
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["unmarked", "marked"])
+@pytest.mark.parametrize("encoding", ["utf-32le", "utf-32be"])
+def test_M_C10_utf_32_is_told_by_its_mark_or_its_zeros(encoding, mark):
+    body = f"{mark}<title>π, 今日は, 🌍</title>".encode(encoding)
+    for label in ("text/html", "text/html; charset=utf-32", "text/html; charset=utf-8" if mark else None):
+        found = charset_of(label, body)
+        assert found[:2] == (encoding, "bom" if mark else "zeros")
+        assert as_utf8(body, found.encoding).decode() == "<title>π, 今日は, 🌍</title>"
+
+
+def test_utf_16_is_not_taken_for_utf_32():
+    for text in ("<p>plain words", "今日は天気がいい", "a"):
+        for codec in ("utf-16le", "utf-16be"):
+            assert charset_of(None, f"\ufeff{text}".encode(codec)).encoding == codec
+
+
+EBCDIC_PAGE = "<!DOCTYPE html>\n<title>Grüße [1]</title>\n<p>El niño corrió"
+
+
+@pytest.mark.parametrize(
+    ("label", "codec"),
+    [
+        ("IBM037", "cp037"),
+        ("ebcdic-cp-us", "cp037"),
+        ("cp500", "cp500"),
+        ("ebcdic-cp-ch", "cp500"),
+        ("ibm-273", "cp273"),
+        ("IBM1026", "cp1026"),
+        ("IBM01140", "cp1140"),
+    ],
+)
+def test_M_C10_declared_ebcdic_is_read(label, codec):
+    body = EBCDIC_PAGE.replace("\n", "\x85").encode(codec)  # its lines end with NEL
+    found = charset_of(f"text/html; charset={label}", body)
+    assert found.how == "header"
+    assert as_utf8(body, found.encoding).decode() == EBCDIC_PAGE
+
+
+def test_M_C10_ebcdic_of_open_systems_is_read():
+    body = "<p>a[0] ^ b".translate({ord("["): "\xdd", ord("]"): "\xa8", ord("^"): "\xac"}).encode("cp037")
+    assert as_utf8(body, charset_of("text/html; charset=IBM-1047", body).encoding) == b"<p>a[0] ^ b"
+
+
+def test_M_C10_ebcdic_is_read_when_an_xml_declaration_names_it():
+    text = '<?xml version="1.0" encoding="ebcdic-cp-be"?><p>Ça et là</p>'
+    body = text.encode("cp500")
+    assert charset_of("text/xml", body)[:2] == ("ibm500", "meta")
+    assert as_utf8(body, "ibm500").decode() == text
+
+
+def test_ebcdic_is_never_believed_of_a_page_that_can_be_read_as_ascii():
+    page = "<?xml version='1.0' encoding='IBM037'?><meta charset=cp500><p>größer".encode()
+    assert charset_of("text/html; charset=IBM037", page)[:2] == ("utf-8", "utf-8")
+    assert charset_of("text/html", page)[:2] == ("utf-8", "utf-8")
+
+
+def test_M_C10_a_declared_code_page_of_dos_is_read():
+    body = '<meta charset="IBM850"><p>schön'.encode("cp850")
+    found = charset_of("text/html", body)
+    assert found[:2] == ("ibm850", "meta") and as_utf8(body, found.encoding).decode().endswith("schön")
+
+
+def test_M_C10_characters_that_python_lacks_are_read():
+    assert decode(b"<p>\xad\xa1\xb4\xc1\xfc\xfc</p>\xad", "euc-jp") == "<p>①漢￤</p>\ufffd"
+    assert decode(b"\x1b$B\x2d\x21\x34\x41\x1b(B </p>", "iso-2022-jp") == "①漢 </p>"
+    assert decode(b"\x1b(I\x36\x36\x1b(B \xe9", "iso-2022-jp") == "ｶｶ \ufffd"
+    assert decode(b"\xa3\xe1 \x87\x7a \xa3\xff", "big5").startswith("€ 㡵 \ufffd")
+
+
+def test_words_of_latin_letters_are_not_taken_for_cyrillic():
+    for text in ("Où étés: « été, dépêche, Zoë, naïve, garçon, à côté »", "Año señor mañana", "à où ça là: é"):
+        assert charset_of(None, text.encode("cp1252")).encoding == "windows-1252"
 
 
 def test_F_M3_utf_7_is_never_believed():
@@ -87,7 +165,11 @@ def test_undeclared_utf_8_is_utf_8_even_when_its_end_is_cut_off():
     ("text", "codec", "encoding"),
     [
         (RUSSIAN, "cp1251", "windows-1251"),
-        (RUSSIAN, "koi8-r", "koi8-r"),
+        (RUSSIAN, "koi8-r", "koi8-u"),  # the same letters, and the Ukrainian ones
+        (RUSSIAN, "mac-cyrillic", "x-mac-cyrillic"),
+        (RUSSIAN, "cp855", "ibm855"),
+        (CHINESE, "big5", "big5"),
+        (CHINESE.translate(SIMPLIFIED), "gb2312", "gb18030"),
         (JAPANESE, "shift_jis", "shift_jis"),
         (JAPANESE, "euc-jp", "euc-jp"),
         (CZECH, "cp1250", "windows-1250"),

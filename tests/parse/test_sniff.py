@@ -66,3 +66,19 @@ def test_a_label_is_read_without_its_parameters():
 def test_xhtml_is_read_as_html_and_other_xml_as_xml():
     assert is_xml("application/rss+xml") and is_xml("text/xml")
     assert not is_xml("application/xhtml+xml") and not is_xml("text/html")
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["unmarked", "marked"])
+@pytest.mark.parametrize("codec", ["utf-16le", "utf-16be", "utf-32le", "utf-32be"])
+def test_wide_text_is_looked_into(codec, mark):
+    html = f"{mark}<!DOCTYPE html><html><title>Wide</title><p>words".encode(codec)
+    assert media_type_of(None, html) == "text/html"
+    assert media_type_of("text/plain", html) == "text/plain"
+    assert media_type_of(None, f"{mark}Only words, no markup at all.".encode(codec)) == "text/plain"
+
+
+def test_text_in_ebcdic_is_text_when_it_is_declared():
+    text = "Two lines\x85of text".encode("cp037")
+    assert media_type_of("text/plain; charset=ibm037", text) == "text/plain"
+    assert media_type_of("text/plain", text) == "application/octet-stream"
+    assert media_type_of(None, '<?xml version="1.0" encoding="ibm037"?><a/>'.encode("cp037")) == "text/xml"

@@ -1,23 +1,23 @@
 """Which encoding the bytes are in, by the rules browsers follow (WHATWG HTML, "determining the character encoding").
 
-In order: byte order mark, Content-Type header, declaration in the first 1,024 bytes, UTF-8 when the bytes are valid
-UTF-8, and at last a guess. UTF-7 is never believed.
+In order: byte order mark, Content-Type header, declaration in the first 1,024 bytes, the zeros of UTF-16 and UTF-32,
+the escapes of ISO-2022-JP, UTF-8 when the bytes are valid UTF-8, and at last a guess. UTF-7 is never believed.
 """
 
 import re
-from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gossamer.parse.guess import guessed
-from gossamer.parse.labels import decode, encoding_named
+from gossamer.parse.labels import EBCDIC, decode, encoding_in, encoding_named
+from gossamer.parse.wide import marked_wide, unmarked_wide
 
 PRESCANNED = 1024
 _LATE = 1 << 16
-_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
-_IN_HEADER = re.compile(r";\s*charset\s*=\s*(?:\"([^\"]*)\"?|([^;\s]+))", re.IGNORECASE)
 _IN_CONTENT = re.compile(
     rb"charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|([^\t\n\f\r ;\"'][^\t\n\f\r ;]*))"
 )
+_ESCAPES = re.compile(rb"\x1b(?:\$[@B]|\([IJ])")
+_EBCDIC_XML = "<?xml".encode("cp037")
 _XML = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 # One step of the prescan: a comment, a meta tag's start, another tag's start, or markup to be skipped to its ">".
 _STEP = re.compile(
@@ -29,29 +29,38 @@ _ATTRIBUTE = re.compile(
 )
 
 
+How = Literal["bom", "header", "meta", "zeros", "escapes", "utf-8", "guess"]
+"""Byte order mark, Content-Type, declaration in the page, the zeros of UTF-16 and UTF-32, the escapes of ISO-2022-JP,
+bytes that are valid UTF-8, or none of these."""
+
+
 class Charset(NamedTuple):
     encoding: str
-    """A name of the WHATWG standard, lower case."""
-    how: str
-    """Who said so: "bom", "header", "meta", "utf-8" (the bytes are), "zeros" or "guess"."""
+    """A name of the WHATWG standard, lower case; or "utf-32le", "utf-32be", "ibm" and the number of a code page."""
+    how: How
+    """What told it."""
     conflict: bool = False
     """Two declarations disagree, and the stronger one was believed."""
 
 
 def charset_of(content_type: str | None, body: bytes) -> Charset:
     head = body[:PRESCANNED]
-    marked = next((name for mark, name in _BOMS if head.startswith(mark)), None)
-    in_header = _from_header(content_type)
+    marked = "utf-8" if head.startswith(b"\xef\xbb\xbf") else marked_wide(head)
+    in_header = encoding_in(content_type)
+    if in_header in EBCDIC and is_utf8(body):
+        in_header = None  # a gateway translated the page and left its label as it was
     # Reading the declaration only to see it agree with the header is the usual case: then its name is enough.
     is_repeated = in_header is not None and in_header.encode() in head.lower()
     in_meta = in_header if is_repeated else prescan(head)
     declared = [name for name in (marked, in_header, in_meta) if name is not None]
     conflict = len(set(declared)) > 1
     if declared:
-        how = "bom" if marked else "header" if in_header else "meta"
+        how: How = "bom" if marked else "header" if in_header else "meta"
         return Charset(declared[0], how, conflict)
-    if (wide := _wide(head)) is not None:
+    if (wide := unmarked_wide(head)) is not None:
         return Charset(wide, "zeros")
+    if b"\x1b" in body and _ESCAPES.search(body):
+        return Charset("iso-2022-jp", "escapes")  # before UTF-8: its bytes are ASCII
     if is_utf8(body):
         return Charset("utf-8", "utf-8")
     # A browser that meets a declaration further down begins again with it.
@@ -77,19 +86,17 @@ def is_utf8(body: bytes) -> bool:
     return True
 
 
-@lru_cache(maxsize=256)
-def _from_header(content_type: str | None) -> str | None:
-    if content_type is None or not (found := _IN_HEADER.search(content_type)):
-        return None
-    return encoding_named(found[1] if found[1] is not None else found[2])
-
-
 def prescan(head: bytes) -> str | None:
     """The declaration inside the page, if there is one that may be believed."""
+    if head.startswith(_EBCDIC_XML):
+        # All EBCDIC code pages agree on the characters of a declaration (XML, appendix F).
+        xml = _XML.match(head.decode("cp037").encode("latin-1"))
+        named = encoding_named(xml[1].decode()) if xml else None
+        return named if named in EBCDIC else None
     if b"harset" not in head and b"HARSET" not in head and b"encoding" not in head:
         return None
-    if (xml := _XML.match(head)) is not None and (named := encoding_named(xml[1].decode("latin-1"))) is not None:
-        return _believable(named)
+    if (xml := _XML.match(head)) is not None and (named := _believable(xml[1])) is not None:
+        return named
     at = 0
     while (step := _STEP.search(head, at)) is not None:
         at = step.end()
@@ -122,21 +129,12 @@ def _declared(attributes: dict[bytes, bytes]) -> str | None:
             return None
         inside = _IN_CONTENT.search(attributes.get(b"content", b"").lower())
         label = next((g for g in inside.groups() if g is not None), b"") if inside else b""
+    return _believable(label)
+
+
+def _believable(label: bytes) -> str | None:
+    """A declaration that could be read as ASCII is neither in UTF-16 nor in EBCDIC; nobody means x-user-defined."""
     named = encoding_named(label.decode("latin-1"))
-    return None if named is None else _believable(named)
-
-
-def _believable(named: str) -> str:
-    """A declaration that could be read as ASCII cannot be in UTF-16; and nobody means x-user-defined."""
-    return {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}.get(named, named)
-
-
-def _wide(head: bytes) -> str | None:
-    """UTF-16 without a mark: nearly every second byte is zero."""
-    pairs = len(head) // 2
-    if pairs < 2 or b"\0" not in head:
+    if named is None or named in EBCDIC:
         return None
-    even, odd = head[: pairs * 2 : 2].count(0), head[1 : pairs * 2 : 2].count(0)
-    if odd > 0.6 * pairs and even < 0.1 * pairs:
-        return "utf-16le"
-    return "utf-16be" if even > 0.6 * pairs and odd < 0.1 * pairs else None
+    return {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}.get(named, named)

@@ -1,10 +1,14 @@
-"""The names a page may give its encoding (WHATWG Encoding, section 4.2), and the Python codec that decodes each.
+"""The names a page may give its encoding, and how each is decoded.
 
-There is no UTF-7 and no UTF-32 among them, on purpose: a label that is not here is not believed.
+The names are those of WHATWG Encoding, section 4.2, and IBM code pages, which browsers do not know. UTF-7 is not among
+them, on purpose. Nor is UTF-32: its bytes tell it (`parse.wide`), whatever the label.
 """
 
 import codecs
-from functools import cache
+import re
+from functools import cache, lru_cache
+
+from gossamer.parse.multibyte import HANDLERS
 
 _LABELS = {
     "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf8 x-unicode20utf8",
@@ -56,7 +60,15 @@ _LABELS = {
 
 ENCODING_OF: dict[str, str] = {label: name for name, others in _LABELS.items() for label in (name, *others.split())}
 
-# Where Python's codec of that name is narrower than what the web writes under it.
+_DOS = frozenset({437, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 863, 865, 869})
+_EBCDIC = {37: "us ca wt nl", 273: "", 424: "he", 500: "be ch", 875: "", 1026: "", 1047: "", 1140: ""}
+"""Code pages, and the countries of their other names, such as ebcdic-cp-us (IANA character sets)."""
+EBCDIC = frozenset({f"ibm{page:03}" for page in _EBCDIC})
+_EBCDIC_NAMES = {f"ebcdic-cp-{one}": page for page, countries in _EBCDIC.items() for one in countries.split()}
+_NUMBERED = re.compile(r"(?:csibm|ibm|cp|ccsid)-?0*(\d{2,4})", re.ASCII)
+_IN_HEADER = re.compile(r";\s*charset\s*=\s*(?:\"([^\"]*)\"?|([^;\s]+))", re.IGNORECASE)
+
+# Where Python's codec of that name is narrower than what the web writes under it, or has another name.
 _CODECS = {
     "iso-8859-8-i": "iso8859-8",
     "macintosh": "mac-roman",
@@ -66,33 +78,55 @@ _CODECS = {
     "big5": "big5hkscs",
     "shift_jis": "cp932",
     "euc-kr": "cp949",
+    "iso-2022-jp": "iso2022_jp_ext",
+    "ibm1047": "cp037",
 }
 
-# Characters that WHATWG has and Python's table of the same name has not.
-_ADDED = {"koi8-u": {0xAE: "\u045e", 0xBE: "\u040e"}, "windows-1255": {0xCA: "\u05ba"}}
+# Characters that an encoding has and Python's table of the same name has not. EBCDIC ends its lines with NEL (0x15).
+_ADDED = {
+    "koi8-u": {0xAE: "\u045e", 0xBE: "\u040e"},
+    "windows-1255": {0xCA: "\u05ba"},
+    **{name: {0x15: "\n"} for name in EBCDIC},
+    "ibm1047": {0x15: "\n", 0x5F: "^", 0xAD: "[", 0xB0: "\xac", 0xBA: "\xdd", 0xBB: "\xa8", 0xBD: "]"},
+}
 _UNDEFINED = "\ufffe"  # how codecs.charmap_decode wants a hole marked
 
 
 def encoding_named(label: str) -> str | None:
     """The encoding that `label` means; None when it means none."""
-    return ENCODING_OF.get(label.strip("\t\n\f\r ").lower())
+    label = label.strip("\t\n\f\r ").lower()
+    return ENCODING_OF.get(label) or _ibm_page(label)
+
+
+@lru_cache(maxsize=256)
+def encoding_in(content_type: str | None) -> str | None:
+    """The encoding that a Content-Type field names."""
+    if content_type is None or not (found := _IN_HEADER.search(content_type)):
+        return None
+    return encoding_named(found[1] if found[1] is not None else found[2])
+
+
+def _ibm_page(label: str) -> str | None:
+    numbered = _NUMBERED.fullmatch(label)
+    page = int(numbered[1]) if numbered else _EBCDIC_NAMES.get(label)
+    return f"ibm{page:03}" if page in _DOS or page in _EBCDIC else None
 
 
 def decode(body: bytes, encoding: str) -> str:
-    """Never fails: what is no character becomes U+FFFD. REQUIRES: `encoding` came from `encoding_named`."""
+    """Never fails: what is no character becomes U+FFFD. REQUIRES: `encoding` is from `encoding_named` or `wide_in`."""
     if encoding == "replacement":
         return "\ufffd" if body else ""
     if encoding == "x-user-defined":
         return codecs.charmap_decode(body, "replace", _user_defined())[0]
-    if encoding.startswith("windows-") or encoding == "koi8-u":
+    if encoding.startswith(("windows-", "ibm")) or encoding == "koi8-u":
         return codecs.charmap_decode(body, "replace", _code_page(encoding))[0]
-    return body.decode(_CODECS.get(encoding, encoding), "replace")
+    return body.decode(_CODECS.get(encoding, encoding), HANDLERS.get(encoding, "replace"))
 
 
 @cache
 def _code_page(encoding: str) -> str:
     """The 256 characters of a code page. Unassigned C1 bytes keep their own code points, as on the web."""
-    codec, added = _CODECS.get(encoding, encoding), _ADDED.get(encoding, {})
+    codec, added = _CODECS.get(encoding, encoding.replace("ibm", "cp")), _ADDED.get(encoding, {})
 
     def character(byte: int) -> str:
         found = added.get(byte) or bytes([byte]).decode(codec, "ignore")

@@ -3,6 +3,9 @@
 import re
 from functools import lru_cache
 
+from gossamer.parse.labels import EBCDIC, decode, encoding_in
+from gossamer.parse.wide import marked_wide, unmarked_wide
+
 HTML = ("text/html", "application/xhtml+xml")
 UNKNOWN = ("", "unknown/unknown", "application/unknown", "*/*")
 _LOOKED_AT = 1445
@@ -29,7 +32,8 @@ _MAGIC = (
     (b"\x00asm", "application/wasm"),
 )
 _MAGICS = tuple(magic for magic, _ in _MAGIC)
-_TEXT_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
+_MARK = b"\xef\xbb\xbf"
+_EBCDIC_XML = "<?xml".encode("cp037")
 _HTML_START = re.compile(
     rb"<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)(?=[\s>])|<!--",
     re.IGNORECASE,
@@ -56,7 +60,7 @@ def essence(content_type: str | None) -> str:
 
 
 def media_type_of(content_type: str | None, body: bytes) -> str:
-    label, head = essence(content_type), body[:_LOOKED_AT]
+    label, head = essence(content_type), _narrow(content_type, body[:_LOOKED_AT])
     if label in UNKNOWN:
         return _unlabelled(head)
     if is_xml(label):
@@ -71,6 +75,19 @@ def media_type_of(content_type: str | None, body: bytes) -> str:
     return label
 
 
+def _narrow(content_type: str | None, head: bytes) -> bytes:
+    """The head as signatures are written: UTF-16, UTF-32 and EBCDIC turned to UTF-8, if it is text in one of them."""
+    marked = marked_wide(head)
+    encoding = marked or unmarked_wide(head)
+    if encoding is None:
+        named = encoding_in(content_type)
+        encoding = named if named in EBCDIC else "ibm037" if head.startswith(_EBCDIC_XML) else None
+    if encoding is None:
+        return head
+    text = decode(head[: len(head) // 4 * 4], encoding).removeprefix("\ufeff").encode("utf-8", "replace")
+    return _MARK + text if marked else head if _BINARY.search(text) else text
+
+
 def is_xml(media_type: str) -> bool:
     return media_type in ("text/xml", "application/xml") or (
         media_type.endswith("+xml") and media_type != "application/xhtml+xml"
@@ -81,11 +98,11 @@ def is_sitemap(body: bytes, media_type: str = "") -> bool:
     """Cheap: whether bytes are an XML sitemap or index, by their first element. UTF-16 is not looked into."""
     if media_type in _FEED_TYPES:
         return False
-    return _SITEMAP.match(body[:_LIST_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")) is not None
+    return _SITEMAP.match(body[:_LIST_LOOKED_AT].removeprefix(_MARK)) is not None
 
 
 def _unlabelled(head: bytes) -> str:
-    start = head.lstrip(_BLANK) if not head.startswith(_TEXT_MARKS) else head.removeprefix(b"\xef\xbb\xbf")
+    start = head.removeprefix(_MARK) if head.startswith(_MARK) else head.lstrip(_BLANK)
     if _HTML_START.match(start):
         return "text/html"
     if start.startswith(b"<?xml") or _feed(start):
@@ -98,7 +115,7 @@ def _xml_kind(start: bytes) -> str:
 
 
 def _feed(head: bytes) -> str | None:
-    found = _FEED.match(head.removeprefix(b"\xef\xbb\xbf"))
+    found = _FEED.match(head.removeprefix(_MARK))
     if found is None:
         return None
     return "application/atom+xml" if found[2] else "application/rss+xml"
@@ -117,10 +134,4 @@ def _magic(head: bytes) -> str | None:
 
 
 def _is_text(head: bytes) -> bool:
-    return head.startswith(_TEXT_MARKS) or _BINARY.search(head) is None or _is_wide_text(head)
-
-
-def _is_wide_text(head: bytes) -> bool:
-    """UTF-16 without its mark: only every second byte is zero, and no other control is there."""
-    narrow = head[::2] if not head[::2].count(0) else head[1::2]
-    return len(head) > 3 and _BINARY.search(narrow) is None and head.count(0) >= 0.4 * len(head)
+    return head.startswith(_MARK) or _BINARY.search(head) is None
