@@ -15,9 +15,19 @@ from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
 from gossamer.returning import End, Plan, Returning, news_in
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learning import Learned
-from gossamer.values.capture import Kept, Place
+from gossamer.values.capture import Capture, Kept, Place, Truncated
 from gossamer.values.link import How, Offer, Said
-from gossamer.values.outcome import Failed, Moved, Outcome, Reason, Refused, capture_of, reason_of
+from gossamer.values.outcome import (
+    PAGE_FAULTS,
+    Failed,
+    Fetched,
+    Moved,
+    Outcome,
+    Reason,
+    Refused,
+    capture_of,
+    reason_of,
+)
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import FOLLOWED, Settled, Visit, VisitKind
@@ -99,7 +109,7 @@ class Outages:
         if visit.kind is VisitKind.ROBOTS:
             return False
         name, reason = visit.url.host.name, reason_of(outcome)
-        if reason not in TRANSIENT:
+        if reason not in TRANSIENT or reason in PAGE_FAULTS:
             if capture_of(outcome) is not None:
                 self._failing.pop(name, None)
             return False
@@ -140,7 +150,14 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
         respelt=respelt,
         is_host_fault=followed.is_host_down,
         past=plan.past,
+        busy_s=busy_s(capture) if capture else None,
     )
+
+
+def busy_s(capture: Capture) -> float:
+    """How long its host was busy with an answer. One that was cut at a limit of ours counts up to its head: how long a
+    body would have gone on says nothing of the host, and an endless one must not silence it."""
+    return capture.head_s if capture.truncated in (Truncated.TIME, Truncated.LENGTH) else capture.took_s
 
 
 def planned(followed: Followed, respelt: Url | None, retried: Instant | None, returning: Returning | None) -> Plan:
@@ -199,6 +216,8 @@ def detail_of(outcome: Outcome) -> str:
             return outcome.detail
         case Moved():
             return outcome.to.text
+        case Fetched(capture=capture) if capture.truncated is Truncated.LENGTH:
+            return "only its beginning was kept: it is longer than a body may be (fetch.body_limit)"
         case _:
             return ""
 

@@ -18,6 +18,8 @@ class Says:
     status: int = 200
     kind: str = HTML
     fields: tuple[tuple[str, str], ...] = ()
+    is_endless: bool = False
+    """Its body comes again and again, until the connection is gone."""
 
 
 Answer = str | Says
@@ -38,6 +40,7 @@ class Web:
     hits: list[str] = field(default_factory=list)
     moments: list[float] = field(default_factory=list)
     is_open: threading.Event = field(default_factory=opened_gate)
+    is_over: threading.Event = field(default_factory=threading.Event)
 
     @property
     def root(self) -> str:
@@ -71,12 +74,15 @@ class Web:
                     web.is_open.wait(HELD_S)
                 says = web.answer(self.path)
                 body = says.body.encode() if isinstance(says.body, str) else says.body
+                length = ("Connection", "close") if says.is_endless else ("Content-Length", str(len(body)))
                 self.send_response(says.status)
-                for name, value in (("Content-Type", says.kind), ("Content-Length", str(len(body))), *says.fields):
+                for name, value in (("Content-Type", says.kind), length, *says.fields):
                     self.send_header(name, value)
                 self.end_headers()
                 with suppress(ConnectionError):  # the crawl went away, or wanted the head only
                     self.wfile.write(body)
+                    while says.is_endless and not web.is_over.wait(0.05):
+                        self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -89,6 +95,7 @@ class Web:
             yield self
         finally:
             self.is_open.set()
+            self.is_over.set()
             server.shutdown()
             thread.join()
             server.server_close()

@@ -174,7 +174,7 @@ def test_a_failed_page_says_when_it_is_tried_again(tmp_path: Path) -> None:
 
     found = asked(tmp_path, failed, SEED.text)
     assert found.due_at is not None and "due" in codes(found)
-    assert "failed 1 time in a row" in words(found) and "no complete answer within the time limit" in words(found)
+    assert "failed 1 time in a row" in words(found) and "no answer began within the time limit" in words(found)
 
 
 def test_a_crawl_that_does_not_run_lags_or_lacks_room_says_so(tmp_path: Path) -> None:

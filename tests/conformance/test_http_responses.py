@@ -70,7 +70,7 @@ are left unread with the connection."""
 CLOSED = {"Fetched": 39, "protocol": 29, "disconnected": 5, "Gone": 2, "Moved": 1, "Unchanged": 2, "server-error": 1}
 OPEN = {"Fetched": 26, "protocol": 28, "late": 20, "Gone": 1, "Moved": 1, "Unchanged": 2, "server-error": 1}
 """Where the end of the connection is the end of the answer, and does not come, it is late."""
-LATE = (Reason.TIMEOUT, Reason.TOO_SLOW)
+LATE = (Reason.TIMEOUT, Reason.TOO_SLOW, Reason.UNFINISHED)
 
 
 def named(outcome: Outcome) -> str:

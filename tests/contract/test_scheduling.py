@@ -9,7 +9,7 @@ from tests.contract.test_frontier import OPENERS, Opener, entry, run, seed, sett
 
 from gossamer.clock import SECOND, Instant
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.priority import Budget
+from gossamer.frontier.priority import LOWEST, Budget
 from gossamer.frontier.protocol import Frontier
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
@@ -280,6 +280,54 @@ def test_success_forgives_troubles_by_halves(opened: Opener) -> None:
                 assert await frontier.next_at() == clock.now() + gap_s * SECOND
                 clock.advance(gap_s)
                 (page,) = await frontier.take(1)
+
+    run(story())
+
+
+def test_ten_endless_pages_cost_their_host_ten_time_limits_and_the_usual_gaps(opened: Opener) -> None:
+    polite = Politeness(delay_s=1.0, times_took=10.0)
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock, politeness=polite) as frontier:
+            endless = [seed(f"https://a.test/endless/{n}") for n in range(10)]
+            await frontier.offer([*endless, *[seed(f"https://a.test/plain/{n}", 3) for n in range(3)]])
+            begun, asked = clock.now(), []
+            page: Visit | None = await take_page(frontier, clock)
+            while page is not None:
+                asked.append(page.url.path)
+                if "/endless/" in page.url.path:
+                    clock.advance(30)
+                    due_at = clock.now() + 30 * SECOND if page.failures < 1 else None
+                    cut = settled(page, clock, Reason.UNFINISHED, took_s=30.0, busy_s=0.05, due_at=due_at)
+                    await frontier.settle([cut])
+                else:
+                    await frontier.settle([settled(page, clock)])
+                if len(asked) == 10:
+                    assert clock.now() - begun <= (1 + 10 * 30 + 9 * 1) * SECOND
+                next_at = await frontier.next_at()
+                assert next_at is None or next_at <= clock.now() + SECOND
+                clock.advance(1)
+                page = next(iter(await frontier.take(1)), None)
+            first = [offer.url.path for offer in endless]
+            assert asked == [*first, "/plain/0", "/plain/1", "/plain/2", *first], "they come again behind the others"
+
+    run(story())
+
+
+def test_a_page_that_was_endless_once_waits_where_it_was_met_when_it_is_well(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("https://a.test/")])
+            page = await take_page(frontier, clock)
+            places = [page.priority]
+            for reason in (Reason.TOO_SLOW, Reason.FETCHED, Reason.FETCHED):
+                await frontier.settle([settled(page, clock, reason, due_at=clock.now() + 5 * SECOND)])
+                clock.advance(60)
+                (page,) = await frontier.take(1)
+                places.append(page.priority)
+            assert places == [places[0], LOWEST, places[0], places[0]]
 
     run(story())
 

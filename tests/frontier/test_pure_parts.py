@@ -4,12 +4,12 @@ import pytest
 
 from gossamer.clock import SECOND
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
-from gossamer.frontier.politeness import Politeness, failures_after, free_at, gap_s
+from gossamer.frontier.politeness import DOWN, FAILURES, Politeness, failures_after, free_at, gap_s, troubles_after
 from gossamer.frontier.postgres_rulebook import Moment
-from gossamer.frontier.priority import Budget
+from gossamer.frontier.priority import LOWEST, Budget, priority_after, priority_of
 from gossamer.frontier.seen import Seen
 from gossamer.values.link import How, Offer
-from gossamer.values.outcome import Reason
+from gossamer.values.outcome import PAGE_FAULTS, Reason
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
@@ -116,6 +116,32 @@ def test_failures_of_an_address_are_counted_in_a_row_and_not_for_its_host(
 ) -> None:
     visit = Visit(Url("http://example.org/"), VisitKind.PAGE, NOW, failures=3)
     assert failures_after(Settled(visit, reason, NOW, is_host_fault=is_host_fault)) == failures
+
+
+def test_an_answer_that_ran_into_a_limit_is_no_trouble_of_its_host() -> None:
+    for reason in PAGE_FAULTS:
+        assert troubles_after(4, reason) == 2, "the host answered"
+        assert reason in FAILURES and reason in DOWN, "a host that gives nothing else for a week is of no use"
+    assert troubles_after(4, Reason.TIMEOUT) == 5
+
+
+def test_a_slow_answer_draws_the_gap_out_within_bounds() -> None:
+    politeness = Politeness(delay_s=1.0, times_took=10.0, longest_gap_s=30.0)
+    assert [gap_s(politeness, None, took_s) for took_s in (0.05, 0.3, 2.9, 30.0)] == [1.0, 3.0, 29.0, 30.0]
+    assert gap_s(Politeness(delay_s=60.0, times_took=10.0), None, 30.0) == 60.0, "the delay counts in full"
+
+
+@pytest.mark.parametrize("failures", [0, 2])
+def test_a_page_that_ran_into_a_limit_goes_to_the_tail_until_it_is_well(failures: int) -> None:
+    visit = Visit(Url("http://example.org/"), VisitKind.PAGE, NOW, depth=1, failures=failures)
+
+    def after(reason: Reason, priority: int) -> int:
+        return priority_after(Settled(visit, reason, NOW), priority)
+
+    assert after(Reason.UNFINISHED, 12) == after(Reason.TOO_SLOW, 0) == LOWEST
+    assert after(Reason.SERVER_ERROR, 12) == after(Reason.FETCHED, 12) == 12
+    assert after(Reason.SERVER_ERROR, LOWEST) == LOWEST
+    assert after(Reason.FETCHED, LOWEST) == (priority_of(How.LINK, 1) if failures else LOWEST)
 
 
 def test_a_budget_may_be_nothing_and_not_less() -> None:

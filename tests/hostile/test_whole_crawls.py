@@ -1,12 +1,13 @@
 """Whole crawls with the default settings against hosts in trouble: on a clock that leaps, with a real frontier."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.app.answers import Says, article
 from tests.app.answers import Web as LocalWeb
-from tests.app.answers import article
 from tests.app.site import QUICK, gossamer, person, searchable
 from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
 
@@ -177,3 +178,21 @@ def test_M_E9_a_retired_mirror_is_shown_and_taken_up_again_when_asked(tmp_path: 
         assert gossamer("hosts", "reinstate", mirror.name, "--dir", root).returncode == 0
         assert gossamer("crawl", "--dir", root, *QUICK).returncode == 0
         assert len(mirror.hits) == 24, "what was known of it had waited"
+
+
+def test_endless_documents_are_given_up_and_do_not_silence_their_host(tmp_path: Path) -> None:
+    root, endless, plain = tmp_path / "c", ["/endless-1", "/endless-2"], [f"/plain-{number}" for number in range(4)]
+    pages: dict[str, str | Says] = {path: article(path[1:]) for path in plain}
+    pages |= {path: Says("<p>and so on", is_endless=True) for path in endless}
+    web = LocalWeb(pages | {"/": article("home", *endless, *plain)})
+    root.mkdir()
+    (root / "gossamer.toml").write_text("[fetch]\ntimeout_s = 2.0\n[retry]\nbase_s = 0.1\ntries = 2\n")
+    with web.serving():
+        done = gossamer("crawl", web.root, "--dir", root, *QUICK)
+        assert done.returncode == 0, done.stderr
+    asked = [path for path in web.hits if path not in ("/robots.txt", "/")]
+    assert asked == [*endless, *plain, *endless], "the next page is fetched, and they come again behind the others"
+    told = gossamer("why", web.root + "endless-1", "--dir", root).stdout
+    assert "unfinished" in told and "within 2 s (fetch.timeout_s)" in told
+    (host,) = json.loads(gossamer("hosts", "--dir", root, "--json").stdout)
+    assert host["troubles"] == 0

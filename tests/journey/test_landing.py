@@ -1,5 +1,6 @@
 """When a feed that is followed is looked at again."""
 
+import msgspec
 import pytest
 
 from gossamer.chance import seeded
@@ -9,8 +10,8 @@ from gossamer.landing import AGAIN_S, Followed, Lists, Measures, Outages, settle
 from gossamer.parse.listed import Listing
 from gossamer.read_job import ReadDone
 from gossamer.recrawl.retry import Retry
-from gossamer.values.capture import Capture
-from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Unchanged
+from gossamer.values.capture import Capture, Truncated
+from gossamer.values.outcome import PAGE_FAULTS, Failed, Fetched, Gone, Moved, Outcome, Reason, Unchanged
 from gossamer.values.url import Url
 from gossamer.values.visit import FOLLOWED, Visit, VisitKind
 
@@ -56,6 +57,25 @@ def test_it_goes_on_after_the_last_try_of_a_failure() -> None:
 def test_it_ends_when_it_has_moved_or_is_gone_for_good() -> None:
     assert end(Gone(answered(410))).due_at is None
     assert end(Moved(Url("http://h.org/elsewhere"), answered(301))).due_at is None
+
+
+@pytest.mark.parametrize("reason", sorted(PAGE_FAULTS))
+def test_many_endless_pages_are_no_outage_of_their_host(reason: Reason) -> None:
+    outages, retry = Outages(), Retry()
+
+    def is_down(number: int, failed: Failed) -> bool:
+        return outages.is_down(Visit(Url(f"http://h.org/{number}"), VisitKind.PAGE, AT), failed, AT, retry)
+
+    assert not any(is_down(number, Failed(reason, "", answered())) for number in range(9))
+    assert [is_down(number, Failed(Reason.TIMEOUT)) for number in range(4)] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("truncated", [*Truncated, None])
+def test_an_answer_that_was_cut_at_a_limit_counts_up_to_its_head(truncated: Truncated | None) -> None:
+    capture = msgspec.structs.replace(answered(), truncated=truncated, took_s=30.0, head_s=0.2)
+    done = end(Fetched(capture) if truncated is Truncated.LENGTH else Failed(Reason.UNFINISHED, "", capture))
+    assert done.took_s == 30.0
+    assert done.counted_s == (0.2 if truncated in (Truncated.TIME, Truncated.LENGTH) else 30.0)
 
 
 def test_how_long_a_host_has_been_down_is_known_after_a_restart_too() -> None:

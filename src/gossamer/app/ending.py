@@ -21,6 +21,8 @@ NEXT_STEP = {
     Reason.CONNECT: "check that the server is up and the port is right, then give the same command again",
     Reason.TLS: "check the server's certificate; one of your own authority is named with fetch.tls_authorities",
     Reason.TIMEOUT: "the server is slow or silent; try again later, or raise fetch.timeout_s",
+    Reason.UNFINISHED: "the page is endless or slow; raise fetch.timeout_s if it is worth it",
+    Reason.TOO_SLOW: "the page trickles; lower fetch.least_rate if it is worth it",
     Reason.ROBOTS: "the site's robots.txt asks crawlers to stay away, and it is always obeyed: ask the site's owner",
     Reason.ROBOTS_UNREACHABLE: "without a readable robots.txt nothing is fetched; a later crawl asks for it again",
     Reason.GONE: "check the address",

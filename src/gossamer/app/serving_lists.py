@@ -30,7 +30,8 @@ WORST = (RobotsState.UNREACHABLE, RobotsState.PENDING, RobotsState.READ, RobotsS
 ANSWERED = (
     Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.GONE, Reason.SOFT_404, Reason.TOO_MANY_REDIRECTS,
     Reason.REDIRECT_OUT, Reason.MEDIA_TYPE, Reason.CODING, Reason.SLOW_DOWN, Reason.SERVER_ERROR, Reason.CLIENT_ERROR,
-    Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY, Reason.FILTER,
+    Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY, Reason.FILTER, Reason.TOO_SLOW, Reason.UNFINISHED,
+    Reason.DISCONNECTED,
 )  # fmt: skip
 """Visits that may have left an answer; an older one of the same address says nothing of the others."""
 OF_STATUS: dict[int, tuple[Reason, ...]] = {

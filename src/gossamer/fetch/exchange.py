@@ -64,6 +64,10 @@ class Body:
             self._more.write(piece)
             self._first = b""
 
+    @property
+    def size(self) -> int:
+        return len(self._first) if self._more is None else self._more.tell()
+
     def whole(self) -> bytes:
         """CPython hands out the buffer itself, cut to its size, and not a copy of it."""
         return self._first if self._more is None else self._more.getvalue()
@@ -93,7 +97,7 @@ class Exchange:
         self._kept = Body()
         self._etag = ""
         self._is_slow = False
-        self._waited_s = 0.0
+        self._waited_s = self._head_s = 0.0
 
     async def run(self, fields: bytes, etag: str = "") -> Outcome:
         """`etag`: what the question asks about, as far as it asks whether anything has changed."""
@@ -103,7 +107,7 @@ class Exchange:
                 trouble = await self._connect() or await self._ask(fields)
                 return trouble or await self._receive(deadline)
         except TimeoutError:
-            return self._cut(Reason.TOO_SLOW if self._is_slow else Reason.TIMEOUT, "", Truncated.TIME)
+            return self._late()
         except FAULTS as foreign:
             reason = _reason_of(foreign)
             return self._cut(reason, _words(foreign), Truncated.DISCONNECT)
@@ -171,6 +175,7 @@ class Exchange:
 
     async def _receive(self, deadline: asyncio.Timeout) -> Outcome:
         assert self._message is not None
+        self._head_s = self._clock.elapsed_s() - self._begun_s
         status, settings = self._message.code, self._settings
         head = Head(self._message.headers)
         if (size := sum(map(len, chain.from_iterable(self._message.raw_headers)))) > settings.header_limit:
@@ -265,6 +270,17 @@ class Exchange:
             deadline.reschedule(last)
         return False
 
+    def _late(self) -> Failed:
+        """A limit on time was reached. From the first byte on that is the page's fault, and not the host's."""
+        settings, size = self._settings, self._kept.size
+        if self._is_slow:
+            words = f"{size} bytes came, slower than {settings.least_rate} a second (fetch.least_rate)"
+            return self._cut(Reason.TOO_SLOW, words, Truncated.TIME)
+        if self._connection is None or not self._connection.protocol.has_heard:
+            return Failed(Reason.TIMEOUT, f"nothing came within {settings.timeout_s:g} s (fetch.timeout_s)")
+        words = f"{size} bytes of it came within {settings.timeout_s:g} s (fetch.timeout_s)"
+        return self._cut(Reason.UNFINISHED, words, Truncated.TIME)
+
     def _cut(self, reason: Reason, words: str, truncated: Truncated) -> Failed:
         """The visit ended in the middle: what there is of a body is kept, and marked."""
         if self._message is None or not 200 <= self._message.code <= 599:
@@ -285,6 +301,7 @@ class Exchange:
             truncated=truncated,
             took_s=max(0.0, self._clock.elapsed_s() - self._begun_s - self._waited_s),
             distrust=self._distrust,
+            head_s=max(0.0, self._head_s),
         )
 
 

@@ -87,7 +87,7 @@ class OtherExchange:
             async with asyncio.timeout(self._settings.timeout_s):
                 answer = await self._asked()
         except TimeoutError:
-            return Failed(Reason.TIMEOUT)
+            return Failed(Reason.TIMEOUT, f"no answer within {self._settings.timeout_s:g} s (fetch.timeout_s)")
         except _NotDialled as trouble:
             return trouble.why
         except OSError as trouble:

@@ -45,6 +45,7 @@ REASON_CODES: dict[Reason, int] = {
     Reason.SLOW_DOWN: 39,
     Reason.SERVER_ERROR: 40,
     Reason.CLIENT_ERROR: 41,
+    Reason.UNFINISHED: 42,
     Reason.READ_TIMEOUT: 50,
     Reason.READ_CRASH: 51,
     Reason.READ_MEMORY: 52,

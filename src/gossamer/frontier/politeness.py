@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from gossamer.clock import SECOND, Instant
-from gossamer.values.outcome import Reason
+from gossamer.values.outcome import PAGE_FAULTS, Reason
 from gossamer.values.visit import Settled
 
 FREE_CPU_S = 0.25
@@ -20,6 +20,7 @@ FAILURES = frozenset(
         Reason.TLS,
         Reason.TIMEOUT,
         Reason.TOO_SLOW,
+        Reason.UNFINISHED,
         Reason.PROTOCOL,
         Reason.HEADERS_TOO_LARGE,
         Reason.DISCONNECTED,
@@ -35,16 +36,16 @@ TROUBLES = frozenset(
     {
         Reason.CONNECT,
         Reason.TIMEOUT,
-        Reason.TOO_SLOW,
         Reason.DISCONNECTED,
         Reason.SLOW_DOWN,
         Reason.SERVER_ERROR,
     }
 )
-"""Ends that say the host itself is in trouble: leave it alone for longer."""
+"""Ends that say the host itself is in trouble: leave it alone for longer. A page's own fault says no such thing."""
 
-DOWN = (TROUBLES | {Reason.DNS}) - {Reason.SLOW_DOWN}
-"""Ends that say it is down, or too slow to be of use. A server that asks for patience is neither."""
+DOWN = (TROUBLES | {Reason.DNS} | PAGE_FAULTS) - {Reason.SLOW_DOWN}
+"""Ends that say, if nothing else comes for days, that it is down or too slow to be of use. A server that asks for
+patience is neither."""
 
 UNTOUCHED = frozenset(
     {
@@ -70,6 +71,8 @@ class Politeness:
     """A Crawl-delay in robots.txt counts up to this; the delay above always counts in full."""
     times_took: float = 0.0
     """The gap is also at least this many times what the last answer took; 0 leaves it at the delay."""
+    longest_gap_s: float = 30.0
+    """A slow answer draws the gap out to this at most."""
     times_read: float = 0.0
     """The gap is also at least this many times the CPU seconds that reading the last page took, less those that any
     page may take: hosts whose pages are costly to read leave the readers to others most of the time."""
@@ -89,7 +92,7 @@ class Politeness:
     """and for this long, is visited no more until somebody reinstates it."""
 
     def __post_init__(self) -> None:
-        gaps = (self.delay_s, self.longest_crawl_delay_s, self.times_took, self.times_read)
+        gaps = (self.delay_s, self.longest_crawl_delay_s, self.longest_gap_s, self.times_took, self.times_read)
         numbers = (*gaps, self.apart_s, self.retire_span_s)
         counted = (self.robots_tries, self.per_address, self.retire_failures)
         if not all(math.isfinite(n) and n >= 0 for n in numbers) or min(counted) < 1:
@@ -108,12 +111,13 @@ def gap_s(
 ) -> float:
     """How long a host is left alone after a visit, given the troubles it has had, this visit included.
 
-    `took_s` is what the answer took, `cpu_s` the CPU time that reading it took.
+    `took_s` is what the answer took as far as it counts (`Settled.counted_s`), `cpu_s` the CPU time of reading it.
 
     REQUIRES: 0 <= draw < 1. The caller draws it; a test passes 0.
     """
     asked = crawl_delay_s if crawl_delay_s is not None and crawl_delay_s > 0 else 0.0  # not NaN, not negative
-    plain = max(politeness.delay_s, min(asked, politeness.longest_crawl_delay_s), politeness.times_took * took_s)
+    drawn_out = min(politeness.times_took * took_s, politeness.longest_gap_s)
+    plain = max(politeness.delay_s, min(asked, politeness.longest_crawl_delay_s), drawn_out)
     if cpu_s > FREE_CPU_S:
         plain = max(plain, min(politeness.times_read * (cpu_s - FREE_CPU_S), LONGEST_READING_GAP_S))
     if not troubles:

@@ -265,10 +265,12 @@ DELETE FROM queue USING unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(
 WHERE queue.host_id = over.host_id AND queue.lane = over.lane AND later_at = 0 AND queue.priority = over.priority
     AND queue.sequence = over.sequence;
 
--- queued_later: Visited pages wait for their next time.
-UPDATE queue SET later_at = again.at
+-- queued_later: Visited pages wait for their next time, some behind all others of their host.
+UPDATE queue SET later_at = again.at, priority = again.next_priority,
+    sequence = CASE WHEN again.is_last THEN nextval('offer_numbers') * %(most)s ELSE again.sequence END
 FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[], %(sequences)s::bigint[],
-    %(due_ats)s::bigint[]) AS again (host_id, lane, priority, sequence, at)
+    %(due_ats)s::bigint[], %(next_priorities)s::integer[], %(are_last)s::boolean[])
+    AS again (host_id, lane, priority, sequence, at, next_priority, is_last)
 WHERE queue.host_id = again.host_id AND queue.lane = again.lane AND later_at = 0
     AND queue.priority = again.priority AND queue.sequence = again.sequence;
 

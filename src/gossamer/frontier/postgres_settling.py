@@ -24,16 +24,16 @@ from gossamer.frontier.politeness import (
     troubles_after,
 )
 from gossamer.frontier.postgres_database import Connection
-from gossamer.frontier.postgres_entering import Entering, Met, tally
+from gossamer.frontier.postgres_entering import MOST_AT_ONCE, Entering, Met, tally
 from gossamer.frontier.postgres_leasing import Lease, give_up
 from gossamer.frontier.postgres_quarantine import hold_back
 from gossamer.frontier.postgres_rulebook import Moment, SharedRulebook
-from gossamer.frontier.priority import LAST, LOWEST, Budget, band_of
+from gossamer.frontier.priority import LAST, LOWEST, Budget, band_of, priority_after
 from gossamer.frontier.saying import said_rows
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.link import LISTS
-from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.outcome import IN_WORDS, PAGE_FAULTS, Reason
 from gossamer.values.past import encoded
 from gossamer.values.robots import RobotsState
 from gossamer.values.template import TemplateTally
@@ -146,8 +146,14 @@ class Settling:
         if over:
             self._connection.execute(_SQL["unqueued"], _places(over))
         if again:
-            dues = [max(1, self._due_at(*pair) or 0) for pair in again]
-            self._connection.execute(_SQL["queued_later"], {**_places(again), "due_ats": dues})
+            given = {
+                **_places(again),
+                "due_ats": [max(1, self._due_at(*pair) or 0) for pair in again],
+                "next_priorities": [priority_after(settled, lease.priority) for settled, lease in again],
+                "are_last": [settled.reason in PAGE_FAULTS for settled, _ in again],
+                "most": MOST_AT_ONCE,
+            }
+            self._connection.execute(_SQL["queued_later"], given)
         given = {
             "host_ids": [lease.host_id for _, lease in pages],
             "ids": [lease.address_id for _, lease in pages],
@@ -243,7 +249,8 @@ class Settling:
             next_at = min(lease.was_free_at, self._moment.at)
             return host.id, next_at, gap, *standing, *ledger, spent, is_over
         troubles = troubles_after(host.troubles, settled.reason)
-        gap_length_s = gap_s(politeness, delay_s, settled.took_s, troubles, self._rules.chance.random(), settled.cpu_s)
+        draw = self._rules.chance.random()
+        gap_length_s = gap_s(politeness, delay_s, settled.counted_s, troubles, draw, settled.cpu_s)
         ended_at = self._ended_at(settled, lease)
         next_at = free_at(ended_at, gap_length_s, settled.host_wait_s)
         standing = (troubles, *self._standing(host, settled.reason, ended_at))

@@ -12,7 +12,10 @@ from functools import lru_cache
 
 import xxhash
 
+from gossamer.frontier.politeness import failures_after
 from gossamer.values.link import How
+from gossamer.values.outcome import PAGE_FAULTS
+from gossamer.values.visit import Settled
 
 BANDS = 8
 LAST = BANDS - 1
@@ -40,6 +43,16 @@ def priority_of(how: How, depth: int, hint: int = 0, nudge: int = 0, others: int
     place = _START + _STEP * depth + _HEAD_START.get(how, 0)
     place += max(-MOST_HINT, min(MOST_HINT, hint)) + max(-MOST_NUDGE, min(MOST_NUDGE, nudge))
     return with_links(max(0, min(LOWEST, place)), others)
+
+
+def priority_after(settled: Settled, priority: int) -> int:
+    """Where a page that comes again waits. One that ran into a limit goes to the tail of its host, so that it does not
+    stand in the way of the others a second time; once it is well it waits where it was met."""
+    if settled.reason in PAGE_FAULTS:
+        return LOWEST
+    if priority == LOWEST and settled.visit.failures and not failures_after(settled):
+        return priority_of(settled.visit.how, settled.visit.depth)
+    return priority
 
 
 def with_links(priority: int, others: int) -> int:

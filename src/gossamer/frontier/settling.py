@@ -12,6 +12,7 @@ from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.gate import is_given_up
 from gossamer.frontier.hosts import LANES_OF, host_id_of
 from gossamer.frontier.leasing import Lease, give_up
+from gossamer.frontier.merging import next_sequence
 from gossamer.frontier.politeness import (
     DOWN,
     UNTOUCHED,
@@ -22,12 +23,12 @@ from gossamer.frontier.politeness import (
     is_to_retire,
     troubles_after,
 )
-from gossamer.frontier.priority import LAST, band_of
+from gossamer.frontier.priority import LAST, band_of, priority_after
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.standing import retire
 from gossamer.store import captures, tallies
 from gossamer.store.statements import load
-from gossamer.values.outcome import IN_WORDS
+from gossamer.values.outcome import IN_WORDS, PAGE_FAULTS
 from gossamer.values.past import encoded
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.visit import Settled, VisitKind
@@ -113,7 +114,9 @@ class Settling:
             if due_at is None:
                 over.append(place)
             else:
-                again.append((max(1, due_at), *place))
+                is_last = settled.reason in PAGE_FAULTS
+                sequence = next_sequence(self._connection, 1) if is_last else lease.sequence
+                again.append((max(1, due_at), priority_after(settled, lease.priority), sequence, *place))
             failures = failures_after(settled)
             reason = REASON_CODES[settled.reason]
             ends.append((host_id, lease.address_id, reason, failures, settled.done_at, due_at, settled.detail or None))
@@ -217,7 +220,7 @@ class Settling:
             return Rest(min(settled.visit.taken_at, done_at), gap, host.troubles, host.failing, host.failing_since)
         troubles = troubles_after(host.troubles, settled.reason)
         draw = self._chance.random() if troubles else 0.0
-        gap_s_ = gap_s(politeness, delay_s, settled.took_s, troubles, draw, settled.cpu_s)
+        gap_s_ = gap_s(politeness, delay_s, settled.counted_s, troubles, draw, settled.cpu_s)
         next_at = free_at(done_at, gap_s_, settled.host_wait_s)
         gap = math.ceil(gap_s_ * SECOND)
         if settled.reason not in DOWN:

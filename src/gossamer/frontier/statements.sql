@@ -94,8 +94,9 @@ SELECT min(later_at) FROM queue WHERE host_id = ? AND lane = ? AND later_at > 0;
 -- unqueued: A visited page waits no longer.
 DELETE FROM queue WHERE host_id = ? AND lane = ? AND later_at = 0 AND priority = ? AND sequence = ?;
 
--- queued_later: A visited page waits for its next time.
-UPDATE queue SET later_at = ? WHERE host_id = ? AND lane = ? AND later_at = 0 AND priority = ? AND sequence = ?;
+-- queued_later: A visited page waits for its next time, at this place.
+UPDATE queue SET later_at = ?, priority = ?, sequence = ?
+WHERE host_id = ? AND lane = ? AND later_at = 0 AND priority = ? AND sequence = ?;
 
 -- ended: How the visit to an address ended.
 INSERT OR REPLACE INTO ends (host_id, id, reason, failures, settled_at, due_at, detail) VALUES (?, ?, ?, ?, ?, ?, ?);

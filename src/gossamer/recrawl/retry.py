@@ -11,6 +11,7 @@ TRANSIENT = frozenset(
         Reason.CONNECT,
         Reason.TIMEOUT,
         Reason.TOO_SLOW,
+        Reason.UNFINISHED,
         Reason.DISCONNECTED,
         Reason.SLOW_DOWN,
         Reason.SERVER_ERROR,

@@ -35,6 +35,8 @@ class Capture(msgspec.Struct, frozen=True):
     took_s: float = 0.0
     distrust: str = ""
     """Why its sender could not prove who it is, when that was let pass (`fetch.tls = "record"`)."""
+    head_s: float = 0.0
+    """Of `took_s`, the time until the header fields were there; not stored."""
 
     @property
     def id(self) -> int:

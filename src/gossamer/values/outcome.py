@@ -35,6 +35,7 @@ class Reason(StrEnum):
     TLS = "tls"
     TIMEOUT = "timeout"
     TOO_SLOW = "too-slow"
+    UNFINISHED = "unfinished"
     PROTOCOL = "protocol"
     HEADERS_TOO_LARGE = "headers-too-large"
     DISCONNECTED = "disconnected"
@@ -69,8 +70,9 @@ IN_WORDS: dict[Reason, str] = {
     Reason.DNS: "the host name does not resolve",
     Reason.CONNECT: "no connection to the host",
     Reason.TLS: "the TLS connection could not be trusted or established",
-    Reason.TIMEOUT: "no complete answer within the time limit",
+    Reason.TIMEOUT: "no answer began within the time limit",
     Reason.TOO_SLOW: "the answer came slower than the least rate",
+    Reason.UNFINISHED: "the answer began, but did not end within the time limit",
     Reason.PROTOCOL: "the answer is not valid HTTP",
     Reason.HEADERS_TOO_LARGE: "the header fields are too many or too long",
     Reason.DISCONNECTED: "the host closed the connection before the answer was whole",
@@ -82,6 +84,10 @@ IN_WORDS: dict[Reason, str] = {
     Reason.READ_CRASH: "kept, but reading it crashed the reader twice",
     Reason.READ_MEMORY: "kept, but reading it took too much memory",
 }
+
+
+PAGE_FAULTS = frozenset({Reason.TOO_SLOW, Reason.UNFINISHED})
+"""The host answered, and the body went on past a limit of ours: a fault of this page, and not of its host."""
 
 
 class Fetched(msgspec.Struct, frozen=True):

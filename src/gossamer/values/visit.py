@@ -94,6 +94,13 @@ class Settled(msgspec.Struct, frozen=True):
     """Its host is down: the failure is not counted against the address."""
     past: Past | None = None
     """What is to be remembered from now on; None: what was, is."""
+    busy_s: float | None = None
+    """How long the host was busy with it, where that is not all of `took_s`."""
+
+    @property
+    def counted_s(self) -> float:
+        """What the host's gap is a multiple of."""
+        return self.took_s if self.busy_s is None else self.busy_s
 
 
 class Counts(msgspec.Struct, frozen=True):
