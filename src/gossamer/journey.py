@@ -82,7 +82,7 @@ class Rooms:
     has_room: Callable[[], bool]
     agent: str
     pace: Pace
-    judge: Callable[[Visit], Refused | None] = lambda _: None
+    judge: Callable[[Visit], Refused | Failed | None] = lambda _: None
     """The user's rules and what was learnt about the host, asked again when an address is taken."""
     learn: Callable[[Visit, ReadDone], Learned | None] = lambda _visit, _done: None
     missed: Callable[[Url], None] = lambda _url: None

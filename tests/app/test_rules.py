@@ -17,7 +17,7 @@ from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.rules.filters import NO_RULES, RuleBook, load_rules
 from gossamer.rules.scope import Reach
-from gossamer.rules.verdict import ALLOWED, Denied
+from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
 from gossamer.store import seeds
 from gossamer.store.database import Database, read_only
 from gossamer.testing import FakeClock
@@ -189,18 +189,18 @@ def test_M_B5_the_user_s_own_filter_comes_from_a_file(tmp_path: Path) -> None:
     assert shallow("http://a.test/", 2) == ALLOWED and shallow("http://a.test/", 3) == Denied("filter mine.py:shallow")
 
 
-def test_M_B5_a_filter_that_fails_refuses_that_address_and_says_so(tmp_path: Path) -> None:
+def test_M_B5_a_filter_that_fails_decides_nothing_and_says_so(tmp_path: Path) -> None:
     said = Said()
     (tmp_path / "mine.py").write_text(FILTERS)
     names = ["mine.py:broken", "mine.py:strange", "mine.py:vague"]
     allow([Code(GROUP, names[0], tmp_path)])
     verdicts = [one("http://a.test/", 1) for one in own_filters(names, tmp_path, said)]
     assert verdicts == [
-        Denied("filter mine.py:broken failed: KeyError"),
-        Denied("filter mine.py:strange failed: Strange"),
-        Denied("filter mine.py:vague answered None, not True or False"),
+        FilterFailed("filter mine.py:broken failed: KeyError: 'http://a.test/'"),
+        FilterFailed("filter mine.py:strange failed: Strange: oh"),
+        FilterFailed("filter mine.py:vague failed: it answered None, not True or False"),
     ]
-    assert [facts["trouble"] for _, facts in said.events] == ["KeyError: 'http://a.test/'", "Strange: oh"]
+    assert [facts["filter"] for _, facts in said.events] == names
 
 
 def test_M_B5_a_filter_may_come_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_M_B5_a_filter_may_come_from_an_installed_package(tmp_path: Path, monkey
     [
         ("none.py:f", "there is no file"),
         ("mine.py:missing", "defines no missing"),
-        ("mine.py:number", "is not a function"),
+        ("mine.py:number", "is neither a function nor a class, but of type int"),
         ("wrong.py:f", "could not be loaded: SyntaxError"),
         ("raises.py:f", "could not be loaded: RuntimeError: no"),
         ("mine.txt:f", "defines no f"),
@@ -240,5 +240,5 @@ def test_a_filter_that_cannot_be_had_is_told_at_the_start(name: str, says: str, 
 
 def test_true_and_only_true_lets_in() -> None:
     assert [type(safe("f", lambda url, depth: said, silent)("u", 0)) for said in (True, 1, "", False)] == [  # noqa: B023
-        type(ALLOWED), Denied, Denied, Denied,
+        type(ALLOWED), FilterFailed, Denied, Denied,
     ]  # fmt: skip

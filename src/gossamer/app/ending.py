@@ -26,6 +26,7 @@ NEXT_STEP = {
     Reason.ROBOTS: "the site's robots.txt asks crawlers to stay away, and it is always obeyed: ask the site's owner",
     Reason.ROBOTS_UNREACHABLE: "without a readable robots.txt nothing is fetched; a later crawl asks for it again",
     Reason.GONE: "check the address",
+    Reason.FILTER_ERROR: "mend the filter, or take it out of crawl.filters; the next crawl asks it again",
     Reason.SERVER_ERROR: "the server is in trouble; try again later",
     Reason.SLOW_DOWN: "the server asks for patience; try again later",
     Reason.MEDIA_TYPE: "this crawl collects pages and text; name an address of such a kind",

@@ -2,6 +2,7 @@
 it runs that the user has not allowed: see `trust`."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -10,14 +11,17 @@ from typing import Any, cast
 from gossamer.app.allowed_code import Code, is_allowed, refusal
 from gossamer.errors import ConfigError
 
+CALLED = ("__call__", "crawl", "fetch")
+"""What an object has one of: a function or class is called, a filter is asked with `crawl`, a protocol with `fetch`."""
+
 
 def loaded(what: str, group: str, name: str, folder: Path) -> Callable[..., Any]:
     """Raises ConfigError, saying what to do, when it cannot be had. `what` it is, for people: a filter, a reader."""
     is_there(what, group, name, folder)
     code, function = Code(group, name, folder), name.rpartition(":")[2]
     found = _from_file(what, code, code.file, function) if code.file else _from_package(what, group, name)
-    if not callable(found) and not hasattr(found, "fetch"):
-        raise ConfigError(f"the {what} {name} is not a function")
+    if not any(map(partial(hasattr, found), CALLED)):
+        raise ConfigError(f"the {what} {name} is neither a function nor a class, but of type {type(found).__name__}")
     return cast(Callable[..., Any], found)  # a stranger's: what it is shows when it is called
 
 

@@ -1,12 +1,15 @@
-"""The user's own filters: a function `(url: str, depth: int) -> bool | str` that is named in the settings.
+"""The user's own filters: a function `(url, depth)`, or a class with a method `crawl(url)`, named in the settings.
 
     crawl.filters = ["filters.py:is_news"]     a function in a file, relative to the data directory
+    crawl.filters = ["filters.py:News"]        a class: made once, without arguments, when the crawl starts
     crawl.filters = ["news"]                   an entry point of the group `gossamer.filters`, from an installed package
 
-It is called in the crawler, for each address met for the first time: it must be quick, and ask nobody.
+It answers True, False, or the reason of a refusal as text. It is called in the crawler, for each address met for the
+first time: it must be quick, and ask nobody.
 """
 
 import faulthandler
+import inspect
 import queue
 import signal
 import threading
@@ -15,9 +18,9 @@ from pathlib import Path
 
 from gossamer.app.allowed_code import Code, is_allowed
 from gossamer.app.foreign import loaded
-from gossamer.errors import GossamerError
+from gossamer.errors import ConfigError, GossamerError
 from gossamer.rules.filters import OwnFilter
-from gossamer.rules.verdict import ALLOWED, Allowed, Denied
+from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.tell import Tell, silent
 
 GROUP = "gossamer.filters"
@@ -27,6 +30,7 @@ MOST_SLOW = 3
 """Calls that took too long, after which a filter ends the crawl: the next would not be quicker."""
 STUCK_S, LOOK_S = 30.0, 1.0
 """Seconds of work after which the process ends when nothing else in it had a turn; how often that is seen to."""
+EXPECTED = "a function f(url, depth), or a class with a method crawl(url), that answers True, False or a reason as text"
 Judge = Callable[[str, int], object]
 Answers = queue.SimpleQueue[tuple[bool, object]]
 
@@ -41,7 +45,7 @@ def own_filters(names: Sequence[str], folder: Path, tell: Tell, are_watched: boo
     `are_watched`: for a process that had better end than stand still."""
     if names and are_watched:
         end_when_stuck()
-    return tuple([safe(name, loaded("filter", GROUP, name, folder), tell) for name in names])
+    return tuple([safe(name, judge_of(name, loaded("filter", GROUP, name, folder)), tell) for name in names])
 
 
 def filters_to_ask(names: Sequence[str], folder: Path) -> tuple[OwnFilter, ...]:
@@ -52,17 +56,69 @@ def filters_to_ask(names: Sequence[str], folder: Path) -> tuple[OwnFilter, ...]:
 
 def _filter_to_ask(name: str, folder: Path) -> OwnFilter:
     if is_allowed(Code(GROUP, name, folder)):
-        return safe(name, loaded("filter", GROUP, name, folder), silent)
+        return safe(name, judge_of(name, loaded("filter", GROUP, name, folder)), silent)
     unasked = Denied(f"filter {name} was not asked: it has not been allowed to run; see `gossamer trust`")
     return lambda _url, _depth: unasked
 
 
-def safe(name: str, judge: Judge, tell: Tell) -> OwnFilter:
-    """What the function says, as a verdict. Its faults refuse the address, are told, and never end the crawl; but one
-    that hangs again and again does, with GossamerError that names it."""
-    slow, beside = 0, Beside(judge)
+def judge_of(name: str, found: object) -> Judge:
+    """What was named, as a function of a URL and its depth. Raises ConfigError, saying what is expected, for anything
+    that cannot be called so. A method or function that takes one argument is given the URL alone."""
+    if inspect.isclass(found):
+        try:
+            found = found()
+        except Exception as trouble:
+            raise ConfigError(
+                f"the filter {name}: the class could not be made without arguments "
+                f"({type(trouble).__name__}: {trouble}); expected is {EXPECTED}"
+            ) from trouble
+    judge = getattr(found, "crawl", found)
+    if not callable(judge) or inspect.iscoroutinefunction(judge):
+        raise ConfigError(f"the filter {name} cannot be asked: it is {_kind(judge)}; expected is {EXPECTED}")
+    arguments = _arguments(judge)
+    if arguments == 1:
+        return lambda url, _depth: judge(url)
+    if arguments == 2:
+        return lambda url, depth: judge(url, depth)
+    raise ConfigError(f"the filter {name} cannot be called with a URL, or a URL and its depth; expected is {EXPECTED}")
 
-    def asked(url: str, depth: int) -> Allowed | Denied:
+
+def _kind(found: object) -> str:
+    return "a coroutine function" if inspect.iscoroutinefunction(found) else f"of type {type(found).__name__}"
+
+
+def _arguments(judge: Callable[..., object]) -> int:
+    """How many it is called with: the URL, and the depth where it asks for that. 0: it cannot be called so."""
+    try:
+        signature = inspect.signature(judge)
+    except (TypeError, ValueError):  # some built-in functions do not say
+        return 2
+    fits = [len(given) for given in (("",), ("", 0)) if _binds(signature, given)]
+    return max(fits, default=0) if "depth" in signature.parameters else min(fits, default=0)
+
+
+def _binds(signature: inspect.Signature, given: tuple[object, ...]) -> bool:
+    try:
+        signature.bind(*given)
+    except TypeError:
+        return False
+    return True
+
+
+def safe(name: str, judge: Judge, tell: Tell) -> OwnFilter:
+    """What the filter says, as a verdict. Where it fails nothing is decided; that is told by its name the first time,
+    and then each time there are ten times as many. It never ends the crawl, but a filter that hangs again and again
+    does, with GossamerError that names it."""
+    slow, failed, beside = 0, 0, Beside(judge)
+
+    def failing(url: str, trouble: str) -> FilterFailed:
+        nonlocal failed
+        failed += 1
+        if str(failed).strip("0") == "1":
+            tell("filter.failed", filter=name, url=url, trouble=trouble, times=failed)
+        return FilterFailed(f"filter {name} failed: {trouble}")
+
+    def asked(url: str, depth: int) -> Allowed | Denied | FilterFailed:
         nonlocal slow
         if slow >= MOST_SLOW:
             raise GossamerError(
@@ -73,18 +129,28 @@ def safe(name: str, judge: Judge, tell: Tell) -> OwnFilter:
             said = beside.ask(url, depth)
         except TooSlow:
             slow += 1
-            tell("filter.failed", filter=name, url=url, trouble=f"it took longer than {LIMIT_S:g} s")
-            return Denied(f"filter {name} took longer than {LIMIT_S:g} s")
+            return failing(url, f"it took longer than {LIMIT_S:g} s")
         except Exception as trouble:  # noqa: BLE001  # somebody else's code: it may raise anything
-            tell("filter.failed", filter=name, url=url, trouble=f"{type(trouble).__name__}: {trouble}"[:200])
-            return Denied(f"filter {name} failed: {type(trouble).__name__}")
+            return failing(url, f"{type(trouble).__name__}: {trouble}"[:200])
         if said is True:
             return ALLOWED
         if isinstance(said, str):
             return Denied(f"filter {name}: {said}")
-        return Denied(f"filter {name}" if said is False else f"filter {name} answered {said!r:.100}, not True or False")
+        return (
+            Denied(f"filter {name}")
+            if said is False
+            else failing(url, f"it answered {_shown(said)}, not True or False")
+        )
 
     return asked
+
+
+def _shown(said: object) -> str:
+    """What a filter answered; its `repr` is somebody else's code too."""
+    try:
+        return f"{said!r:.100}"
+    except Exception:  # noqa: BLE001
+        return f"a {type(said).__name__}"
 
 
 class Beside:

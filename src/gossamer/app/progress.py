@@ -20,8 +20,10 @@ NOTICES = {
     "disk.full": "the disk is full: the crawl waits for room and goes on by itself",
     "views.restarted": "the indexer had to be started again",
 }
+FILTER_FAILED = "filter.failed"
 JSON_EVENTS = {
     "visit.settled",
+    FILTER_FAILED,
     "disk.low",
     "disk.full",
     "disk.roomy",
@@ -52,9 +54,9 @@ class LiveTable:
         self._live: Live | None = None
 
     def heard(self, event: str, facts: dict[str, object]) -> None:
-        if event == DAMAGE:
+        if words := _warning(event, facts):
             console = self._live.console if self._live is not None else Console(stderr=True)
-            console.print(_damage(facts), highlight=False, markup=False, soft_wrap=True)
+            console.print(words, highlight=False, markup=False, soft_wrap=True)
         if notice := NOTICES.get(event):
             self._tally.notice = notice
 
@@ -69,9 +71,18 @@ class LiveTable:
             self._live.stop()
 
 
-def _damage(facts: dict[str, object]) -> str:
-    words = harmless(damage_in_words(facts))
-    return f"the archive is damaged: {words}. The crawl goes on; `gossamer verify` says what to do"
+def _warning(event: str, facts: dict[str, object]) -> str:
+    """What a person is told at once, whatever else is shown."""
+    if event == DAMAGE:
+        words = harmless(damage_in_words(facts))
+        return f"the archive is damaged: {words}. The crawl goes on; `gossamer verify` says what to do"
+    if event == FILTER_FAILED:
+        times = f" ({facts['times']:,} times so far)" if facts["times"] != 1 else ""
+        return harmless(
+            f"the filter {facts['filter']} failed{times} on {facts['url']}: {facts['trouble']}. What it fails on is "
+            "neither fetched nor refused; `gossamer retry --reason filter-error` brings it back"
+        )
+    return ""
 
 
 def _live_table(tally: Tally) -> Table:
@@ -104,8 +115,8 @@ class PlainLines:
         self._said: set[str] = set()
 
     def heard(self, event: str, facts: dict[str, object]) -> None:
-        if event == DAMAGE:
-            self._say(_damage(facts))
+        if words := _warning(event, facts):
+            self._say(words)
         if (notice := NOTICES.get(event)) and notice != self._tally.notice:
             self._tally.notice = notice
             self._say(notice)

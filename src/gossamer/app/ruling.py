@@ -11,9 +11,9 @@ from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.rules.learning import Learned, Learning
 from gossamer.rules.mirrors import Evidence
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
-from gossamer.rules.verdict import Denied
+from gossamer.rules.verdict import Denied, FilterFailed
 from gossamer.values.link import How, Offer
-from gossamer.values.outcome import Reason, Refused
+from gossamer.values.outcome import Failed, Reason, Refused
 from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
@@ -53,7 +53,10 @@ class Ruling:
 
     def may_enter(self, offer: Offer) -> bool:
         """A sitemap is no page: whatever the prefix of a seed, the sitemaps of its host may be read, and so may those
-        on other hosts that its robots.txt names (sitemaps.org), and those beside them that they name in turn."""
+        on other hosts that its robots.txt names (sitemaps.org), and those beside them that they name in turn.
+
+        An address that a filter failed on enters: the filter is asked again when its turn comes, and what became of it
+        is stored with the address."""
         if self.forgotten is not NOTHING and self.forgotten.has(offer.url):
             return False
         if offer.how in MAPS:
@@ -70,7 +73,7 @@ class Ruling:
         """The same for a page that comes again."""
         return self._book.nudge(visit.url, visit.depth)
 
-    def judge(self, visit: Visit) -> Refused | None:
+    def judge(self, visit: Visit) -> Refused | Failed | None:
         """Asked again when an address is taken: rules may have been added, and copies found out, since it entered."""
         if self.forgotten.has(visit.url):
             return Refused(Reason.FORGOTTEN, visit.url.text)
@@ -79,6 +82,8 @@ class Ruling:
         verdict = judge(visit.url, visit.depth, visit.how, self._scope, self._book, self.own)
         if isinstance(verdict, Denied):
             return Refused(Reason.FILTER, verdict.rule)
+        if isinstance(verdict, FilterFailed):
+            return Failed(Reason.FILTER_ERROR, verdict.rule)
         learned = self.learning.judge_visit(visit.url)
         return Refused(Reason.TRAP, learned.rule) if isinstance(learned, Denied) else None
 

@@ -56,7 +56,7 @@ from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.filters import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
 from gossamer.rules.templates import template_of
 from gossamer.rules.traps import judge_shape
-from gossamer.rules.verdict import Allowed, Denied
+from gossamer.rules.verdict import Allowed, Denied, FilterFailed
 from gossamer.store import captures, damage, forgotten, seeds
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
@@ -268,12 +268,14 @@ class Asking:
         if how in UNRULED or (how is How.REDIRECT and depth == 0):
             return [Ruling("filter", True, "seeds and sitemaps are not asked for")]
         ruled = book.judge(url, depth)
-        refusals = [one for own in self.own if isinstance(one := own(url.text, depth), Denied)]
+        asked = [own(url.text, depth) for own in self.own] if not isinstance(ruled, Denied) else []
+        if refusals := [one for one in (ruled, *asked) if isinstance(one, Denied)]:
+            return [_ruled("filter", refusals[0], "")]
+        if failed := [one for one in asked if isinstance(one, FilterFailed)]:
+            return [Ruling("filter", None, failed[0].rule)]
         if isinstance(ruled, Unknown):
             return [Ruling("filter", None, "it depends on the kind of content, which the answer will tell")]
-        return [
-            _ruled("filter", ruled if isinstance(ruled, Denied) or not refusals else refusals[0], "no rule is against")
-        ]
+        return [Ruling("filter", True, "no rule is against")]
 
     def _template(self, url: Url, host: HostState) -> list[Ruling]:
         pattern = template_of(url)

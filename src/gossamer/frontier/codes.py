@@ -46,6 +46,7 @@ REASON_CODES: dict[Reason, int] = {
     Reason.SERVER_ERROR: 40,
     Reason.CLIENT_ERROR: 41,
     Reason.UNFINISHED: 42,
+    Reason.FILTER_ERROR: 43,
     Reason.READ_TIMEOUT: 50,
     Reason.READ_CRASH: 51,
     Reason.READ_MEMORY: 52,

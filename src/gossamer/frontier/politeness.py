@@ -58,6 +58,7 @@ UNTOUCHED = frozenset(
         Reason.TRAP,
         Reason.RETIRED,
         Reason.FORGOTTEN,
+        Reason.FILTER_ERROR,
     }
 )
 """Ends before anything was sent to the host: its gap does not start again."""

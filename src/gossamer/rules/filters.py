@@ -25,7 +25,7 @@ from gossamer.rules.expressions import Asked, Expression, expression_of
 from gossamer.rules.patterns import Misread
 from gossamer.rules.scope import Reach, Scope, scope_of
 from gossamer.rules.scope import judge as judge_scope
-from gossamer.rules.verdict import ALLOWED, Allowed, Denied
+from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.link import How
 from gossamer.values.url import Url, url_of
 
@@ -38,7 +38,7 @@ class Unknown(msgspec.Struct, frozen=True):
 
 UNKNOWN = Unknown()
 Judgement = Allowed | Denied | Unknown
-OwnFilter = Callable[[str, int], Allowed | Denied]
+OwnFilter = Callable[[str, int], Allowed | Denied | FilterFailed]
 """The user's own filter, already made safe to call (app.own_filters): address and depth to a verdict."""
 
 
@@ -177,11 +177,11 @@ UNRULED = frozenset((How.SEED, How.ROBOTS, How.MAP))
 
 def judge(
     url: Url, depth: int, how: How, scope: Scope, book: RuleBook = NO_RULES, own: Sequence[OwnFilter] = ()
-) -> Judgement:
+) -> Judgement | FilterFailed:
     """May this address, so deep, enter the crawl? The scope is asked first, then the rules, then the user's filters.
 
-    A seed, and where it redirects to, was named by the user himself, and a sitemap is no page: for them the scope
-    alone decides.
+    One filter that says no is enough, also where another one failed. A seed, and where it redirects to, was named by
+    the user himself, and a sitemap is no page: for them the scope alone decides.
     """
     verdict = judge_scope(url, depth, scope)
     if isinstance(verdict, Denied) or how in UNRULED or (how is How.REDIRECT and depth == 0):
@@ -189,11 +189,14 @@ def judge(
     ruled = book.judge(url, depth)
     if isinstance(ruled, Denied):
         return ruled
+    failed: FilterFailed | None = None
     for one in own:
         found = one(url.text, depth)
         if isinstance(found, Denied):
             return found
-    return ruled
+        if isinstance(found, FilterFailed):
+            failed = failed or found
+    return failed or ruled
 
 
 def load_rules(text: str) -> RuleBook | Problems:

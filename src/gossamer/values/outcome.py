@@ -43,6 +43,7 @@ class Reason(StrEnum):
     SLOW_DOWN = "slow-down"
     SERVER_ERROR = "server-error"
     CLIENT_ERROR = "client-error"
+    FILTER_ERROR = "filter-error"
     # the capture was kept, reading it failed
     READ_TIMEOUT = "read-timeout"
     READ_CRASH = "read-crash"
@@ -80,6 +81,7 @@ IN_WORDS: dict[Reason, str] = {
     Reason.SLOW_DOWN: "the server asks us to slow down (429 or 503)",
     Reason.SERVER_ERROR: "the server answered with an error (5xx)",
     Reason.CLIENT_ERROR: "the server refused the page (4xx)",
+    Reason.FILTER_ERROR: "a filter of your own failed, so nothing was decided (gossamer retry --reason filter-error)",
     Reason.READ_TIMEOUT: "kept, but reading it took too long",
     Reason.READ_CRASH: "kept, but reading it crashed the reader twice",
     Reason.READ_MEMORY: "kept, but reading it took too much memory",

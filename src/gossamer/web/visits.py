@@ -33,7 +33,7 @@ OUTCOMES: Mapping[str, tuple[Reason, ...]] = {
     "failed": (
         Reason.DNS, Reason.CONNECT, Reason.TLS, Reason.TIMEOUT, Reason.TOO_SLOW, Reason.UNFINISHED,
         Reason.PROTOCOL, Reason.HEADERS_TOO_LARGE, Reason.DISCONNECTED, Reason.CODING, Reason.SLOW_DOWN,
-        Reason.SERVER_ERROR, Reason.CLIENT_ERROR,
+        Reason.SERVER_ERROR, Reason.CLIENT_ERROR, Reason.FILTER_ERROR,
     ),
     "unread": (Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY),
 }  # fmt: skip
