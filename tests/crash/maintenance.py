@@ -156,8 +156,10 @@ class Trial:
         kept = {url for url, _, _ in before.captured & wanted.captured}
         if self.task.into == "collection" and (hidden := kept - searchable(collection)):
             self._fault(f"{len(hidden)} pages cannot be found after a kill: {sorted(hidden)[:3]}")
-        if (self.root / "copy").exists():
-            self._fault("a backup that was cut short stands under the name of a whole one")
+        if (copy := self.root / "copy").exists():  # killed between giving it its name and ending
+            if captured_in(copy) != wanted.captured:
+                self._fault("a backup that was cut short stands under the name of a whole one")
+            shutil.rmtree(copy)
 
     def _finish(self, wanted: Said) -> None:
         ended = subprocess.run(
