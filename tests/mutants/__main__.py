@@ -13,6 +13,7 @@ the score, and may be a tenth of the sample at most. Exit code 1 below --target.
 import argparse
 import ctypes
 import math
+import os
 import signal
 import sys
 import time
@@ -45,7 +46,13 @@ ROOMS = {
     ),
 }
 HOMES = {"access": "tests/web/"}
-TESTS = ("rules", "fetch", "frontier", "archive", "contract", "hostile", "web")
+TESTS = (
+    *(f"{room}/test_*.py" for room in ("rules", "fetch", "frontier", "archive", "contract", "hostile")),
+    *(f"conformance/test_{suite}.py" for suite in ("http_responses", "robots_suites", "url_suites", "warc_suites")),
+    *(f"web/test_{part}.py" for part in ("behind_tls", "faults", "gate", "guard", "many_connections", "tokens")),
+)
+"""Those that are about the rooms. The rest of the web's tests pass through the same doors and ask nothing of them."""
+CONFORMANCE = "GOSSAMER_CONFORMANCE"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 MOST_EQUIVALENT = 0.10
 PR_SET_CHILD_SUBREAPER = 36
@@ -75,6 +82,7 @@ def main() -> int:
     sample = {room: found for room, found in sample.items() if room in given.rooms.split(",")}
     if given.fresh:
         (given.out / "verdicts.jsonl").unlink(missing_ok=True)
+    os.environ.setdefault(CONFORMANCE, str(ROOT.parent / "shared" / "conformance"))  # the copy has other neighbours
     with Workbench(ROOT, PACKAGE) as bench:
         if bench.has_network:
             print("no network namespace here: a mutant of what forbids addresses may reach the network", flush=True)
@@ -103,27 +111,26 @@ def all_mutants() -> dict[str, list[Mutant]]:
 
 
 def measured(bench: Workbench, out: Path, fresh: bool) -> list[Measured]:
-    """What each test runs, from the last time where its file and all mutated modules are the same."""
-    names = [module for found in modules().values() for module in found]
-    sources = [bench.copy / PACKAGE / module for module in names]
-    changed = coverage.digest(sources)
+    """What each test runs, from the last time where its file and the modules that it ran are the same."""
+    sources = {module: bench.source(module) for found in modules().values() for module in found}
     tests: list[Measured] = []
     is_instrumented = False
-    for path in sorted(path for room in TESTS for path in (ROOT / "tests" / room).glob("test_*.py")):
+    for path in sorted(path for pattern in TESTS for path in (ROOT / "tests").glob(pattern)):
         file = path.relative_to(ROOT).as_posix()
-        kept, key = out / "coverage" / f"{file.replace('/', '.')}.json", changed + coverage.digest([bench.copy / file])
-        known = None if fresh else coverage.load(kept, key)
+        kept = out / "coverage" / f"{file.replace('/', '.')}.json"
+        key = coverage.digest((bench.copy / file).read_bytes())
+        known = None if fresh else coverage.load(kept, key, sources)
         if known is None:
             if not is_instrumented:
-                bench.instrument(names)
+                bench.instrument(list(sources))
                 is_instrumented = True
             began = time.monotonic()
-            coverage.save(kept, key, bench.measure(file))
-            known = coverage.load(kept, key) or []
+            coverage.save(kept, key, bench.measure(file), sources)
+            known = coverage.load(kept, key, sources) or []
             print(f"  {file}: {len(known)} tests, {time.monotonic() - began:.0f} s", flush=True)
         tests += known
     if is_instrumented:
-        for module in names:
+        for module in sources:
             bench.restore(module)
     return tests
 

@@ -7,7 +7,7 @@ killed, reports what it ran, at the cost of one assignment. Tracing would not fo
 import ast
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -122,27 +122,31 @@ def statement_line(tree: ast.AST, line: int) -> int:
     return max(starts, default=line)
 
 
-def digest(paths: Iterable[Path]) -> str:
+def digest(*texts: bytes) -> str:
     made = hashlib.sha256()
-    for path in paths:
-        made.update(path.read_bytes())
+    for text in texts:
+        made.update(text)
     return made.hexdigest()[:16]
 
 
-def save(path: Path, key: str, tests: Sequence[Measured]) -> None:
+def save(path: Path, key: str, tests: Sequence[Measured], sources: Mapping[str, str]) -> None:
+    """`key` stands for the test file; `sources` are the modules that were measured."""
     names = sorted({place for test in tests for place in test.places})
     numbers = {name: number for number, name in enumerate(names)}
     rows = [[test.name, round(test.seconds, 2), sorted(numbers[place] for place in test.places)] for test in tests]
+    ran = {name.partition(" ")[0] for name in names}
+    digests = {module: digest(sources[module].encode()) for module in sorted(ran)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"key": key, "places": names, "tests": rows}))
+    path.write_text(json.dumps({"key": key, "modules": digests, "places": names, "tests": rows}))
 
 
-def load(path: Path, key: str) -> list[Measured] | None:
-    """What was measured before; None when the test file is another now."""
+def load(path: Path, key: str, sources: Mapping[str, str]) -> list[Measured] | None:
+    """What was measured before; None when the test file, or a module that it ran, is another now."""
     if not path.exists():
         return None
     kept = json.loads(path.read_text())
-    if kept["key"] != key:
+    same = (module in sources and digest(sources[module].encode()) == was for module, was in kept["modules"].items())
+    if kept["key"] != key or not all(same):
         return None
     places = kept["places"]
     opening_s = max((seconds for _, seconds, _ in kept["tests"]), default=0.0)

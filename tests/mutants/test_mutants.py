@@ -175,13 +175,19 @@ def test_that_fails_anyway():
 """
 
 
-def test_a_tiny_project_is_measured_and_its_mutants_are_judged(tmp_path: Path) -> None:
-    root = tmp_path / "project"
-    (root / "src/tiny").mkdir(parents=True)
-    (root / "tests").mkdir()
-    (root / "src/tiny/sums.py").write_text(PACKAGE)
-    (root / "tests/test_sums.py").write_text(TESTS)
-    (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "-q --import-mode=importlib"\n')
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Of a tiny project."""
+    folder = tmp_path / "project"
+    (folder / "src/tiny").mkdir(parents=True)
+    (folder / "tests").mkdir()
+    (folder / "src/tiny/sums.py").write_text(PACKAGE)
+    (folder / "tests/test_sums.py").write_text(TESTS)
+    (folder / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "-q --import-mode=importlib"\n')
+    return folder
+
+
+def test_a_tiny_project_is_measured_and_its_mutants_are_judged(root: Path) -> None:
     found = {one.name.partition(": ")[2]: one for one in mutants_of("sums.py", PACKAGE)}
     with Workbench(root, "src/tiny") as bench:
         bench.instrument(["sums.py"])
@@ -206,6 +212,23 @@ def test_a_tiny_project_is_measured_and_its_mutants_are_judged(tmp_path: Path) -
         caught = [Verdict("", "caught", f"tests/test_sums.py::{name}") for name in names]
         assert mistaken(bench, caught) == {"tests/test_sums.py::test_that_fails_anyway"}
     assert (root / "src/tiny/sums.py").read_text() == PACKAGE, "the project itself is never touched"
+
+
+def test_a_run_that_had_to_be_ended_leaves_the_next_one_its_own_result(root: Path) -> None:
+    (root / "tests/test_slow.py").write_text("import time\ndef test_slow():\n    time.sleep(600)\n")
+    with Workbench(root, "src/tiny") as bench:
+        ended = bench.run(["tests/test_slow.py"], {}, limit_s=1)
+        assert (ended.code, ended.why_ended) == (None, "time")
+        next_run = bench.run(["tests/test_sums.py"], {"tests": {"tests/test_sums.py::test_larger": 60}}, limit_s=600)
+        assert (next_run.code, next_run.why_ended) == (0, "")
+
+
+def test_a_file_of_tests_that_cannot_be_run_is_not_taken_for_one_that_covers_nothing(root: Path) -> None:
+    (root / "tests/test_broken.py").write_text("import os\nos._exit(3)\n")
+    with Workbench(root, "src/tiny") as bench:
+        bench.instrument(["sums.py"])
+        with pytest.raises(RuntimeError, match=r"test_broken\.py was not measured"):
+            bench.measure("tests/test_broken.py")
 
 
 def test_a_verdict_holds_until_the_test_or_the_module_changes(tmp_path: Path) -> None:

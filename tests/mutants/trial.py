@@ -90,7 +90,8 @@ def tried(bench: Workbench, mutant: Mutant, source: str, tests: Sequence[Measure
                 break
     finally:
         bench.restore(mutant.module)
-    if how == "import" and _meaning(bench.run(files, role, 600))[0] == "import":
+    one_test = {"tests": {tests[0].name: 600}}
+    if how == "import" and _meaning(bench.run(files, one_test, 1200))[0] == "import":
         raise RuntimeError(f"tests that cannot be collected without any mutant: {files}")
     return Verdict(mutant.name, how, by, len(tests))
 
@@ -147,7 +148,7 @@ class Book:
         names = [verdict.by] if verdict.how in ("caught", "time") else sorted(test.name for test in tests)
         files = sorted({self._root / name.partition("::")[0] for name in names})
         module = self._root / self._package / mutant.module
-        return coverage.digest([module, *(path for path in files if path.is_file())]) + str(len(names))
+        return coverage.digest(*(path.read_bytes() for path in (module, *files) if path.is_file())) + str(len(names))
 
 
 def scores(

@@ -5,6 +5,7 @@ Tests run in a network namespace of their own where the system allows it: a muta
 
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import psutil
+import pytest
 from tests.mutants import coverage
 from tests.mutants.coverage import Instrument, Measured, Place
 
@@ -26,7 +28,8 @@ LONGEST_TEST_S = 60.0
 """A test that takes longer, or fails, without any mutant is of no use here."""
 ALONE = ("unshare", "--net", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 MARK = "MUTANTS_ROLE"
-PLUGIN = Path(__file__).with_name("plugin.py")
+BESIDE_THE_PACKAGE = {"plugin.py": "mutants_plugin", "fork_server.py": "mutants_fork_server"}
+"""Modules of ours that run in the copy, and what they are called there."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Workbench:
         self._sources: dict[str, str] = {}
         self._written = 0
         self._alone = ALONE if _works(ALONE) else ()
+        self._server: _ForkServer | None = None
 
     def __enter__(self) -> Self:
         self._folder.chmod(0o711)
@@ -61,12 +65,15 @@ class Workbench:
                 (self.copy / path.name).symlink_to(path.resolve())
         package = self.copy / self._package
         self._sources = {path.relative_to(package).as_posix(): path.read_text() for path in package.rglob("*.py")}
-        shutil.copy(PLUGIN, self._import_root / "mutants_plugin.py")
+        for file, name in BESIDE_THE_PACKAGE.items():
+            shutil.copy(Path(__file__).with_name(file), self._import_root / f"{name}.py")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
+        if self._server:
+            self._server.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
@@ -95,6 +102,8 @@ class Workbench:
         """Runs a file of tests with instrumented modules. REQUIRES: `instrument` was called."""
         hits = self._folder / "hits"
         ran = self.run([test_file], {"hits": str(hits)}, limit_s=1800)
+        if ran.code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+            raise RuntimeError(f"{test_file} was not measured to its end: {ran.why_ended or ran.code}\n{ran.output}")
         unfit = {line["test"] for line in ran.lines if "outcome" in line}
         return [
             Measured(line["test"], line["seconds"], frozenset(str(self._places[number]) for number in line["ran"]))
@@ -121,50 +130,87 @@ class Workbench:
         report, role_file = self._folder / "report", self._folder / "role"
         report.write_text("")
         role_file.write_text(json.dumps({**role, "report": str(report)}))
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(self._import_root),
-            "PYTHONPYCACHEPREFIX": str(self._folder / "c"),
-            "TMPDIR": str(scratch),
-            MARK: str(role_file),
-        }
-        environment.pop("PYTEST_ADDOPTS", None)
-        environment.pop("PYTEST_XDIST_WORKER", None)
-        command = [sys.executable, "-m", "pytest", "-p", "mutants_plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        command += ["--hypothesis-seed=0", "--tb=line", f"--timeout={LONGEST_TEST_S}"]
-        command += ["-x"] if role.get("stops") else []
+        arguments = ["-p", "mutants_plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        arguments += ["--hypothesis-seed=0", "--tb=line", f"--timeout={LONGEST_TEST_S}"]
+        arguments += ["-x"] if role.get("stops") else []
         if not any("schemathesis" in (self.copy / file).read_text() for file in files):
-            command += ["-p", "no:schemathesis"]  # its plugin takes as long to load as all the rest
-        with (self._folder / "output").open("w+") as output:
-            process = subprocess.Popen(
-                [*self._alone, *command, *files],
-                cwd=self.copy,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            try:
-                why_ended = self._watch(process, limit_s)
-            finally:
-                end_all(str(role_file), process)
-            output.seek(0)
-            said = output.read()[-4000:]
+            arguments += ["-p", "no:schemathesis"]  # its plugin takes as long to load as all the rest
+        output = self._folder / "output"
+        output.write_text("")
+        server = self._running_server(role_file, scratch)
+        pid = server.fork([*arguments, *files], output)
+        try:
+            code, why_ended = _watch(server, pid, limit_s)
+        finally:
+            end_all(str(role_file), spared=server.pid)
+        if code is None:
+            server.code(60)  # the server's word on the run that was just killed
         lines = [json.loads(line) for line in report.read_text().splitlines()]
-        return Ran(None if why_ended else process.returncode, lines, said, why_ended)
+        return Ran(code, lines, output.read_text()[-4000:], why_ended)
 
-    def _watch(self, process: subprocess.Popen[bytes], limit_s: float) -> str:
-        """Waits for the end. The reason, when it had to be brought about."""
-        ends_at = time.monotonic() + limit_s
-        while time.monotonic() < ends_at:
-            try:
-                process.wait(0.5)
-                return ""
-            except subprocess.TimeoutExpired:
-                if _memory(process.pid) > MOST_MEMORY:
-                    return "memory"
-        return "time"
+    def _running_server(self, role_file: Path, scratch: Path) -> "_ForkServer":
+        if self._server is None:
+            environment = {
+                **os.environ,
+                "PYTHONPATH": str(self._import_root),
+                "PYTHONPYCACHEPREFIX": str(self._folder / "c"),
+                "TMPDIR": str(scratch),
+                MARK: str(role_file),
+            }
+            environment.pop("PYTEST_ADDOPTS", None)
+            environment.pop("PYTEST_XDIST_WORKER", None)
+            self._server = _ForkServer(self._alone, self.copy, environment)
+        return self._server
+
+
+class _ForkServer:
+    """Our end of `fork_server.py`."""
+
+    def __init__(self, prefix: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [*prefix, sys.executable, "-m", BESIDE_THE_PACKAGE["fork_server.py"]],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
+        self.pid = self._process.pid
+
+    def fork(self, arguments: Sequence[str], output: Path) -> int:
+        """Begins a run of pytest. Its process id."""
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps({"arguments": arguments, "output": str(output)}).encode() + b"\n")
+        return int(self._line()["pid"])
+
+    def code(self, timeout_s: float) -> int | None:
+        """The exit code of the run, once it has ended."""
+        ready, _, _ = select.select([self._process.stdout], [], [], timeout_s)
+        return int(self._line()["code"]) if ready else None
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _line(self) -> dict[str, Any]:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the process that forks for each run of tests has ended")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+
+def _watch(server: _ForkServer, pid: int, limit_s: float) -> tuple[int | None, str]:
+    """Waits for the end of a run: its exit code, or the reason why it is ended before."""
+    ends_at = time.monotonic() + limit_s
+    while time.monotonic() < ends_at:
+        if (code := server.code(0.5)) is not None:
+            return code, ""
+        if _memory(pid) > MOST_MEMORY:
+            return None, "memory"
+    return None, "time"
 
 
 def _works(command: Sequence[str]) -> bool:
@@ -184,12 +230,11 @@ def _memory(pid: int) -> int:
     return total
 
 
-def end_all(mark: str, process: subprocess.Popen[bytes]) -> None:
-    """The process and all below it that bear our mark in their environment, orphans included where we adopt them."""
-    for child in [*psutil.Process().children(recursive=True)]:
+def end_all(mark: str, spared: int) -> None:
+    """All below us that bear our mark in their environment, orphans included where we adopt them."""
+    for child in psutil.Process().children(recursive=True):
         try:
-            if child.pid == process.pid or child.environ().get(MARK) == mark:
+            if child.pid != spared and child.environ().get(MARK) == mark:
                 child.kill()
         except psutil.Error:
             continue
-    process.wait()
