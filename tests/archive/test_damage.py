@@ -7,6 +7,7 @@ import os
 import random
 import struct
 import zlib
+from itertools import accumulate
 
 import pytest
 from tests.archive.samples import capture
@@ -87,19 +88,46 @@ def test_F_X1_a_zeroed_page_is_one_stretch_of_damage(tmp_path, start):
     written = [capture(n, os.urandom(900)) for n in range(20)]
     known = archive_of(tmp_path, written)
     path = tmp_path / known[0].volume
+    before = path.read_bytes()
     overwritten(path, start, bytes(4096))
+    after = path.read_bytes()
     found = list(scan(FILES, tmp_path, path.name))
-    whole = [one for one in written if is_outside(known[one.fetched_at - written[0].fetched_at], start, start + 4096)]
+    spans = [slice(place.offset, place.offset + place.length) for place in known]
+    whole = [one for one, span in zip(written, spans, strict=True) if before[span] == after[span]]
     assert [one.capture for one in found if isinstance(one, Scanned) and one.capture] == whole
     (bad,) = [one for one in found if isinstance(one, Damaged)]
-    assert bad.offset <= start and bad.offset + bad.length >= start + 4096
+    touched = [at for at in range(len(before)) if before[at] != after[at]]
+    assert bad.offset <= touched[0] and bad.offset + bad.length > touched[-1]
     said = []
     ((_, pieces),) = volumes_of(FILES, tmp_path, lambda name, damage: said.append((name, damage)))
     assert len(list(pieces)) == sum(isinstance(one, Scanned) for one in found) and said == [(path.name, bad)]
 
 
-def is_outside(place, start, end):
-    return place.offset + place.length <= start or place.offset >= end
+def test_F_X1_no_record_outside_a_zeroed_page_is_lost_with_it(tmp_path):
+    """Zeros within deflate data can often be inflated, and so can the members behind them, as part of the same one."""
+    path = tmp_path / "gossamer-00000001-20231114221320.warc.gz"
+    for seed in range(60):
+        chance = random.Random(seed)
+        records = [response_record(capture(number, chance.randbytes(900))) for number in range(12)]
+        before = b"".join(records)
+        start = chance.randrange(len(before) - 4096)
+        after = before[:start] + bytes(4096) + before[start + 4096 :]
+        path.write_bytes(after)
+        ends = list(accumulate(map(len, records)))
+        spans = [slice(end - len(record), end) for record, end in zip(records, ends, strict=True)]
+        untouched = [span.start for span in spans if before[span] == after[span]]
+        assert [one.offset for one in members(FILES, path) if isinstance(one, Member)] == untouched, seed
+
+
+@pytest.mark.parametrize("field", [8, 4])
+def test_F_X1_damage_in_one_field_of_the_trailer_ends_with_its_member(tmp_path, field):
+    path = tmp_path / "gossamer-00000001-20231114221320.warc.gz"
+    record = response_record(capture(1))
+    path.write_bytes(record * 3)
+    overwritten(path, 2 * len(record) - field, b"\xff\xff\xff\xff")
+    _, bad, last = members(FILES, path)
+    assert isinstance(bad, Damaged) and (bad.offset, bad.length) == (len(record), len(record))
+    assert isinstance(last, Member)
 
 
 def test_F_X1_the_catalogue_keeps_numbers_and_offsets_through_damage(tmp_path):
@@ -212,6 +240,18 @@ def test_F_X1_bytes_the_disk_cannot_read_are_damage(tmp_path):
     assert read[-6:] == [place.offset for place in known[6:]]
     with pytest.raises(ArchiveDamaged, match="the disk cannot read it"):
         read_capture(Sick(), tmp_path, known[4])
+
+
+def test_F_X1_a_record_larger_than_any_of_ours_is_damage_and_the_next_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "gossamer-00000001-20231114221320.warc.gz"
+    small, large = response_record(capture(1)), gzip.compress(b"WARC/1.0\r\n" + bytes(100_000))
+    path.write_bytes(small + large + small)
+    limit = len(gzip.decompress(small))
+    monkeypatch.setattr("gossamer.archive.members.MOST_PLAIN_BYTES", limit)
+    first, bad, last = members(FILES, path)
+    assert bad == Damaged(len(small), len(large), "a record larger than any we write")
+    assert isinstance(first, Member) and len(first.plain) == limit, "just the limit is not beyond it"
+    assert last == Member(len(small) + len(large), len(small), first.plain)
 
 
 def test_a_gzip_member_that_is_no_record_is_damage_of_its_own_length(tmp_path):

@@ -4,6 +4,7 @@ Resynchronising costs time in proportion to the bytes passed over, whatever they
 page may hold thousands of bytes that look like the beginning of a member.
 """
 
+import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ GZIP_MAGIC = b"\x1f\x8b\x08\0"
 RECORD_MAGIC = b"WARC/"
 HEADER_BYTES, TRAILER_BYTES = 10, 8
 """Around the deflate stream of such a member."""
+SIZE_SLACK = 1024
+"""By how much the plain size of a damaged member may differ from the one in its trailer."""
 UNREADABLE: tuple[type[Exception], ...] = (*Broken, OSError)
 GLANCE_BYTES = 1024
 PROBE_BYTES = 64 * 1024 * 1024
@@ -131,10 +134,12 @@ def _bounded(files: Files, path: Path, bad: Damaged | Torn) -> Member | Damaged 
 
 
 def _own_end(files: Files, path: Path, start: int) -> int | None:
-    """Where a member ends that fails only its checksum: nothing within it is then taken for a record of its own.
-    None unless a whole record, or the end of the file, is found there."""
+    """Where a damaged member ends, if it can still be inflated: nothing within it is then taken for a record.
+
+    Damaged deflate data can also be inflated on into the members that follow, up to the end of one of those. So its
+    trailer must fit what was inflated, and a whole record, or the end of the file, must follow; otherwise None."""
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    fed, size = HEADER_BYTES, 0
+    fed, size, checksum = HEADER_BYTES, 0, 0
     try:
         if files.read(path, start, len(GZIP_MAGIC)) != GZIP_MAGIC:
             return None
@@ -143,13 +148,25 @@ def _own_end(files: Files, path: Path, start: int) -> int | None:
             if not piece:
                 return None
             fed += len(piece)
-            size += len(inflater.decompress(piece))
+            plain = inflater.decompress(piece)
+            size, checksum = size + len(plain), zlib.crc32(plain, checksum)
+        end = start + fed - len(inflater.unused_data) + TRAILER_BYTES
+        if not _fits(files.read(path, end - TRAILER_BYTES, TRAILER_BYTES), size, checksum):
+            return None
     except UNREADABLE:
         return None
-    end = start + fed - len(inflater.unused_data) + TRAILER_BYTES
     if end == files.size(path) or _is_record(files, path, end, MOST_PLAIN_BYTES)[0]:
         return end
     return None
+
+
+def _fits(trailer: bytes, size: int, checksum: int) -> bool:
+    """Whether one of a member's two last fields is that of these plain bytes; their number about, for a flipped bit may
+    have changed the length of what is repeated."""
+    if len(trailer) < TRAILER_BYTES:
+        return False
+    said_checksum, said_size = struct.unpack("<II", trailer)
+    return bool(said_checksum == checksum or abs(said_size - size) <= SIZE_SLACK)
 
 
 def _next_record(files: Files, path: Path, at: int) -> int | None:
