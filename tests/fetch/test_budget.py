@@ -220,6 +220,12 @@ def test_F_X2_large_bodies_wait_for_room_and_all_come_whole(says_length, size):
     assert (budget.most_taken == 0) == (size <= budget.share)
 
 
+def test_a_body_is_given_room_for_the_length_it_declares_else_for_the_limit():
+    size = SMALL // 32 + 1  # more than a medium body
+    assert fetched(Library(size, True), SETTINGS, ["/"])[1].most_taken == size
+    assert fetched(Library(size, False), SETTINGS, ["/"])[1].most_taken == LARGE
+
+
 def test_the_time_spent_waiting_for_room_is_not_the_servers():
     settings = Fetch(contact="https://example.org/bot", timeout_s=1.5, body_limit=LARGE, at_once=8)
     outcomes, _ = fetched(Library(LARGE, True), settings, ["/slow", "/slow", "/", "/"])

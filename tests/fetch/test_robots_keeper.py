@@ -10,7 +10,7 @@ from gossamer.rules.robots import judge, parse
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
-from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.robots import Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Visit, VisitKind
 
@@ -104,6 +104,7 @@ def test_F_R1_a_refusal_can_be_taken_for_disallow(status):
     strict = RobotsKeeping(refusal_disallows=True)
     refused = entry(Failed(Reason.CLIENT_ERROR, "", capture(status)), settings=strict)
     assert forbids(refused)
+    assert refused.rules == (RobotsRule(allows=False, pattern="/", line=0),), "a line of no file"
     assert not forbids(entry(Failed(Reason.CLIENT_ERROR, "", capture(400)), settings=strict))
 
 

@@ -1,6 +1,7 @@
 """A copy of the project in which modules are changed and tests are run. The project's own files are never touched.
 
-Tests run in a network namespace of their own where the system allows it: a mutant of what forbids addresses may dial.
+Tests run in namespaces of their own where the system allows it: a mutant of what forbids addresses may dial, and what a
+test has mounted must not outlive it.
 """
 
 import json
@@ -26,7 +27,7 @@ MOST_MEMORY = 4 << 30
 """Of all processes of a run: a mutant that asks for more is ended."""
 LONGEST_TEST_S = 60.0
 """A test that takes longer, or fails, without any mutant is of no use here."""
-ALONE = ("unshare", "--net", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+ALONE = ("unshare", "--net", "--mount", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 MARK = "MUTANTS_ROLE"
 BESIDE_THE_PACKAGE = {"plugin.py": "mutants_plugin", "fork_server.py": "mutants_fork_server"}
 """Modules of ours that run in the copy, and what they are called there."""
@@ -125,7 +126,7 @@ class Workbench:
         """pytest on `files`, ended after `limit_s` or when it takes too much memory."""
         scratch = self._folder / "t"
         shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
+        scratch.mkdir(exist_ok=True)
         scratch.chmod(0o1777)
         report, role_file = self._folder / "report", self._folder / "role"
         report.write_text("")
@@ -232,9 +233,12 @@ def _memory(pid: int) -> int:
 
 def end_all(mark: str, spared: int) -> None:
     """All below us that bear our mark in their environment, orphans included where we adopt them."""
+    killed = []
     for child in psutil.Process().children(recursive=True):
         try:
             if child.pid != spared and child.environ().get(MARK) == mark:
                 child.kill()
+                killed.append(child)
         except psutil.Error:
             continue
+    psutil.wait_procs(killed, timeout=60)  # until then they may still write

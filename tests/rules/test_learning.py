@@ -2,12 +2,14 @@
 
 import random
 
+import pytest
+
 from gossamer.parse.fingerprints import exact, near
 from gossamer.rules.farms import Farms
 from gossamer.rules.marks import Marks, marks_of
 from gossamer.rules.mirrors import ENOUGH, Evidence, Mirror, Mirrors
 from gossamer.rules.verdict import Allowed, Denied
-from gossamer.rules.voids import AGREED, TRIED, Voids
+from gossamer.rules.voids import AGREED, MOST_PARTS, TRIED, Part, Voids, parts_of
 from gossamer.values.robots import RobotsRule
 from gossamer.values.url import Url
 
@@ -63,6 +65,61 @@ def test_codes_in_paths_and_two_parameters_at_once_are_seen_through() -> None:
         assert sum(found is not None for found in known) > 15
 
 
+def test_the_parts_of_an_address_are_its_parameters_its_codes_and_all_codes_together() -> None:
+    one, two, three = code(1), code(2), code(3)
+    assert list(parts_of(Url(f"http://h.org/s/{one}/about?a={two}&page=5&b={three}"))) == [
+        Part("the parameter 'a'", two, f"/s/{one}/about?page=5&b={three}"),
+        Part("the parameter 'page'", "5", f"/s/{one}/about?a={two}&b={three}"),
+        Part("the parameter 'b'", three, f"/s/{one}/about?a={two}&page=5"),
+        Part("part 2 of the path", one, f"/s/about?a={two}&page=5&b={three}"),
+        Part("the parameters 'a' and 'b' together", f"['a={two}', 'b={three}']", f"/s/{one}/about?page=5"),
+    ]
+    assert list(parts_of(Url("http://h.org/a?x=1"))) == [Part("the parameter 'x'", "1", "/a")]
+    assert list(parts_of(Url("http://h.org/2f3/a"))) == [], "a code of fewer than six characters may be a word"
+    assert list(parts_of(Url("http://h.org/2f3a9b/a"))) == [Part("part 1 of the path", "2f3a9b", "/a")]
+
+
+def test_an_address_of_very_many_parts_is_not_taken_apart() -> None:
+    eight = "&".join(f"p{number}=1" for number in range(MOST_PARTS))
+    assert len(list(parts_of(Url(f"http://h.org/?{eight}")))) == MOST_PARTS
+    assert not list(parts_of(Url(f"http://h.org/?{eight}&q=1")))
+    deep = "/x" * (2 * MOST_PARTS - 1)
+    assert len(list(parts_of(Url(f"http://h.org{deep}?q=1")))) == 1
+    assert not list(parts_of(Url(f"http://h.org{deep}/x?q=1")))
+
+
+def test_what_was_learned_of_void_parameters_holds_after_a_restart() -> None:
+    before, after = Voids(), Voids()
+    for number in range(AGREED + 1):
+        before.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
+    for part in before.kept():
+        after.recall(part)
+    fresh = [Url(f"http://h.org/about?zed={code(number)}") for number in range(100, 140)]
+    assert [after.copy_of(url) for url in fresh] == [before.copy_of(url) for url in fresh]
+    assert any(after.copy_of(url) for url in fresh)
+    assert list(after.kept()) == list(before.kept())
+
+
+def test_a_parameter_is_void_after_six_pages_alike_and_one_in_ten_may_differ() -> None:
+    def is_void(agreeing: int, differing: int) -> bool:
+        voids = Voids()
+        for number in range(agreeing + 1):
+            voids.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
+        for number in range(differing):
+            voids.learn(Url(f"http://h.org/about?zed={code(-1 - number)}"), marks(text(2 + number)))
+        return any(voids.copy_of(Url(f"http://h.org/about?zed={code(number)}")) for number in range(100, 110))
+
+    assert not is_void(AGREED - 1, 0) and is_void(AGREED, 0)
+    assert not is_void(AGREED, 1) and not is_void(9, 1) and is_void(10, 1)
+
+
+def test_a_page_without_text_teaches_nothing_about_parameters() -> None:
+    voids = Voids()
+    for number in range(50):
+        voids.learn(Url(f"http://h.org/about?zed={code(number)}"), Marks())
+    assert not list(voids.kept())
+
+
 def test_F_U6_hosts_without_an_end_under_one_domain_are_refused_and_good_ones_are_not() -> None:
     farms = Farms()
     for number in range(20):
@@ -85,6 +142,14 @@ def test_a_host_that_the_user_named_is_never_refused() -> None:
     for number in range(100):
         farms.learn(Url(f"http://x{number}.farm.org/"), marks(text(999)))
     assert farms.judge(Url("http://mine.farm.org/")) == Allowed()
+
+
+def test_what_is_known_of_a_domain_takes_a_table_of_its_words_and_not_a_set() -> None:
+    farms = Farms()
+    farms.learn(Url("http://a.farm.org/"), marks(text(1)))
+    ((_, sketch, met, good, run),) = [row for part in farms.kept() for row in part.rows]
+    assert sketch.are_words_folded and sketch.are_phrases_folded, "thousands of domains are remembered"
+    assert (met, good, run.fetched) == (("a.farm.org",), ("a.farm.org",), 1)
 
 
 def test_M_E9_a_mirror_is_told_by_its_first_pages_and_only_one_of_two_is_given_up() -> None:
@@ -172,3 +237,23 @@ def test_the_same_texts_at_other_paths_are_no_mirror() -> None:
     for number in range(ENOUGH * 2):
         assert mirrors.learn(Url(f"http://one.org/a/{number}"), exact(text(number))) is None
         assert mirrors.learn(Url(f"http://two.org/b/{number}"), exact(text(number))) is None
+
+
+@pytest.mark.parametrize(
+    ("pages", "misses", "is_original"),
+    [(ENOUGH, 8, True), (ENOUGH, 9, False), (40, 13, True), (40, 14, False)],
+)
+def test_a_host_has_gaps_when_more_than_eight_and_a_quarter_of_its_visits_find_no_page(
+    pages: int, misses: int, is_original: bool
+) -> None:
+    mirrors = Mirrors()
+    for number in range(pages):
+        assert mirrors.learn(Url(f"http://old.org/{number}"), exact(text(number))) is None
+    for number in range(misses):
+        mirrors.missed(Url(f"http://old.org/missing/{number}"))
+    verdicts = [mirrors.learn(Url(f"http://new.org/{number}"), exact(text(number))) for number in range(pages)]
+    (found,) = [verdict for verdict in verdicts if verdict is not None]
+    if is_original:
+        assert (found.host, found.of, found.why) == ("new.org", "old.org", "it was seen later")
+    else:
+        assert (found.host, found.of) == ("old.org", "new.org") and "does not have" in found.why

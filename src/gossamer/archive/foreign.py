@@ -161,7 +161,7 @@ def _warc_instant(text: str) -> Instant:
 def _arc_instant(digits: str) -> Instant:
     """ARC writes `20260102030405`; shorter ones are padded from the left end of the year, as old crawls did."""
     full = (digits + "00000101000000"[len(digits) :])[:14]
-    if len(digits) < 4 or not (full.isascii() and full.isdigit()):
+    if len(digits) < 4:
         raise ValueError(f"{digits!r} is no ARC date")
     return from_words(f"{full[:4]}-{full[4:6]}-{full[6:8]}T{full[8:10]}:{full[10:12]}:{full[12:]}Z")
 
