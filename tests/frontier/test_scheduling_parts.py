@@ -10,6 +10,8 @@ from gossamer.frontier.backs import Backs
 from gossamer.frontier.codes import HOW_CODES, REASON_CODES
 from gossamer.frontier.gate import Ask, gate_of
 from gossamer.frontier.politeness import Politeness, gap_s, is_to_retire, troubles_after
+from gossamer.frontier.postgres_entering import Met
+from gossamer.frontier.postgres_raising import linked_of
 from gossamer.frontier.priority import (
     LAST,
     LOWEST,
@@ -21,11 +23,13 @@ from gossamer.frontier.priority import (
     pick_band,
     priority_of,
 )
-from gossamer.frontier.raising import raised
+from gossamer.frontier.raising import MOST_RAISED, raised
+from gossamer.frontier.reviving import priority_again
 from gossamer.frontier.steps import Steps
-from gossamer.values.link import How
+from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.url import Url
 
 NOW = 1_700_000_000 * SECOND
 
@@ -219,3 +223,27 @@ def test_a_host_told_to_wait_again_does_not_hold_up_another_of_its_address() -> 
     backs.waits(1, NOW + 30)
     assert backs.next_at() == NOW + 20 and backs.ready(NOW + 20, 9) == [2]
     assert backs.next_at() == NOW + 30 and backs.ready(NOW + 30, 9) == [1]
+
+
+def test_what_is_queued_again_stands_before_the_others_of_its_depth() -> None:
+    for depth in range(40):
+        others = [priority_of(how, depth) for how in How]
+        assert priority_again(depth) <= min(others), depth
+        assert priority_again(depth) >= max(0, min(priority_of(how, depth - 2) for how in How)), depth
+    assert [priority_again(depth) for depth in (0, 1, 3, 40)] == [0, 4, 12, LOWEST]
+
+
+def test_only_a_link_from_another_host_raises_an_address() -> None:
+    def met(text: str, source: str | None) -> Met:
+        return Met(Offer(Url(text), How.LINK), source)
+
+    known = [
+        ((1, 1), met("http://a.test/deep/er/page", "b.test")),
+        ((1, 2), met("http://a.test/", "a.test")),
+        ((1, 3), met("http://a.test/seed", None)),
+        ((1, 4), met("https://a.test/secure", "b.test")),
+        ((2, 5), met("gemini://a.test/page", "a.test")),
+    ]
+    assert list(linked_of(known)) == [(1, 1), (1, 4), (2, 5)]
+    many = [((1, number), met(f"http://a.test/{number}", "b.test")) for number in range(MOST_RAISED + 5)]
+    assert list(linked_of(many)) == [(1, number) for number in range(MOST_RAISED)]

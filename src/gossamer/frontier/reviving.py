@@ -8,12 +8,13 @@ from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.hastening import moved_to
 from gossamer.frontier.hosts import find_host_id, parts_of
 from gossamer.frontier.merging import next_sequence
-from gossamer.frontier.priority import priority_of
+from gossamer.frontier.priority import MOST_NUDGE, priority_of
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.sieve import Keys
 from gossamer.recrawl.retry import TRANSIENT
 from gossamer.store import tallies
 from gossamer.store.statements import load
+from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.past import Past, decoded, encoded
 from gossamer.values.url import Url, url_of
@@ -126,4 +127,4 @@ def _key(connection: sqlite3.Connection, url: Url, keys: Keys) -> tuple[int | No
 
 def priority_again(depth: int) -> int:
     """Before the others of its depth."""
-    return max(0, 4 * depth)
+    return priority_of(How.LINK, depth, nudge=-MOST_NUDGE)
