@@ -156,6 +156,22 @@ def test_F_X1_the_follower_comes_by_every_record_behind_damage_and_of_a_missing_
     assert [frame.place for frame in follower.follow(Position(), 100)] == known
 
 
+def test_F_X1_every_record_of_a_missing_volume_keeps_its_place_however_many_are_asked_for_at_once(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("gossamer.archive.places.AT_ONCE", 2)
+    folder, state = tmp_path / "archive", tmp_path / "state.db"
+    folder.mkdir()
+    written = [capture(number) for number in range(7)]
+    known = archive_of(folder, written)
+    catalogued(state, written, known)
+    (folder / known[0].volume).unlink()
+    places = ArchivePlaces(FILES, folder, state)
+    assert list(places.of(known[0].volume)) == known
+    assert list(places.of(known[0].volume, known[3].offset, 3)) == known[3:]
+    assert places.volumes() == [] and places.known_volumes() == [known[0].volume]
+
+
 def test_F_X1_a_lost_catalogue_is_made_anew_past_damage_and_says_so(tmp_path):
     folder = tmp_path / "archive"
     known = archive_of(folder, [capture(n, os.urandom(900)) for n in range(6)])

@@ -48,6 +48,22 @@ def test_only_the_price_of_a_thing_without_a_name_is_told() -> None:
     assert found.removed == [f'_:b1 {price} "20" .'] and found.added == [f'_:b1 {price} "18" .'] and found.kept == 5
 
 
+def test_a_thing_of_which_all_was_changed_is_told_by_what_points_to_it() -> None:
+    price = P.format("price")
+    for owner in ("<http://a.test/>", "_:owner"):
+        before, after = [
+            facts(said(owner, "offers", "_:a"), said("_:a", "price", f'"{amount}"')) for amount in (20, 18)
+        ]
+        found = fact_changes(before, after)
+        assert [line.partition(" ")[2] for line in found.removed] == [f'{price} "20" .'], owner
+        assert [line.partition(" ")[2] for line in found.added] == [f'{price} "18" .'], owner
+        assert found.kept == 1, owner
+    before = facts(said("_:p", "name", '"Pot"'), said("_:p", "offers", "_:o"), said("_:o", "price", '"20"'))
+    after = facts(said("_:x", "name", '"Kettle"'), said("_:x", "offers", "_:y"), said("_:y", "price", '"18"'))
+    found = fact_changes(before, after)
+    assert (len(found.removed), len(found.added), found.kept) == (2, 2, 1)
+
+
 def test_things_that_look_the_same_are_told_apart_by_their_neighbours() -> None:
     ring = [said(f"_:r{one}", "next", f"_:r{(one + 1) % 5}") for one in range(5)]
     turned = [said(f"_:s{(3 * one) % 5}", "next", f"_:s{(3 * (one + 1)) % 5}") for one in (4, 2, 0, 1, 3)]

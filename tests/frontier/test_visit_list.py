@@ -12,8 +12,10 @@ from gossamer.clock import SECOND
 from gossamer.frontier import host_list, visit_list
 from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.visit_list import Ended, Position, visits
+from gossamer.frontier.visits import LastVisit, every_visit
 from gossamer.store.database import Database
 from gossamer.testing import FakeClock
+from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.tell import silent
 
@@ -54,6 +56,18 @@ def test_the_newest_come_first_or_the_oldest(state: sqlite3.Connection) -> None:
     assert len(newest) == AMOUNT and newest == sorted(newest, reverse=True)
     assert [one.position for one in some(state, is_newest_first=False)] == newest[::-1]
     assert some(state, 1)[0].url.startswith("https://h")
+
+
+@pytest.mark.parametrize("at_once", [AMOUNT + 1, AMOUNT, 7, 1])
+def test_an_export_tells_of_every_visit_once_however_many_are_read_at_once(
+    state: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr("gossamer.frontier.visits.AT_ONCE", at_once)
+    found = list(every_visit(lambda: sqlite3.connect(tmp_path / "state.db")))
+    assert len(found) == AMOUNT
+    assert sorted(one.url for one in found) == sorted(f"https://h{n % 7}.test/p{n}" for n in range(AMOUNT))
+    gone = next(one for one in found if one.url == "https://h2.test/p2")
+    assert gone == LastVisit("https://h2.test/p2", How.LINK, 2, 0, Reason.GONE, "", 0, 0, None)
 
 
 @pytest.mark.parametrize("is_newest_first", [True, False])
