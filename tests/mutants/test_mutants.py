@@ -246,6 +246,28 @@ def test_a_verdict_holds_until_the_test_or_the_module_changes(tmp_path: Path) ->
     assert Book(tmp_path / "verdicts", tmp_path, "p").known(mutant, near) is None
 
 
+def test_a_caught_mutant_stays_caught_as_long_as_the_test_that_caught_it_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    module, test = tmp_path / "p/m.py", tmp_path / "test_m.py"
+    module.write_text("x = 1\n")
+    test.write_text("def test_one():\n    assert x\n")
+    [mutant, *_] = mutants_of("m.py", "def f(): return a < b\n")
+    near = [Measured("test_m.py::test_one[a]", 0.1, frozenset())]
+
+    def is_known() -> bool:
+        return Book(tmp_path / "verdicts", tmp_path, "p").known(mutant, near) is not None
+
+    Book(tmp_path / "verdicts", tmp_path, "p").add(mutant, Verdict(mutant.name, "caught", near[0].name), near)
+    assert is_known()
+    test.write_text("def test_other():\n    pass\n\ndef test_one():\n    assert x\n")
+    assert is_known(), "a test was added beside it"
+    test.write_text("def test_one():\n    assert not x\n")
+    assert not is_known()
+    test.write_text("def test_one():\n    assert x\n")
+    module.write_text("x = 2\n")
+    assert not is_known()
+
+
 def test_every_equivalent_mutant_has_a_reason() -> None:
     assert all(len(reason) > 20 for reason in listed().values())
 

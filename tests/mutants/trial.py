@@ -80,7 +80,7 @@ def tried(bench: Workbench, mutant: Mutant, source: str, tests: Sequence[Measure
     files = list(dict.fromkeys(test.file for test in tests))
     bench.write(mutant.module, mutant.applied(source))
     try:
-        for patience in (1, 4):  # what ran into a limit once may have met a busy machine
+        for patience in (1, 2):  # what ran into a limit once may have met a busy machine
             role = {
                 "stops": True,
                 "tests": {test.name: patience * (20 + 10 * (test.seconds + test.opening_s)) for test in tests},
@@ -145,10 +145,20 @@ class Book:
 
     def _key(self, mutant: Mutant, verdict: Verdict, tests: Sequence[Measured]) -> str:
         """A caught mutant stays caught by the test that caught it; a survivor is tried again when any test changed."""
-        names = [verdict.by] if verdict.how in ("caught", "time") else sorted(test.name for test in tests)
-        files = sorted({self._root / name.partition("::")[0] for name in names})
-        module = self._root / self._package / mutant.module
-        return coverage.digest(*(path.read_bytes() for path in (module, *files) if path.is_file())) + str(len(names))
+        module = (self._root / self._package / mutant.module).read_bytes()
+        if verdict.how in ("caught", "time"):
+            return coverage.digest(module, self._text_of(verdict.by))
+        files = sorted({self._root / test.file for test in tests})
+        return coverage.digest(module, *(path.read_bytes() for path in files if path.is_file())) + str(len(tests))
+
+    def _text_of(self, test: str) -> bytes:
+        """The function, without the rest of its file."""
+        file, _, name = test.partition("::")
+        source = (self._root / file).read_text() if (self._root / file).is_file() else ""
+        wanted = name.rpartition("::")[2].partition("[")[0]
+        functions = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
+        found = next((node for node in functions if node.name == wanted), None)
+        return (ast.unparse(found) if found else source).encode()
 
 
 def scores(
