@@ -1,0 +1,188 @@
+"""Connections that are kept for the next visit: for how long, how many, and what becomes of the others."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.fetch.client import Client
+from gossamer.fetch.dial import Connection, Connections
+from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.settings import Fetch
+from gossamer.testing import FakeClock
+from gossamer.values.outcome import Failed, Outcome, Reason, Refused
+from gossamer.values.tell import Tell, silent
+from gossamer.values.url import Url
+
+SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, at_once=2, idle_s=15.0)
+NAMES = ("a.test", "b.test", "c.test")
+
+
+async def listen(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+    """Says nothing, and ends with the other side."""
+    await read.read()
+    write.close()
+
+
+def with_connections(
+    story: Callable[[Connections, FakeClock], Awaitable[None]], settings: Fetch = SETTINGS, tell: Tell = silent
+) -> None:
+    async def run() -> None:
+        async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+            plan = AddressPlan({name: {80: server.sockets[0].getsockname()[1]} for name in NAMES})
+            clock = FakeClock()
+            connections = Connections(settings, plan, plan, clock, tell)
+            connections.open()
+            await story(connections, clock)
+            connections.close()
+
+    asyncio.run(run())
+
+
+async def dialled(connections: Connections, name: str) -> Connection:
+    found = await connections.dial(Url(f"http://{name}/"))
+    assert isinstance(found, Connection) and found.is_new and found.origin == f"http://{name}"
+    return found
+
+
+def is_open(connection: Connection) -> bool:
+    return connection.protocol.is_connected()
+
+
+async def closed(connection: Connection) -> bool:
+    """An aborted transport is let go of in the loop's next turn."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+    return not is_open(connection)
+
+
+def test_a_connection_is_kept_for_the_next_visit_and_only_for_so_long() -> None:
+    async def story(connections: Connections, clock: FakeClock) -> None:
+        connection = await dialled(connections, "a.test")
+        connections.keep(connection)
+        clock.advance(SETTINGS.idle_s - 1)
+        again = connections.kept("http://a.test")
+        assert again is not None and again.protocol is connection.protocol and not again.is_new
+        assert connections.kept("http://a.test") is None, "whoever has it has it alone"
+        connections.keep(again)
+        clock.advance(SETTINGS.idle_s)
+        assert connections.kept("http://a.test") is None and await closed(connection)
+
+    with_connections(story)
+
+
+def test_no_more_connections_are_kept_than_visits_may_be_under_way() -> None:
+    async def story(connections: Connections, clock: FakeClock) -> None:
+        first, second, third = [await dialled(connections, name) for name in NAMES]
+        connections.keep(first)
+        connections.keep(second)
+        assert is_open(first) and is_open(second)
+        connections.keep(third)
+        assert await closed(first) and is_open(second) and is_open(third)
+        assert connections.kept("http://a.test") is None
+        assert connections.kept("http://b.test") is not None and connections.kept("http://c.test") is not None
+
+    with_connections(story)
+
+
+def test_of_two_connections_to_one_origin_the_newer_is_kept() -> None:
+    async def story(connections: Connections, clock: FakeClock) -> None:
+        older, newer = await dialled(connections, "a.test"), await dialled(connections, "a.test")
+        connections.keep(older)
+        connections.keep(newer)
+        assert await closed(older) and is_open(newer)
+        kept = connections.kept("http://a.test")
+        assert kept is not None and kept.protocol is newer.protocol
+
+    with_connections(story)
+
+
+@pytest.mark.parametrize(("waited_s", "is_kept"), [(15.0, True), (15.5, False)])
+def test_one_that_is_too_old_is_closed_when_the_next_is_given_back(waited_s: float, is_kept: bool) -> None:
+    async def story(connections: Connections, clock: FakeClock) -> None:
+        old, new = await dialled(connections, "a.test"), await dialled(connections, "b.test")
+        connections.keep(old)
+        clock.advance(waited_s)
+        connections.keep(new)
+        assert await closed(old) is not is_kept and is_open(new)
+
+    with_connections(story)
+
+
+def test_a_connection_that_the_other_side_has_ended_is_not_kept() -> None:
+    async def story(connections: Connections, clock: FakeClock) -> None:
+        connection = await dialled(connections, "a.test")
+        connection.protocol.abort()
+        assert await closed(connection)
+        connections.keep(connection)
+        assert connections.kept("http://a.test") is None
+
+    with_connections(story)
+
+
+def test_all_that_are_kept_are_closed_at_the_end() -> None:
+    async def story(connections: Connections, clock: FakeClock) -> None:
+        both = [await dialled(connections, name) for name in NAMES[:2]]
+        for connection in both:
+            connections.keep(connection)
+        connections.close()
+        assert [await closed(connection) for connection in both] == [True, True]
+        assert connections.kept("http://a.test") is None
+
+    with_connections(story)
+
+
+def test_what_cannot_be_dialled_is_told_apart() -> None:
+    told: list[tuple[str, dict[str, object]]] = []
+
+    async def story(connections: Connections, clock: FakeClock) -> None:
+        port = await connections.dial(Url("http://a.test:25/"))
+        assert port == Refused(Reason.ADDRESS, "port 25 is not for web pages")
+        unknown = await connections.dial(Url("http://unknown.test/"))
+        assert isinstance(unknown, Failed) and unknown.reason is Reason.DNS
+        inside = await connections.dial(Url("http://10.0.0.1/"))
+        assert isinstance(inside, Refused) and inside.reason is Reason.ADDRESS
+        assert [(event, fields["url"]) for event, fields in told] == [
+            ("address.refused", "http://a.test:25/"),
+            ("address.refused", "http://10.0.0.1/"),
+        ]
+        assert await connections.address_of("unknown.test") is None
+        assert await connections.address_of("10.0.0.1") is None
+        assert await connections.address_of("a.test") is not None
+
+    with_connections(story, tell=lambda event, **fields: told.append((event, fields)))
+
+
+def test_without_a_contact_no_public_host_is_dialled() -> None:
+    async def story(connections: Connections, clock: FakeClock) -> None:
+        found = await connections.dial(Url("http://a.test/"))
+        assert found == Refused(Reason.CONTACT, "a.test is public, and no contact is set")
+
+    with_connections(story, replace(SETTINGS, contact=None))
+
+
+def test_a_connection_whose_answer_was_given_up_is_closed_at_once() -> None:
+    """The rest of an unwanted body is neither read nor taken for the answer to the next question."""
+    ended = asyncio.Event()
+
+    async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+        await read.readuntil(b"\r\n\r\n")
+        write.write(b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 1000000000\r\n\r\n" + b"x" * 1000)
+        with contextlib.suppress(ConnectionError):
+            await read.read()
+        ended.set()
+        write.close()
+
+    async def run() -> Outcome:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            plan = AddressPlan({"a.test": {80: server.sockets[0].getsockname()[1]}})
+            async with Client(SETTINGS, plan, plan, SystemClock(), silent) as client:
+                outcome = await client.fetch(Url("http://a.test/film"))
+                await asyncio.wait_for(ended.wait(), 60)
+                return outcome
+
+    outcome = asyncio.run(run())
+    assert isinstance(outcome, Refused) and outcome.reason is Reason.MEDIA_TYPE
