@@ -12,12 +12,13 @@ from tests.app.standing import SEED, Story, make
 
 from gossamer.app.assemble import politeness
 from gossamer.app.directory import Directory
-from gossamer.app.hosts import Shown, changed, shown, sorted_usefully
+from gossamer.app.hosts import Shown, changed, shown, sorted_usefully, state_of
 from gossamer.app.obeying import obey
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.settings import Settings
 from gossamer.clock import SECOND
 from gossamer.errors import GossamerError
+from gossamer.frontier.host_list import robots_of
 from gossamer.frontier.listing import host_state, hosts
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.scope import Reach
@@ -63,6 +64,23 @@ def test_a_host_that_fails_is_backing_off_and_says_until_when(tmp_path: Path) ->
 
     found = [one for one in listed(tmp_path, failing).values() if one.state == "backing-off"]
     assert len(found) == 1 and found[0].says.startswith("until ") and found[0].troubles == 1
+
+
+def test_a_host_whose_robots_txt_fails_waits_and_says_why_and_until_when(tmp_path: Path) -> None:
+    async def failing(story: Story) -> None:
+        for _ in STARTS:
+            await story.robots(RobotsState.UNREACHABLE, 3600, failures=3, trouble="server-error: status 500")
+        story.clock.advance(300)
+        assert await story.frontier.take(5) == []
+
+    directory, clock = make(tmp_path, failing, starts=STARTS, reach=Reach.HOST)
+    with closing(read_only(directory.state)) as state:
+        found = [(one, robots_of(state, one.name)) for one in hosts(state)]
+    states = [state_of(host, politeness(Settings()), clock.now(), True, robots) for host, robots in found]
+    assert [kind for kind, _ in states] == ["waiting"] * 3
+    for _, says in states:
+        assert says.startswith("until ")
+        assert says.endswith("the robots.txt could not be read, 3 times in a row (server-error: status 500)")
 
 
 def test_a_host_is_retired_and_reinstated_directly_when_no_crawl_runs(tmp_path: Path) -> None:

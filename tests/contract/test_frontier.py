@@ -323,6 +323,28 @@ def test_F_R4_pages_wait_for_an_unreachable_robots_txt_and_are_given_up_in_the_e
     run(story())
 
 
+def test_a_crawl_without_end_never_gives_up_a_host_whose_robots_txt_fails(opened: Opener) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        endless = Politeness(delay_s=1.0, robots_tries=None, retire_failures=3, retire_span_s=10.0)
+        async with opened(clock, politeness=endless) as frontier:
+            await frontier.offer([seed("https://a.test/1")])
+            for failures in range(1, 40):
+                (robots,) = await frontier.take(5)
+                assert robots.kind is VisitKind.ROBOTS and robots.failures == failures - 1
+                shut = entry(robots.origin, clock.now(), RobotsState.UNREACHABLE, 86_400, failures=failures)
+                await frontier.settle([settled(robots, clock, Reason.SERVER_ERROR, robots=shut)])
+                assert await frontier.next_at() is not None and await frontier.take(5) == []
+                clock.advance(86_400)
+            counts = await frontier.counts()
+            assert (counts.queued, counts.retired, counts.by_reason) == (1, 0, {})
+            await frontier.settle([settled(robots, clock) for robots in await frontier.take(5)])
+            clock.advance(60)
+            assert (await take_page(frontier, clock)).url.text == "https://a.test/1"
+
+    run(story())
+
+
 @pytest.mark.parametrize("ask", ["https://a.test/moved", "https://elsewhere.test/robots.txt", "http://b.test/r"])
 def test_F_R7_a_moved_robots_txt_is_asked_for_at_its_new_host_while_pages_wait(opened: Opener, ask: str) -> None:
     async def story() -> None:

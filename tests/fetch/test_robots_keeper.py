@@ -116,12 +116,13 @@ def test_F_R2_429_is_unreachable_for_as_long_as_the_server_asks():
 
 def test_F_R3_a_failing_server_forbids_all_and_is_tried_again_ever_later():
     waits, robots, now = [], None, NOW
-    for _ in range(9):
+    for _ in range(13):
         robots = entry(Failed(Reason.SERVER_ERROR, "", capture(500)), robots, now)
         assert robots.state is RobotsState.UNREACHABLE and forbids(robots)
         waits.append((robots.expires_at - now) // SECOND)
         now = robots.expires_at
-    assert waits == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
+    assert waits == [60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 30720, 61440, 86400, 86400]
+    assert robots.trouble == "server-error: the server answered with an error (5xx)"
 
 
 def fail_until(robots: Robots | None, now: int, end: int) -> Robots:

@@ -30,6 +30,7 @@ from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
+from gossamer.values.visit import VisitKind
 
 NOW = 1_700_000_000 * SECOND
 
@@ -208,10 +209,12 @@ def test_troubles_are_forgiven_by_halves() -> None:
 
 def test_M_B9_a_host_is_retired_for_failures_in_a_row_over_a_span_of_time() -> None:
     politeness = Politeness(retire_failures=3, retire_span_s=10.0)
-    assert is_to_retire(politeness, 3, NOW, NOW + 10 * SECOND)
-    assert not is_to_retire(politeness, 2, NOW, NOW + 10 * SECOND)
-    assert not is_to_retire(politeness, 3, NOW, NOW + 9 * SECOND)
-    assert not is_to_retire(politeness, 0, None, NOW)
+    page = VisitKind.PAGE
+    assert is_to_retire(politeness, page, 3, NOW, NOW + 10 * SECOND)
+    assert not is_to_retire(politeness, page, 2, NOW, NOW + 10 * SECOND)
+    assert not is_to_retire(politeness, page, 3, NOW, NOW + 9 * SECOND)
+    assert not is_to_retire(politeness, page, 0, None, NOW)
+    assert not is_to_retire(politeness, VisitKind.ROBOTS, 3, NOW, NOW + 10 * SECOND)
     with pytest.raises(ValueError):
         Politeness(retire_failures=0)
 

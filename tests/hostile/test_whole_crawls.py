@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,14 @@ from tests.app.answers import Web as LocalWeb
 from tests.app.site import QUICK, gossamer, person, searchable
 from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
 
+from gossamer.app.settings import CrawlSettings, Settings
 from gossamer.values.outcome import Reason
 
 HOST = "http://a.test"
 HOME = f"{HOST}/"
 PAGES = [f"{HOST}/page-{number}" for number in range(12)]
 HOUR = 3600.0
+DAY_S = 86_400
 AWAY: dict[str, Answer | None] = {
     "503": Answer("busy", 503),
     "503 with Retry-After": Answer("busy", 503, fields=(("Retry-After", "60"),)),
@@ -178,6 +181,38 @@ def test_M_E9_a_retired_mirror_is_shown_and_taken_up_again_when_asked(tmp_path: 
         assert gossamer("hosts", "reinstate", mirror.name, "--dir", root).returncode == 0
         assert gossamer("crawl", "--dir", root, *QUICK).returncode == 0
         assert len(mirror.hits) == 24, "what was known of it had waited"
+
+
+def test_a_robots_txt_that_fails_for_days_is_asked_for_ever_more_rarely_and_its_host_not_lost(tmp_path: Path) -> None:
+    def answers(url: str, since_s: float) -> Answer:
+        if url.endswith("/robots.txt"):
+            return Answer("oops", 500) if since_s < 5 * DAY_S else Answer("", 404)
+        return Answer(article("home"))
+
+    forever = Settings(crawl=CrawlSettings(revisit="age"))
+    found = asyncio.run(crawl(tmp_path, answers, [HOME], forever, until_s=6 * DAY_S, look_up=(HOME,)))
+    known = found.known[HOME]
+    assert known is not None and known.reason is Reason.FETCHED
+    asked = [one.at_s for one in found.asked if one.url.endswith("/robots.txt") and one.at_s < 5 * DAY_S]
+    waits = [round(later - sooner) for sooner, later in pairwise(asked)]
+    assert len(asked) < 20 and waits == sorted(waits) and waits[0] <= 61 and waits[-1] == DAY_S
+
+
+def test_a_crawl_that_ends_says_what_it_left_because_of_a_robots_txt_and_how_to_go_on(tmp_path: Path) -> None:
+    root, web = tmp_path / "c", LocalWeb({"/robots.txt": Says("oops", 500), "/": article("home")})
+    root.mkdir()
+    (root / "gossamer.toml").write_text("[politeness]\nrobots_retry_s = 0.1\nrobots_tries = 2\n")
+    with web.serving():
+        done = gossamer("crawl", web.root, "--dir", root, *QUICK)
+        said = " ".join(done.stderr.split())
+        assert f"{web.root}robots.txt could not be read, so its host is left out" in said
+        assert "the same command asks again" in said
+        (host,) = json.loads(gossamer("hosts", "--dir", root, "--json").stdout)
+        assert "could not be read, 2 times in a row (server-error: status 500): given up" in host["says"]
+        assert "given up until" in gossamer("why", "--host", web.name, "--dir", root).stdout
+        web.answers = {"/": article("home")}
+        assert gossamer("crawl", "--dir", root, *QUICK).returncode == 0
+    assert web.asked("/") == 1
 
 
 def test_endless_documents_are_given_up_and_do_not_silence_their_host(tmp_path: Path) -> None:

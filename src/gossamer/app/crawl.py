@@ -130,6 +130,7 @@ def tell_ended(face: Face, tally: Tally, ended: Ended) -> None:
         "queued": counts.queued,
         "outcomes": counts.by_reason,
         "troubles": {url: reason.value for url, reason in tally.troubles.items()},
+        "given_up": tally.given_up,
     }
     face.heard("crawl.ended", facts)
 

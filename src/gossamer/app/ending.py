@@ -68,8 +68,8 @@ def summary(tally: Tally, ended: Ended, directory: str | None) -> Group:
     if tally.given_up:
         words = IN_WORDS[Reason.ROBOTS_UNREACHABLE]
         table.add_row(f"{tally.given_up:,}", f"given up, {Reason.ROBOTS_UNREACHABLE}: {words}", style="dim")
-    for url, reason in list(tally.troubles.items())[:MOST_TROUBLES]:
-        table.add_row("", f"{url}: {IN_WORDS[reason]}", style="dim")
+    for words in left_out(tally):
+        table.add_row("", words)
     if ended.is_full:
         words = (
             f"pages are held, the limit that was set: a higher --max-pages goes on ({tally.queued:,} addresses wait)"
@@ -82,6 +82,15 @@ def summary(tally: Tally, ended: Ended, directory: str | None) -> Group:
     elif not tally.visits and ended.counts.known:
         table.add_row("", f"nothing was left to fetch: all {ended.counts.known:,} addresses known have been visited")
     return Group(table, *_last_words(tally, ended, directory))
+
+
+def left_out(tally: Tally) -> list[str]:
+    """The hosts of which nothing was fetched because of their robots.txt, why, and how to go on."""
+    many, shown = len(tally.troubles), list(tally.troubles.items())[:MOST_TROUBLES]
+    lines = [f"{url} could not be read, so its host is left out: {IN_WORDS[why]}" for url, why in shown]
+    if many > MOST_TROUBLES:
+        lines.append(f"... and {many - MOST_TROUBLES:,} more such hosts: `gossamer hosts` shows them")
+    return [*lines, "the same command asks again; with --forever a crawl goes on asking by itself"] if many else []
 
 
 def _last_words(tally: Tally, ended: Ended, directory: str | None) -> list[Text]:

@@ -22,17 +22,19 @@ from gossamer.app.obeying import REINSTATE, RELEASE, RETIRE
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, lasting, moment
 from gossamer.app.seeding import checked_seeds
-from gossamer.app.waiting import gap_in_words
+from gossamer.app.waiting import gap_in_words, unread_at
 from gossamer.app.why import crew_of
 from gossamer.clock import Clock, Instant
 from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.frontier import listing, quarantine, standing
+from gossamer.frontier.host_list import robots_of
 from gossamer.frontier.listing import HostState
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
 from gossamer.monitor.control import Control
 from gossamer.rules.templates import template_of
 from gossamer.store.database import Database, read_only
+from gossamer.values.robots import Robots
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
@@ -91,14 +93,17 @@ def hosts(
     polite = politeness(load(named_file(None, dir), os.environ, {}).settings)
     is_crawling, now = crew_of(directory, outside).is_crawling, outside.clock.now()
     with closing(read_only(directory.state)) as opened:
-        found = sorted_usefully([shown(one, polite, now, is_crawling) for one in listing.hosts(opened)])
+        hosts = list(listing.hosts(opened))
+        found = sorted_usefully([shown(one, polite, now, is_crawling, robots_of(opened, one.name)) for one in hosts])
     wanted = [one for one in found if state is None or one.state == state]
     print(as_json(wanted)) if json else show(wanted, limit, Console())
     return 0
 
 
-def shown(host: HostState, polite: Politeness, now: Instant, is_crawling: bool = True) -> Shown:
-    kind, says = state_of(host, polite, now, is_crawling)
+def shown(
+    host: HostState, polite: Politeness, now: Instant, is_crawling: bool = True, robots: Sequence[Robots] = ()
+) -> Shown:
+    kind, says = state_of(host, polite, now, is_crawling, robots)
     return Shown(
         host.name,
         kind,
@@ -113,21 +118,26 @@ def shown(host: HostState, polite: Politeness, now: Instant, is_crawling: bool =
     )
 
 
-def state_of(host: HostState, polite: Politeness, now: Instant, is_crawling: bool) -> tuple[str, str]:
-    """A word and a sentence for it. A visit that was under way when the crawl was killed is none any more."""
+def state_of(
+    host: HostState, polite: Politeness, now: Instant, is_crawling: bool, robots: Sequence[Robots] = ()
+) -> tuple[str, str]:
+    """A word and a sentence for it. A visit that was under way when the crawl was killed is none any more. `robots`:
+    what is known of its robots.txt files."""
+    unread = unread_at(robots)
     if host.retired_at is not None:
         return "retired", f"retired {moment(host.retired_at, now)}: {host.retired_why}"
     if host.leased and is_crawling:
         return "under-way", "a visit is under way"
     if not host.queued:
-        return "done", f"{counted(host.held, 'address')} in quarantine" if host.held else "nothing waits"
+        held = f"{counted(host.held, 'address')} in quarantine" if host.held else ""
+        return "done", (unread and f"{unread}: given up until the next crawl") or held or "nothing waits"
     if host.next_at > now:
         kind = "backing-off" if host.troubles else "waiting"
         return kind, f"until {moment(host.next_at, now)}: {gap_in_words(host, polite)}"
     if host.band == LAST:
         return "over-budget", "visited when nothing else waits"
     if host.ready_at is not None and host.ready_at > now:
-        return "waiting", f"until {moment(host.ready_at, now)}: nothing is due, or its robots.txt cannot be read"
+        return "waiting", f"until {moment(host.ready_at, now)}: {unread or 'nothing is due before'}"
     return "ready", "visited as soon as a visit can be made" if is_crawling else "visited when the crawl goes on"
 
 

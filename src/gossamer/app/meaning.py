@@ -32,7 +32,7 @@ def politeness(settings: Settings) -> Politeness:
         longest_crawl_delay_s=given.most_crawl_delay_s,
         times_took=given.times_took,
         times_read=given.times_read,
-        robots_tries=given.robots_tries,
+        robots_tries=given.robots_tries if settings.crawl.revisit == "no" else None,
         per_address=given.per_address,
         apart_s=given.apart_s,
         retire_failures=given.retire_failures,
@@ -46,4 +46,8 @@ def budget(settings: Settings) -> Budget:
 
 def robots_keeping(settings: Settings) -> RobotsKeeping:
     given = settings.politeness
-    return RobotsKeeping(retry_s=given.robots_retry_s, refusal_disallows=given.robots_refusal_disallows)
+    return RobotsKeeping(
+        retry_s=given.robots_retry_s,
+        retry_most_s=given.robots_retry_most_s,
+        refusal_disallows=given.robots_refusal_disallows,
+    )

@@ -113,7 +113,7 @@ class Lists:
 
     def _shown(self, one: Listed, now: int, is_crawling: bool) -> ListedHost:
         host = one.host
-        _, says = state_of(host, politeness(self.settings()), now, is_crawling)
+        _, says = state_of(host, politeness(self.settings()), now, is_crawling, one.robots)
         states = {entry.state for entry in one.robots}
         return ListedHost(
             host.name,

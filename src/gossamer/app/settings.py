@@ -81,8 +81,14 @@ class PolitenessSettings:
     robots_retry_s: float = _setting(
         60.0, "wait this long before asking again for a robots.txt that failed; doubles", least=0.1
     )
+    robots_retry_most_s: float = _setting(
+        86_400.0, "the longest such wait: with --forever a host whose robots.txt fails is never given up", least=0.1
+    )
     robots_tries: int = _setting(
-        4, "give a host up after its robots.txt could not be read this often in a row", least=1
+        4,
+        "give a host up after its robots.txt could not be read this often in a row, in a crawl that ends; the next one "
+        "asks again",
+        least=1,
     )
     robots_refusal_disallows: bool = _setting(
         False, "a robots.txt that answers 401 or 403 means that nothing may be fetched, not that there is none"

@@ -1,5 +1,7 @@
 """What an address or a host waits for. Pure: what is stored, and the hour, in; reasons, the decisive first, out."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from gossamer.app.saying import counted, lasting, moment
@@ -10,7 +12,7 @@ from gossamer.frontier.known import Known
 from gossamer.frontier.listing import HostState
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
-from gossamer.values.robots import Robots
+from gossamer.values.robots import HOPELESS, Robots, RobotsState
 
 
 class Crew(msgspec.Struct, frozen=True):
@@ -31,7 +33,6 @@ def waits_of(
     robots: Robots | None,
     before: int | None,
     crew: Crew,
-    polite: Politeness,
     now: Instant,
 ) -> list[Wait]:
     """Before the next visit to an address. Empty: it waits for nothing, because it is not to be visited again."""
@@ -43,23 +44,23 @@ def waits_of(
     waits = _always(host, crew, now)
     if known.due_at is not None and known.due_at > now:
         waits.append(Wait("due", f"it is due {moment(known.due_at, now)}", known.due_at))
-    waits += _robots(robots, polite, now)
+    waits += _robots(robots, now)
     waits += _gap(host, crew, now)
     if before:
         waits.append(Wait("others", f"{counted(before, 'address')} of its host go first"))
     return waits or [Wait("turn", "nothing: it is taken as soon as a visit can be made")]
 
 
-def host_waits(
-    host: HostState, robots: list[tuple[str, Robots | None]], crew: Crew, polite: Politeness, now: Instant
-) -> list[Wait]:
+def host_waits(host: HostState, robots: list[tuple[str, Robots | None]], crew: Crew, now: Instant) -> list[Wait]:
     """Why nothing is being fetched at a host."""
     waits = _always(host, crew, now)
     if not host.queued:
         held = f"; {counted(host.held, 'address')} are held in quarantine" if host.held else ""
+        if given_up := unread_at([entry for _, entry in robots if entry is not None]):
+            return [*waits, Wait("robots", f"{given_up}: given up until `gossamer crawl` is started again{held}")]
         return [*waits, Wait("empty", f"nothing waits there: every address known has been visited{held}")]
     for _, entry in robots:
-        waits += [wait for wait in _robots(entry, polite, now) if wait not in waits]
+        waits += [wait for wait in _robots(entry, now) if wait not in waits]
     waits += _gap(host, crew, now)
     if host.later_at is not None and host.later_at > now and (host.ready_at is None or host.ready_at > now):
         waits.append(
@@ -89,8 +90,9 @@ def _always(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
     return waits
 
 
-def _robots(robots: Robots | None, polite: Politeness, now: Instant) -> list[Wait]:
-    match gate_of(robots, now, polite.robots_tries):
+def _robots(robots: Robots | None, now: Instant) -> list[Wait]:
+    """Of something that waits: it has not been given up, however often the robots.txt failed."""
+    match gate_of(robots, now, None):
         case Open():
             return []
         case Ask(robots=None):
@@ -98,13 +100,19 @@ def _robots(robots: Robots | None, polite: Politeness, now: Instant) -> list[Wai
         case Ask():
             return [Wait("robots", "the robots.txt has to be read again first: it was last read too long ago")]
         case Shut(until=until):
-            return [
-                Wait("robots", f"the robots.txt could not be read; it is asked for again {moment(until, now)}", until)
-            ]
+            assert robots is not None, "or it would be asked for"
+            return [Wait("robots", f"{unread(robots)}; it is asked for again {moment(until, now)}", until)]
         case Away():
             return [Wait("robots", "the robots.txt has moved, and is being asked for at its new address")]
-        case GivenUp(failures=failures):
-            return [Wait("robots", f"the robots.txt could not be read, {counted(failures, 'time')} in a row: given up")]
+        case GivenUp():
+            assert robots is not None, "or it would be asked for"
+            return [Wait("robots", f"{unread(robots)}: given up; `gossamer crawl` asks for it again")]
+
+
+def unread(robots: Robots) -> str:
+    """How often a robots.txt could not be read, and why the last time."""
+    often = f", {counted(robots.failures, 'time')} in a row" if robots.failures < HOPELESS else ""
+    return f"the robots.txt could not be read{often}{f' ({robots.trouble})' if robots.trouble else ''}"
 
 
 def _gap(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
@@ -114,6 +122,12 @@ def _gap(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
         says = f"its host is left alone until {moment(host.next_at, now)}"
         return [Wait("gap", says, host.next_at)]
     return []
+
+
+def unread_at(robots: Sequence[Robots]) -> str:
+    """Why nothing can be had at a host whose robots.txt cannot be read; empty where all that are known can."""
+    shut = [one for one in robots if one.state is RobotsState.UNREACHABLE]
+    return unread(shut[0]) if shut else ""
 
 
 def gap_in_words(host: HostState, polite: Politeness) -> str:

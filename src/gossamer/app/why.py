@@ -166,9 +166,7 @@ class Asking:
             else None,
             due_at=found.due_at if found is not None and found.is_queued else None,
             before=before,
-            waits=tuple(waits_of(found, host, robots, before, self.crew, self._polite, self.now))
-            if found and host
-            else (),
+            waits=tuple(waits_of(found, host, robots, before, self.crew, self.now)) if found and host else (),
             host=self._standing(name, host),
             again=self._again(fetched),
         )
@@ -183,7 +181,7 @@ class Asking:
         if host is None:
             return HostTrail(self.now, self._standing(name, None))
         robots = [(origin, self._robots(origin)) for origin in self._origins(name)]
-        waits = host_waits(host, robots, self.crew, self._polite, self.now)
+        waits = host_waits(host, robots, self.crew, self.now)
         return HostTrail(self.now, self._standing(name, host), tuple(waits))
 
     @property

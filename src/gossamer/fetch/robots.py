@@ -8,12 +8,10 @@ from gossamer.clock import SECOND, Instant
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.rules.robots import ParsedRobots
 from gossamer.values.capture import Capture
-from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
-from gossamer.values.robots import Robots, RobotsRule, RobotsState
+from gossamer.values.outcome import IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
+from gossamer.values.robots import HOPELESS, Robots, RobotsRule, RobotsState
 from gossamer.values.visit import Visit
 
-HOPELESS = 1_000
-"""More failures than any patience: what waits for this robots.txt is given up at once."""
 OLD_COPY = "old-copy"
 """The flag of an entry whose rules come from a good copy while the host cannot be reached."""
 NOTHING = (RobotsRule(allows=False, pattern="/", line=0),)
@@ -43,11 +41,17 @@ def entry_of(
                 return msgspec.structs.replace(_missing(visit, now, settings), state=RobotsState.READ, rules=NOTHING)
             return _missing(visit, now, settings)
         case Failed(wait_s=wait_s):
-            return _unreachable(visit, wait_s or 0.0, now, settings)
+            return _unreachable(visit, wait_s or 0.0, _trouble(outcome), now, settings)
         case Refused():  # by a rule of our own: asking again would change nothing
-            return msgspec.structs.replace(_unreachable(visit, 0.0, now, settings), failures=HOPELESS)
+            return msgspec.structs.replace(
+                _unreachable(visit, 0.0, _trouble(outcome), now, settings), failures=HOPELESS
+            )
         case Fetched() | Unchanged():
-            return _unreachable(visit, 0.0, now, settings)
+            return _unreachable(visit, 0.0, "it could not be parsed", now, settings)
+
+
+def _trouble(outcome: Failed | Refused) -> str:
+    return f"{outcome.reason}: {outcome.detail or IN_WORDS[outcome.reason]}"
 
 
 def _read(visit: Visit, capture: Capture, parsed: ParsedRobots, now: Instant, settings: RobotsKeeping) -> Robots:
@@ -82,6 +86,7 @@ def _kept(old: Robots, now: Instant, settings: RobotsKeeping) -> Robots:
         expires_at=_later(now, settings.keep_s),
         failures=0,
         failing_since=None,
+        trouble="",
         ask=None,
         hops=0,
         flags=tuple(flag for flag in old.flags if flag != OLD_COPY),
@@ -98,18 +103,20 @@ def _missing(visit: Visit, now: Instant, settings: RobotsKeeping) -> Robots:
     )
 
 
-def _unreachable(visit: Visit, wait_s: float, now: Instant, settings: RobotsKeeping) -> Robots:
+def _unreachable(visit: Visit, wait_s: float, trouble: str, now: Instant, settings: RobotsKeeping) -> Robots:
     """Nothing may be fetched until it is read; after half a day the last good copy speaks again, if there is one."""
     good = _last_good(visit, now, settings)
-    back_off_s = min(settings.retry_s * 2.0 ** min(good.failures, 32), settings.retry_most_s)
+    most_s = settings.retry_most_s if good.read_at is None else min(settings.retry_most_s, settings.retry_copy_s)
+    back_off_s = min(settings.retry_s * 2.0 ** min(good.failures, 32), max(most_s, settings.retry_s))
     since = good.failing_since if good.failing_since is not None else now
     may_speak = good.read_at is not None and now - since >= settings.patience_s * SECOND
     return msgspec.structs.replace(
         good,
         state=RobotsState.READ if may_speak else RobotsState.UNREACHABLE,
         expires_at=_later(now, max(back_off_s, wait_s)),
-        failures=good.failures + 1,
+        failures=min(good.failures + 1, HOPELESS - 1),
         failing_since=since,
+        trouble=trouble,
         flags=(OLD_COPY,) if may_speak else (),
     )
 

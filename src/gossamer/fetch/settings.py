@@ -47,7 +47,8 @@ class RobotsKeeping:
     keep_s: float = 24 * 3600.0  # read or missing; also the most that a Cache-Control is listened to
     keep_least_s: float = 600.0  # a shorter max-age is taken for this: asking is a visit too
     retry_s: float = 60.0  # after the first failure; doubles each time
-    retry_most_s: float = 3600.0  # the longest such wait, unless the server asks for more
+    retry_most_s: float = 24 * 3600.0  # the longest such wait, unless the server asks for more ...
+    retry_copy_s: float = 3600.0  # ... and while there is a good copy, which is to speak again in time
     patience_s: float = 12 * 3600.0  # unreachable for so long: the last good copy speaks again ...
     old_copy_s: float = 30 * 24 * 3600.0  # ... while it is younger than this
     most_hops: int = 5  # redirects followed; one more means there is no robots.txt

@@ -3,7 +3,7 @@
 import msgspec
 
 from gossamer.clock import Instant
-from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.robots import HOPELESS, Robots, RobotsState
 
 
 class Open(msgspec.Struct, frozen=True):
@@ -37,8 +37,8 @@ class GivenUp(msgspec.Struct, frozen=True):
 Gate = Open | Ask | Shut | Away | GivenUp
 
 
-def gate_of(robots: Robots | None, now: Instant, tries: int) -> Gate:
-    """Missing, unreachable and read are different facts (RFC 9309, section 2.3.1)."""
+def gate_of(robots: Robots | None, now: Instant, tries: int | None) -> Gate:
+    """Missing, unreachable and read are different facts (RFC 9309, section 2.3.1). `tries`: see `is_given_up`."""
     if robots is None:
         return Ask(None)
     if robots.state is RobotsState.PENDING:
@@ -50,11 +50,15 @@ def gate_of(robots: Robots | None, now: Instant, tries: int) -> Gate:
     return Open(robots)
 
 
-HOPELESS = 24
+LONG_KNOWN = 24
 """Failures in a row after which even a host whose robots.txt was read before is given up. The waits between them
 reach an hour: that is later than the half day after which the last good copy speaks again."""
 
 
-def is_given_up(robots: Robots, tries: int) -> bool:
-    most = tries if robots.read_at is None else max(tries, HOPELESS)
-    return robots.state is RobotsState.UNREACHABLE and robots.failures >= most
+def is_given_up(robots: Robots, tries: int | None) -> bool:
+    """After so many failures in a row. None, in a crawl without end: only where asking again can change nothing."""
+    if robots.state is not RobotsState.UNREACHABLE:
+        return False
+    if tries is None:
+        return robots.failures >= HOPELESS
+    return robots.failures >= (tries if robots.read_at is None else max(tries, LONG_KNOWN))

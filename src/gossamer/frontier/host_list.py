@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from gossamer.clock import SECOND, Instant
+from gossamer.frontier.hosts import find_host_id
 from gossamer.frontier.listing import HostState, Template, host_state, templates
 from gossamer.frontier.priority import LAST
 from gossamer.store.statements import load
@@ -52,11 +53,21 @@ def hosts(
         host = host_state(connection, name)
         if host is None:  # forgotten between the two questions
             continue
-        entries = [_ROBOTS.decode(entry) for (entry,) in connection.execute(_SQL["robots"], (number,))]
+        entries = _entries(connection, number)
         held = [one for one in templates(connection, name) if one.quarantined_at is not None] if host.held else []
         least_gap_s = None if least_gap is None else least_gap / SECOND
-        found.append(Listed(rank, kind, host, least_gap_s, broken, tuple(entries), tuple(held)))
+        found.append(Listed(rank, kind, host, least_gap_s, broken, entries, tuple(held)))
     return found
+
+
+def robots_of(connection: sqlite3.Connection, name: str) -> tuple[Robots, ...]:
+    """What was last known of a host's robots.txt files."""
+    number = find_host_id(connection, name)
+    return () if number is None else _entries(connection, number)
+
+
+def _entries(connection: sqlite3.Connection, number: int) -> tuple[Robots, ...]:
+    return tuple([_ROBOTS.decode(entry) for (entry,) in connection.execute(_SQL["robots"], (number,))])
 
 
 def states(connection: sqlite3.Connection, now: Instant, is_crawling: bool) -> dict[str, int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gossamer.clock import SECOND, Instant
 from gossamer.values.outcome import PAGE_FAULTS, Reason
-from gossamer.values.visit import Settled
+from gossamer.values.visit import Settled, VisitKind
 
 FREE_CPU_S = 0.25
 """CPU seconds of reading that are not charged to a host: ordinary pages take a hundredth of it."""
@@ -79,8 +79,8 @@ class Politeness:
     page may take: hosts whose pages are costly to read leave the readers to others most of the time."""
     most_back_off: float = 16.0
     """A host that fails visit after visit has its gap doubled each time, up to this many gaps."""
-    robots_tries: int = 4
-    """After so many failures in a row to read a robots.txt, the pages waiting for it are given up."""
+    robots_tries: int | None = 4
+    """After so many failures in a row to read a robots.txt, the pages waiting for it are given up. None: never."""
     jitter: float = 0.25
     """A backed-off gap is drawn out by up to this share, so that hosts of one fate do not come back together."""
     per_address: int = 4
@@ -95,7 +95,7 @@ class Politeness:
     def __post_init__(self) -> None:
         gaps = (self.delay_s, self.longest_crawl_delay_s, self.longest_gap_s, self.times_took, self.times_read)
         numbers = (*gaps, self.apart_s, self.retire_span_s)
-        counted = (self.robots_tries, self.per_address, self.retire_failures)
+        counted = (1 if self.robots_tries is None else self.robots_tries, self.per_address, self.retire_failures)
         if not all(math.isfinite(n) and n >= 0 for n in numbers) or min(counted) < 1:
             raise ValueError(f"politeness that cannot be: {self}")
         if not self.most_back_off >= 1 or not 0 <= self.jitter <= 1:
@@ -139,9 +139,12 @@ def failures_after(settled: Settled) -> int:
     return settled.visit.failures + (0 if settled.is_host_fault else 1)
 
 
-def is_to_retire(politeness: Politeness, failing: int, failing_since: Instant | None, now: Instant) -> bool:
-    """`failing` counts the visits in a row that found the host down, from `failing_since` on."""
-    if failing_since is None or failing < politeness.retire_failures:
+def is_to_retire(
+    politeness: Politeness, kind: VisitKind, failing: int, failing_since: Instant | None, now: Instant
+) -> bool:
+    """`failing` counts the visits in a row that found the host down, from `failing_since` on. A robots.txt that cannot
+    be read retires nobody: it is asked for ever more rarely, and its pages are not asked for meanwhile."""
+    if failing_since is None or failing < politeness.retire_failures or kind is VisitKind.ROBOTS:
         return False
     return now - failing_since >= politeness.retire_span_s * SECOND
 

@@ -33,7 +33,7 @@ from gossamer.frontier.saying import said_rows
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.link import LISTS
-from gossamer.values.outcome import IN_WORDS, PAGE_FAULTS, Reason
+from gossamer.values.outcome import IN_WORDS, PAGE_FAULTS
 from gossamer.values.past import encoded
 from gossamer.values.robots import RobotsState
 from gossamer.values.template import TemplateTally
@@ -253,18 +253,19 @@ class Settling:
         gap_length_s = gap_s(politeness, delay_s, settled.counted_s, troubles, draw, settled.cpu_s)
         ended_at = self._ended_at(settled, lease)
         next_at = free_at(ended_at, gap_length_s, settled.host_wait_s)
-        standing = (troubles, *self._standing(host, settled.reason, ended_at))
+        standing = (troubles, *self._standing(host, settled, ended_at))
         ledger = self._ledger(host, lease, ended_at)
         is_over = self._rules.budget.is_over(host.visits + 1, spent / SECOND, host.linked_from)
         return host.id, next_at, math.ceil(gap_length_s * SECOND), *standing, *ledger, spent, is_over
 
     def _standing(
-        self, host: HostRow, reason: Reason, ended_at: Instant
+        self, host: HostRow, settled: Settled, ended_at: Instant
     ) -> tuple[int, Instant | None, Instant | None, str | None]:
+        kind, reason = settled.visit.kind, settled.reason
         if reason not in DOWN:
             return 0, None, host.retired_at, host.retired_why
         failing, since = host.failing + 1, host.failing_since if host.failing_since is not None else ended_at
-        if host.retired_at is None and is_to_retire(self._rules.politeness, failing, since, ended_at):
+        if host.retired_at is None and is_to_retire(self._rules.politeness, kind, failing, since, ended_at):
             return (
                 failing,
                 since,

@@ -176,7 +176,7 @@ class Settling:
         is_touched = not (is_page and settled.reason in UNTOUCHED)
         done_at = min(settled.done_at, self._now)
         rest = self._rest(settled, lease, done_at, is_touched)
-        if is_to_retire(self._politeness, rest.failing, rest.failing_since, done_at):
+        if is_to_retire(self._politeness, settled.visit.kind, rest.failing, rest.failing_since, done_at):
             why = f"{IN_WORDS[settled.reason]}, {rest.failing} times in a row"
             retire(self._connection, host.name, why, done_at)
             stays = False

@@ -7,6 +7,9 @@ import msgspec
 from gossamer.clock import Instant
 from gossamer.values.url import Url
 
+HOPELESS = 1_000
+"""Failures in a row that only a refusal of our own is counted as: no patience is longer."""
+
 
 class RobotsState(StrEnum):
     """Missing, unreachable and read are different facts with different expiry (RFC 9309, 2.3.1)."""
@@ -52,3 +55,5 @@ class Robots(msgspec.Struct, frozen=True):
     """The agent of the group that applies to us: our name, `*`, or nothing when no group does."""
     group_lines: tuple[int, ...] = ()
     """The lines where that group begins; groups of one agent are merged."""
+    trouble: str = ""
+    """Why it could not be read, the last time."""
