@@ -1,5 +1,6 @@
 """A small web on loopback that answers whatever it is told to: statuses, header fields, types, in order of asking."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +37,7 @@ class Web:
 
     answers: Answers = field(default_factory=dict)
     wait_s: float = 0.0
+    address: str = "127.0.0.1"
     port: int = 0
     hits: list[str] = field(default_factory=list)
     moments: list[float] = field(default_factory=list)
@@ -48,7 +50,7 @@ class Web:
 
     @property
     def name(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
     def asked(self, path: str) -> int:
         return self.hits.count(path)
@@ -87,7 +89,10 @@ class Web:
             def log_message(self, *_: object) -> None:
                 pass
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+        class Listening(ThreadingHTTPServer):
+            address_family = socket.AF_INET6 if ":" in web.address else socket.AF_INET
+
+        server = Listening((web.address, 0), Answering)
         self.port = server.server_port
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()

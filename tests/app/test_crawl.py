@@ -1,10 +1,12 @@
 """`gossamer crawl` as a user starts it, on a small web of this machine."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.app.answers import Web, article
 from tests.app.conftest import Collection
 from tests.app.site import OPEN, PATIENCE_S, QUICK, Site, gossamer, harbour, json_lines, page, searchable, started
 
@@ -142,3 +144,23 @@ def test_help_is_quick_to_import_because_no_room_is_opened_for_it() -> None:
     script = "import sys, gossamer.app.cli; print([name for name in sys.modules if name.startswith('gossamer.')])"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert "gossamer.journey" not in loaded and "gossamer.web" not in loaded
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as tried:
+            tried.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback (::1)")
+def test_M_A12_a_server_on_ipv6_is_crawled_where_its_address_was_opened(tmp_path: Path) -> None:
+    with Web({"/": article("home", "/a"), "/a": article("a")}, address="::1").serving() as web:
+        refused = gossamer("crawl", web.root, "--dir", tmp_path / "none", *QUICK)
+        assert refused.returncode != 0 and not web.hits, "another address opens nothing"
+        done = gossamer("crawl", web.root, "--dir", tmp_path / "c", "--allow-address", "::1", "--delay", "0.02")
+        assert done.returncode == 0, done.stderr
+        assert web.hits == ["/robots.txt", "/", "/a"]
+    assert searchable(tmp_path / "c") == {web.root, f"{web.root}a"}

@@ -73,7 +73,11 @@ def test_M_Z3_a_seed_waits_for_its_robots_txt(tmp_path: Path) -> None:
     assert ruling(found, "scope")[0] is True and ruling(found, "robots")[0] is None
     assert codes(found)[0] == "robots" and found.waits[0].until_at is not None
     text = words(found)
-    assert "given as a seed" in text and "could not be read, 1 time in a row; it is asked for again" in text and "none yet" in text
+    assert (
+        "given as a seed" in text
+        and "could not be read, 1 time in a row; it is asked for again" in text
+        and "none yet" in text
+    )
 
 
 def test_M_Z3_the_way_leads_back_to_the_seed_through_every_page(tmp_path: Path) -> None:

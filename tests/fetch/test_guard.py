@@ -1,6 +1,7 @@
 """FAULTS D2, D3, D13: the table of addresses that are never dialled."""
 
 import ipaddress
+import re
 
 import pytest
 from tests.hostile.special import ADDRESSES
@@ -54,6 +55,26 @@ def test_F_D13_the_operators_range_opens_and_nothing_beside_it():
     assert is_opened("10.1.2.3", opened) and not is_opened("8.8.8.8", opened)
 
 
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [("::1", "::1"), ("[::1]", "::1"), ("::1/128", "::1"), ("[::1]/128", "::1"), ("fd00::/8", "fd12:3456::1"),
+     ("[fd00::]/8", "fdff::2"), ("fe80::/10", "fe80::1"), ("::/0", "::1"), ("fc00::/7", "fd00::")],
+)  # fmt: skip
+def test_an_ipv6_address_or_range_opens_what_it_names(given, address):
+    assert forbidden(address, ()) is not None
+    assert forbidden(address, ranges([given])) is None and is_opened(address, ranges([given]))
+
+
+@pytest.mark.parametrize("address", ["::", "::2", "::127.0.0.1", "127.0.0.1", "::ffff:127.0.0.1", "fd00::1"])
+def test_this_machine_by_ipv6_opens_nothing_beside_it(address):
+    assert forbidden(address, ranges(["::1"])) is not None
+
+
+def test_the_name_of_this_machine_is_opened_by_either_of_its_addresses():
+    assert forbidden_name("localhost", ranges(["::1"])) is None
+    assert forbidden_name("localhost", ranges(["10.0.0.0/8", "fd00::/8"])) is not None
+
+
 def test_F_D13_metadata_addresses_are_opened_by_nothing():
     opened = ranges(["0.0.0.0/0", "::/0"])
     assert forbidden("10.0.0.1", opened) is None
@@ -65,8 +86,9 @@ def test_F_D13_metadata_addresses_are_opened_by_nothing():
 
 
 def test_a_range_that_is_none_is_named():
-    with pytest.raises(ConfigError, match="10\\.1"):
-        ranges(["10.1"])
+    for wrong in ("10.1", "[10.1.0.0/16", "[::1", "::1]", "[fd00::/8]", "fd00::1/8", "example.org"):
+        with pytest.raises(ConfigError, match=re.escape(repr(wrong))):
+            ranges([wrong])
 
 
 def test_a_host_that_is_an_address_is_known_as_one():

@@ -61,7 +61,7 @@ def crawl(
         bool, Parameter(help="Come back to pages when it pays to look again; the crawl has no end.", negative=())
     ] = False,
     allow_address: Annotated[
-        tuple[str, ...], Parameter(help="Open a private address range, such as 10.1.0.0/16, and nothing else.")
+        tuple[str, ...], Parameter(help="Open a private range, such as 10.1.0.0/16, ::1 or fd00::/8, and nothing else.")
     ] = (),
     contact: Annotated[
         str | None, Parameter(help="A page or mail address where site owners reach you; sent with every request.")

@@ -118,7 +118,8 @@ class FetchSettings:
         least=32,
     )
     allow_addresses: tuple[str, ...] = _setting(
-        (), 'private address ranges that may be crawled, such as "10.1.0.0/16"; nothing else opens'
+        (),
+        'private addresses and ranges that may be crawled, such as "10.1.0.0/16" or "::1"; nothing else opens',
     )
     tls: Literal["verify", "record"] = _setting(
         "verify", "a server that cannot prove its name is refused, or is taken and its captures marked"

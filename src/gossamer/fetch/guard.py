@@ -5,6 +5,7 @@ of them only, and takes addresses that wrap a private one for public: here the w
 """
 
 import ipaddress
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -78,6 +79,9 @@ _WRAPPED_AT = {  # IPv4 inside IPv6: the range, and how far the address stands f
     ipaddress.IPv6Network("2002::/16"): 80,  # 6to4
 }
 _ONLY_A_WRAPPING = tuple(_WRAPPED_AT)[:3]
+_NO_WRAPPING = frozenset({ipaddress.IPv6Address("::"), ipaddress.IPv6Address("::1")})
+"""In the range of compatible addresses, and none of them (RFC 4291, 2.5.2 and 2.5.3)."""
+_THIS_MACHINE = ("127.0.0.1", "::1")
 
 _NOT_WEB = """
     0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123
@@ -87,15 +91,16 @@ _NOT_WEB = """
 """The list of the Fetch standard (port blocking)."""
 _STORES = "1433 1521 2181 3306 5432 5672 6379 9042 11211 27017"
 """Databases, queues and caches, some of which act on any line of text."""
+_BRACKETS = re.compile(r"^\[([0-9a-fA-F:.]+)\]")
 BAD_PORTS = frozenset(map(int, (_NOT_WEB + _STORES).split()))
 
 
 def ranges(texts: Sequence[str]) -> tuple[Range, ...]:
-    """The operator's ranges. A ConfigError names the one that is none."""
+    """The operator's ranges, IPv6 with or without the brackets of a URL. A ConfigError names the one that is none."""
     found: list[Range] = []
     for text in texts:
         try:
-            found.append(ipaddress.ip_network(text))
+            found.append(ipaddress.ip_network(_BRACKETS.sub(r"\1", text)))
         except ValueError as trouble:
             raise ConfigError(f"allow_addresses: {text!r} is no range of addresses ({trouble})") from None
     return tuple(found)
@@ -136,7 +141,8 @@ def is_opened(address: str, opened: Sequence[Range]) -> bool:
 def forbidden_name(hostname: str, opened: Sequence[Range]) -> str | None:
     """RFC 6761, 6.3: `localhost` and all below it mean this machine, whatever a name server says."""
     name = hostname.rstrip(".").lower()
-    if (name == "localhost" or name.endswith(".localhost")) and not is_opened("127.0.0.1", opened):
+    is_local = name == "localhost" or name.endswith(".localhost")
+    if is_local and not any(is_opened(address, opened) for address in _THIS_MACHINE):
         return f"{hostname} is this machine"
     return None
 
@@ -148,6 +154,8 @@ def _faces(address: Address) -> Iterator[Address]:
         return
     if not any(address in wrapping for wrapping in _ONLY_A_WRAPPING):
         yield address
+    if address in _NO_WRAPPING:
+        return
     bits = int(address)
     for wrapping, from_the_right in _WRAPPED_AT.items():
         if address in wrapping:
