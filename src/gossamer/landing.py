@@ -12,7 +12,7 @@ from gossamer.fetch.settings import RobotsKeeping
 from gossamer.parse.listed import Listed, Listing
 from gossamer.read_job import ReadDone, kept_at
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
-from gossamer.returning import End, Plan, Returning, news_in
+from gossamer.returning import End, Plan, Returning, free_after, news_in
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learning import Learned
 from gossamer.values.capture import Capture, Kept, Place, Truncated
@@ -131,8 +131,9 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
     reason = followed.reason
     respelt = respelt_by(followed)
     detail = followed.learned.no_page if followed.learned and followed.is_no_page else detail_of(outcome)
-    again = again_at(followed, measures.lists)
-    retried = retried_at(followed, reason, measures)
+    free_at = 0 if isinstance(outcome, Refused) else free_after(visit, done_at)
+    again = later(again_at(followed, measures.lists), free_at)
+    retried = later(retried_at(followed, reason, measures), free_at)
     plan = planned(followed, respelt, retried, measures.returning)
     return Settled(
         visit,
@@ -152,6 +153,10 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
         past=plan.past,
         busy_s=busy_s(capture) if capture else None,
     )
+
+
+def later(due_at: Instant | None, free_at: Instant) -> Instant | None:
+    return None if due_at is None else max(due_at, free_at)
 
 
 def busy_s(capture: Capture) -> float:

@@ -3,6 +3,7 @@
 One `Returning` for a crawler. It is asked by one task at a time, once for each visit, when what came is on disk.
 """
 
+import math
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -110,7 +111,7 @@ class Returning:
 
     def sooner(self, url: Url, past: Past, now: Instant) -> Instant:
         """The earliest moment that the budget leaves for a page that is to come before its time."""
-        return self._calendar.sooner(past.due_at, url.host.name, now)
+        return self._calendar.sooner(past.due_at, url.host.name, now, past.free_at)
 
     def change(self, past: Past, read: ReadDone) -> Change:
         return compared(past.prints, read.prints or UNKNOWN)
@@ -227,14 +228,20 @@ class Returning:
         return self._later(end, now, 2.0**past.gone, VANISHED)
 
     def _later(self, end: End, past: Past | None, days: float, why: str) -> Plan:
-        due_at = end.done_at + round(days * (1.0 + self._chance.random() / 4) * DAY)
-        return Plan(msgspec.structs.replace(past, due_at=due_at, why=why) if past is not None else None, due_at)
+        free_at = free_after(end.visit, end.done_at)
+        due_at = max(free_at, end.done_at + round(days * (1.0 + self._chance.random() / 4) * DAY))
+        if past is None:
+            return Plan(None, due_at)
+        return Plan(msgspec.structs.replace(past, due_at=due_at, why=why, free_at=free_at), due_at)
 
     def _planned(self, end: End, now: Past, due_at: Instant, why: Why) -> Plan:
         visit = end.visit
         delay_s = visit.robots.crawl_delay_s if visit.robots is not None else None
+        free_at = free_after(visit, end.done_at)
+        if free_at > due_at:
+            due_at, why = free_at, Why.ASKED
         due_at = self._calendar.room(max(due_at, end.done_at + 1), visit.url.host.name, end.done_at, delay_s)
-        return Plan(msgspec.structs.replace(now, due_at=due_at, why=why.value), due_at)
+        return Plan(msgspec.structs.replace(now, due_at=due_at, why=why.value, free_at=free_at), due_at)
 
     def _known(self, visit: Visit, past: Past | None) -> Known:
         known = Known(visit.url.id, (visit.url.host.name, template_of(visit.url)))
@@ -270,6 +277,12 @@ class Returning:
         could = self._per_page() * max(self._pages, 1) * passed
         self._policy.told_load(self._made / could, self._late_days / max(self._made, 1), now)
         self._since, self._made, self._late_days = now, 0, 0.0
+
+
+def free_after(visit: Visit, done_at: Instant) -> Instant:
+    """When a page may be visited again after this visit, as its host asks (Recrawl-delay); 0: at any time."""
+    delay_s = visit.robots.recrawl_delay_s if visit.robots is not None else None
+    return done_at + math.ceil(delay_s * SECOND) if delay_s else 0
 
 
 def is_item(visit: Visit, past: Past) -> bool:

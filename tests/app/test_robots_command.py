@@ -35,6 +35,7 @@ Disalow: /nowhere
 Nonsense: \x1b[31m red
 Sitemap: https://example.org/map.xml
 Clean-param: sid /forum
+Recrawl-delay: 12h
 """
 
 
@@ -71,7 +72,8 @@ def test_the_group_its_rules_and_what_is_odd_are_shown_with_their_lines(
         "robots.txt:11: unknown directive; ignored: nonsense",
     ):
         assert words in out
-    assert "crawl delay" not in out, "that is for others"
+    assert "\nrecrawl delay: 43200 s between two visits to one page\n" in out
+    assert "\ncrawl delay" not in out, "that is for others"
     assert "\x1b" not in out
 
 

@@ -699,6 +699,30 @@ def test_pages_that_were_fetched_are_due_again_when_the_crawl_comes_back_to_page
     run(work())
 
 
+def test_M_A3_a_page_is_not_recalled_before_the_recrawl_delay_of_its_host_is_over(opened: Opener) -> None:
+    async def work() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("http://one.test/"), seed("http://two.test/")])
+            for robots in await frontier.take(5):
+                delay_s = 3600.0 if robots.url.hostname == "one.test" else None
+                said = entry(robots.origin, clock.now(), recrawl_delay_s=delay_s)
+                await frontier.settle([settled(robots, clock, robots=said)])
+            clock.advance(1)
+            await frontier.settle([settled(page, clock) for page in await frontier.take(5)])
+            clock.advance(600)
+            assert await frontier.recall() == 2
+            (again,) = await frontier.take(5)
+            assert again.url.hostname == "two.test"
+            await frontier.settle([settled(again, clock)])
+            assert await frontier.next_at() == clock.now() + 3000 * SECOND
+            clock.advance(3000)
+            (again,) = await frontier.take(5)
+            assert again.url.hostname == "one.test" and again.past is not None
+
+    run(work())
+
+
 def test_what_is_remembered_of_a_page_comes_back_with_its_next_visit(opened: Opener) -> None:
     async def work() -> None:
         clock = FakeClock()

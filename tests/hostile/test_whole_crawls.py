@@ -215,6 +215,21 @@ def test_a_crawl_that_ends_says_what_it_left_because_of_a_robots_txt_and_how_to_
     assert web.asked("/") == 1
 
 
+def test_M_A3_a_recrawl_delay_is_kept_between_any_two_visits_to_a_page(tmp_path: Path) -> None:
+    def answers(url: str, since_s: float) -> Answer:
+        if url.endswith("/robots.txt"):
+            return Answer("User-agent: *\nRecrawl-delay: 5d\n", kind="text/plain")
+        if url.endswith("/broken") and since_s < 20 * DAY_S:
+            return Answer("oops", 500)
+        return Answer(article(f"on day {since_s // DAY_S:.0f}", "/", "/broken"))
+
+    forever = Settings(crawl=CrawlSettings(revisit="age"))
+    found = asyncio.run(crawl(tmp_path, answers, [HOME], forever, until_s=40 * DAY_S))
+    for url in (HOME, f"{HOST}/broken"):
+        visits = [one.at_s for one in found.asked if one.url == url]
+        assert len(visits) > 3 and min(later - sooner for sooner, later in pairwise(visits)) >= 5 * DAY_S
+
+
 def test_endless_documents_are_given_up_and_do_not_silence_their_host(tmp_path: Path) -> None:
     root, endless, plain = tmp_path / "c", ["/endless-1", "/endless-2"], [f"/plain-{number}" for number in range(4)]
     pages: dict[str, str | Says] = {path: article(path[1:]) for path in plain}

@@ -12,6 +12,7 @@ from gossamer.read_job import ReadDone
 from gossamer.recrawl.retry import Retry
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import PAGE_FAULTS, Failed, Fetched, Gone, Moved, Outcome, Reason, Unchanged
+from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import FOLLOWED, Visit, VisitKind
 
@@ -57,6 +58,22 @@ def test_it_goes_on_after_the_last_try_of_a_failure() -> None:
 def test_it_ends_when_it_has_moved_or_is_gone_for_good() -> None:
     assert end(Gone(answered(410))).due_at is None
     assert end(Moved(Url("http://h.org/elsewhere"), answered(301))).due_at is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "follows"), [(Failed(Reason.SERVER_ERROR, "500", answered(500)), False), (Fetched(answered()), True)]
+)
+def test_M_A3_no_retry_and_no_feed_comes_before_the_recrawl_delay_is_over(outcome: Outcome, follows: bool) -> None:
+    def due_after_s(recrawl_delay_s: float | None) -> float:
+        robots = Robots("http://h.org", RobotsState.READ, AT, AT + 10**12, recrawl_delay_s=recrawl_delay_s)
+        visit = Visit(FEED, VisitKind.PAGE, AT, is_followed=follows, robots=robots)
+        measures = Measures(seeded(1), Retry(), RobotsKeeping(), Lists(follows_feeds=follows))
+        done = settled(Followed(visit, outcome, AT, ReadDone(b"", b"", "text/html", b"")), None, measures)
+        assert done.due_at is not None
+        return (done.due_at - AT) / SECOND
+
+    assert due_after_s(None) == due_after_s(1.0) < 86_400
+    assert due_after_s(86_400.0) == 86_400
 
 
 @pytest.mark.parametrize("reason", sorted(PAGE_FAULTS))

@@ -25,9 +25,11 @@ from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, Position
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture, Truncated
+from gossamer.values.due import Why
 from gossamer.values.outcome import Failed, Fetched, Gone, Outcome, Reason, Refused, Unchanged
 from gossamer.values.page import Reading
 from gossamer.values.past import Past, Validators
+from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
@@ -243,6 +245,18 @@ def test_a_page_we_have_is_asked_for_again_after_a_failure_or_a_refusal_and_stay
     refused = again.plan(ended(Refused(Reason.ROBOTS), Reason.ROBOTS, past))
     assert refused.due_at is not None and refused.past is not None and refused.past.is_page
     assert again.plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, past, failures=20)).due_at is None
+
+
+def test_M_A3_a_page_comes_again_when_the_recrawl_delay_is_over_whatever_calls_it_sooner() -> None:
+    robots = Robots("http://one.test", RobotsState.READ, 0, 10**15, recrawl_delay_s=100 * 86_400.0)
+    past, again = Past(0, DAY, is_page=True), returning()
+    visit = Visit(Url(HOME), VisitKind.PAGE, 0, past=past, robots=robots)
+    unchanged = Unchanged(Capture(Url(HOME), DAY, 304, "", (), b""))
+    plan = again.plan(End(visit, unchanged, Reason.UNCHANGED, DAY))
+    assert plan.due_at == 101 * DAY and plan.past is not None and plan.past.why == Why.ASKED
+    assert again.sooner(Url(HOME), plan.past, 2 * DAY) == 101 * DAY
+    failed = again.plan(End(visit, Failed(Reason.TIMEOUT), Reason.TIMEOUT, DAY))
+    assert failed.due_at == 101 * DAY
 
 
 def test_what_was_never_there_is_not_come_back_to() -> None:

@@ -281,6 +281,26 @@ def test_F_R11_a_request_rate_is_a_gap_too(said: str, delay_s: float | None) -> 
     assert parse(f"User-agent: *\nRequest-rate: {said}\n".encode(), AGENT).crawl_delay_s == delay_s
 
 
+@pytest.mark.parametrize(
+    ("said", "delay_s"),
+    [
+        ("86400", 86_400.0),
+        ("12h", 43_200.0),
+        ("2D", 172_800.0),
+        ("0", 0.0),
+        ("1e300", 31_536_000.0),
+        ("-5", None),
+        ("nan", None),
+        ("2 weeks", None),
+        ("d", None),
+        ("", None),
+    ],
+)
+def test_M_A3_a_recrawl_delay_is_a_sane_number_or_none(said: str, delay_s: float | None) -> None:
+    found = parse(f"User-agent: *\nRecrawl-delay: {said}\nDisallow: /x\n".encode(), AGENT)
+    assert found.recrawl_delay_s == delay_s and found.crawl_delay_s is None and len(found.rules) == 1
+
+
 def test_F_R11_of_a_crawl_delay_and_a_request_rate_the_longer_is_kept() -> None:
     for lines in ("Crawl-delay: 3\nRequest-rate: 1/5", "Request-rate: 1/3\nCrawl-delay: 5"):
         assert parse(f"User-agent: *\n{lines}\n".encode(), AGENT).crawl_delay_s == 5.0

@@ -70,6 +70,8 @@ def lines_of(found: Looked) -> list[Text]:
     lines += _cut([Text(f"  line {rule.line}: {plain(_rule(rule))}") for rule in by_line])
     if robots.crawl_delay_s is not None:
         lines.append(Text(f"crawl delay: {robots.crawl_delay_s:g} s"))
+    if robots.recrawl_delay_s is not None:
+        lines.append(Text(f"recrawl delay: {robots.recrawl_delay_s:g} s between two visits to one page"))
     lines += _cut([Text(f"sitemap: {plain(sitemap)}") for sitemap in robots.sitemaps])
     if robots.signals:
         lines.append(Text("signals: " + plain(", ".join(f"{name}={value}" for name, value in robots.signals))))
@@ -117,6 +119,7 @@ def as_json(found: Looked, tests: Sequence[Tested]) -> dict[str, object]:
         "group": {"name": robots.group, "lines": robots.group_lines} if robots.group else None,
         "rules": [rule_as_json(rule) for rule in sorted(robots.rules, key=lambda rule: rule.line)],
         "crawl_delay_s": robots.crawl_delay_s,
+        "recrawl_delay_s": robots.recrawl_delay_s,
         "sitemaps": robots.sitemaps,
         "signals": [{"name": name, "value": value} for name, value in robots.signals],
         "extensions": [{"name": name, "value": value} for name, value in robots.extensions],

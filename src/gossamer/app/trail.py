@@ -80,6 +80,7 @@ class Asked(msgspec.Struct, frozen=True):
     crawl_delay_s: float | None = None
     rules: int = 0
     moved_to: str | None = None
+    recrawl_delay_s: float | None = None
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -163,6 +164,7 @@ def asked_of(origin: str, robots: Robots | None) -> Asked:
         robots.crawl_delay_s,
         len(robots.rules),
         robots.ask.text if robots.ask is not None else None,
+        robots.recrawl_delay_s,
     )
 
 
@@ -269,6 +271,8 @@ def _asked(asked: Asked, now: Instant) -> str:
         parts.append(f"{counted(asked.rules, 'rule')} for us")
     if asked.crawl_delay_s is not None:
         parts.append(f"a Crawl-delay of {asked.crawl_delay_s:g} s")
+    if asked.recrawl_delay_s is not None:
+        parts.append(f"a Recrawl-delay of {lasting(asked.recrawl_delay_s)}")
     if asked.failures:
         parts.append(f"failed {counted(asked.failures, 'time')} in a row")
     if asked.moved_to:

@@ -74,6 +74,7 @@ def entry_read(origin: str, parsed: ParsedRobots, now: Instant, expires_at: Inst
         extensions=parsed.extensions,
         group=parsed.group,
         group_lines=parsed.group_lines,
+        recrawl_delay_s=parsed.recrawl_delay_s,
     )
 
 

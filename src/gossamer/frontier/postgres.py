@@ -226,7 +226,9 @@ class PostgresFrontier:
         return await self._run(lambda connection, _: revive(connection, self._me(), seeds, self._naming))
 
     async def recall(self) -> int:
-        return await self._run(lambda connection, _: recall(connection, self._me(), self._naming, self._clock.now()))
+        return await self._run(
+            lambda connection, _: recall(connection, self._me(), self._naming, self._rulebook, self._clock.now())
+        )
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._run(lambda connection, _: pasts_of(connection, urls, self._naming))

@@ -173,9 +173,9 @@ JOIN addresses a ON a.host_id = met.host_id AND a.id = met.id AND a.url <> met.u
 
 -- queued: New addresses wait in their host's lane.
 INSERT INTO queue (host_id, lane, later_at, priority, sequence, id)
-SELECT host_id, lane, 0, priority, sequence, id
+SELECT host_id, lane, later_at, priority, sequence, id
 FROM unnest(%(host_ids)s::bigint[], %(lanes)s::smallint[], %(priorities)s::integer[], %(sequences)s::bigint[],
-    %(ids)s::bigint[]) AS q (host_id, lane, priority, sequence, id);
+    %(ids)s::bigint[], %(later_ats)s::bigint[]) AS q (host_id, lane, priority, sequence, id, later_at);
 
 -- hosts_still: Those of these hosts that nobody is busy with, and the address that is out at each; locked.
 SELECT id, visiting FROM hosts WHERE id = ANY(%(hosts)s::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED;

@@ -182,6 +182,7 @@ class Entering:
             "priorities": numbers([row.priority for row in rows]),
             "sequences": numbers([row.sequence for row in rows]),
             "ids": numbers([row.id for row in rows]),
+            "later_ats": [0] * len(rows),
         }
         self._connection.execute(_SQL["queued"], given)
         self._send(letters(rows))

@@ -9,7 +9,7 @@ from gossamer.frontier.postgres_entering import MOST_AT_ONCE, Entering, Naming, 
 from gossamer.frontier.postgres_known import known
 from gossamer.frontier.postgres_rulebook import SharedRulebook
 from gossamer.frontier.priority import priority_of
-from gossamer.frontier.reviving import MENDABLE, MOST_READ_AGAIN, begun
+from gossamer.frontier.reviving import MENDABLE, MOST_READ_AGAIN, begun, free_at
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.link import How
@@ -42,13 +42,17 @@ def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming:
     return len(rows)
 
 
-def recall(connection: Connection, worker_id: int, naming: Naming, now: Instant) -> int:
-    """Queue every page again that was fetched and waits for nothing; says how many."""
+def recall(connection: Connection, worker_id: int, naming: Naming, rulebook: SharedRulebook, now: Instant) -> int:
+    """Queue every page again that was fetched and waits for nothing, to be visited when its host's Recrawl-delay is
+    over; says how many."""
     given: dict[str, object] = {"reasons": [Reason.FETCHED.value, Reason.UNCHANGED.value]}
     rows = connection.execute(_SQL["recalled"], given).fetchall()
     if rows:
-        _queue(connection, [row[:5] for row in rows])
-        pasts = [encoded(begun(row[5] or now, now)) for row in rows]
+        keys = [(row[0], lane_of(row[2])) for row in rows]
+        entries = rulebook.entries(connection, dict.fromkeys(keys))
+        free = [free_at(row[5] or now, entries.get(key)) for row, key in zip(rows, keys, strict=True)]
+        _queue(connection, [row[:5] for row in rows], [at if at > now else 0 for at in free])
+        pasts = [encoded(begun(row[5] or now, max(now, at))) for row, at in zip(rows, free, strict=True)]
         given = {"host_ids": [row[0] for row in rows], "ids": [row[1] for row in rows], "pasts": pasts}
         connection.execute(_SQL["pasts_begun"], given)
         Entering(connection, naming).mail(sorted({row[0] for row in rows}))
@@ -86,8 +90,10 @@ def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], nami
     tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
 
 
-def _queue(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]]) -> None:
-    """They wait before the others of their priority."""
+def _queue(
+    connection: Connection, rows: Sequence[tuple[int, int, str, int, str]], later_ats: Sequence[Instant] = ()
+) -> None:
+    """They wait before the others of their priority; each until then, where that is given (0: it is due)."""
     (number,) = connection.execute(_SQL["offer_number"]).fetchone() or (0,)
     given = {
         "host_ids": [row[0] for row in rows],
@@ -95,6 +101,7 @@ def _queue(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]
         "priorities": [priority_of(How(row[4]), row[3]) for row in rows],
         "sequences": [place - number * MOST_AT_ONCE for place in range(len(rows))],
         "ids": [row[1] for row in rows],
+        "later_ats": list(later_ats) or [0] * len(rows),
     }
     connection.execute(_SQL["queued"], given)
 

@@ -1,9 +1,10 @@
 """A new start for what failed: the person gives the same command again because the trouble is mended."""
 
+import math
 import sqlite3
 from collections.abc import Sequence
 
-from gossamer.clock import Instant
+from gossamer.clock import SECOND, Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.hastening import moved_to
 from gossamer.frontier.hosts import find_host_id, parts_of
@@ -17,6 +18,7 @@ from gossamer.store.statements import load
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.past import Past, decoded, encoded
+from gossamer.values.robots import Robots
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Settled
 
@@ -63,34 +65,49 @@ def fetch_again(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys,
     return due
 
 
-def recall(connection: sqlite3.Connection, now: Instant) -> int:
-    """Queue every page again that was fetched and waits for nothing: the crawl comes back to pages from now on."""
+def recall(connection: sqlite3.Connection, rulebook: Rulebook, now: Instant) -> int:
+    """Queue every page again that was fetched and waits for nothing: the crawl comes back to pages from now on, to each
+    when its host's Recrawl-delay is over."""
     rows: list[tuple[int, int, int, int, int, Instant]] = []
     for reason in (Reason.FETCHED, Reason.UNCHANGED):
         rows += connection.execute(_SQL["fetched"], (REASON_CODES[reason],)).fetchall()
     places = [(host_id, number, lane, priority_of(HOWS[how], depth)) for host_id, number, lane, depth, how, _ in rows]
-    _queue_at(connection, places)
-    pasts = [(host_id, number, encoded(begun(settled_at, now))) for host_id, number, _, _, _, settled_at in rows]
+    free = [
+        free_at(settled_at, rulebook.entry(connection, host_id, lane)) for host_id, _, lane, _, _, settled_at in rows
+    ]
+    _queue_at(connection, places, [at if at > now else 0 for at in free])
+    pasts = [
+        (host_id, number, encoded(begun(settled_at, max(now, at))))
+        for (host_id, number, _, _, _, settled_at), at in zip(rows, free, strict=True)
+    ]
     connection.executemany(_SQL["past_begun"], pasts)
     return len(rows)
 
 
-def begun(settled_at: Instant, now: Instant) -> Past:
+def free_at(settled_at: Instant, robots: Robots | None) -> Instant:
+    """When a page may be visited again, as its host asks; 0: at any time."""
+    delay_s = robots.recrawl_delay_s if robots is not None else None
+    return settled_at + math.ceil(delay_s * SECOND) if delay_s else 0
+
+
+def begun(settled_at: Instant, due_at: Instant) -> Past:
     """Of a page from before the crawl came back to any: if it is gone by now, the views must hear of it."""
-    return Past(settled_at, now, is_page=True)
+    return Past(settled_at, due_at, is_page=True)
 
 
 def _queue_again(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:
-    _queue_at(connection, [(*row[:3], priority_again(row[3])) for row in rows])
+    _queue_at(connection, [(*row[:3], priority_again(row[3])) for row in rows], [0] * len(rows))
 
 
-def _queue_at(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:
-    """Of each the host id, id, lane and priority."""
+def _queue_at(
+    connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]], later_ats: Sequence[Instant]
+) -> None:
+    """Of each the host id, id, lane and priority, and until when it waits; 0: it is due."""
     first = next_sequence(connection, len(rows))
-    for place, (host_id, number, lane, priority) in enumerate(rows):
-        connection.execute(_SQL["queued_again"], (host_id, lane, priority, first + place, number))
-        connection.execute(_SQL["end_revived"], (host_id, number))
-        connection.execute(_SQL["host_got_one"], (1 << lane, host_id))
+    for place, ((host_id, number, lane, priority), later_at) in enumerate(zip(rows, later_ats, strict=True)):
+        connection.execute(_SQL["queued_again"], (host_id, lane, later_at, priority, first + place, number))
+        connection.execute(_SQL["end_revived"], (later_at or None, host_id, number))
+        connection.execute(_SQL["host_got_one"], (1 << lane, later_at or None, host_id))
     tallies.add(connection, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
 
 

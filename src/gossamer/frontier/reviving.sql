@@ -17,15 +17,16 @@ WHERE e.reason = ? AND e.due_at IS NULL;
 INSERT OR IGNORE INTO revisits (host_id, id, past) VALUES (?, ?, ?);
 
 -- queued_again: It waits again.
-INSERT INTO queue (host_id, lane, later_at, priority, sequence, id) VALUES (?, ?, 0, ?, ?, ?);
+INSERT INTO queue (host_id, lane, later_at, priority, sequence, id) VALUES (?, ?, ?, ?, ?, ?);
 
--- end_revived: As if it had never failed; it is due since.
-UPDATE ends SET failures = 0, due_at = settled_at WHERE host_id = ? AND id = ?;
+-- end_revived: As if it had never failed; it is due since, or at a later time.
+UPDATE ends SET failures = 0, due_at = coalesce(?, settled_at) WHERE host_id = ? AND id = ?;
 
 -- host_got_one: Its host has something to do.
 UPDATE hosts SET queued = queued + 1, troubles = 0, lanes = lanes | ?1,
+    later_at = CASE WHEN ?2 IS NULL THEN later_at ELSE min(?2, coalesce(later_at, ?2)) END,
     ready_at = CASE WHEN leased OR in_back OR retired_at IS NOT NULL THEN NULL ELSE next_at END
-WHERE id = ?2;
+WHERE id = ?3;
 
 -- robots_forgotten: A robots.txt that could not be read is asked for afresh.
 DELETE FROM robots WHERE host_id = ? AND lane = ?;

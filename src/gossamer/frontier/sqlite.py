@@ -193,7 +193,9 @@ class SqliteFrontier:
         return await self._database.run(lambda connection: revive(connection, seeds, self._keys()), self._look_anew)
 
     async def recall(self) -> int:
-        return await self._database.run(lambda connection: recall(connection, self._clock.now()), self._look_anew)
+        return await self._database.run(
+            lambda connection: recall(connection, self._rulebook, self._clock.now()), self._look_anew
+        )
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._database.read(lambda connection: pasts_of(connection, urls, self._keys()))

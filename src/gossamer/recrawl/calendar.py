@@ -48,9 +48,10 @@ class Calendar:
             self._site_days[site, due_at // DAY] += 1
         return due_at
 
-    def sooner(self, was_due_at: Instant, site: str, now: Instant) -> Instant:
-        """The first moment from now on with room, for a visit that had a later one, which is free again."""
-        due_at = self.room(now, site, now)
+    def sooner(self, was_due_at: Instant, site: str, now: Instant, free_at: Instant = 0) -> Instant:
+        """The first moment from now on with room, for a visit that had a later one, which is free again; none before
+        `free_at`."""
+        due_at = self.room(max(now, free_at), site, now)
         if due_at >= was_due_at:
             was_due_at = due_at  # nothing is gained: the place just taken is given back
         self._give_back(was_due_at, site)

@@ -39,6 +39,7 @@ class ParsedRobots(msgspec.Struct, frozen=True, array_like=True):
     extensions: tuple[tuple[str, str], ...] = ()
     group: str = ""
     group_lines: tuple[int, ...] = ()
+    recrawl_delay_s: float | None = None
 
 
 def parse(body: bytes, agent: str, naming: Naming = "name") -> ParsedRobots:
@@ -104,6 +105,7 @@ def _parsed(chosen: Group, orphans: Group, whole: Group, sitemaps: dict[str, Non
         extensions=tuple(whole.extensions | chosen.extensions),
         group=chosen.name,
         group_lines=tuple(chosen.lines[:MOST_SAID]),
+        recrawl_delay_s=chosen.again_s(),
     )
 
 

@@ -10,6 +10,7 @@ from gossamer.rules.robots_text import Line
 from gossamer.values.robots import RobotsRule
 
 MOST_CRAWL_DELAY_S = 30.0
+MOST_RECRAWL_DELAY_S = 365 * 86_400.0
 MOST_SAID = 50
 """Signals, and other extensions, that are kept of one file."""
 LONGEST_SAID = 500
@@ -44,6 +45,7 @@ class Group:
         self.rules: list[RobotsRule] = []
         self.delay_s: float | None = None
         self.rate_s: float | None = None
+        self.recrawl_s: float | None = None
         self.signals: dict[tuple[str, str], None] = {}
         self.extensions: dict[tuple[str, str], None] = {}
 
@@ -55,6 +57,8 @@ class Group:
                 self.rules.append(RobotsRule(key == "allow", normal_pattern(value), number))
         elif key == "delay":
             self.delay_s = delay_asked(value) if self.delay_s is None else self.delay_s
+        elif key == "recrawl":
+            self.recrawl_s = recrawl_asked(value) if self.recrawl_s is None else self.recrawl_s
         elif key == "signal" and (signals := _signals_in(value)):
             self.signals.update(dict.fromkeys(signals[: MOST_SAID - len(self.signals)]))
         elif key != "noindex":
@@ -67,6 +71,10 @@ class Group:
         """Crawl-delay and Request-rate ask for the same thing; the longer is obeyed, within bounds."""
         asked = [gap for gap in (self.delay_s, self.rate_s) if gap is not None]
         return min(max(asked), MOST_CRAWL_DELAY_S) if asked else None
+
+    def again_s(self) -> float | None:
+        """The least time between two visits to one page."""
+        return None if self.recrawl_s is None else min(self.recrawl_s, MOST_RECRAWL_DELAY_S)
 
 
 class Groups:
@@ -142,6 +150,15 @@ def delay_asked(value: str) -> float | None:
     except ValueError:
         return None
     return delay_s if math.isfinite(delay_s) and delay_s >= 0 else None
+
+
+def recrawl_asked(value: str) -> float | None:
+    """Seconds, or a number of minutes, hours or days (`12h`); None when it is no number that can be waited for."""
+    unit = value[-1:].lower()
+    if not unit.isalpha():
+        return delay_asked(value)
+    asked = delay_asked(value[:-1]) if unit in _UNIT_S else None
+    return None if asked is None else asked * _UNIT_S[unit]
 
 
 def rate_asked(value: str) -> float | None:

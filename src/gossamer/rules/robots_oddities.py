@@ -5,7 +5,16 @@ from collections.abc import Iterator
 import msgspec
 
 from gossamer.rules.robots import ParsedRobots, names_nobody, parse
-from gossamer.rules.robots_groups import EVERYONE, MOST_CRAWL_DELAY_S, Naming, delay_asked, product_token, rate_asked
+from gossamer.rules.robots_groups import (
+    EVERYONE,
+    MOST_CRAWL_DELAY_S,
+    MOST_RECRAWL_DELAY_S,
+    Naming,
+    delay_asked,
+    product_token,
+    rate_asked,
+    recrawl_asked,
+)
 from gossamer.rules.robots_text import (
     MOST_BYTES,
     RULES,
@@ -25,6 +34,7 @@ RIGHT = {
     "allow": "allow",
     "disallow": "disallow",
     "delay": "crawl-delay",
+    "recrawl": "recrawl-delay",
     "sitemap": "sitemap",
     "rate": "request-rate",
 }
@@ -107,7 +117,7 @@ def _of_line(line: Line) -> Iterator[Oddity]:
         yield Oddity(number, "misspelt", f"{name} is read as {right}")
     if not has_colon:
         yield Oddity(number, "no-colon", f"has no colon; read as {right}: {_shown(value)}")
-    if key in RULES or key in ("delay", "rate", "sitemap"):
+    if key in RULES or key in ("delay", "rate", "recrawl", "sitemap"):
         yield from (Oddity(number, kind, says) for kind, says in _of_value(key, value))
 
 
@@ -130,6 +140,12 @@ def _of_value(key: str, value: str) -> Iterator[tuple[str, str]]:
                 yield "no-number", f"not a number we understand; ignored: {_shown(value)}"
             elif asked > MOST_CRAWL_DELAY_S:
                 yield "delay-cut", f"asks for {asked:g} s between visits; {MOST_CRAWL_DELAY_S:g} s are kept"
+        case "recrawl":
+            asked = recrawl_asked(value)
+            if asked is None:
+                yield "no-number", f"not a number we understand; ignored: {_shown(value)}"
+            elif asked > MOST_RECRAWL_DELAY_S:
+                yield "delay-cut", f"asks for {asked:g} s between visits; {MOST_RECRAWL_DELAY_S:g} s are kept"
         case "sitemap" if "://" not in value:
             yield "relative", f"a sitemap is to be named by its whole address: {_shown(value)}"
         case _:

@@ -15,6 +15,7 @@ KEYS = {
     # The misspellings are common enough that the large crawlers read them as meant.
     **dict.fromkeys(("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"), "disallow"),
     **dict.fromkeys(("crawl-delay", "crawldelay", "crawl delay"), "delay"),
+    **dict.fromkeys(("recrawl-delay", "recrawldelay", "recrawl delay"), "recrawl"),
     **dict.fromkeys(("sitemap", "site-map"), "sitemap"),
     **dict.fromkeys(("request-rate", "request rate"), "rate"),
     **dict.fromkeys(("content-signal", "content-usage"), "signal"),
@@ -28,7 +29,7 @@ RULES = frozenset({"agent", "allow", "disallow"})
 _BREAK = re.compile(r"\r\n|\r|\n")
 _BR = re.compile(r"(?:<br\s*/?>\s*)+$", re.IGNORECASE)
 _BARE = re.compile(
-    r"(user[- ]?agent|crawl[- ]delay|request[- ]rate)\s+(\S.{0,99})|(allow|disallow)\s+(\S+)", re.IGNORECASE
+    r"(user[- ]?agent|(?:re)?crawl[- ]delay|request[- ]rate)\s+(\S.{0,99})|(allow|disallow)\s+(\S+)", re.IGNORECASE
 )
 """A line without a colon, of the keys that are met so."""
 _DIRECTIVE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")

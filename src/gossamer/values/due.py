@@ -29,6 +29,8 @@ class Why(StrEnum):
     """Enough of the pages it links to have changed, or the page that links to it has."""
     LISTED = "listed"
     """A sitemap or a feed says that it has changed since."""
+    ASKED = "asked"
+    """Its host asks for this much time between two visits to a page."""
 
 
 IN_WORDS: dict[Why, str] = {
@@ -40,6 +42,7 @@ IN_WORDS: dict[Why, str] = {
     Why.TURN: "its turn comes by then",
     Why.LINKS: "pages next to it have changed",
     Why.LISTED: "a sitemap or feed says that it has changed since the last visit",
+    Why.ASKED: "its robots.txt asks for so long between two visits to a page (Recrawl-delay)",
 }
 
 

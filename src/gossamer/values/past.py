@@ -71,6 +71,8 @@ class Past(msgspec.Struct, frozen=True, array_like=True):
     """A fingerprint of where it leads within its own host; empty: not known."""
     said_at: Instant = 0
     """When it last changed, as a sitemap or feed said by the time of its last visit; 0: none did."""
+    free_at: Instant = 0
+    """Not to be visited before: its host asks for a Recrawl-delay."""
 
     @property
     def validators(self) -> Validators:

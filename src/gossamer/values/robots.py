@@ -55,5 +55,7 @@ class Robots(msgspec.Struct, frozen=True):
     """The agent of the group that applies to us: our name, `*`, or nothing when no group does."""
     group_lines: tuple[int, ...] = ()
     """The lines where that group begins; groups of one agent are merged."""
+    recrawl_delay_s: float | None = None
+    """The least time between two visits to the same page."""
     trouble: str = ""
     """Why it could not be read, the last time."""
