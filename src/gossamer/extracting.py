@@ -21,7 +21,7 @@ from gossamer.extract.processor_graph import processor_graph as as_processor_gra
 from gossamer.extract.source import Host, Notice
 from gossamer.extract.terms import Labels
 from gossamer.extract.things import Thing, things_of
-from gossamer.parse.charset import as_utf8, charset_of
+from gossamer.parse.charset import Charset, as_utf8, charset_of
 from gossamer.parse.html import parse_html, seen_in
 from gossamer.parse.locating import Paths, Spot, spots_of
 from gossamer.parse.sniff import HTML, essence, is_xml, media_type_of
@@ -34,7 +34,6 @@ PROCESSOR_GRAPH = "<urn:gossamer:processor-graph>"
 """Where notices stand as facts, beside those of the page (RDFa Core 1.1, 7.6)."""
 NOT_MARKUP = "not-markup"
 
-_CONFLICT: dict[bool, tuple[str, ...]] = {False: (), True: ("charset-conflict",)}
 _LOOKED_AT = 4096
 _IRI = re.compile(rb"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>|<[#/]?>")
 _RDF_XML = re.compile(rb"<(?:\w+:)?RDF[\s>]")
@@ -84,6 +83,7 @@ class _Read(NamedTuple):
     notices: tuple[Notice, ...]
     survey: Survey | None
     markup: bytes
+    charset: Charset | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +100,10 @@ class Extracted:
     facts: tuple[Triple, ...] = field(repr=False)
     processor_graph: tuple[Triple, ...] = field(repr=False)
     """Notices as facts; empty unless they were asked for."""
+    charset: str
+    """The encoding the page was read in; empty when it is no markup."""
+    charset_from: str
+    """What told it: "bom", "header", "meta", "zeros", "escapes", "utf-8" or "guess"."""
     _asked: _Asked = field(repr=False)
 
     @property
@@ -163,6 +167,8 @@ def extract(
         facts_by_syntax=_counted(read.facts),
         facts=tuple(read.triples),
         processor_graph=tuple(_as_facts(read.notices, asked.address)) if processor_graph else (),
+        charset=read.charset.encoding if read.charset else "",
+        charset_from=read.charset.how if read.charset else "",
         _asked=asked,
     )
 
@@ -221,9 +227,14 @@ def _read(asked: _Asked, takes_notes: bool) -> _Read:
     more: tuple[Notice, ...] = ()
     if asked.vocabularies is not None:
         triples, more = _expanded(triples, asked.vocabularies)
-    flags = (*_CONFLICT[charset.conflict], *flags, *facts.flags, *[notice.kind for notice in more])
+    flags = (
+        *(("charset-conflict",) if charset.conflict else ()),
+        *flags,
+        *facts.flags,
+        *[notice.kind for notice in more],
+    )
     notices = (*odd, *facts.notices, *more) if takes_notes else ()
-    return _Read(facts, triples, tuple(dict.fromkeys(flags)), notices, survey, markup)
+    return _Read(facts, triples, tuple(dict.fromkeys(flags)), notices, survey, markup, charset)
 
 
 def _surveyed(kind: str, markup: bytes) -> tuple[Survey, Host, tuple[str, ...], tuple[Notice, ...]]:

@@ -82,6 +82,9 @@ class ReadDone(msgspec.Struct, frozen=True):
     """When the page says that it last changed, where it comes again."""
     size: int = 0
     """Bytes of the body as received."""
+    charset: str = ""
+    charset_from: str = ""
+    """The encoding of its text, and what told it."""
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -118,6 +121,8 @@ def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
         done.size,
         done.is_page and done.is_shown and done.refers_at is None,
         done.refers_at,
+        done.charset,
+        done.charset_from,
     )
 
 

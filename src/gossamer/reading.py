@@ -108,6 +108,8 @@ def _read(asked: ReadJob, digest: bytes, own: Own) -> ReadDone:
         is_whole=is_kept,
         refers_at=original.fetched_at if original is not None else None,
         size=len(capture.body),
+        charset=page.charset,
+        charset_from=page.charset_from,
     )
 
 
@@ -192,6 +194,7 @@ def _own(capture: Capture, agent: str, media_type: str, body: bytes, flags: list
         directives=directives,
         exact=exact(text),
         near=near(text),
+        charset_from="reader",
     )
     return _reading(capture, page, _NO_FACTS, tuple(flags), b"", b"")
 
@@ -231,6 +234,7 @@ def _html(
         exact=exact(text),
         near=near(text),
         bold=blocks.bold,
+        charset_from=charset.how,
     )
     flags += (*parsed.flags, *found.flags, *facts.flags)
     return _reading(capture, page, facts, tuple(flags), lines, sources), _learnt(page, text, facts.triples)
@@ -300,6 +304,7 @@ def _text(
         directives=directives_of((), _robots_tags(capture), agent, capture.fetched_at),
         exact=exact(text),
         near=near(text),
+        charset_from=charset.how,
     )
     lines = ntriples(facts.triples)
     sources = packed(facts, lines) if page.directives.may_index else b""

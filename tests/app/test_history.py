@@ -76,6 +76,7 @@ def test_the_newest_versions_alone_are_compared_with_the_one_before_them_too(kep
 def test_the_table_says_when_and_how(capsys: pytest.CaptureFixture[str], kept: Directory) -> None:
     lines = told(capsys, kept, SHOP.text).splitlines()
     assert lines[0] == SHOP.text and "first seen" in lines[2] and "bytes only" in lines[3]
+    assert all(" utf-8 " in line for line in lines[2:5])
     assert lines[4].rstrip().endswith("facts") and lines[6].rstrip().endswith("text")
 
 

@@ -43,7 +43,7 @@ def test_things_are_shown_as_a_tree_with_the_facts_of_each_syntax(
 ) -> None:
     code, out = seen(monkeypatch, capsys, tmp_path, GOOD)
     assert code == 0
-    assert "page.html  3 facts (3 rdfa)" in out
+    assert "page.html  3 facts (3 rdfa)  utf-8 (not declared, valid UTF-8)" in out
     assert re.search(r"└── schema:Person\n +└── schema:name: Ada@en\n", out)
     assert "0 errors, 0 warnings" in out
 

@@ -283,6 +283,7 @@ def test_M_Z3_the_command_tells_the_trail_of_a_real_crawl(collection: Collection
     done = gossamer("why", target, "--dir", collection.root)
     assert done.returncode == 0, done.stderr
     assert "linked from" in done.stdout and "given as a seed" in done.stdout and "status 200" in done.stdout
+    assert "text/html, utf-8 (Content-Type header), " in done.stdout
     assert "no crawl is running" in gossamer("why", "--host", collection.origin, "--dir", collection.root).stdout
     done = gossamer("why", "https://never.test/", "--dir", collection.root, "--json")
     assert done.returncode == 1 and json.loads(done.stdout)["is_known"] is False

@@ -589,7 +589,9 @@ def test_captures_are_catalogued_with_the_visit_that_brought_them(conninfo: str)
             await frontier.offer([seed("http://a.test/1")])
             page = await take_page(frontier, clock)
             place = Place("one-0001", 3, 400, 50)
-            kept = Kept(7, page.url, clock.now(), place, 200, "text/html\0", b"\0" * 32, 9, True)
+            kept = Kept(
+                7, page.url, clock.now(), place, 200, "text/html\0", b"\0" * 32, 9, True, None, "koi8-r", "guess"
+            )
             detail = "a server may say anything: \0 \ud800"
             await frontier.settle([settled(page, clock, kept=kept, detail=detail)])
             counts = await frontier.counts()
@@ -597,6 +599,7 @@ def test_captures_are_catalogued_with_the_visit_that_brought_them(conninfo: str)
         with psycopg.connect(conninfo) as connection:
             (found,) = postgres_captures.versions(connection, page.url)
             assert (found.place, found.capture_id, found.digest) == (place, 7, b"\0" * 32)
+            assert (found.charset, found.charset_from) == ("koi8-r", "guess")
             assert postgres_captures.latest(connection, page.url) == found
             assert postgres_captures.end_of(connection, "one-0001") == (4, 450)
             assert postgres_captures.end_of(connection, "two-0001") is None

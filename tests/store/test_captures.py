@@ -19,7 +19,8 @@ T = TypeVar("T")
 def kept(text: str, at: int, volume: str = "v1", number: int = 1, is_page: bool = True) -> Kept:
     url = Url(text)
     place = Place(volume, number, number * 100, 90)
-    return Kept(capture_id_of(url, at), url, at, place, 200, "text/html", bytes([number]) * 32, 1234, is_page)
+    digest = bytes([number]) * 32
+    return Kept(capture_id_of(url, at), url, at, place, 200, "text/html", digest, 1234, is_page, None, "big5", "meta")
 
 
 def with_captures(folder: Path, given: list[Kept], look: Callable[[sqlite3.Connection], T]) -> T:

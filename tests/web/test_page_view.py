@@ -7,6 +7,7 @@ import pytest
 from tests.web.hostile_pages import ORIGIN
 from tests.web.site import Site, trouble_in
 
+from gossamer.demo.oddities import ODD
 from gossamer.errors import QueryTooLong
 from gossamer.web.cached import MOST_AT_ONCE, MOST_WAITING, POLICY, Turns
 from gossamer.web.page_rooms import place_of
@@ -51,13 +52,35 @@ def test_F_W16_copies_are_made_a_few_at_a_time_and_those_who_wait_hold_nothing()
     assert sum(isinstance(one, QueryTooLong) for one in answers) == 100 - MOST_AT_ONCE - MOST_WAITING
 
 
+@pytest.mark.parametrize(
+    ("path", "charset", "charset_from", "words"),
+    [
+        ("/charset/shift-jis", "shift_jis", "meta", "declared in the page"),
+        ("/charset/unsaid", "utf-8", "utf-8", "not declared, valid UTF-8"),
+        ("/charset/latin1-called-utf8", "utf-8", "header", "Content-Type header"),
+    ],
+)
+def test_M_C10_the_encoding_used_and_what_told_it_are_shown(
+    site: Site, path: str, charset: str, charset_from: str, words: str
+) -> None:
+    url = f"http://{ODD}{path}"
+    version = site.ask("/page.json?url=" + quote(url, safe="")).json["versions"][0]
+    assert (version["charset"], version["charset_from"]) == (charset, charset_from)
+    timeline = site.ask("/page/versions.json?url=" + quote(url, safe="")).json["timeline"]
+    assert timeline["versions"][-1]["charset_from"] == charset_from
+    visit = site.ask("/page/why.json?url=" + quote(url, safe="")).json["trail"]["visits"][0]
+    assert (visit["charset"], visit["charset_from"]) == (charset, charset_from)
+    for tab in ("facts", "versions", "why"):
+        assert f"{charset} ({words})" in site.ask(at(url, show=tab)).page.css_first("main").text(), tab
+
+
 @pytest.mark.parametrize("tab", TABS)
 def test_every_section_is_an_address_and_has_the_summary(site: Site, tab: str) -> None:
     answer = site.ask(at(MUSEUM, show=tab))
     page = answer.page
     assert answer.status == 200 and page.css_first("nav.tabs a[aria-current]").text() == TABS[tab]
     told = [one.text() for one in page.css("dl.summary dt")]
-    assert told == ["Last seen", "Size", "Facts", "Links in", "Links out", "Versions", "Host"]
+    assert told == ["Last seen", "Size", "Encoding", "Facts", "Links in", "Links out", "Versions", "Host"]
     assert page.css_first("ul.about .badge").text() == "captured"
     assert [link.attributes["href"].rpartition("=")[2] for link in page.css("nav.tabs a")] == list(TABS)
 

@@ -241,6 +241,8 @@ def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -
                 gist.title,
                 gist.fact_count,
                 gist.note,
+                charset=kept.charset,
+                charset_from=kept.charset_from,
             )
         )
     return found

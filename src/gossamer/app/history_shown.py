@@ -82,7 +82,7 @@ def answer_json(found: PastAnswer, about: PastFacts) -> str:
 
 def timeline_shown(found: Timeline, console: Console) -> None:
     table = Table(box=None, pad_edge=False)
-    for name in ("", "fetched (UTC)", "status", "size", "facts", "changed"):
+    for name in ("", "fetched (UTC)", "status", "size", "encoding", "facts", "changed"):
         table.add_column(name, justify="right" if name in ("", "status", "size", "facts") else "left")
     for version in found.versions:
         facts = "" if version.fact_count is None else f"{version.fact_count:,}"
@@ -91,6 +91,7 @@ def timeline_shown(found: Timeline, console: Console) -> None:
             version.fetched_at[:19].replace("T", " "),
             str(version.status),
             decimal(version.size),
+            version.charset + ("?" if version.charset_from == "guess" else ""),
             facts,
             told_of(version),
         )

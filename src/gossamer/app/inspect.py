@@ -127,7 +127,16 @@ def inspected(page: OnePage) -> Inspected:
     found = extract(page.body, page.address, page.media_type)
     notices = (*found.notices, *unsaid(found.flags, found.notices))
     things = [thing for thing in found.items() if not is_furniture(thing)]
-    return Inspected(page.name, found.address, len(found), dict(found.facts_by_syntax), things, in_order(notices))
+    return Inspected(
+        page.name,
+        found.address,
+        len(found),
+        dict(found.facts_by_syntax),
+        things,
+        in_order(notices),
+        charset=found.charset,
+        charset_from=found.charset_from,
+    )
 
 
 def is_furniture(thing: Thing) -> bool:
@@ -164,6 +173,8 @@ def as_json(found: list[Inspected]) -> dict[str, object]:
             {
                 "name": each.name,
                 "address": each.address,
+                "charset": each.charset or None,
+                "charset_from": each.charset_from or None,
                 "facts": each.facts,
                 "facts_by_syntax": each.facts_by_syntax,
                 "items": each.items,

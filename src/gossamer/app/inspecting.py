@@ -16,6 +16,7 @@ from gossamer.clock import Clock
 from gossamer.extract.prefixes import PREFIXES
 from gossamer.extract.things import Thing
 from gossamer.extracting import Remark
+from gossamer.values.capture import charset_in_words
 
 SOON_S = 2.0
 """Work that is done before needs no progress bar."""
@@ -39,6 +40,9 @@ class Inspected:
     notices: tuple[Remark, ...]
     unread: str = ""
     """Why it could not be read."""
+    charset: str = ""
+    charset_from: str = ""
+    """The encoding it was read in, and what told it."""
 
     def count(self, level: str) -> int:
         return sum(1 for notice in self.notices if notice.level == level)
@@ -83,6 +87,8 @@ def tree_of(page: Inspected) -> Tree:
     counts = ", ".join(f"{count} {name}" for name, count in page.facts_by_syntax.items())
     head = Text(plain(page.name), style="bold")
     head.append(f"  {counted(page.facts, 'fact')}" + (f" ({counts})" if counts else ""), style="not bold dim")
+    if page.charset:
+        head.append(f"  {charset_in_words(page.charset, page.charset_from)}", style="not bold dim")
     tree = Tree(head)
     left = MOST_SHOWN
     waiting: list[tuple[Tree, Iterator[tuple[Text, Thing | None]]]] = [(tree, _tops(page.items))]

@@ -5,6 +5,7 @@ import msgspec
 from gossamer.app.again import Again, in_words
 from gossamer.app.saying import counted, lasting, moment
 from gossamer.clock import Instant
+from gossamer.values.capture import charset_in_words
 from gossamer.values.link import How
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import Robots, RobotsState
@@ -56,6 +57,9 @@ class Visited(msgspec.Struct, frozen=True):
     number: int
     damaged: str = ""
     """Why its record cannot be read, as far as `gossamer verify` has found."""
+    charset: str = ""
+    charset_from: str = ""
+    """The encoding its text was read in, and what told it."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -230,9 +234,10 @@ def _visits(trail: Trail) -> list[str]:
             lines.append("  only the last end is stored: the failures before it left nothing that could be listed")
     for visit in trail.visits:
         kind = "a page, searchable" if visit.is_page else "kept, not searchable"
+        read_in = f"{charset_in_words(visit.charset, visit.charset_from)}, " if visit.charset else ""
         lines.append(
             f"{moment(visit.fetched_at, now)}: status {visit.status}, {visit.media_type or 'no type'}, "
-            f"{visit.size:,} bytes, {kind} ({visit.volume} number {visit.number})"
+            f"{read_in}{visit.size:,} bytes, {kind} ({visit.volume} number {visit.number})"
         )
         if visit.damaged:
             lines.append(f"  its record is damaged: {visit.damaged}. `gossamer verify` can repair it from a backup")

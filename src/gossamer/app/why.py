@@ -310,7 +310,16 @@ def removed(whole: Url, url: Url) -> tuple[str, ...]:
 def visited(kept: Kept, damaged: str) -> Visited:
     place = kept.place
     return Visited(
-        kept.fetched_at, kept.status, kept.media_type, kept.size, kept.is_page, place.volume, place.number, damaged
+        kept.fetched_at,
+        kept.status,
+        kept.media_type,
+        kept.size,
+        kept.is_page,
+        place.volume,
+        place.number,
+        damaged,
+        kept.charset,
+        kept.charset_from,
     )
 
 

@@ -44,6 +44,9 @@ class Version(msgspec.Struct, frozen=True):
     """The page was gone, and is there again."""
     seen_again: int = 0
     """Visits after it that found the same, until the next version."""
+    charset: str = ""
+    charset_from: str = ""
+    """The encoding its text was read in, and what told it (`values.capture.CHARSET_FROM`)."""
 
 
 class Timeline(msgspec.Struct, frozen=True):

@@ -18,7 +18,8 @@ from gossamer.values.url import Url
 _SQL = load("gossamer.frontier", "postgres_captures.sql")
 _COLUMNS = (
     "host_ids", "url_ids", "fetched_ats", "capture_ids", "urls", "volume_ids", "numbers", "offsets", "lengths",
-    "statuses", "media_types", "digests", "sizes", "are_pages", "refers_ats",
+    "statuses", "media_types", "digests", "sizes", "are_pages", "refers_ats", "charsets",
+    "charsets_from",
 )  # fmt: skip
 
 

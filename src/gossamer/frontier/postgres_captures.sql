@@ -6,11 +6,12 @@ INSERT INTO volumes (name) VALUES (%(volume)s) ON CONFLICT (name) DO NOTHING RET
 
 -- insert: Captures enter the catalogue; one that is already there stays as it is.
 INSERT INTO captures (host_id, url_id, fetched_at, capture_id, url, volume_id, number, "offset", length, status,
-    media_type, digest, size, is_page, refers_at)
+    media_type, digest, size, is_page, refers_at, charset, charset_from)
 SELECT * FROM unnest(%(host_ids)s::bigint[], %(url_ids)s::bigint[], %(fetched_ats)s::bigint[],
     %(capture_ids)s::bigint[], %(urls)s::text[], %(volume_ids)s::bigint[], %(numbers)s::bigint[],
     %(offsets)s::bigint[], %(lengths)s::bigint[], %(statuses)s::integer[], %(media_types)s::text[],
-    %(digests)s::bytea[], %(sizes)s::bigint[], %(are_pages)s::boolean[], %(refers_ats)s::bigint[])
+    %(digests)s::bytea[], %(sizes)s::bigint[], %(are_pages)s::boolean[], %(refers_ats)s::bigint[],
+    %(charsets)s::text[], %(charsets_from)s::text[])
 ON CONFLICT (host_id, url_id, fetched_at) DO NOTHING;
 
 -- held: How many of these addresses have a page in the catalogue.
@@ -18,13 +19,15 @@ SELECT count(*) FROM unnest(%(host_ids)s::bigint[], %(url_ids)s::bigint[], %(url
 WHERE EXISTS (SELECT 1 FROM captures c WHERE c.host_id = u.host_id AND c.url_id = u.url_id AND c.url = u.url AND is_page);
 
 -- versions: All captures of an address with a body, newest first. The text is compared because ids may collide.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page, refers_at
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+    is_page, refers_at, charset, charset_from
 FROM captures JOIN volumes ON volumes.id = volume_id
 WHERE host_id = %(host_id)s AND url_id = %(url_id)s AND url = %(url)s AND refers_at IS NULL
 ORDER BY fetched_at DESC;
 
 -- in_volume: One volume's captures, as they lie in it.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page, refers_at
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+    is_page, refers_at, charset, charset_from
 FROM captures JOIN volumes ON volumes.id = volume_id WHERE name = %(volume)s ORDER BY number;
 
 -- volume_names: Volumes that hold catalogued captures.

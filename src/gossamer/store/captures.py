@@ -11,7 +11,7 @@ from gossamer.values.capture import Kept, Place
 from gossamer.values.url import Url
 
 _SQL = load("gossamer.store", "captures.sql")
-Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None]
+Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None, str, str]
 
 
 def insert(connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
@@ -130,6 +130,8 @@ def row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
         kept.size,
         kept.is_page,
         kept.refers_at,
+        kept.charset,
+        kept.charset_from,
     )
 
 
@@ -149,6 +151,20 @@ def kept_of(row: Row) -> Kept:
         size,
         is_page,
         refers_at,
+        charset,
+        charset_from,
     ) = row
-    place = Place(volume, number, offset, length)
-    return Kept(capture_id, Url(url), fetched_at, place, status, media_type, digest, size, bool(is_page), refers_at)
+    return Kept(
+        capture_id,
+        Url(url),
+        fetched_at,
+        Place(volume, number, offset, length),
+        status,
+        media_type,
+        digest,
+        size,
+        bool(is_page),
+        refers_at,
+        charset,
+        charset_from,
+    )

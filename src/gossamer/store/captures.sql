@@ -3,11 +3,12 @@ INSERT INTO volumes (name) VALUES (?) ON CONFLICT (name) DO UPDATE SET name = ex
 
 -- insert: A capture enters the catalogue; one that is already there stays as it is.
 INSERT OR IGNORE INTO captures (host_id, url_id, fetched_at, capture_id, url, volume_id, number, "offset", length,
-    status, media_type, digest, size, is_page, refers_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    status, media_type, digest, size, is_page, refers_at, charset, charset_from)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- at_place: What the catalogue holds of one record.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page, refers_at
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+    is_page, refers_at, charset, charset_from
 FROM captures JOIN volumes ON volumes.id = volume_id
 WHERE name = ? AND number = ?;
 
@@ -18,18 +19,21 @@ SELECT 1 FROM captures WHERE host_id = ? AND url_id = ? AND is_page AND url = ? 
 SELECT fetched_at FROM captures WHERE host_id = ? AND url_id = ? AND url = ? ORDER BY fetched_at DESC LIMIT 1;
 
 -- versions: All captures of an address with a body, newest first. The text is compared because ids may collide.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page, refers_at
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+    is_page, refers_at, charset, charset_from
 FROM captures JOIN volumes ON volumes.id = volume_id
 WHERE host_id = ? AND url_id = ? AND url = ? AND refers_at IS NULL
 ORDER BY fetched_at DESC;
 
 -- in_order: Everything, as it lies in the archive.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page, refers_at
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+    is_page, refers_at, charset, charset_from
 FROM volumes CROSS JOIN captures ON volume_id = volumes.id
 ORDER BY name, number;
 
 -- in_volume: One volume's captures, as they lie in it.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page, refers_at
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+    is_page, refers_at, charset, charset_from
 FROM volumes CROSS JOIN captures ON volume_id = volumes.id
 WHERE name = ?
 ORDER BY number;
@@ -40,7 +44,8 @@ WHERE volume_id = (SELECT id FROM volumes WHERE name = ?) AND number >= ?
 ORDER BY number LIMIT ?;
 
 -- kept_from: A volume's captures from a number on.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page, refers_at
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+    is_page, refers_at, charset, charset_from
 FROM volumes CROSS JOIN captures ON volume_id = volumes.id
 WHERE name = ? AND number >= ?
 ORDER BY number LIMIT ?;
@@ -57,7 +62,8 @@ WHERE volume_id = (SELECT id FROM volumes WHERE name = ?)
 ORDER BY number DESC LIMIT 1;
 
 -- pages: Captures that views hold, the versions of an address together, oldest first.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size, is_page, refers_at
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+    is_page, refers_at, charset, charset_from
 FROM captures CROSS JOIN volumes ON volumes.id = volume_id
 WHERE is_page
 ORDER BY host_id, url_id, fetched_at;

@@ -11,6 +11,19 @@ VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})
 """Answers that say a page is no longer at its address, which takes it out of the views."""
 
 
+CHARSET_FROM = {
+    "bom": "byte order mark",
+    "header": "Content-Type header",
+    "meta": "declared in the page",
+    "zeros": "told by its zero bytes",
+    "escapes": "told by its escape sequences",
+    "utf-8": "not declared, valid UTF-8",
+    "guess": "not declared, guessed",
+    "reader": "from the plugin that read it",
+}
+"""What can tell the encoding of a page, in words."""
+
+
 class Truncated(StrEnum):
     """Why a body is not whole; the words are those of WARC-Truncated."""
 
@@ -84,3 +97,12 @@ class Kept(msgspec.Struct, frozen=True):
     """Whether views hold it: a successful page that was kept whole."""
     refers_at: Instant | None = None
     """When the capture of the same address was made that holds the body; None: it has its own."""
+    charset: str = ""
+    """The encoding that its text was read in; empty when none was read."""
+    charset_from: str = ""
+    """What told it: a key of CHARSET_FROM."""
+
+
+def charset_in_words(charset: str, charset_from: str) -> str:
+    """For people; empty when no text was read."""
+    return f"{charset} ({CHARSET_FROM.get(charset_from, charset_from)})" if charset else ""

@@ -71,6 +71,8 @@ class Page(msgspec.Struct, frozen=True):
     """MinHash of the text; similar pages share many of its numbers."""
     bold: tuple[str, ...] = ()
     """Words set in bold inside the content block; distinct, in document order."""
+    charset_from: str = ""
+    """What told the encoding: a key of `values.capture.CHARSET_FROM`."""
 
 
 class Reading(msgspec.Struct, frozen=True):

@@ -111,7 +111,17 @@ async def line_of(rooms: WebRooms, url: Url, versions: Sequence[Kept]) -> Timeli
 
 def _plain(kept: Kept, number: int) -> Version:
     at, note = in_words(kept.fetched_at), NOT_YET
-    return Version(number, at, kept.status, kept.media_type, kept.size, kept.is_page, note=note)
+    return Version(
+        number,
+        at,
+        kept.status,
+        kept.media_type,
+        kept.size,
+        kept.is_page,
+        note=note,
+        charset=kept.charset,
+        charset_from=kept.charset_from,
+    )
 
 
 def two_of(versions: Sequence[Kept], since: Instant | None, until: Instant | None) -> tuple[Kept, Kept] | None:

@@ -60,6 +60,9 @@ class PageVersion(msgspec.Struct, frozen=True):
     offset: int
     is_page: bool = False
     """Whether it can be searched."""
+    charset: str = ""
+    charset_from: str = ""
+    """The encoding its text was read in, and what told it: bom, header, meta, zeros, escapes, utf-8, guess, reader."""
 
 
 class PageCopy(msgspec.Struct, frozen=True):
@@ -149,7 +152,15 @@ def _fetched_as(url: Url, why: Why | None, rooms: WebRooms) -> Url:
 def version_of(kept: Kept) -> PageVersion:
     place = kept.place
     return PageVersion(
-        in_words(kept.fetched_at), kept.status, kept.media_type, kept.size, place.volume, place.offset, kept.is_page
+        in_words(kept.fetched_at),
+        kept.status,
+        kept.media_type,
+        kept.size,
+        place.volume,
+        place.offset,
+        kept.is_page,
+        kept.charset,
+        kept.charset_from,
     )
 
 

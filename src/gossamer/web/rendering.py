@@ -11,6 +11,7 @@ import jinja2
 import markupsafe
 
 from gossamer.clock import SECOND, Instant
+from gossamer.values.capture import charset_in_words
 from gossamer.web.names import language
 
 LEEWAY = 5
@@ -59,6 +60,7 @@ def make_templates() -> jinja2.Environment:
         "ago": ago,
         "size": size,
         "language": language,
+        "charset": charset_in_words,
     }
     return templates
 
