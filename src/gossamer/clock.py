@@ -4,9 +4,12 @@ import asyncio
 import time
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Protocol
+from typing import Annotated, Protocol
 
-Instant = int
+import msgspec
+
+Instant = Annotated[int, msgspec.Meta(extra_json_schema={"format": "date-time"})]
+"""In JSON it is text: `values.json_form` writes it so, and the schemas of the API say so."""
 SECOND: Instant = 1_000_000
 DAY: Instant = 86_400 * SECOND
 

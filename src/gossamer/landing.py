@@ -146,6 +146,7 @@ def settled(followed: Followed, place: Place | None, measures: Measures) -> Sett
         host_wait_s=outcome.wait_s if isinstance(outcome, Failed) else None,
         offers=() if respelt else offers_of(followed, measures.lists, measures.returning is not None),
         kept=kept_of(followed, place),
+        withdraws=followed.read is not None and bool(followed.read.reading) and not followed.read.is_page,
         robots=robots_of(followed, measures.keeping),
         yielded=followed.learned.yielded if followed.learned else None,
         respelt=respelt,

@@ -36,9 +36,10 @@ def test_the_tally_counts_pages_facts_and_errors_and_leaves_robots_files_out() -
     tally.settled(settled("http://a.test/", facts=7))
     tally.settled(settled("http://a.test/b", "timeout"))
     tally.settled(settled("http://a.test/c", "robots"))
-    assert (tally.pages, tally.facts, tally.errors, tally.refused, tally.again) == (1, 7, 1, 1, 1)
-    assert dict(tally.reasons) == {"fetched": 1, "timeout": 1, "robots": 1}
-    assert tally.size == 400
+    tally.settled(settled("http://a.test/sitemap.xml", facts=5) | {"is_page": False})
+    assert (tally.fetched, tally.facts, tally.failures) == (1, 7, 1)
+    assert dict(tally.reasons) == {"fetched": 2, "timeout": 1, "robots": 1}
+    assert tally.size == 500
 
 
 def test_the_rate_is_that_of_the_last_ten_seconds() -> None:
@@ -60,11 +61,14 @@ def test_a_robots_file_that_cannot_be_read_is_a_trouble_until_it_can() -> None:
     assert tally.troubles == {}
 
 
-def test_pages_given_up_since_the_beginning_are_counted() -> None:
+def test_what_status_counts_too_comes_from_the_same_counters() -> None:
+    """A page that is gone or held back is no failure, and one that fails three times is one URL."""
     tally = Tally(FakeClock())
-    tally.counted(Counts(by_reason={"robots-unreachable": 5}), 0.0)
-    tally.counted(Counts(by_reason={"robots-unreachable": 7}), 0.0)
-    assert tally.given_up == 2
+    for _ in range(3):
+        tally.settled(settled("http://a.test/b", "server-error"))
+    ends = {"fetched": 4, "server-error": 1, "read-crash": 1, "gone": 2, "soft-404": 3, "trap": 5, "robots": 6}
+    tally.counted(Counts(pages=3, by_reason=ends), 0.0)
+    assert (tally.pages, tally.failed, tally.missing, tally.refused, tally.failures) == (3, 2, 5, 11, 3)
 
 
 def test_plain_lines_come_after_two_seconds_and_then_every_five() -> None:
@@ -76,7 +80,7 @@ def test_plain_lines_come_after_two_seconds_and_then_every_five() -> None:
         clock.advance(0.5)
     lines = out.getvalue().splitlines()
     assert [line.split(" s  ")[0].strip() for line in lines] == ["2", "7"]
-    assert "0 pages" in lines[0] and "0 errors" in lines[0]
+    assert "0 pages" in lines[0] and "0 failed" in lines[0]
 
 
 def test_plain_lines_say_once_what_the_crawl_waits_for() -> None:
@@ -141,7 +145,7 @@ def test_the_summary_names_every_kind_of_end_and_the_next_command() -> None:
     tally = Tally(FakeClock())
     tally.settled(settled("http://a.test/", facts=3))
     tally.settled(settled("http://a.test/x", "gone"))
-    counts = Counts(known=3, queued=1, pages=1)
+    counts = Counts(known=3, queued=1, pages=1, by_reason={"fetched": 1, "gone": 1})
     tally.counted(counts, 0.0)
     text = shown(summary(tally, Ended(True, counts), "there"))
     assert "Stopped after" in text and "gone: the server says there is no such page" in text

@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 from tests.app.site import PATIENCE_S
+from tests.json_answers import decoded
 
 from gossamer.clock import SECOND, SystemClock
 from gossamer.monitor.control import Control
@@ -63,7 +63,7 @@ def test_once_for_people(root: Path) -> None:
 
 
 def test_once_for_programs(root: Path) -> None:
-    system = msgspec.json.decode(top(root, "--once", "--json"), type=System)
+    system = decoded(top(root, "--once", "--json"), System)
     assert {one.name: one.life for one in system.processes}["indexer"] == "silent"
     assert system.totals["pages_s"] == 3.5
 
@@ -103,7 +103,7 @@ def test_lines_where_there_is_no_terminal(root: Path) -> None:
     command = [sys.executable, "-m", "gossamer", "top", "--dir", str(root), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        lines = [msgspec.json.decode(process.stdout.readline(), type=System) for _ in range(2)]
+        lines = [decoded(process.stdout.readline(), System) for _ in range(2)]
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
     assert lines[1].at - lines[0].at >= 900_000

@@ -21,6 +21,7 @@ from gossamer.frontier.sieve import Sieve
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.store.database import Database
 from gossamer.testing import FakeClock
+from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.past import Past
@@ -283,6 +284,38 @@ def test_an_address_due_again_comes_back_at_its_time_with_its_failures(opened: O
             assert (await frontier.counts()).by_reason == {"fetched": 2}
 
     run(story())
+
+
+def test_a_page_that_is_gone_or_asks_not_to_be_indexed_is_counted_no_more_until_it_is_back(opened: Opener) -> None:
+    def kept(visit: Visit, number: int, at: int, is_page: bool, status: int = 200) -> Kept:
+        place = Place("a.warc.gz", number, number, 1)
+        return Kept(number, visit.url, at, place, status, "text/html", bytes(32), 1, is_page)
+
+    async def work() -> None:
+        clock = FakeClock()
+        async with opened(clock) as frontier:
+            await frontier.offer([seed("http://a.test/")])
+            counted = []
+            for number, (is_page, withdraws) in enumerate(
+                [
+                    (False, True),
+                    (True, False),
+                    (True, False),
+                    (False, True),
+                    (False, True),
+                    (False, False),
+                    (True, False),
+                ]
+            ):
+                visit = await take_page(frontier, clock)
+                capture = kept(visit, number, clock.now(), is_page)
+                due_at = clock.now() + 60 * SECOND
+                await frontier.settle([settled(visit, clock, kept=capture, withdraws=withdraws, due_at=due_at)])
+                counted.append((await frontier.counts()).pages)
+                clock.advance(61)
+            assert counted == [0, 1, 1, 0, 0, 0, 1]
+
+    run(work())
 
 
 def test_an_expired_robots_txt_is_asked_again_before_the_next_page(opened: Opener) -> None:

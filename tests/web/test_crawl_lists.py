@@ -4,27 +4,26 @@ import csv
 import io
 import re
 
-import msgspec
 import pytest
+from tests.json_answers import decoded
 from tests.web.site import Site, trouble_in
 
-from gossamer.values.outcome import Reason
+from gossamer.values.outcome import GROUP_OF, GROUPS, Reason
 from gossamer.web.crawl_rooms import HostsFound, ListedVisit, VisitsFound
-from gossamer.web.visits import GROUP_OF, OUTCOMES
 
 
 def visits(site: Site, asked: str = "") -> VisitsFound:
     answer = site.ask(f"/crawl/visits.json?most=1000&{asked}")
     assert answer.status == 200, answer.text
-    return msgspec.json.decode(answer.body, type=VisitsFound)
+    return decoded(answer.body, VisitsFound)
 
 
 def hosts(site: Site, asked: str = "") -> HostsFound:
-    return msgspec.json.decode(site.ask(f"/crawl/hosts.json?most=1000&{asked}").body, type=HostsFound)
+    return decoded(site.ask(f"/crawl/hosts.json?most=1000&{asked}").body, HostsFound)
 
 
 def test_every_reason_belongs_to_one_kind_and_no_kind_is_called_like_a_reason() -> None:
-    assert sorted(GROUP_OF) == sorted(Reason) and not set(OUTCOMES) & set(Reason)
+    assert sorted(GROUP_OF) == sorted(Reason) and not set(GROUPS) & set(Reason)
 
 
 def test_the_table_shows_when_where_how_it_ended_and_what_came(site: Site) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 from selectolax.lexbor import LexborHTMLParser
+from tests.json_answers import decoded
 from tests.web.exposition import families
 from tests.web.site import LONG_S, Site, serving, trouble_in
 
@@ -46,7 +47,7 @@ def events(stream: http.client.HTTPResponse, number: int) -> list[Shown]:
         line = stream.readline()
         assert line, "the stream ended"
         if line.startswith(b"data: "):
-            found.append(msgspec.json.decode(line[6:], type=Shown))
+            found.append(decoded(line[6:], Shown))
     return found
 
 
@@ -66,7 +67,7 @@ def processes_of(page: LexborHTMLParser) -> dict[str, str]:
 
 
 def life_of_web(site: Site) -> str:
-    processes = msgspec.json.decode(site.ask("/nodes.json").body, type=System).processes
+    processes = decoded(site.ask("/nodes.json").body, System).processes
     return next(one.life for one in processes if one.name == "web")
 
 
@@ -89,12 +90,12 @@ def test_M_A10_the_system_manager_lists_machines_and_processes_with_totals_and_a
 
 def test_the_same_as_data(site: Site) -> None:
     answer = site.ask("/nodes.json", accept="application/json")
-    system = msgspec.json.decode(answer.body, type=System)
+    system = decoded(answer.body, System)
     assert answer.headers["content-type"] == "application/json" and system.state == "at rest"
     web = next(one for one in system.processes if one.name == "web")
     until(lambda: life_of_web(site) == "fresh")
     assert web.figures["rss"] > 0 and set(web.figures) <= set(FIGURES)
-    history = msgspec.json.decode(site.ask("/nodes/history.json?minutes=5").body, type=History)
+    history = decoded(site.ask("/nodes/history.json?minutes=5").body, History)
     assert history.step_s == 1 and {len(column) for column in history.series.values()} == {len(history.at)}
     assert any(value for value in history.series["memory_used"])
     answer = site.ask("/nodes/history.csv?minutes=1")

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
+from tests.json_answers import decoded
 from tests.web.site import Site
 
 from gossamer.app.directory import Directory
@@ -67,7 +68,7 @@ async def answered(searchers: Searchers, asked: Question) -> Reply:
 def timeless(reply: Reply) -> object:
     """Without what no two answers share."""
     if reply.body[:1] == b"{" and b"took_s" in reply.body:
-        return msgspec.structs.replace(msgspec.json.decode(reply.body, type=Answer), took_s=0.0, as_of=0)
+        return msgspec.structs.replace(decoded(reply.body, Answer), took_s=0.0, as_of=0)
     page = re.sub(rb"\d+ ms|<time>[^<]+</time>", b"", reply.body)
     return msgspec.structs.replace(reply, body=page)
 
@@ -149,7 +150,7 @@ def test_one_that_dies_is_replaced_and_the_question_asked_again(collection: Dire
 def test_a_collection_that_is_not_there_yet_is_an_answer_without_pages(tmp_path: Path) -> None:
     async def ask(searchers: Searchers) -> None:
         reply = await answered(searchers, question("json", "harbour"))
-        assert msgspec.json.decode(reply.body, type=Answer).total == 0
+        assert decoded(reply.body, Answer).total == 0
 
     with_searchers(Directory(tmp_path), ask)
 

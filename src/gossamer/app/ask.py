@@ -15,12 +15,13 @@ from rich.text import Text
 from gossamer.app.asking import open_search, queries, refuse_missing
 from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.outside import real_outside
-from gossamer.app.saying import counted, harmless
+from gossamer.app.saying import as_json, counted, harmless
 from gossamer.clock import in_words
 from gossamer.errors import ConfigError, QueryRefused
 from gossamer.index.explaining import Explanation
 from gossamer.search.find import FACETS, Answer, Entity, Hit
 from gossamer.search.query import parse
+from gossamer.values.json_form import json_value
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
@@ -59,8 +60,7 @@ def search(
         answer = found_in.find(question, FACETS if facets or json else ())
         told = {hit.url: found_in.explain(question, Url(hit.url)) for hit in answer.hits} if explain else {}
     if json:
-        complete = msgspec.to_builtins(answer) | ({"explanations": msgspec.to_builtins(told)} if explain else {})
-        print(msgspec.json.format(msgspec.json.encode(complete)).decode())
+        print(as_json(json_value(answer) | ({"explanations": told} if explain else {})))
     else:
         show(answer, Console(), told)
     return 0 if answer.hits else 1

@@ -122,7 +122,7 @@ def tell_ended(face: Face, tally: Tally, ended: Ended) -> None:
     counts = ended.counts
     facts = {
         "stopped": ended.was_stopped,
-        "fetched": tally.pages,
+        "fetched": tally.fetched,
         "facts": tally.facts,
         "seconds": round(tally.elapsed_s(), 3),
         "pages": counts.pages,
@@ -130,7 +130,6 @@ def tell_ended(face: Face, tally: Tally, ended: Ended) -> None:
         "queued": counts.queued,
         "outcomes": counts.by_reason,
         "troubles": {url: reason.value for url, reason in tally.troubles.items()},
-        "given_up": tally.given_up,
     }
     face.heard("crawl.ended", facts)
 

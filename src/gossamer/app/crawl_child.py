@@ -91,7 +91,7 @@ async def crawl(directory: Directory, settings: Settings, outside: Outside, log:
     code = ended.exit_code(tally)
     for words in next_steps(tally, ended.counts) if code == 1 else ():
         log.write(f"{words.strip()}\n")
-    log.write(f"{'stopped' if ended.was_stopped else 'finished'}: {tally.pages:,} pages fetched in this run\n")
+    log.write(f"{'stopped' if ended.was_stopped else 'finished'}: {tally.fetched:,} pages fetched in this run\n")
     return code
 
 

@@ -50,7 +50,7 @@ class Ended:
         """A crawl that found nothing new has done well; one whose collection is still empty has not."""
         if self.was_stopped:
             return STOPPED
-        return NOTHING_FETCHED if not tally.pages and not self.counts.pages else 0
+        return NOTHING_FETCHED if not tally.fetched and not self.counts.pages else 0
 
 
 def summary(tally: Tally, ended: Ended, directory: str | None) -> Group:
@@ -60,14 +60,11 @@ def summary(tally: Tally, ended: Ended, directory: str | None) -> Group:
     table = Table(title=title, title_justify="left", show_header=False, box=None)
     table.add_column(justify="right", style="bold")
     table.add_column()
-    table.add_row(f"{tally.pages:,}", f"pages fetched, {tally.pages / seconds:.1f} a second, {decimal(tally.size)}")
-    table.add_row(f"{tally.facts:,}", "facts found in them")
-    for reason, number in tally.reasons.most_common():
-        if reason != Reason.FETCHED:
-            table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
-    if tally.given_up:
-        words = IN_WORDS[Reason.ROBOTS_UNREACHABLE]
-        table.add_row(f"{tally.given_up:,}", f"given up, {Reason.ROBOTS_UNREACHABLE}: {words}", style="dim")
+    run = f"{tally.fetched:,} fetched in this run, {tally.fetched / seconds:.1f} a second, {decimal(tally.size)}"
+    table.add_row(f"{ended.counts.pages:,}", f"pages; {run}")
+    table.add_row(f"{tally.facts:,}", "facts found in those of this run")
+    for reason, number in sorted(ended.counts.by_reason.items(), key=lambda one: -one[1]):
+        table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
     for words in left_out(tally):
         table.add_row("", words)
     if ended.is_full:

@@ -132,6 +132,7 @@ async def filled(
     damaged: dict[str, None] = {}
     await adopt(database, outside.files, directory.archive, noting_damage(silent, damaged))
     await enter_captures(database, says)
+    await database.run(captures.withdraw_vanished)
     ruling = await open_ruling(directory, settings, starts, database, outside, silent)
     named = await database.read(seeds.every)
     offers = [Offer(url, How.SEED) for url, _ in named]

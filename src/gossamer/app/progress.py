@@ -90,9 +90,9 @@ def _live_table(tally: Tally) -> Table:
     table.add_column(justify="right", style="bold")
     table.add_column()
     table.add_row(f"{tally.pages:,}", f"pages  ({tally.rate():.1f} a second)")
-    table.add_row(f"{tally.facts:,}", "facts found")
-    table.add_row(f"{tally.queued:,}", f"addresses waiting on {tally.hosts:,} hosts")
-    table.add_row(f"{tally.errors:,}", f"errors, {tally.refused:,} refused by rules, {tally.again:,} to be tried again")
+    table.add_row(f"{tally.facts:,}", "facts found in this run")
+    table.add_row(f"{tally.queued:,}", f"addresses waiting on {tally.counts.hosts:,} hosts")
+    table.add_row(f"{tally.failed:,}", f"failed, {tally.missing:,} missing, {tally.refused:,} refused by rules")
     table.add_row(f"{decimal(tally.size)}", f"kept; search is {tally.lag_s:.1f} s behind")
     table.add_row("", (tally.notice or _rest(tally) or tally.last_url)[:100], style="dim")
     return table
@@ -142,7 +142,7 @@ def _line(tally: Tally) -> str:
     tail = f"  {rest}" if (rest := _rest(tally)) else ""
     return (
         f"{tally.elapsed_s():6.0f} s  {tally.pages:,} pages  {tally.rate():.1f}/s  {tally.queued:,} waiting  "
-        f"{tally.facts:,} facts  {tally.errors:,} errors  search {tally.lag_s:.1f} s behind{tail}"
+        f"{tally.facts:,} facts  {tally.failed:,} failed  search {tally.lag_s:.1f} s behind{tail}"
     )
 
 

@@ -1,10 +1,9 @@
 """Spans and instants for people, and values as JSON for programs; `why`, `hosts` and `politeness` speak alike."""
 
-from typing import Any
-
 import msgspec
 
 from gossamer.clock import SECOND, Instant, in_words
+from gossamer.values.json_form import json_bytes
 
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
 UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0))
@@ -39,17 +38,5 @@ def counted(number: int, name: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """With instants as RFC 3339 text: fields whose name ends in `_at`."""
-    return msgspec.json.format(msgspec.json.encode(_told(msgspec.to_builtins(value)))).decode()
-
-
-def _told(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _instant(one) if name.endswith("_at") else _told(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_told(one) for one in value]
-    return value
-
-
-def _instant(value: Any) -> Any:
-    return in_words(value) if isinstance(value, int) else _told(value)
+    """For programs, and laid out for people; instants as RFC 3339 text."""
+    return msgspec.json.format(json_bytes(value)).decode()

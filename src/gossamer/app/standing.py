@@ -52,7 +52,7 @@ async def our_standing(crawling: Crawling, tally: Tally, clock: Clock) -> Said:
         "pages": tally.pages,
         "rate": figures["pages_s"],
         "queued": tally.queued,
-        "errors": tally.errors,
+        "failed": tally.failed,
         "lag_s": figures["words_lag_s"],
         "paused": is_paused,
         "low_disk": low_disk,

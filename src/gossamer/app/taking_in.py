@@ -119,8 +119,8 @@ async def take_in(directory: Directory, archives: tuple[Path, ...], settings: Se
                 new = await database.read(partial(not_here, group=group))
                 already_here += len(group) - len(new)
                 del group  # its bodies: no more than one group is in memory
-                kept = await keep(new, settings, readers, *archive)
-                await database.run(partial(captures.insert, kept=kept))
+                kept, withdrawing = await keep(new, settings, readers, *archive)
+                await database.run(partial(captures.insert, kept=kept, withdrawing=withdrawing))
                 taken += len(kept)
                 pages += sum(one.is_page for one in kept)
                 say()
@@ -178,17 +178,18 @@ def not_here(connection: sqlite3.Connection, group: Sequence[Capture]) -> list[C
 
 async def keep(
     group: list[Capture], settings: Settings, readers: Pool, volumes: Volumes, spool: SpoolWriter
-) -> list[Kept]:
-    """Read, archive and spool one group; synced on return."""
+) -> tuple[list[Kept], list[Kept]]:
+    """Read, archive and spool one group; synced on return. Also those that ask not to be indexed."""
     done = await asyncio.gather(*(read(capture, settings, readers) for capture in group))
-    kept = []
+    kept, withdrawing = list[Kept](), list[Kept]()
     for capture, one in zip(group, done, strict=True):
         place = volumes.append(one.record)
         spool.append(place, one.reading)
         kept.append(kept_at(place, capture, one))
+        withdrawing += kept[-1:] if one.reading and not one.is_page else []
     volumes.sync()
     spool.sync()
-    return kept
+    return kept, withdrawing
 
 
 async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:

@@ -1,16 +1,16 @@
-"""Running totals of one crawl, kept from what it tells."""
+"""Running totals of one crawl. What `gossamer status` counts too comes from the same counters, and agrees with it."""
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from gossamer.clock import Clock
-from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.outcome import GROUP_OF, IN_WORDS, Reason, in_group
 from gossamer.values.visit import Counts, VisitKind
 
-GOOD = {Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED}
-REFUSALS = {Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.SCOPE, Reason.ADDRESS, Reason.CONTACT, Reason.MEDIA_TYPE}
-ROBOTS_TOLD = GOOD | {Reason.GONE, Reason.CLIENT_ERROR}
+ROBOTS_TOLD = {Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.GONE, Reason.CLIENT_ERROR}
 """Ends of a visit to a robots.txt after which its host may be visited."""
+FAILURES = ("failed", "unread")
+"""Groups of ends that count as a failure."""
 WINDOW_S = 10.0
 MINUTE_S = 60.0
 
@@ -19,20 +19,21 @@ MINUTE_S = 60.0
 class Tally:
     clock: Clock
     started: float = 0.0
-    pages: int = 0
+    counts: Counts = field(default_factory=Counts)
+    """Of the whole collection, as `gossamer status` has them; asked for once a second."""
+    fetched: int = 0
+    """Pages fetched in this run, those fetched again among them."""
     facts: int = 0
+    """In those pages."""
     size: int = 0
     visits: int = 0
-    again: int = 0
+    failures: int = 0
+    """Visits of this run that failed; a URL that fails three times counts three times."""
     reasons: Counter[str] = field(default_factory=Counter)
-    """How visits to pages ended; those to robots.txt files are no pages."""
+    """How the visits of this run ended, those to robots.txt files left out."""
     troubles: dict[str, Reason] = field(default_factory=dict)
     """Each robots.txt that could not be read, and why."""
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=20_000))
-    queued: int = 0
-    hosts: int = 0
-    given_up: int = 0
-    """Addresses that were settled without a visit since we began: their robots.txt could not be read."""
     lag_s: float = 0.0
     """How far the words that can be searched are behind."""
     facts_lag_s: float = 0.0
@@ -40,9 +41,8 @@ class Tally:
     """How long no host may be visited."""
     notice: str = ""
     last_url: str = ""
-    _given_up_before: int | None = None
     _past: deque[tuple[float, int, int]] = field(default_factory=deque)
-    """When, bytes and errors until then; of the last minute."""
+    """When, bytes and failures until then; of the last minute."""
 
     def __post_init__(self) -> None:
         self.started = self.clock.elapsed_s()
@@ -60,27 +60,38 @@ class Tally:
                 self.troubles.pop(self.last_url, None)
             return
         self.reasons[reason] += 1
-        self.facts += int(str(facts["facts"]))
-        self.again += bool(facts["again"])
-        if reason is Reason.FETCHED:
-            self.pages += 1
+        self.failures += GROUP_OF[reason] in FAILURES
+        if facts["is_page"]:
+            self.fetched += 1
+            self.facts += int(str(facts["facts"]))
             self.recent.append(self.clock.elapsed_s())
 
     def counted(self, counts: Counts, lag_s: float, rests_s: float = 0.0, facts_lag_s: float = 0.0) -> None:
-        self.queued, self.hosts, self.lag_s, self.rests_s = counts.queued, counts.hosts, lag_s, rests_s
-        self.facts_lag_s = facts_lag_s
-        given_up = counts.by_reason.get(Reason.ROBOTS_UNREACHABLE, 0)
-        if self._given_up_before is None:
-            self._given_up_before = given_up
-        self.given_up = max(0, given_up - self._given_up_before)
+        self.counts, self.lag_s, self.rests_s, self.facts_lag_s = counts, lag_s, rests_s, facts_lag_s
 
     @property
-    def errors(self) -> int:
-        return sum(n for reason, n in self.reasons.items() if reason not in GOOD and Reason(reason) not in REFUSALS)
+    def pages(self) -> int:
+        """Of the collection (docs/glossary.md)."""
+        return self.counts.pages
+
+    @property
+    def queued(self) -> int:
+        return self.counts.queued
+
+    @property
+    def failed(self) -> int:
+        """URLs whose last visit failed."""
+        return sum(in_group(group, self.counts.by_reason) for group in FAILURES)
 
     @property
     def refused(self) -> int:
-        return self.given_up + sum(n for reason, n in self.reasons.items() if Reason(reason) in REFUSALS)
+        """URLs that a rule keeps out."""
+        return in_group("refused", self.counts.by_reason)
+
+    @property
+    def missing(self) -> int:
+        """URLs at which there is no page."""
+        return in_group("missing", self.counts.by_reason)
 
     def rate(self) -> float:
         """Pages a second over the last ten seconds."""
@@ -91,13 +102,13 @@ class Tally:
 
     def figures(self) -> dict[str, float]:
         """For the monitor; asked about once a second."""
-        now, errors = self.clock.elapsed_s(), self.errors
+        now, errors = self.clock.elapsed_s(), self.failures
         self._past.append((now, self.size, errors))
         while now - self._past[0][0] > MINUTE_S:
             self._past.popleft()
         lately = next(one for one in self._past if now - one[0] <= WINDOW_S)
         return {
-            "pages": self.pages,
+            "pages": self.fetched,
             "pages_s": round(self.rate(), 1),
             "bytes": self.size,
             "bytes_s": round((self.size - lately[1]) / max(1.0, now - lately[0])),

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -25,6 +24,7 @@ from gossamer.clock import Clock
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import System
 from gossamer.monitor.words import CARDS, Row, cells_of, rows_of
+from gossamer.values.json_form import json_bytes
 
 EVERY_S = 1.0
 KEY_S = 0.1
@@ -63,7 +63,7 @@ def in_turn(look: Callable[[], System], words_of: Callable[[System], str], outsi
 
 
 def as_line(system: System) -> str:
-    return msgspec.json.encode(system).decode()
+    return json_bytes(system).decode()
 
 
 def as_words(system: System) -> str:

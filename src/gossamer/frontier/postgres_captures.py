@@ -23,8 +23,11 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def insert(connection: Connection, kept: Sequence[Kept]) -> dict[str, int]:
-    """Enter captures, inside the caller's transaction; says how counters move. One entered again changes nothing."""
+def insert(connection: Connection, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> dict[str, int]:
+    """Enter captures, inside the caller's transaction; says how counters move. One entered again changes nothing.
+
+    `withdrawing`: those of them that say that their page is gone, or is not to be indexed any more.
+    """
     if not kept:
         return {}
     volume_ids = {name: _volume_id(connection, name) for name in sorted({one.place.volume for one in kept})}
@@ -32,7 +35,10 @@ def insert(connection: Connection, kept: Sequence[Kept]) -> dict[str, int]:
     rows = [_row_of(one, volume_ids[one.place.volume]) for one in kept]
     given = dict(zip(_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
     fresh = connection.execute(_SQL["insert"], given).rowcount
-    return {tallies.CAPTURES: fresh, tallies.PAGES: new_pages}
+    pages = [one for one in kept if one.is_page]
+    restored = connection.execute(_SQL["restored"], _moments_of(pages)).rowcount if pages else 0
+    withdrawn = connection.execute(_SQL["withdrawn"], _moments_of(withdrawing)).rowcount if withdrawing else 0
+    return {tallies.CAPTURES: fresh, tallies.PAGES: new_pages + restored - withdrawn}
 
 
 def latest(connection: Connection, url: Url) -> Kept | None:
@@ -72,6 +78,15 @@ def _new_pages(connection: Connection, urls: Sequence[Url]) -> int:
     }
     row = connection.execute(_SQL["held"], given).fetchone()
     return len(distinct) - (row[0] if row else 0)
+
+
+def _moments_of(kept: Sequence[Kept]) -> dict[str, list[object]]:
+    return {
+        "host_ids": [one.url.host.id for one in kept],
+        "url_ids": [one.url.id for one in kept],
+        "urls": [one.url.text for one in kept],
+        "ats": [one.fetched_at for one in kept],
+    }
 
 
 def _volume_id(connection: Connection, name: str) -> int:

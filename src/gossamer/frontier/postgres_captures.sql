@@ -18,6 +18,21 @@ ON CONFLICT (host_id, url_id, fetched_at) DO NOTHING;
 SELECT count(*) FROM unnest(%(host_ids)s::bigint[], %(url_ids)s::bigint[], %(urls)s::text[]) AS u (host_id, url_id, url)
 WHERE EXISTS (SELECT 1 FROM captures c WHERE c.host_id = u.host_id AND c.url_id = u.url_id AND c.url = u.url AND is_page);
 
+-- restored: Pages that can be found again.
+DELETE FROM withdrawn w USING unnest(%(host_ids)s::bigint[], %(url_ids)s::bigint[], %(urls)s::text[], %(ats)s::bigint[])
+    AS u (host_id, url_id, url, at)
+WHERE w.host_id = u.host_id AND w.url_id = u.url_id AND w.url = u.url AND w.at < u.at;
+
+-- withdrawn: Pages that can no longer be found, unless a later capture says otherwise.
+INSERT INTO withdrawn (host_id, url_id, url, at)
+SELECT * FROM unnest(%(host_ids)s::bigint[], %(url_ids)s::bigint[], %(urls)s::text[], %(ats)s::bigint[])
+    AS u (host_id, url_id, url, at)
+WHERE EXISTS (
+    SELECT 1 FROM captures c WHERE c.host_id = u.host_id AND c.url_id = u.url_id AND c.url = u.url AND is_page)
+    AND NOT EXISTS (SELECT 1 FROM captures c WHERE c.host_id = u.host_id AND c.url_id = u.url_id AND c.url = u.url
+        AND is_page AND c.fetched_at > u.at)
+ON CONFLICT (host_id, url_id, url) DO NOTHING;
+
 -- versions: All captures of an address with a body, newest first. The text is compared because ids may collide.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
     is_page, refers_at, charset, charset_from

@@ -65,7 +65,9 @@ def _uncatalogued(connection: Connection, name: str, block: Forgotten) -> dict[s
     at = {"host_id": Host(name).id}
     found = [url for (url,) in connection.execute(_SQL["captures_of"], at) if block.has(Url(url))]
     dropped = connection.execute(_SQL["captures_dropped"], {**at, "urls": found}).fetchall()
-    return {tallies.CAPTURES: -len(dropped), tallies.PAGES: -len({url for url, is_page in dropped if is_page})}
+    withdrawn = connection.execute(_SQL["withdrawn_dropped"], {**at, "urls": found}).rowcount
+    pages = len({url for url, is_page in dropped if is_page})
+    return {tallies.CAPTURES: -len(dropped), tallies.PAGES: withdrawn - pages}
 
 
 def _forget_host(connection: Connection, host_id: int) -> dict[str, int]:

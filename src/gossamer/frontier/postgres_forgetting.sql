@@ -28,6 +28,9 @@ SELECT DISTINCT url FROM captures WHERE host_id = %(host_id)s;
 -- captures_dropped: The catalogue knows nothing of them any more.
 DELETE FROM captures WHERE host_id = %(host_id)s AND url = ANY(%(urls)s::text[]) RETURNING url, is_page;
 
+-- withdrawn_dropped: Those that could not be found any more were not counted as pages.
+DELETE FROM withdrawn WHERE host_id = %(host_id)s AND url = ANY(%(urls)s::text[]);
+
 -- robots_of_host: What the robots.txt of a host said is forgotten.
 DELETE FROM robots WHERE host_id = %(host_id)s;
 

@@ -135,7 +135,9 @@ class Settling:
             if settled.yielded is not None:
                 moves.update(self._learn(lease, settled.yielded, entering))
         moves.update(self._settle_hosts(done))
-        moves.update(captures.insert(self._connection, [one.kept for one, _ in done if one.kept is not None]))
+        kept = [one.kept for one, _ in done if one.kept is not None]
+        withdrawing = [one.kept for one, _ in done if one.withdraws and one.kept is not None]
+        moves.update(captures.insert(self._connection, kept, withdrawing))
         tally(self._connection, self._worker_id, moves)
 
     def _settle_pages(self, pages: Sequence[Pair]) -> Counter[str]:

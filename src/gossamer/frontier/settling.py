@@ -102,7 +102,8 @@ class Settling:
             if settled.visit.kind is VisitKind.ROBOTS:
                 self._settle_robots(settled, lease)
         self._settle_hosts(done)
-        captures.insert(self._connection, [settled.kept for settled, _ in done if settled.kept is not None])
+        kept = [settled.kept for settled, _ in done if settled.kept is not None]
+        captures.insert(self._connection, kept, [one.kept for one, _ in done if one.withdraws and one.kept is not None])
         tallies.add(self._connection, {**moves_of(pages), tallies.LEASED: -len(done)})
 
     def _settle_pages(self, pages: Sequence[tuple[Settled, Lease]]) -> None:

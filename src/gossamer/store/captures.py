@@ -4,18 +4,39 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+import msgspec
+
 from gossamer.clock import Instant
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept, Place
-from gossamer.values.url import Url
+from gossamer.values.url import Host, Url
 
 _SQL = load("gossamer.store", "captures.sql")
+Key = tuple[int, int, str]
+"""Of a page in the catalogue: host id, URL id, URL."""
+FIRST: Key = (-(1 << 63), -(1 << 63), "")
 Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None, str, str]
 
 
-def insert(connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
-    """Enter captures, inside the caller's transaction; says how many were new. Entering one again changes nothing."""
+class PageKept(msgspec.Struct, frozen=True):
+    """A page: a URL whose document was fetched, is kept and can be found. Its newest version that counts."""
+
+    key: Key
+    fetched_at: Instant
+    media_type: str
+    size: int
+
+    @property
+    def url(self) -> str:
+        return self.key[2]
+
+
+def insert(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> int:
+    """Enter captures, inside the caller's transaction; says how many were new. Entering one again changes nothing.
+
+    `withdrawing`: those of them that say that their page is gone, or is not to be indexed any more.
+    """
     if not kept:
         return 0
     volume_ids = {name: _volume_id(connection, name) for name in {one.place.volume for one in kept}}
@@ -25,8 +46,16 @@ def insert(connection: sqlite3.Connection, kept: Sequence[Kept]) -> int:
         rows = [row_of(one, volume_ids[one.place.volume]) for one in kept if one.is_page is are_pages]
         added[are_pages] = connection.executemany(_SQL["insert"], rows).rowcount if rows else 0
     fresh = added[False] + added[True]
-    tallies.add(connection, {tallies.CAPTURES: fresh, tallies.PAGES: len(new_pages)})
+    restored = connection.executemany(_SQL["restored"], [_moment_of(one) for one in kept if one.is_page]).rowcount
+    withdrawn = connection.executemany(_SQL["withdrawn"], [_moment_of(one) for one in withdrawing]).rowcount
+    pages = len(new_pages) + max(0, restored) - max(0, withdrawn)
+    tallies.add(connection, {tallies.CAPTURES: fresh, tallies.PAGES: pages})
     return fresh
+
+
+def withdraw_vanished(connection: sqlite3.Connection) -> None:
+    """In a catalogue that was made anew from the archive: pages that are gone are counted no more."""
+    tallies.add(connection, {tallies.PAGES: -max(0, connection.execute(_SQL["vanished"]).rowcount)})
 
 
 def latest(connection: sqlite3.Connection, url: Url) -> Kept | None:
@@ -96,6 +125,17 @@ def pages(connection: sqlite3.Connection) -> Iterator[Kept]:
     for _, same_id in groupby(rows, key=lambda kept: (kept.url.host.name, kept.url.id)):
         newest = {kept.url.text: kept for kept in same_id}  # two texts only where ids collide
         yield from newest.values()
+
+
+def pages_from(connection: sqlite3.Connection, after: Key, host: Host | None, most: int) -> list[PageKept]:
+    """Pages that can be found, by key, from the one after `after` on; of one host, or of all."""
+    host_id = None if host is None else host.id
+    rows = connection.execute(_SQL["pages_from"], (*after, host_id, most))
+    return [PageKept((host_id, url_id, url), *rest) for host_id, url_id, url, *rest in rows]
+
+
+def _moment_of(kept: Kept) -> tuple[int, int, str, Instant]:
+    return kept.url.host.id, kept.url.id, kept.url.text, kept.fetched_at
 
 
 def _versions(connection: sqlite3.Connection, url: Url) -> Iterator[Kept]:

@@ -15,6 +15,20 @@ WHERE name = ? AND number = ?;
 -- is_held: Whether views hold a page of this address already.
 SELECT 1 FROM captures WHERE host_id = ? AND url_id = ? AND is_page AND url = ? LIMIT 1;
 
+-- restored: A page can be found again.
+DELETE FROM withdrawn WHERE host_id = ? AND url_id = ? AND url = ? AND at < ?;
+
+-- withdrawn: A page can no longer be found, unless a later capture says otherwise.
+INSERT OR IGNORE INTO withdrawn (host_id, url_id, url, at) SELECT ?1, ?2, ?3, ?4
+WHERE EXISTS (SELECT 1 FROM captures WHERE host_id = ?1 AND url_id = ?2 AND url = ?3 AND is_page)
+    AND NOT EXISTS (
+        SELECT 1 FROM captures WHERE host_id = ?1 AND url_id = ?2 AND url = ?3 AND is_page AND fetched_at > ?4);
+
+-- vanished: Pages whose newest answer says that there is no such page, in a catalogue made anew.
+INSERT OR IGNORE INTO withdrawn (host_id, url_id, url, at)
+SELECT host_id, url_id, url, max(fetched_at) FROM captures GROUP BY host_id, url_id, url
+HAVING max(is_page) AND max(CASE WHEN status IN (404, 410) THEN fetched_at END) = max(fetched_at);
+
 -- last_seen: When an address was last answered for.
 SELECT fetched_at FROM captures WHERE host_id = ? AND url_id = ? AND url = ? ORDER BY fetched_at DESC LIMIT 1;
 
@@ -61,9 +75,20 @@ SELECT number, "offset", length FROM captures
 WHERE volume_id = (SELECT id FROM volumes WHERE name = ?)
 ORDER BY number DESC LIMIT 1;
 
--- pages: Captures that views hold, the versions of an address together, oldest first.
-SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+-- pages: Captures of pages that can be found, the versions of a URL together, oldest first.
+SELECT capture_id, c.url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
     is_page, refers_at, charset, charset_from
-FROM captures CROSS JOIN volumes ON volumes.id = volume_id
-WHERE is_page
-ORDER BY host_id, url_id, fetched_at;
+FROM captures c CROSS JOIN volumes ON volumes.id = volume_id
+WHERE is_page AND NOT EXISTS (
+    SELECT 1 FROM withdrawn w WHERE w.host_id = c.host_id AND w.url_id = c.url_id AND w.url = c.url)
+ORDER BY c.host_id, c.url_id, fetched_at;
+
+-- pages_from: Pages that can be found from a key on, each with its newest version; of one host, or of all (NULL).
+SELECT c.host_id, c.url_id, c.url, max(c.fetched_at), c.media_type, c.size
+FROM captures c
+WHERE c.is_page AND (c.host_id, c.url_id, c.url) > (?1, ?2, ?3) AND (?4 IS NULL OR c.host_id = ?4)
+    AND NOT EXISTS (
+        SELECT 1 FROM withdrawn w WHERE w.host_id = c.host_id AND w.url_id = c.url_id AND w.url = c.url)
+GROUP BY c.host_id, c.url_id, c.url
+ORDER BY c.host_id, c.url_id, c.url
+LIMIT ?5;

@@ -93,9 +93,10 @@ def replaced(connection: sqlite3.Connection, old: str, new: str, moved: Sequence
     damage.moved(connection, old, new, [(one.old_number, one.number) for one in moved])
     pages = connection.execute(_SQL["left_pages"], (old_id,)).fetchall()
     dropped = connection.execute(_SQL["left_dropped"], (old_id,)).rowcount
-    gone = sum(1 for page in pages if connection.execute(_SQL["is_held"], page).fetchone() is None)
+    dropped_pages = [page for page in pages if connection.execute(_SQL["is_held"], page).fetchone() is None]
+    withdrawn = connection.executemany(_SQL["withdrawn_dropped"], dropped_pages).rowcount if dropped_pages else 0
     connection.execute(_SQL["volume_dropped"], (old_id,))
-    tallies.add(connection, {tallies.CAPTURES: -dropped, tallies.PAGES: -gone})
+    tallies.add(connection, {tallies.CAPTURES: -dropped, tallies.PAGES: withdrawn - len(dropped_pages)})
     return dropped
 
 

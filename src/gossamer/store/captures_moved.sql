@@ -37,6 +37,9 @@ DELETE FROM captures WHERE volume_id = ?;
 -- is_held: Whether views hold a page of this address still.
 SELECT 1 FROM captures WHERE host_id = ? AND url_id = ? AND is_page AND url = ? LIMIT 1;
 
+-- withdrawn_dropped: A page of which nothing is kept any more was not counted, because it could not be found.
+DELETE FROM withdrawn WHERE host_id = ? AND url_id = ? AND url = ?;
+
 -- volume_dropped: A volume is no more.
 DELETE FROM volumes WHERE id = ?;
 

@@ -1,5 +1,6 @@
 """How a visit ended. Every end has a stable reason code; `in_words` says it to people."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
@@ -51,7 +52,7 @@ class Reason(StrEnum):
 
 
 IN_WORDS: dict[Reason, str] = {
-    Reason.FETCHED: "fetched and kept",
+    Reason.FETCHED: "fetched and kept: pages, and what is no page (sitemaps, images, what asks not to be indexed)",
     Reason.UNCHANGED: "the server says it has not changed",
     Reason.MOVED: "redirected; the new address faces the rules itself",
     Reason.GONE: "the server says there is no such page (404 or 410)",
@@ -90,6 +91,30 @@ IN_WORDS: dict[Reason, str] = {
 
 PAGE_FAULTS = frozenset({Reason.TOO_SLOW, Reason.UNFINISHED})
 """The host answered, and the body went on past a limit of ours: a fault of this page, and not of its host."""
+
+GROUPS: Mapping[str, tuple[Reason, ...]] = {
+    "found": (Reason.FETCHED, Reason.UNCHANGED),
+    "redirected": (Reason.MOVED, Reason.TOO_MANY_REDIRECTS, Reason.REDIRECT_OUT),
+    "missing": (Reason.GONE, Reason.SOFT_404),
+    "refused": (
+        Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.SCOPE, Reason.ADDRESS, Reason.CONTACT, Reason.MEDIA_TYPE,
+        Reason.FILTER, Reason.TRAP, Reason.RETIRED, Reason.FORGOTTEN,
+    ),
+    "failed": (
+        Reason.DNS, Reason.CONNECT, Reason.TLS, Reason.TIMEOUT, Reason.TOO_SLOW, Reason.UNFINISHED,
+        Reason.PROTOCOL, Reason.HEADERS_TOO_LARGE, Reason.DISCONNECTED, Reason.CODING, Reason.SLOW_DOWN,
+        Reason.SERVER_ERROR, Reason.CLIENT_ERROR, Reason.FILTER_ERROR,
+    ),
+    "unread": (Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY),
+}  # fmt: skip
+"""Every reason is in one group. Wherever visits are counted or listed together, it is by these; no group is named as a
+reason is."""
+GROUP_OF: Mapping[str, str] = {reason.value: group for group, reasons in GROUPS.items() for reason in reasons}
+
+
+def in_group(group: str, by_reason: Mapping[str, int]) -> int:
+    """How many of these ends belong to the group."""
+    return sum(by_reason.get(reason, 0) for reason in GROUPS[group])
 
 
 class Fetched(msgspec.Struct, frozen=True):

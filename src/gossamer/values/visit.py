@@ -85,6 +85,8 @@ class Settled(msgspec.Struct, frozen=True):
     """The host asked for, or earned, this much rest on top of its gap."""
     offers: tuple[Offer, ...] = ()
     kept: Kept | None = None
+    withdraws: bool = False
+    """What was read takes the page out of the views: it is gone, or asks not to be indexed."""
     robots: Robots | None = None
     """The new entry, when this was a robots visit."""
     yielded: Yield | None = None

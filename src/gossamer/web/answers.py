@@ -7,6 +7,8 @@ from typing import Any, get_args
 import msgspec
 from fastapi import Response
 
+from gossamer.values.json_form import json_bytes
+
 JSON = "application/json"
 REF = "#/components/schemas/{name}"
 Responses = dict[int | str, dict[str, Any]]
@@ -25,7 +27,7 @@ class Described(dict[str, Any]):
     def __init__(self, kind: Any, media_type: str, words: str) -> None:
         self.kinds: tuple[Any, ...] = get_args(kind) if isinstance(kind, UnionType) else (kind,)
         """Several when any of them may come; msgspec itself wants such a union tagged."""
-        schemas, _ = msgspec.json.schema_components(self.kinds, ref_template=REF)
+        schemas, _ = schemas_of(self.kinds)
         super().__init__(description=words, content={media_type: {"schema": any_of(schemas)}})
 
 
@@ -41,6 +43,21 @@ FAULTS = {
 }
 
 
+def schemas_of(kinds: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The JSON schemas of these types, and the components they refer to; instants are text (`values.json_form`)."""
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=REF)
+    return [_with_text(one) for one in schemas], _with_text(components)
+
+
+def _with_text(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_text(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    is_instant = schema.get("format") == "date-time"
+    return {name: "string" if is_instant and name == "type" else _with_text(one) for name, one in schema.items()}
+
+
 def any_of(schemas: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
 
@@ -54,4 +71,4 @@ def answers_with(kind: Any, status: int = 200, media_type: str = JSON, words: st
 
 def json_answer(value: Any, status: int = 200) -> Response:
     """`</script>` in it is harmless: it is never part of a page, and nosniff keeps it JSON (FAULTS W17)."""
-    return Response(msgspec.json.encode(value), status, media_type=JSON)
+    return Response(json_bytes(value), status, media_type=JSON)

@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 from fastapi.routing import iter_route_contexts
 
-from gossamer.web.answers import FAULTS, JSON, REF, Described, Refusal, any_of
+from gossamer.web.answers import FAULTS, JSON, REF, Described, Refusal, any_of, schemas_of
 from gossamer.web.protocol import FORM
 from gossamer.web.showing import Show
 
@@ -126,7 +126,7 @@ def typed(app: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
                 if operation is not None and isinstance(answer, Described):
                     places.append((operation["responses"][str(status)]["content"], answer))
     kinds = [kind for _, answer in places for kind in answer.kinds]
-    schemas, components = msgspec.json.schema_components([*kinds, Refusal], ref_template=REF)
+    schemas, components = schemas_of([*kinds, Refusal])
     each = iter(schemas)
     for content, answer in places:
         schema = any_of([next(each) for _ in answer.kinds])

@@ -14,7 +14,7 @@ from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.freshness import days_in_words
 from gossamer.monitor.hints import Hint
 from gossamer.monitor.system import System
-from gossamer.values.outcome import IN_WORDS
+from gossamer.values.outcome import GROUPS, IN_WORDS, in_group
 from gossamer.web import crawl_rules, hosts, visits
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.changing import change, field
@@ -23,7 +23,6 @@ from gossamer.web.crawl_rooms import Crawler, ListedVisit, Seed, Standing, Visit
 from gossamer.web.nodes import pieces
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
-from gossamer.web.visits import OUTCOMES
 
 NEWEST = 8
 CARDS = (
@@ -182,8 +181,7 @@ def state_of(system: System, crawler: Crawler) -> str:
 
 def numbers_of(system: System) -> dict[str, float]:
     numbers: dict[str, float] = {name: value for name, value in system.counters.items() if not name.endswith("_bytes")}
-    for group in ("failed", "refused"):
-        numbers[group] = sum(system.outcomes.get(reason, 0) for reason in OUTCOMES[group])
+    numbers |= {group: in_group(group, system.outcomes) for group in GROUPS}
     return numbers | {"pages_s": round(system.totals.get("pages_s", 0.0), 1)}
 
 

@@ -20,7 +20,6 @@ class ExportedPage(msgspec.Struct, frozen=True):
     description: str
     language: str
     fetched_at: Instant
-    """Microseconds since 1970."""
     fact_count: int
     types: tuple[str, ...]
     syntaxes: tuple[str, ...]

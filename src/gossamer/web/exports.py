@@ -3,12 +3,12 @@
 from collections.abc import Callable, Generator, Iterator
 from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 
 from gossamer.clock import in_words
 from gossamer.errors import QueryRefused
 from gossamer.frontier.visits import LastVisit
+from gossamer.values.json_form import json_bytes
 from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.web.answers import answers_with
@@ -108,7 +108,7 @@ def drawn(pieces: Iterator[bytes]) -> Bytes:
 
 
 def pages_jsonl(pages: Iterator[ExportedPage]) -> Bytes:
-    return drawn(msgspec.json.encode(page) + b"\n" for page in pages)
+    return drawn(json_bytes(page) + b"\n" for page in pages)
 
 
 def pages_csv(pages: Iterator[ExportedPage]) -> Bytes:

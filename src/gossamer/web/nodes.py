@@ -12,6 +12,7 @@ from gossamer.monitor.history import History, as_csv, history_of, since, step_fo
 from gossamer.monitor.system import System
 from gossamer.monitor.vitals import Figures
 from gossamer.monitor.words import BADGES, CARDS, COUNTERS, cells_of, figure, key_of, moment, rows_of
+from gossamer.values.json_form import json_bytes
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.exports import drawn, full
 from gossamer.web.live import Feed, Live
@@ -61,7 +62,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     monitor, slots = rooms.monitor, Slots(MOST_EXPORTS)
 
     def event() -> bytes:
-        return msgspec.json.encode(live_of(monitor.system()))
+        return json_bytes(live_of(monitor.system()))
 
     feed = Feed(event, rooms.clock, monitor.ending, watched=monitor.watched)
 

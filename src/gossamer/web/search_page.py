@@ -11,6 +11,7 @@ import msgspec
 from gossamer.clock import Instant
 from gossamer.errors import QueryRefused
 from gossamer.search.answer import Answer, Completion
+from gossamer.values.json_form import json_bytes
 from gossamer.values.query import Query
 from gossamer.web.search_address import GROUPS, PER_PAGE, Asked, query_of, with_open_end
 from gossamer.web.search_facets import chips_of
@@ -109,7 +110,7 @@ class Answering:
         answer, error = found(self.find, question.asked, question.limit)
         if answer is None:
             return Reply(b"", 400, error or NOTHING_ASKED)
-        return Reply(as_csv(answer.hits) if question.kind == "csv" else msgspec.json.encode(answer))
+        return Reply(as_csv(answer.hits) if question.kind == "csv" else json_bytes(answer))
 
     def sorry(self, question: Question, words: str) -> Reply:
         """For a question that nobody could answer, through no fault of its own: who sees the page keeps it."""

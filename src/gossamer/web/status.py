@@ -26,7 +26,7 @@ SAID = {
     "pages": "{} pages",
     "rate": "{} a second",
     "queued": "{} waiting",
-    "errors": "{} errors",
+    "failed": "{} failed",
     "lag_s": "{} s behind the crawl",
     "waiting": "{} readings waiting",
 }

@@ -1,6 +1,6 @@
 """The table of visits: every address and how its last visit ended, the newest first, with filters, live."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 
 from gossamer.clock import DAY, SECOND, Instant, from_words, in_words
 from gossamer.errors import QueryRefused
-from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.outcome import GROUP_OF, GROUPS, IN_WORDS, Reason
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.cells import csv_line
 from gossamer.web.crawl_forms import Notices
@@ -22,22 +22,6 @@ from gossamer.web.showing import Show
 CSV = "text/csv"
 LATEST = 253_402_300_799 * SECOND
 """The end of the year 9999: no calendar here goes further."""
-OUTCOMES: Mapping[str, tuple[Reason, ...]] = {
-    "found": (Reason.FETCHED, Reason.UNCHANGED),
-    "redirected": (Reason.MOVED, Reason.TOO_MANY_REDIRECTS, Reason.REDIRECT_OUT),
-    "missing": (Reason.GONE, Reason.SOFT_404),
-    "refused": (
-        Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.SCOPE, Reason.ADDRESS, Reason.CONTACT, Reason.MEDIA_TYPE,
-        Reason.FILTER, Reason.TRAP, Reason.RETIRED, Reason.FORGOTTEN,
-    ),
-    "failed": (
-        Reason.DNS, Reason.CONNECT, Reason.TLS, Reason.TIMEOUT, Reason.TOO_SLOW, Reason.UNFINISHED,
-        Reason.PROTOCOL, Reason.HEADERS_TOO_LARGE, Reason.DISCONNECTED, Reason.CODING, Reason.SLOW_DOWN,
-        Reason.SERVER_ERROR, Reason.CLIENT_ERROR, Reason.FILTER_ERROR,
-    ),
-    "unread": (Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY),
-}  # fmt: skip
-"""Kinds of ends, each a word for `reason=`; the codes themselves are understood too, and none is such a word."""
 HEADINGS = {
     "found": "Fetched",
     "redirected": "Redirected",
@@ -47,7 +31,6 @@ HEADINGS = {
     "unread": "Kept, not read",
 }
 BADGES = {"found": "good", "redirected": "calm", "missing": "idle", "refused": "warn", "failed": "bad", "unread": "bad"}
-GROUP_OF = {reason.value: group for group, reasons in OUTCOMES.items() for reason in reasons}
 TYPES = ("text/html", "application/xhtml+xml", "application/json", "application/pdf", "text/plain", "application/xml")
 COLUMNS = (
     "ended_at", "url", "outcome", "says", "detail", "status", "media_type", "size", "facts", "depth", "how", "failures",
@@ -133,7 +116,7 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 def page_of(wanted: Asked) -> dict[str, Any]:
     return {
         "wanted": wanted,
-        "groups": [(key, HEADINGS[key], reasons) for key, reasons in OUTCOMES.items()],
+        "groups": [(key, HEADINGS[key], reasons) for key, reasons in GROUPS.items()],
         "words": IN_WORDS,
         "badges": {code: BADGES[group] for code, group in GROUP_OF.items()},
         "types": TYPES,
@@ -145,7 +128,7 @@ def meant(wanted: Asked) -> VisitsAsked:
     """Raises QueryRefused for a value that cannot be."""
     reasons: dict[Reason, None] = {}
     for code in wanted.reason:
-        reasons |= dict.fromkeys(OUTCOMES.get(code) or (known(code),))
+        reasons |= dict.fromkeys(GROUPS.get(code) or (known(code),))
     return VisitsAsked(
         tuple(reasons),
         wanted.host,

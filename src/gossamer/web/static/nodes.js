@@ -27,7 +27,7 @@
       const badge = told.badges[spot.dataset.badge];
       if (badge) spot.className = `badge ${badge}`;
     }
-    plots.grow(told.at / 1e6, told.points);
+    plots.grow(Date.parse(told.at) / 1000, told.points);
   }
 
   // A process came or went: the same page again, of which only the rows are taken.
@@ -104,7 +104,7 @@
       if (!answer.ok) return;
       const told = await answer.json();
       this.stepS = told.step_s;
-      this.at = told.at.map((at) => at / 1e6);
+      this.at = told.at.map((at) => Date.parse(at) / 1000);
       this.series = told.series;
       document.querySelector(".plots").hidden = false;
       this.draw();
