@@ -137,7 +137,7 @@ def crawl(asked: Asked, root: Path, port: int) -> dict[str, object]:
     settings = replace(
         Settings(contact="https://example.org/bot"),
         crawl=CrawlSettings(max_depth=0 if asked.is_sitemap else None),  # what maps list is offered, and not visited
-        politeness=PolitenessSettings(delay_s=0.05, apart_s=0.0, per_address=256),
+        politeness=PolitenessSettings(delay_s=0.05, times_took=1.0, apart_s=0.0, per_address=256),
         fetch=FetchSettings(memory_mib=asked.memory_mib),
     )
     outside = real_outside()

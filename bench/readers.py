@@ -82,7 +82,7 @@ async def crawled(pages: int, root: Path, heard: Heard) -> None:
     plan = AddressPlan({name: {80: port} for name in names})
     settings = replace(
         Settings(contact="https://example.org/bot"),
-        politeness=PolitenessSettings(delay_s=0.05, apart_s=0.0, per_address=256),
+        politeness=PolitenessSettings(delay_s=0.05, times_took=1.0, apart_s=0.0, per_address=256),
     )
     outside = real_outside()
     seeds = [Url(f"http://{name}/") for name in names]

@@ -149,6 +149,7 @@ def plain_environment(**more: str) -> dict[str, str]:
     return (
         kept
         | {"COLUMNS": "200", "NO_COLOR": "1", "GOSSAMER_READERS_COUNT": "1", "GOSSAMER_READERS_WALL_S": "60"}
+        | {"GOSSAMER_POLITENESS_TIMES_TOOK": "1"}  # a busy machine answers slowly, and no host is spared by that
         | more
     )
 

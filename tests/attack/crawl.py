@@ -31,6 +31,7 @@ contact = "https://attack.test/"
 scope = "any"
 [politeness]
 delay_s = {delay_s}
+times_took = 1.0
 apart_s = 0.05
 robots_retry_s = 2.0
 robots_tries = 2

@@ -30,7 +30,7 @@ from gossamer.app.settings import (
 SETTINGS = Settings(
     contact="https://crash.demo.test/",
     crawl=CrawlSettings(scope="any", at_once=32),
-    politeness=PolitenessSettings(delay_s=0.2, robots_retry_s=1.0, robots_tries=2),
+    politeness=PolitenessSettings(delay_s=0.2, times_took=1.0, robots_retry_s=1.0, robots_tries=2),
     retry=RetrySettings(base_s=0.5, cap_s=2.0, tries=2),
     archive=ArchiveSettings(volume_mib=1, low_water_mib=16),
     readers=ReaderSettings(wall_s=60.0),  # what is read in time once must be when it is compared

@@ -39,7 +39,7 @@ from gossamer.values.url import Url
 SETTINGS = Settings(
     contact="https://crash.demo.test/",
     crawl=CrawlSettings(scope="any"),
-    politeness=PolitenessSettings(delay_s=0.1, robots_retry_s=1.0, robots_tries=2),
+    politeness=PolitenessSettings(delay_s=0.1, times_took=1.0, robots_retry_s=1.0, robots_tries=2),
     retry=RetrySettings(base_s=1.0, cap_s=4.0, tries=3),
 )
 PATIENCE_S = 3600.0

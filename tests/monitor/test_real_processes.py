@@ -27,7 +27,7 @@ WEB = DemoWeb(seed=3, hosts=4, pages=40, profile_name="quick", trap_pages=0)
 SETTINGS = Settings(
     contact="https://demo.test/about-the-crawler",
     crawl=CrawlSettings(scope="any"),
-    politeness=PolitenessSettings(delay_s=2.0, robots_retry_s=1.0, robots_tries=2),
+    politeness=PolitenessSettings(delay_s=2.0, times_took=1.0, robots_retry_s=1.0, robots_tries=2),
     retry=RetrySettings(base_s=1.0, cap_s=4.0, tries=2),
     readers=ReaderSettings(count=2),
 )

@@ -19,6 +19,7 @@ SETTINGS = """
 contact = "https://example.org/about"
 [politeness]
 delay_s = {delay_s}
+times_took = 1.0
 [fetch]
 allow_addresses = ["127.0.0.0/8"]
 [readers]

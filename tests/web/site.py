@@ -70,7 +70,7 @@ def make_collection(root: Path) -> Directory:
 async def crawl_and_import(directory: Directory, warc: Path) -> None:
     outside = real_outside()
     settings = settings_for(0)
-    politeness = replace(settings.politeness, delay_s=0.02, robots_retry_s=0.1)
+    politeness = replace(settings.politeness, delay_s=0.02, times_took=1.0, robots_retry_s=0.1)
     settings = replace(settings, politeness=politeness, retry=replace(settings.retry, base_s=0.1, cap_s=0.2))
     settings = replace(settings, readers=replace(settings.readers, count=1, wall_s=60.0))
     async with DemoServer(WEB, SystemClock()) as server:

@@ -138,7 +138,7 @@ def make_hostile_collection(root: Path) -> Directory:
     directory, outside = Directory(root / "collection"), real_outside()
     root.mkdir()
     settings = settings_for(0)
-    quick = replace(settings.politeness, delay_s=0.005, robots_retry_s=0.1)
+    quick = replace(settings.politeness, delay_s=0.005, times_took=1.0, robots_retry_s=0.1)
     settings = replace(settings, politeness=quick, retry=replace(settings.retry, base_s=0.05, cap_s=0.05, tries=2))
     settings = replace(settings, crawl=replace(settings.crawl, max_depth=0))
     seeds = [address(number) for number in range(len(PAYLOADS))] + odd_addresses() + [Url(f"http://{HOSTS[1]}/feed")]

@@ -56,7 +56,7 @@ def changing_settings(port: int, day_s: float, pages: int) -> Settings:
     return Settings(
         contact="https://demo.test/about-the-crawler",
         crawl=CrawlSettings(scope="any", revisit="age", revisit_budget=VISITS_A_PAGE * pages),
-        politeness=PolitenessSettings(delay_s=delay_s, robots_retry_s=3600.0, robots_tries=2, apart_s=1.0),
+        politeness=PolitenessSettings(delay_s=delay_s, times_took=1.0, robots_retry_s=3600.0, apart_s=1.0),
         retry=RetrySettings(base_s=3600.0, cap_s=4 * 3600.0, tries=3),
         web=WebSettings(port=port if is_free(WebSettings().host, port) else 0),
     )

@@ -31,6 +31,7 @@ def politeness(settings: Settings) -> Politeness:
         delay_s=given.delay_s,
         longest_crawl_delay_s=given.most_crawl_delay_s,
         times_took=given.times_took,
+        longest_gap_s=given.most_gap_s,
         times_read=given.times_read,
         robots_tries=given.robots_tries if settings.crawl.revisit == "no" else None,
         per_address=given.per_address,

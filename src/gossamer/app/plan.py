@@ -31,6 +31,9 @@ def plan(
     pages: Annotated[str | None, Parameter(help="How many pages: 50000, 20k, 1M.")] = None,
     hosts: Annotated[str | None, Parameter(help="Over how many hosts.")] = None,
     delay: Annotated[float, Parameter(help="Least seconds between two visits to one host.")] = 1.0,
+    times_took: Annotated[
+        float, Parameter(help="A host rests at least so many times as long as its answer took (politeness.times_took).")
+    ] = 10.0,
     page_kb: Annotated[float | None, Parameter(help="Mean size of a page; 80 kB unless measured.")] = None,
     largest: Annotated[str | None, Parameter(help="Pages of the largest host; without it all are alike.")] = None,
     days: Annotated[float | None, Parameter(help="The time there is: says whether it fits, and what would.")] = None,
@@ -47,6 +50,7 @@ def plan(
         pages=_whole("pages", pages, measured.queued),
         hosts=_whole("hosts", hosts, measured.hosts),
         delay_s=_at_least("delay", delay, 0.0),
+        times_took=_at_least("times-took", times_took, 0.0),
         page_bytes=round(_at_least("page-kb", page_kb, 0.001) * KB) if page_kb is not None else measured.page_bytes,
         latency_s=_at_least("latency", latency, 0.0),
         rate_bytes=_at_least("rate-kb", rate_kb, 0.001) * KB,

@@ -8,6 +8,8 @@ import math
 
 import msgspec
 
+from gossamer.frontier.politeness import Politeness, gap_s
+
 DAY_S = 86_400.0
 KB = 1_000
 MIB = 1 << 20
@@ -48,6 +50,8 @@ class Wish(msgspec.Struct, frozen=True):
     pages: int
     hosts: int
     delay_s: float = 1.0
+    times_took: float = 10.0
+    """The rest of a host is at least this many times as long as its answer took."""
     page_bytes: int = 80 * KB
     latency_s: float = 0.2
     """From the request to the first byte, as a mean."""
@@ -143,9 +147,14 @@ def answer_s(wish: Wish) -> float:
     return wish.latency_s + wish.page_bytes / wish.rate_bytes
 
 
+def rest_s(wish: Wish) -> float:
+    """How long a host is left alone after an answer."""
+    return gap_s(Politeness(delay_s=wish.delay_s, times_took=wish.times_took), None, answer_s(wish))
+
+
 def visit_s(wish: Wish) -> float:
     """How often one host can be visited: the gap starts when the answer is in."""
-    return wish.delay_s + answer_s(wish)
+    return rest_s(wish) + answer_s(wish)
 
 
 def connections(pages_per_s: float, lasts_s: float) -> float:
@@ -166,7 +175,7 @@ def limits_of(wish: Wish) -> list[Limit]:
             "politeness",
             visits * visit_s(wish),
             f"the largest host has {largest:,} pages, one every {visit_s(wish):.3g} s "
-            f"({wish.delay_s:g} s of rest and {answer_s(wish):.2g} s for the answer)",
+            f"({rest_s(wish):.3g} s of rest and {answer_s(wish):.2g} s for the answer)",
         ),
         Limit(
             "connections",

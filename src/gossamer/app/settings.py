@@ -93,7 +93,12 @@ class PolitenessSettings:
     robots_refusal_disallows: bool = _setting(
         False, "a robots.txt that answers 401 or 403 means that nothing may be fetched, not that there is none"
     )
-    times_took: float = _setting(1.0, "leave a host alone for at least this many times as long as its last answer took")
+    times_took: float = _setting(
+        10.0,
+        "leave a host alone for at least this many times as long as its last answer took, as Mercator does: a host "
+        "that is slow, because it is small or busy, gets the more rest; an answer cut at a limit counts up to its head",
+    )
+    most_gap_s: float = _setting(30.0, "a slow answer draws the gap out to this at most; delay_s counts in full")
     times_read: float = _setting(
         10.0,
         "leave a host alone for at least this many times the CPU seconds that reading its last page took, less the "
