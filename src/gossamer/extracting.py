@@ -18,7 +18,7 @@ from gossamer.extract.known_vocabularies import KNOWN
 from gossamer.extract.page import SYNTAXES, Extraction
 from gossamer.extract.page import extract as extract_facts
 from gossamer.extract.processor_graph import processor_graph as as_processor_graph
-from gossamer.extract.source import Host, Notice
+from gossamer.extract.source import Host, Notice, RdfaVersion
 from gossamer.extract.terms import Labels
 from gossamer.extract.things import Thing, things_of
 from gossamer.parse.charset import Charset, as_utf8, charset_of
@@ -73,6 +73,7 @@ class _Asked:
     syntaxes: tuple[str, ...]
     vocabularies: Mapping[str, bytes] | None
     """Documents by IRI; None when expansion is not wanted."""
+    rdfa_version: RdfaVersion | None = None
 
 
 class _Read(NamedTuple):
@@ -148,17 +149,19 @@ def extract(
     vocabularies: Mapping[str, bytes] | None = None,
     expand_vocabularies: bool = False,
     processor_graph: bool = False,
+    rdfa_version: RdfaVersion | None = None,
 ) -> Extracted:
     """The facts that a page states, in the syntaxes asked for (all of them when not told).
 
     `url` is the page's address, http or https: relative addresses are relative to it. `media_type` decides how the
     bytes are read, and may hold a charset. `vocabularies` are the documents, by IRI, that `expand_vocabularies` may use
-    (RDFa Core 1.1, 10); `processor_graph` adds the notices as facts (7.6).
+    (RDFa Core 1.1, 10); `processor_graph` adds the notices as facts (7.6). `rdfa_version` overrides the version that
+    the page declares: "1.0" or "1.1".
 
     Raises ConfigError for a `url` or a syntax that cannot be, never for anything the page holds.
     """
     documents = (vocabularies or {}) if expand_vocabularies else None
-    asked = _Asked(data, _address(url), media_type, _chosen(syntaxes), documents)
+    asked = _Asked(data, _address(url), media_type, _chosen(syntaxes), documents, rdfa_version)
     read = _read(asked, takes_notes=processor_graph)
     return Extracted(
         address=asked.address.text,
@@ -213,7 +216,7 @@ def _read(asked: _Asked, takes_notes: bool) -> _Read:
     survey, host, flags, odd = _surveyed(kind, markup)
     facts = extract_facts(
         survey,
-        base_of(survey, host, asked.address),
+        base_of(survey, host, asked.address, asked.rdfa_version),
         id_of(asked.address.text),
         markup,
         asked.address,
@@ -222,6 +225,7 @@ def _read(asked: _Asked, takes_notes: bool) -> _Read:
         reads_roles=True,
         is_thorough=True,
         takes_notes=takes_notes,
+        rdfa_version=asked.rdfa_version,
     )
     triples = facts.triples
     more: tuple[Notice, ...] = ()

@@ -25,6 +25,7 @@ MEDIA_TYPES = {
 }
 COUNTS = {"rdfa1.1": 905, "rdfa1.1-lite": 225, "rdfa1.1-role": 27, "rdfa1.1-vocab": 36, "rdfa1.1-proc": 29}
 """All of RDFa 1.1: 1,222 cases."""
+OLD_COUNTS = {"rdfa1.0": 323}
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
 from gossamer.app.one_page import AllowAddress, Config, Contact, Delay, Manners, page_of
 from gossamer.errors import ConfigError
 from gossamer.extract.prefixes import PREFIXES
+from gossamer.extract.source import RdfaVersion
 from gossamer.extract.things import things_of
 from gossamer.extracting import NOT_MARKUP, PROCESSOR_GRAPH, Extracted
 from gossamer.extracting import extract as extracted_from
@@ -52,6 +53,9 @@ def extract(
     vocab: Annotated[
         tuple[str, ...], Parameter(help="IRI=FILE: the vocabulary of that IRI is in that file. May be repeated.")
     ] = (),
+    rdfa_version: Annotated[
+        RdfaVersion | None, Parameter(help="Read RDFa by these rules, whatever version the page declares.")
+    ] = None,
     contact: Contact = None,
     allow_address: AllowAddress = (),
     delay: Delay = None,
@@ -67,6 +71,7 @@ def extract(
         vocabularies=vocabularies,
         expand_vocabularies=expand_vocab,
         processor_graph=graph == "processor",
+        rdfa_version=rdfa_version,
     )
     sys.stdout.buffer.write(written(found, graph, format or ("ttl" if sys.stdout.isatty() else "nq")))
     for words in notes(found, given.media_type):

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gossamer.extract.prefixes import TERMS, XHTML_TERMS
-from gossamer.extract.source import Host, Notice
+from gossamer.extract.prefixes import OLD_TERMS, TERMS, XHTML_TERMS
+from gossamer.extract.source import Host, Notice, RdfaVersion, Source
 from gossamer.values.tree import Survey
 from gossamer.values.url import Url, url_of
 
@@ -18,6 +18,10 @@ NOT_WELL_FORMED = Notice(
 """For the caller whose XML parser gave up (RDFa Core 1.1, 7.6.1)."""
 
 _XHTML1 = re.compile(rb"-//W3C//DTD XHTML(?: 1\.|\+RDFa| Basic)", re.IGNORECASE)
+_OLD_DOCTYPE = re.compile(
+    rb"(?:\s++|<\?[^>]*+>|<!--.*?-->)*+<!DOCTYPE[^>]*?XHTML\+RDFa 1\.0", re.IGNORECASE | re.DOTALL
+)
+_LOOKED_AT = 4096
 _XHTML1_VERSION = re.compile(r"XHTML(?: 1\.|\+RDFa)", re.IGNORECASE)
 
 
@@ -37,6 +41,12 @@ class Rules(NamedTuple):
     heeds_xml_base: bool
     is_xml: bool
     """Whether prefixes are namespaces: a literal that is markup then declares them."""
+    is_old: bool = False
+    """Whether these are the rules of RDFa 1.0 (RDFa in XHTML, 5.5)."""
+    namespace: str = ""
+    """The default namespace of a literal that is markup, where the page declares none."""
+    folds_prefixes: bool = True
+    """Whether prefixes are compared without case."""
 
 
 _AROUND = frozenset(("head", "body"))
@@ -48,6 +58,42 @@ RULES: dict[Host, Rules] = {
     Host.SVG: Rules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
     Host.XML: Rules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
 }
+
+
+def _old(rules: Rules, **others: Any) -> Rules:
+    return rules._replace(terms=OLD_TERMS, has_moments=False, drops_plain_relations=False, is_old=True, **others)
+
+
+OLD_RULES: dict[Host, Rules] = {
+    Host.HTML: _old(RULES[Host.HTML], namespace=XHTML),  # its parser has put the names of attributes in lower case
+    Host.XHTML5: _old(RULES[Host.XHTML5], namespace=XHTML, folds_prefixes=False),
+    Host.XHTML1: _old(RULES[Host.XHTML1], namespace=XHTML, folds_prefixes=False),
+    Host.SVG: _old(RULES[Host.SVG], folds_prefixes=False),
+    Host.XML: _old(RULES[Host.XML], namespace=XHTML, folds_prefixes=False),
+}
+"""RDFa 1.0 is written into XHTML; XML that claims to be in it is taken for that."""
+
+
+def rules_for(source: Source) -> Rules:
+    """Those of RDFa 1.0 where the page declares it, and names nothing as only 1.1 can."""
+    version = source.rdfa_version
+    if version is None and b"RDFa 1.0" in source.body[:_LOOKED_AT]:
+        version = "1.0" if _declares_old(source) and not _names_by_vocabulary(source) else "1.1"
+    return (OLD_RULES if version == "1.0" else RULES)[source.host]
+
+
+def _declares_old(source: Source) -> bool:
+    """By @version, or else by the document type."""
+    version = (source.survey.root.attributes.get("version") or "") if source.survey.root is not None else ""
+    return "RDFa 1.0" in version if "RDFa" in version else _OLD_DOCTYPE.match(source.body) is not None
+
+
+def _names_by_vocabulary(source: Source) -> bool:
+    """Whether @vocab is there, and a name without a colon that needs it."""
+    said = [attributes for _, _, attributes in source.survey.elements]
+    return any(one.get("vocab") for one in said) and any(
+        ":" not in name for one in said for about in ("property", "typeof") for name in (one.get(about) or "").split()
+    )
 
 
 def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> Host:
@@ -69,11 +115,11 @@ def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> Host:
     return Host.XML
 
 
-def base_of(survey: Survey, host: Host, page: Url) -> Url:
+def base_of(survey: Survey, host: Host, page: Url, rdfa_version: RdfaVersion | None = None) -> Url:
     """What the page's relative addresses are relative to: the first `<base href>` where the language has one.
 
     @xml:base holds from element to element and is heeded there."""
-    if host in (Host.SVG, Host.XML):
+    if host is Host.SVG or (host is Host.XML and rdfa_version != "1.0"):
         return page
     href = next((said["href"] for _, tag, said in survey.elements if tag == "base" and "href" in said), None)
     return page if href is None else url_of(href, page) or page

@@ -18,12 +18,18 @@ _VOID = frozenset(
 _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext"))
 
 
-def inner_xml(element: Element, allowance: Allowance, prefixes_are_namespaces: bool = False) -> str:
+def inner_xml(
+    element: Element, allowance: Allowance, prefixes_are_namespaces: bool = False, default_namespace: str = ""
+) -> str:
     """Well-formed XML. Namespaces declared around the literal are repeated on its outermost elements, so that it
     can be read alone (RDFa Core 1.1, 7.5, step 11); with `prefixes_are_namespaces` those of @prefix too.
+    `default_namespace` is declared where no other is.
 
     Here and below: what is written when the allowance is spent is not whole."""
-    outer = dict(sorted(_namespaces(element, allowance, prefixes_are_namespaces).items()))
+    outer = _namespaces(element, allowance, prefixes_are_namespaces)
+    if default_namespace:
+        outer.setdefault("xmlns", default_namespace)
+    outer = dict(sorted(outer.items()))
 
     def start(tag: str, attributes: Attributes, is_outermost: bool, is_empty: bool) -> str:
         kept = {**attributes, **{n: v for n, v in outer.items() if n not in attributes}} if is_outermost else attributes

@@ -1,7 +1,10 @@
 """What a page's facts speak of: the properties it states, and the things it gives a name."""
 
+import re
 from collections.abc import Iterable, Mapping
+from html import unescape
 
+from gossamer.extract.rdfa_literal import HTML_LITERAL, XML_LITERAL
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.extract.things import words_of
 from gossamer.values.page import MOST_PROPERTIES, MOST_THINGS, Thing, Triple
@@ -9,6 +12,7 @@ from gossamer.values.page import MOST_PROPERTIES, MOST_THINGS, Thing, Triple
 LONGEST_NAME = 200
 """Characters; what is longer is a description that somebody called a name."""
 MOST_TYPES = 10
+_TAG = re.compile(r"<[^>]*>")
 _SCHEMA = ("http://schema.org/", "https://schema.org/")
 _FOAF = "http://xmlns.com/foaf/0.1/"
 NAMES = frozenset(
@@ -61,10 +65,16 @@ def said_of(triples: Iterable[Triple]) -> tuple[tuple[str, ...], tuple[Thing, ..
     return tuple([one[1:-1] for one in properties][:MOST_PROPERTIES]), _things(names, types)
 
 
+def _text_of(literal: str) -> str:
+    """Without markup, where the literal is markup."""
+    words = words_of(literal)
+    return unescape(_TAG.sub("", words)) if literal.endswith((XML_LITERAL, HTML_LITERAL)) else words
+
+
 def _things(names: Mapping[str, str], types: Mapping[str, list[str]]) -> tuple[Thing, ...]:
     found = []
     for subject, literal in names.items():
-        name = " ".join(words_of(literal).split()) if literal[0] == '"' else ""
+        name = " ".join(_text_of(literal).split()) if literal[0] == '"' else ""
         if name and len(name) <= LONGEST_NAME:
             known = tuple(dict.fromkeys(types.get(subject, ())))[:MOST_TYPES]
             found.append(Thing(subject[1:-1] if subject[0] == "<" else subject, name, known))

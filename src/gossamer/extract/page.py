@@ -10,7 +10,7 @@ from gossamer.extract.microdata import read_microdata
 from gossamer.extract.microformats_rdf import read_microformats
 from gossamer.extract.rdfa import read_rdfa
 from gossamer.extract.rdfa_notices import MOST_NOTICES
-from gossamer.extract.source import Found, Host, Notice, Source
+from gossamer.extract.source import Found, Host, Notice, RdfaVersion, Source
 from gossamer.extract.terms import Labels, iri_term
 from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Element, Survey
@@ -56,6 +56,7 @@ def extract(
     reads_roles: bool = False,
     is_thorough: bool = False,
     takes_notes: bool = False,
+    rdfa_version: RdfaVersion | None = None,
 ) -> Extraction:
     """The facts of a page. `base` is its base address, `<base>` heeded; `address` its own, where they differ.
 
@@ -75,6 +76,7 @@ def extract(
         reads_roles=reads_roles,
         is_thorough=is_thorough,
         takes_notes=takes_notes,
+        rdfa_version=rdfa_version,
     )
     found = {name: READERS[name](source) for name in SYNTAXES if name in syntaxes}
     if "rdfa" in found and "opengraph" in found and "twitter" in found:

@@ -69,5 +69,9 @@ _XHTML_WORDS = """
     next p3pv1 prev previous role section start stylesheet subsection top up
 """
 
+OLD_PREFIXES: dict[str, str] = {"": XHV}
+OLD_TERMS: dict[str, str] = {word: XHV + word for word in _XHTML_WORDS.split() if word != "previous"}
+"""All that RDFa 1.0 knows without a declaration; its terms are names in @rel and @rev only (RDFa in XHTML, 9.3)."""
+
 XHTML_TERMS: dict[str, str] = {**TERMS, **{word: XHV + word for word in _XHTML_WORDS.split()}}
 """In XHTML 1 the relations of the XHTML vocabulary are terms as well (XHTML+RDFa 1.1, 3.2)."""

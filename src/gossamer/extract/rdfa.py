@@ -1,6 +1,7 @@
-"""RDFa 1.1 in HTML: one pass in document order over the elements that carry it, and their ancestors.
+"""RDFa 1.1 and 1.0: one pass in document order over the elements that carry it, and their ancestors.
 
-The steps are those of RDFa Core 1.1, 7.5, with the changes of HTML+RDFa 1.1, 3.1. Elements that neither state nor
+The steps are those of RDFa Core 1.1, 7.5, with the changes of HTML+RDFa 1.1, 3.1; where a page declares RDFa 1.0, with
+those of RDFa in XHTML, 5.5 (`hosts.OLD_RULES`). Elements that neither state nor
 scope anything are never touched: those that can state a fact are picked from the survey, and climbing from each one to
 the nearest open element finds what is in force there.
 """
@@ -9,12 +10,12 @@ from collections.abc import Iterable
 from itertools import islice
 
 from gossamer.extract.allowance import Allowance
-from gossamer.extract.hosts import RULES, Rules
+from gossamer.extract.hosts import Rules, rules_for
 from gossamer.extract.markup import MOST_MARKUP
 from gossamer.extract.patterns import copied
-from gossamer.extract.rdfa_literal import literal_of
+from gossamer.extract.rdfa_literal import XML_LITERAL, literal_of
 from gossamer.extract.rdfa_notices import MOST_NOTICES, notices_on
-from gossamer.extract.rdfa_subjects import POINTING, Spoken, Subjects
+from gossamer.extract.rdfa_subjects import OLD_POINTING, POINTING, OldSubjects, Spoken, Subjects
 from gossamer.extract.roles import add_roles
 from gossamer.extract.scope import (
     SCOPING,
@@ -51,39 +52,40 @@ _BEYOND_WORDS = (_SPEAKING | {"datatype", "datetime", "inlist"}) - {"property"}
 
 
 def read_rdfa(source: Source) -> Found:
-    found = _walked(source)
-    if source.reads_roles:
+    rules = rules_for(source)
+    found = _walked(source, rules)
+    if source.reads_roles and not rules.is_old:
         add_roles(source, found)
     return found
 
 
-def _walked(source: Source) -> Found:
+def _walked(source: Source, rules: Rules) -> Found:
     root = source.survey.root
-    rules = RULES[source.host]
-    met, hangs = _stating(source.survey.elements, rules.terms)
+    met, hangs = _stating(source.survey.elements, rules)
     if root is None or not met:
         return Found()
     if hangs:
         met = [one for one in source.survey.every() if not COMPLETING.isdisjoint(one[2])]
     walk = _Walk(root, source, rules)
     walk.over(met)
-    return copied(walk.found)
+    return walk.found if rules.is_old else copied(walk.found)
 
 
-def _stating(elements: Iterable[Met], terms: Iterable[str]) -> tuple[list[Met], bool]:
+def _stating(elements: Iterable[Met], rules: Rules) -> tuple[list[Met], bool]:
     """Those that can state something, and whether one of them may leave a triple hanging, to be completed by any
     element below that sets a subject.
 
     Most @rel are the web's own (`stylesheet`, `nofollow`), and name something only where a vocabulary is in force.
     """
     met: list[Met] = []
+    terms, pointing = rules.terms, OLD_POINTING if rules.is_old else POINTING
     hangs = has_vocabulary = False
     for one in [one for one in elements if not STATING.isdisjoint(one[2])]:
         attributes = one[2]
         if "rel" in attributes or "rev" in attributes:
             if _ALWAYS_STATING.isdisjoint(attributes) and not has_vocabulary and not _names_anyway(attributes, terms):
                 continue
-            hangs = hangs or POINTING.isdisjoint(attributes) or "[" in (attributes.get("resource") or "")
+            hangs = hangs or pointing.isdisjoint(attributes) or "[" in (attributes.get("resource") or "")
         has_vocabulary = has_vocabulary or "vocab" in attributes
         met.append(one)
     return met, hangs
@@ -112,13 +114,16 @@ class _Walk:
         self._triples = self.found.triples
         self._places = self.found.places
         self._place = root
-        self._naming = Naming(source.base, source.address, source.labels, rules.terms, self.found.flags)
+        self._naming = Naming(source.base, source.address, source.labels, rules, self.found.flags)
         self._rules = rules
         self._document = self._naming.document
         self._at_most = source.at_most
         self._takes_notes = source.takes_notes
         self._above = root.parent.mem_id if root.parent is not None else 0
-        self._subjects = Subjects(root.mem_id, rules.speaks_of_around)
+        self._is_old = rules.is_old
+        self._mute = outermost(self._naming)
+        """Inside an XML literal of RDFa 1.0, where nothing is read (RDFa in XHTML, 5.5, steps 9 and 11)."""
+        self._subjects = (OldSubjects if rules.is_old else Subjects)(root.mem_id, rules.speaks_of_around)
         self._listed = 0
         self._letters = MOST_LETTERS
         self._markup = Allowance(MOST_MARKUP)
@@ -166,6 +171,8 @@ class _Walk:
 
     def _opened(self, element: Element, attributes: Attributes, scope: Scope) -> tuple[Scope, Ending] | None:
         """States what the element states. None when nothing changes inside it."""
+        if scope is self._mute:
+            return None
         if self._takes_notes:
             self._note(element, attributes, scope)
         declares = "xmlns:" in " ".join(attributes)
@@ -176,6 +183,7 @@ class _Walk:
             and not declares
             and not scope.incomplete
             and element.tag != "time"
+            and not self._is_old
         ):
             predicates = self._naming.names(attributes["property"], scope.vocabulary)
             words = (attributes["content"] or "") if "content" in attributes else element.text()
@@ -192,33 +200,36 @@ class _Walk:
         related = rel is not None or rev is not None
         found = (self._subjects.related if related else self._subjects.alone)(element, attributes, scope)
         if found.typed is not None:
-            for kind in self._naming.names(attributes["typeof"], scope.vocabulary):
+            for kind in self._names(attributes["typeof"], scope):
                 self._state(found.typed, RDF_TYPE, kind)
         lists: Lists = scope.lists if found.subject == scope.object else {}
         incomplete: tuple[Incomplete, ...] = ()
         thing = found.object
         if related:
-            into = lists if "inlist" in attributes else None
+            into = lists if "inlist" in attributes and not self._is_old else None
             if thing is not None:
                 self._state_relations(found.subject, thing, rel or (), rev or (), into)
             else:
                 incomplete = _hanging(rel or (), rev or (), into)
                 thing = self._naming.labels.new()
+        value = ""
         if "property" in attributes:
-            self._state_property(element, attributes, scope, found, related, lists)
+            value = self._state_property(element, attributes, scope, found, related, lists)
         if found.skips:
             return scope, ()
         if scope.incomplete:
             self._complete(scope, found.subject)
+        if self._is_old and value.endswith(XML_LITERAL):
+            return self._mute, ()
         return _inside(scope, found.subject, thing or found.subject, incomplete, lists)
 
     def _note(self, element: Element, attributes: Attributes, scope: Scope) -> None:
-        notices = notices_on(element, attributes, rescoped(attributes, scope, self._rules))
+        notices = notices_on(element, attributes, rescoped(attributes, scope))
         self.found.notices.extend(islice(notices, MOST_NOTICES - len(self.found.notices)))
 
     def _rescoped(self, attributes: Attributes, scope: Scope) -> Scope:
         """Steps 2 to 4. A vocabulary that comes into force is stated."""
-        inner = rescoped(attributes, scope, self._rules)
+        inner = rescoped(attributes, scope)
         if "vocab" in attributes and inner.vocabulary.default and (attributes["vocab"] or "").strip():
             self._state(self._document, USES_VOCABULARY, f"<{inner.vocabulary.default}>")
         return inner
@@ -246,23 +257,30 @@ class _Walk:
 
     def _state_property(
         self, element: Element, attributes: Attributes, scope: Scope, found: Spoken, related: bool, lists: Lists
-    ) -> None:
-        """Step 11."""
-        predicates = self._naming.names(attributes["property"], scope.vocabulary)
+    ) -> str:
+        """Step 11. The value that was stated; empty when there was nothing to state."""
+        predicates = self._names(attributes["property"], scope)
         if not predicates:
-            return
+            return ""
         value = self._value(element, attributes, scope, found, related)
-        if "inlist" in attributes:
+        if "inlist" in attributes and not self._is_old:
             self._list_each(predicates, value, lists)
         else:
             self._state_each(found.subject, predicates, value)
+        return value
+
+    def _names(self, said: str | None, scope: Scope) -> tuple[str, ...]:
+        """Names of properties and classes; in RDFa 1.0 these are CURIEs, and words without a colon mean nothing."""
+        if self._is_old:
+            said = " ".join([word for word in (said or "").split() if ":" in word])
+        return self._naming.names(said, scope.vocabulary)
 
     def _value(self, element: Element, attributes: Attributes, scope: Scope, found: Spoken, related: bool) -> str:
         datatype = None
         if "datatype" in attributes:
-            kinds = self._naming.names(attributes["datatype"], scope.vocabulary)
+            kinds = self._names(attributes["datatype"], scope)
             datatype = next((kind for kind in kinds if kind[0] == "<"), "")
-        elif "content" not in attributes and not ("datetime" in attributes and self._rules.has_moments):
+        elif not (self._is_old or "content" in attributes or ("datetime" in attributes and self._rules.has_moments)):
             pointed_at = None if related else self._subjects.pointed_at(attributes, scope)
             if pointed_at is not None:
                 return pointed_at

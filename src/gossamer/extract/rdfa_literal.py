@@ -1,4 +1,6 @@
-"""The literal that an element with @property stands for (RDFa Core 1.1, 7.5, step 11; HTML+RDFa 1.1, 3.1)."""
+"""The literal that an element with @property stands for (RDFa Core 1.1, 7.5, step 11; HTML+RDFa 1.1, 3.1).
+
+In RDFa 1.0 a text with elements in it is an XML literal, unless a datatype is given (RDFa in XHTML, 5.5, step 9)."""
 
 from gossamer.extract.allowance import Allowance
 from gossamer.extract.hosts import Rules
@@ -20,8 +22,8 @@ def literal_of(
         text, is_moment = attributes["content"] or "", False
     elif rules.has_moments and "datetime" in attributes:
         text, is_moment = attributes["datetime"] or "", True
-    elif datatype == XML_LITERAL:
-        text, is_moment = inner_xml(element, markup, rules.is_xml), False
+    elif datatype == XML_LITERAL or (datatype is None and rules.is_old and next(element.iter(), None) is not None):
+        text, is_moment, datatype = inner_xml(element, markup, rules.is_xml, rules.namespace), False, XML_LITERAL
     elif datatype == HTML_LITERAL:
         text, is_moment = inner_html(element, markup), False
     else:

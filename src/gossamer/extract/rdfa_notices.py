@@ -29,7 +29,10 @@ def notices_on(element: Element, attributes: Attributes, scope: Scope) -> Iterat
     for name in ("about", "resource"):
         if name in attributes:
             yield from _unsafe(name, (attributes[name] or "").strip(), element, scope)
-    yield from _redefined(element, attributes)
+    if scope.naming.rules.is_old:
+        yield from _of_1_1(element, attributes)
+    else:
+        yield from _redefined(element, attributes)
     said = attributes.get("xml:lang") or attributes.get("lang")
     if said and not language_suffix(said):
         yield Notice("warning", "unknown-language", f'"{said[:80]}" has not the form of a language tag.', element)
@@ -38,12 +41,21 @@ def notices_on(element: Element, attributes: Attributes, scope: Scope) -> Iterat
 def _unresolved(name: str, text: str, element: Element, scope: Scope) -> Iterator[Notice]:
     for word in text.split(None, MOST_NAMES)[:MOST_NAMES]:
         prefix, colon, reference = word.partition(":")
+        is_old = scope.naming.rules.is_old
         if not colon:
-            if not scope.naming.names(word, scope.vocabulary):
+            if is_old and name not in ("rel", "rev"):
+                says = (
+                    f'"{word[:80]}" in @{name} is no CURIE; RDFa 1.0, which the page declares, knows no terms there.'
+                )
+                yield Notice("warning", "unresolved-term", says, element)
+            elif not scope.naming.names(word, scope.vocabulary):
                 says = f'"{word[:80]}" in @{name} is no known term, and no vocabulary is in force.'
                 yield Notice("warning", "unresolved-term", says, element)
-        elif not _is_known(prefix, scope) and not reference.startswith("//") and prefix.lower() not in _SCHEMES:
-            says = f'The prefix of "{word[:80]}" in @{name} is not declared; it was read as an IRI.'
+        elif not _is_known(prefix, scope) and (
+            is_old or (not reference.startswith("//") and prefix.lower() not in _SCHEMES)
+        ):
+            became = "by the rules of RDFa 1.0 it was left out" if is_old else "it was read as an IRI"
+            says = f'The prefix of "{word[:80]}" in @{name} is not declared; {became}.'
             yield Notice("warning", "unresolved-curie", says, element)
 
 
@@ -58,7 +70,15 @@ def _unsafe(name: str, text: str, element: Element, scope: Scope) -> Iterator[No
 
 
 def _is_known(prefix: str, scope: Scope) -> bool:
-    return prefix == "_" or prefix.lower() in scope.vocabulary.prefixes
+    folded = prefix.lower() if scope.naming.rules.folds_prefixes else prefix
+    return prefix == "_" or folded in scope.vocabulary.prefixes
+
+
+def _of_1_1(element: Element, attributes: Attributes) -> Iterator[Notice]:
+    for name in ("vocab", "prefix", "inlist"):
+        if name in attributes:
+            says = f"@{name} is of RDFa 1.1; the page declares RDFa 1.0, by whose rules it was ignored."
+            yield Notice("warning", "rdfa-version", says, element)
 
 
 def _redefined(element: Element, attributes: Attributes) -> Iterator[Notice]:

@@ -1,4 +1,5 @@
-"""Who an element with RDFa speaks of (RDFa Core 1.1, 7.5, steps 5 and 6; HTML+RDFa 1.1, 3.1)."""
+"""Who an element with RDFa speaks of (RDFa Core 1.1, 7.5, steps 5 and 6; HTML+RDFa 1.1, 3.1; for RDFa 1.0 RDFa in
+XHTML, 5.5, steps 4 and 5)."""
 
 import msgspec
 
@@ -6,6 +7,8 @@ from gossamer.extract.scope import Scope
 from gossamer.values.tree import Attributes, Element
 
 POINTING = frozenset(("resource", "href", "src"))
+OLD_POINTING = frozenset(("resource", "href"))
+"""In RDFa 1.0 @src is a subject, as @about is."""
 
 
 class Spoken(msgspec.Struct, frozen=True, gc=False):
@@ -21,6 +24,7 @@ class Subjects:
     """REQUIRES: `root_id` is the root element's. `around`: tags that speak of what those around them do."""
 
     __slots__ = ("_around", "_root_id")
+    _ADDRESSES: tuple[str, ...] = ("href", "src")
 
     def __init__(self, root_id: int, around: frozenset[str]) -> None:
         self._root_id = root_id
@@ -56,12 +60,12 @@ class Subjects:
         return Spoken(scope.object, thing, thing)
 
     def pointed_at(self, attributes: Attributes, scope: Scope) -> str | None:
-        """@resource, else @href, else @src."""
+        """@resource, else @href, else (in RDFa 1.1) @src."""
         if "resource" in attributes:
             found = scope.naming.resource(attributes["resource"] or "", scope.vocabulary)
             if found is not None:
                 return found
-        for name in ("href", "src"):
+        for name in self._ADDRESSES:
             if name in attributes:
                 return scope.naming.address(attributes[name] or "")
         return None
@@ -78,3 +82,35 @@ class Subjects:
             if element.mem_id == self._root_id:
                 return scope.naming.document
         return None
+
+
+class OldSubjects(Subjects):
+    """By the rules of RDFa 1.0: @typeof and @property speak of the subject, whatever the element points at."""
+
+    __slots__ = ()
+    _ADDRESSES = ("href",)
+
+    def alone(self, element: Element, attributes: Attributes, scope: Scope) -> Spoken:
+        subject = self._named(attributes, scope) or self.pointed_at(attributes, scope)
+        return self._spoken(subject, None, element, attributes, scope)
+
+    def related(self, element: Element, attributes: Attributes, scope: Scope) -> Spoken:
+        thing = self.pointed_at(attributes, scope)
+        return self._spoken(self._named(attributes, scope), thing, element, attributes, scope)
+
+    def _spoken(
+        self, subject: str | None, thing: str | None, element: Element, attributes: Attributes, scope: Scope
+    ) -> Spoken:
+        if subject is None and (element.tag in self._around or element.mem_id == self._root_id):
+            subject = scope.naming.document
+        typed = "typeof" in attributes
+        if subject is None and typed:
+            subject = scope.naming.labels.new()
+        skips = subject is None and attributes.keys().isdisjoint(("property", "rel", "rev"))
+        subject = subject or scope.object
+        return Spoken(subject, thing, subject if typed else None, skips)
+
+    def _named(self, attributes: Attributes, scope: Scope) -> str | None:
+        """@about, else @src."""
+        named = scope.naming.resource(attributes["about"] or "", scope.vocabulary) if "about" in attributes else None
+        return named or (scope.naming.address(attributes["src"] or "") if "src" in attributes else None)

@@ -38,8 +38,7 @@ class _Scopes:
     """What is in force at an element: climbing stops at the first whose scope is known."""
 
     def __init__(self, source: Source, flags: list[str]) -> None:
-        self._rules = RULES[source.host]
-        naming = Naming(source.base, source.address, source.labels, flags=flags)
+        naming = Naming(source.base, source.address, source.labels, RULES[source.host], flags)
         self._outer = outermost(naming, Vocabulary(XHV, PREFIXES, {}))
         self._known: dict[int, Scope] = {}
 
@@ -54,7 +53,7 @@ class _Scopes:
             attributes = one.attributes
             if not SCOPING.isdisjoint(attributes) or "xmlns:" in " ".join(attributes):
                 said = {name: value for name, value in attributes.items() if name != "vocab"}
-                scope = rescoped(said, scope, self._rules)
+                scope = rescoped(said, scope)
             self._known[one.mem_id] = scope
         return scope
 

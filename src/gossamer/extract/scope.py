@@ -10,8 +10,9 @@ from functools import lru_cache
 
 import msgspec
 
-from gossamer.extract.hosts import Rules
-from gossamer.extract.prefixes import PREFIXES, TERMS, XHTML_TERMS
+from gossamer.extract.hosts import RULES, Rules
+from gossamer.extract.prefixes import OLD_PREFIXES, OLD_TERMS, PREFIXES, TERMS, XHTML_TERMS
+from gossamer.extract.source import Host
 from gossamer.extract.terms import Labels, absolute, iri_term, language_suffix
 from gossamer.values.tree import Attributes
 
@@ -68,21 +69,25 @@ class Scope(msgspec.Struct, frozen=True):
 
 def outermost(naming: "Naming", vocabulary: Vocabulary | None = None) -> Scope:
     """The scope around the root element; with no vocabulary, unless told."""
-    return Scope(naming.document, naming.document, "", vocabulary or Vocabulary("", PREFIXES, {}), (), {}, naming)
+    if vocabulary is None:
+        vocabulary = Vocabulary("", OLD_PREFIXES if naming.rules.is_old else PREFIXES, {})
+    return Scope(naming.document, naming.document, "", vocabulary, (), {}, naming)
 
 
-def rescoped(attributes: Attributes, scope: Scope, rules: Rules) -> Scope:
+def rescoped(attributes: Attributes, scope: Scope) -> Scope:
     """The scope with what an element declares for itself and all inside: base, vocabulary, prefixes, language
-    (RDFa Core 7.5, steps 2 to 4)."""
+    (RDFa Core 7.5, steps 2 to 4). RDFa 1.0 has neither @vocab nor @prefix."""
     naming, vocabulary, language = scope.naming, scope.vocabulary, scope.language
+    rules = naming.rules
     if rules.heeds_xml_base and "xml:base" in attributes:
         naming = naming.based_on(attributes["xml:base"] or "")
     default, prefixes = vocabulary.default, vocabulary.prefixes
-    if "vocab" in attributes:
+    if "vocab" in attributes and not rules.is_old:
         given = (attributes["vocab"] or "").strip()
         named = naming.address(given) if given else "<>"
         default = default if named is None else named[1:-1]
-    declared = declarations(attributes) if "prefix" in attributes or "xmlns:" in " ".join(attributes) else {}
+    declares = "prefix" in attributes or "xmlns:" in " ".join(attributes)
+    declared = declarations(attributes, rules.is_old, rules.folds_prefixes) if declares else {}
     if declared and len(prefixes) < MOST_PREFIXES:
         prefixes = {**prefixes, **declared}
     if declared and len(prefixes) >= MOST_PREFIXES:
@@ -96,13 +101,13 @@ def rescoped(attributes: Attributes, scope: Scope, rules: Rules) -> Scope:
     return Scope(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, naming)
 
 
-def declarations(attributes: Attributes) -> Mapping[str, str]:
+def declarations(attributes: Attributes, only_xmlns: bool = False, folds: bool = True) -> Mapping[str, str]:
     """Prefixes from xmlns:* and @prefix, which wins (RDFa Core 7.5, step 3). `_` is never one."""
     found: dict[str, str] = {}
     for name, value in attributes.items():
         if name.startswith("xmlns:") and len(found) < MOST_PREFIXES:
-            found[name[6:].lower()] = (value or "").strip()
-    said = attributes.get("prefix") or ""
+            found[name[6:].lower() if folds else name[6:]] = (value or "").strip()
+    said = "" if only_xmlns else attributes.get("prefix") or ""
     if not found and len(said) <= _SHORT:
         return _declared(said)
     return _with_pairs(found, said)
@@ -129,19 +134,22 @@ def _with_pairs(found: dict[str, str], said: str) -> Mapping[str, str]:
 class Naming:
     """Turns what attributes say into terms. One for each page and base in it; all know the page's blank nodes."""
 
-    __slots__ = ("_address", "_bare", "_base", "_blank", "document", "flags", "labels")
+    __slots__ = ("_address", "_bare", "_base", "_blank", "document", "flags", "labels", "rules")
 
     def __init__(
         self,
         base: str,
         address: str,
         labels: Labels,
-        terms: Mapping[str, str] = TERMS,
+        rules: Rules = RULES[Host.HTML],
         flags: list[str] | None = None,
     ) -> None:
         self._base = base
         self._address = address
-        self._bare = xhtml_terms_named if terms is XHTML_TERMS else terms_named
+        self._bare = (
+            old_terms_named if rules.is_old else xhtml_terms_named if rules.terms is XHTML_TERMS else terms_named
+        )
+        self.rules = rules
         self._blank: dict[str, str] = {}
         self.document = f"<{base}>"
         """The page itself, as an IRI term."""
@@ -155,8 +163,8 @@ class Naming:
         term = None if whole is None or _HTTP.match(whole) is None else iri_term(whole)
         if term is None:
             return self
-        based = Naming(term[1:-1], self._address, self.labels, flags=self.flags)
-        based._bare, based._blank = self._bare, self._blank
+        based = Naming(term[1:-1], self._address, self.labels, self.rules, self.flags)
+        based._blank = self._blank
         return based
 
     def address(self, text: str) -> str | None:
@@ -165,11 +173,13 @@ class Naming:
         return None if whole is None else iri_term(whole)
 
     def resource(self, text: str, vocabulary: Vocabulary) -> str | None:
-        """@about, @resource: SafeCURIEorCURIEorIRI. None means "as if the attribute were not there"."""
+        """@about, @resource: SafeCURIEorCURIEorIRI; in RDFa 1.0 URIorSafeCURIE. None means "as if the attribute were
+        not there"."""
         text = text.strip()
         if text.startswith("[") and text.endswith("]"):
             return self._curie(text[1:-1], vocabulary)
-        return (self._curie(text, vocabulary) if ":" in text else None) or self.address(text)
+        named = self._curie(text, vocabulary) if ":" in text and not self.rules.is_old else None
+        return named or self.address(text)
 
     def names(self, text: str | None, vocabulary: Vocabulary) -> tuple[str, ...]:
         """@property, @typeof, @rel, @rev, @datatype: TERMorCURIEorAbsIRI, several; unknown terms are left out."""
@@ -188,7 +198,7 @@ class Naming:
 
     def _name(self, word: str, vocabulary: Vocabulary) -> str | None:
         if ":" in word:
-            return self._curie(word, vocabulary) or iri_term(word)
+            return self._curie(word, vocabulary) or (None if self.rules.is_old else iri_term(word))
         return next(iter(self._bare(vocabulary.default, word)), None) if len(word) <= _SHORT else None
 
     def _curie(self, text: str, vocabulary: Vocabulary) -> str | None:
@@ -197,7 +207,7 @@ class Naming:
             return None
         if prefix == "_":
             return self._blank_node(reference)
-        start = vocabulary.prefixes.get(prefix.lower())
+        start = vocabulary.prefixes.get(prefix.lower() if self.rules.folds_prefixes else prefix)
         if start is None:
             return None
         # A prefix bound to a relative IRI stays so in the result, which its reader resolves: not against `<base>`.
@@ -222,6 +232,11 @@ def terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def xhtml_terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
     return _terms_named(vocabulary, text, XHTML_TERMS)
+
+
+@lru_cache(maxsize=256)
+def old_terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
+    return _terms_named(vocabulary, text, OLD_TERMS)
 
 
 def _terms_named(vocabulary: str, text: str, terms: Mapping[str, str]) -> tuple[str, ...]:

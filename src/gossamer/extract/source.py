@@ -10,6 +10,8 @@ from gossamer.extract.terms import Labels
 from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Element, Met, Survey
 
+RdfaVersion = Literal["1.0", "1.1"]
+
 
 class Host(Enum):
     """The language that markup is written into; RDFa has rules of its own for each."""
@@ -42,6 +44,8 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     """Whether a syntax is also looked for where the cheap signs of it are missing: for one page, not for a crawl."""
     takes_notes: bool = False
     """Whether someone will read the notices; collecting them costs time."""
+    rdfa_version: RdfaVersion | None = None
+    """By whose rules RDFa is read; None: by those that the page declares, else 1.1."""
 
     @cached_property
     def metas(self) -> list[Met]:
