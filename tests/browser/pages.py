@@ -24,6 +24,7 @@ EVERY_PAGE: tuple[str, ...] = (
     "/crawl",
     "/crawl/visits",
     "/crawl/visits?reason=failed",
+    "/crawl/pages",
     "/crawl/hosts",
     "/crawl/freshness",
     "/crawl/rules",

@@ -50,7 +50,8 @@ def test_pages_come_as_lines_and_as_a_table(site: Site) -> None:
     assert sorted(line["url"] for line in lines) == sorted(row[0] for row in table)
     assert len(lines) > 40 and sum(bool(line["text"]) for line in lines) > 30
     assert len({line["url"] for line in lines}) == len(lines)
-    assert all(isinstance(line["fetched_at"], int) and line["fetched_at"] < 2**53 for line in lines)
+    assert {line["url"]: line["fetched_at"] for line in lines} == {row[0]: row[5] for row in table}
+    assert all(line["fetched_at"].endswith("Z") for line in lines)
 
 
 def test_an_export_may_be_narrowed_like_a_search(site: Site) -> None:

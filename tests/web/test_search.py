@@ -1,5 +1,6 @@
 """The search page without a browser: each of its states, and the same as JSON and CSV."""
 
+import asyncio
 import csv
 import io
 import re
@@ -13,6 +14,11 @@ from tests.web.site import Site, serving, trouble_in
 from gossamer.app.directory import Directory
 from gossamer.clock import SystemClock
 from gossamer.monitor.control import Control
+from gossamer.values.query import DEEPEST_HIT, MOST_HITS
+from gossamer.web.search_address import Asked
+from gossamer.web.search_desk import Desk
+from gossamer.web.search_page import Question, Reply
+from gossamer.web.search_table import HEAD
 
 PERSON = "http://schema.org/Person"
 RECIPE = "http://schema.org/Recipe"
@@ -185,6 +191,39 @@ def test_results_as_csv_open_in_a_spreadsheet_without_running(site: Site) -> Non
     rows = list(csv.DictReader(io.StringIO(answer.text, newline="")))
     assert len(rows) > 10 and rows[0]["url"].startswith("http://") and int(rows[0]["facts"]) >= 0
     assert rows[0]["fetched_at"].endswith("Z")
+
+
+def test_results_as_csv_are_all_of_them_and_say_so_where_they_are_cut(
+    site: Site,
+) -> None:
+    """They were cut at 100, and nothing said so."""
+    query = "/search.csv?q=site:test"
+    total = site.ask("/search.json?q=site:test").json["total"]
+    rows = list(csv.DictReader(io.StringIO(site.ask(query, accept="*/*").text, newline="")))
+    assert total > 100 and sum(int(row["copies"]) for row in rows) == total
+    assert len({row["url"] for row in rows}) == len(rows)
+    assert len(site.ask(query + "&limit=7", accept="*/*").text.splitlines()) == 8
+
+    beyond = site.ask(query + f"&start={DEEPEST_HIT - MOST_HITS}", accept="*/*").text.splitlines()
+    assert len(beyond) == 1, "nothing is there, and nothing was cut"
+
+
+def test_a_table_of_more_results_than_can_be_paged_to_says_in_its_last_line_where_the_others_are() -> None:
+    class Endless(Desk):
+        def __init__(self) -> None:
+            pass
+
+        async def _reply(self, question: Question) -> Reply:
+            return Reply(HEAD + b"x\r\n" * question.limit, is_full=True)
+
+    async def whole() -> bytes:
+        desk, asked = Endless(), Asked("x")
+        first = await desk._reply(Question("csv", asked, MOST_HITS))
+        return b"".join([piece async for piece in desk._rows(asked, first)])
+
+    *rows, last = list(csv.reader(io.StringIO(asyncio.run(whole()).decode(), newline="")))
+    assert len(rows) == 1 + DEEPEST_HIT and last[0] == ""
+    assert last[1].startswith("cut after 10,000 results: /export/pages.csv")
 
 
 @pytest.mark.parametrize(

@@ -257,8 +257,11 @@ DOORS = (
         "gossamer.app.export:export",
         "Write a collection out in formats other programs read.\n\n"
         "nquads: the facts. jsonl: pages with text, links and facts, one JSON object a line. text: address, title "
-        "and text, pages parted by form feeds. warc: the whole archive as one WARC file.",
+        "and text, pages parted by form feeds. warc: the whole archive as one WARC file. pages and "
+        "visits: the lists behind the numbers of `gossamer status`, as CSV; all pages, and every URL visited with how "
+        "its last visit ended.",
         (
+            "gossamer export visits --reason failed --dir example",
             "gossamer export nquads --dir example --out facts.nq",
             "gossamer export jsonl --dir example | jq .title",
             "gossamer export warc --dir example --out example.warc.gz",

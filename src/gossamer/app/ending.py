@@ -78,6 +78,8 @@ def summary(tally: Tally, ended: Ended, directory: str | None) -> Group:
         table.add_row(f"{tally.queued:,}", f"addresses still waiting: {where}")
     elif not tally.visits and ended.counts.known:
         table.add_row("", f"nothing was left to fetch: all {ended.counts.known:,} addresses known have been visited")
+    if directory is not None and ended.counts.by_reason:
+        table.add_row("", f"which URLs: gossamer export visits --reason REASON --dir {directory}", style="dim")
     return Group(table, *_last_words(tally, ended, directory))
 
 

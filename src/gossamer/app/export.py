@@ -1,6 +1,8 @@
 """`gossamer export`: what a collection holds, in formats other programs read."""
 
 import asyncio
+import csv
+import io
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
@@ -11,6 +13,7 @@ import msgspec
 from cyclopts import Parameter
 
 from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.exporting import exports_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import reader_pool
@@ -26,12 +29,17 @@ from gossamer.graph.export import opened, page_facts
 from gossamer.read_job import ReadDone, ReadJob, parts_of
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture
+from gossamer.values.outcome import GROUPS, Reason
 from gossamer.values.page import Reading
+from gossamer.values.query import Query
 from gossamer.values.tell import silent
+from gossamer.web.exports import pages_csv, visits_csv
 from gossamer.workers.pool import Pool
 
 AT_ONCE = 16
-UNITS = {"nquads": "facts", "jsonl": "pages", "text": "pages", "warc": "volumes"}
+UNITS = {
+    "nquads": "facts", "jsonl": "pages", "text": "pages", "warc": "volumes", "pages": "pages", "visits": "visits",
+}  # fmt: skip
 
 DAMAGED = 4
 """The exit code when something was left out because it is damaged."""
@@ -50,21 +58,30 @@ class Written(msgspec.Struct, frozen=True):
 
 def export(
     what: Annotated[
-        Literal["nquads", "jsonl", "text", "warc"],
-        Parameter(help="Facts; pages with text, links and facts, one JSON object a line; plain text; the archive."),
+        Literal["nquads", "jsonl", "text", "warc", "pages", "visits"],
+        Parameter(
+            help="Facts; pages with text, links and facts, one JSON object a line; plain text; the archive; "
+            "tables (CSV) of all pages, or of all URLs visited."
+        ),
     ],
     *,
+    reason: Annotated[
+        tuple[str, ...],
+        Parameter(help="visits: only those that ended so; a reason, or found, redirected, missing, refused, failed."),
+    ] = (),
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="A file; standard output if not given.")] = None,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
+    directory, outside, reasons = existing(dir), real_outside(), wanted_ends(reason)
+    if reasons and what != "visits":
+        raise ConfigError("--reason chooses among visits: gossamer export visits --reason failed")
     quiet = out is None and sys.stdout.isatty()
     with Working(f"writing {what}", outside.clock, quiet=quiet) as progress:
         if out is None:
-            written = asyncio.run(write_out(what, directory, outside, sys.stdout.buffer.write, progress.says))
+            written = asyncio.run(write_out(what, directory, outside, sys.stdout.buffer.write, progress.says, reasons))
             sys.stdout.buffer.flush()
         else:
-            written = asyncio.run(write_file(what, directory, outside, out, progress.says))
+            written = asyncio.run(write_file(what, directory, outside, out, progress.says, reasons))
     unit = UNITS[what].removesuffix("s") if written.count == 1 else UNITS[what]
     print(f"{written.count:,} {unit} written", file=sys.stderr)
     return told(written.damage)
@@ -80,7 +97,19 @@ def told(damage: list[str]) -> int:
     return DAMAGED if damage else 0
 
 
-async def write_file(what: str, directory: Directory, outside: Outside, out: Path, says: Says) -> Written:
+def wanted_ends(named: tuple[str, ...]) -> frozenset[Reason]:
+    """Reasons, and groups of them, by name; none: all."""
+    wanted: set[Reason] = set()
+    for name in named:
+        if name not in GROUPS and name not in set(Reason):
+            raise ConfigError(f"no visit ends with “{name}”; there are {', '.join([*GROUPS, *Reason])}")
+        wanted |= set(GROUPS.get(name) or (Reason(name),))
+    return frozenset(wanted)
+
+
+async def write_file(
+    what: str, directory: Directory, outside: Outside, out: Path, says: Says, reasons: frozenset[Reason] = frozenset()
+) -> Written:
     """A file that is there already is replaced, and only by a complete one; damaged records are left out of it."""
     if not out.parent.is_dir():
         raise ConfigError(f"there is no folder {out.parent}")
@@ -88,7 +117,7 @@ async def write_file(what: str, directory: Directory, outside: Outside, out: Pat
     outside.files.remove(making)
     file = outside.files.appender(making)
     try:
-        written = await write_out(what, directory, outside, file.append, says)
+        written = await write_out(what, directory, outside, file.append, says, reasons)
         file.sync()
     finally:
         file.close()
@@ -96,14 +125,37 @@ async def write_file(what: str, directory: Directory, outside: Outside, out: Pat
     return written
 
 
-async def write_out(what: str, directory: Directory, outside: Outside, write: Write, says: Says) -> Written:
+async def write_out(
+    what: str,
+    directory: Directory,
+    outside: Outside,
+    write: Write,
+    says: Says,
+    reasons: frozenset[Reason] = frozenset(),
+) -> Written:
+    exports = exports_of(directory, outside)
     match what:
+        case "pages":
+            return write_rows(pages_csv(exports.pages(Query(), False)), "pages", write, says)
+        case "visits":
+            wanted = (one for one in exports.visits() if not reasons or one.reason in reasons)
+            return write_rows(visits_csv(wanted), "visits", write, says)
         case "nquads":
             return Written(write_facts(directory, outside, write, says), [])
         case "warc":
             return write_volumes(directory, outside, write, says)
         case _:
             return await write_pages(directory, outside, write, as_json if what == "jsonl" else as_text, says)
+
+
+def write_rows(pieces: Iterator[bytes], unit: str, write: Write, says: Says) -> Written:
+    """A table; no cell of it holds the end of a line but quoted, so rows are counted as they are written."""
+    count = -1  # the names of the columns
+    for piece in pieces:
+        count += len(list(csv.reader(io.StringIO(piece.decode(), newline=""))))
+        write(piece)
+        says(f"writing {unit}: {count:,}")
+    return Written(max(0, count), [])
 
 
 def write_facts(directory: Directory, outside: Outside, write: Write, says: Says) -> int:

@@ -78,7 +78,12 @@ class Watch:
             processes,
             totals_of(nodes, processes),
             averages_of(nodes),
-            counters | {"ready_hosts": self._survey.ready_hosts, "waiting_hosts": self._survey.waiting_hosts},
+            counters
+            | {
+                "visited": sum(counts.by_reason.values()),
+                "ready_hosts": self._survey.ready_hosts,
+                "waiting_hosts": self._survey.waiting_hosts,
+            },
             counts.by_reason,
             (*([CONTROL_MISSED] if self.control.is_missed else ()), *hints(standing)),
         )

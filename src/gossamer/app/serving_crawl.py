@@ -304,6 +304,7 @@ async def crawl_rooms(
             yield CrawlRooms(
                 helm.standing,
                 lists.visits,
+                lists.pages,
                 lists.hosts,
                 helm.rules,
                 wrong_in,

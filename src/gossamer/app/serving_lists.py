@@ -19,8 +19,18 @@ from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import RobotsState
-from gossamer.values.url import Url
-from gossamer.web.crawl_rooms import HostsAsked, HostsFound, ListedHost, ListedVisit, VisitsAsked, VisitsFound
+from gossamer.values.url import Url, url_of
+from gossamer.web.crawl_rooms import (
+    HostsAsked,
+    HostsFound,
+    ListedHost,
+    ListedPage,
+    ListedVisit,
+    PagesAsked,
+    PagesFound,
+    VisitsAsked,
+    VisitsFound,
+)
 
 MOST_LOOKED_AT = 10_000
 """Visits looked at for one page when a filter has no index; the next page goes on from there."""
@@ -76,6 +86,20 @@ class Lists:
             is_cut,
             last.ended_at if last is not None else None,
         )
+
+    def pages(self, asked: PagesAsked) -> PagesFound:
+        """Raises QueryRefused for a position or a host that is none."""
+        after, url = key_of(asked.after), url_of(f"http://{asked.host}/") if asked.host else None
+        if asked.host and url is None:
+            raise QueryRefused(f"“{asked.host[:80]}” is no name of a host")
+        host = url.host if url is not None else None
+        if not self.directory.state.is_file():
+            return PagesFound()
+        with closing(read_only(self.directory.state)) as state:
+            found = captures.pages_from(state, after, host, asked.most + 1)
+        rows = tuple(ListedPage(one.url, one.fetched_at, one.media_type, one.size) for one in found[: asked.most])
+        last = found[asked.most - 1].key if len(found) > asked.most else None
+        return PagesFound(rows, f"{last[0]}.{last[1]}.{last[2]}" if last is not None else "")
 
     def hosts(self, asked: HostsAsked) -> HostsFound:
         after = place_of(asked.after)
@@ -181,6 +205,17 @@ def position_of(text: str) -> Position | None:
     if max(map(abs, (at, host_id, number))) > LAST:
         raise QueryRefused("that is no position in the list: begin again at its top")
     return Position(at, host_id, number)
+
+
+def key_of(text: str) -> captures.Key:
+    """Of a page in the catalogue."""
+    if not text:
+        return captures.FIRST
+    host_id, _, rest = text.partition(".")
+    url_id, _, url = rest.partition(".")
+    if not (host_id.lstrip("-").isdecimal() and url_id.lstrip("-").isdecimal()) or max(len(host_id), len(url_id)) > 20:
+        raise QueryRefused("that is no position in the list: begin again at its top")
+    return max(-LAST, min(LAST, int(host_id))), max(-LAST, min(LAST, int(url_id))), url
 
 
 def place_of(text: str) -> tuple[int, str]:

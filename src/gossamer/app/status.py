@@ -69,11 +69,20 @@ def status(
     table = Table(show_header=False, box=None, title=str(dir), title_justify="left")
     table.add_column(justify="right", style="bold")
     table.add_column()
-    words = ("pages", "captures in the archive", "addresses known", "waiting", "visits under way", "hosts")
+    words = (
+        f"pages (gossamer export pages --dir {dir})",
+        "captures in the archive",
+        "addresses known",
+        "waiting",
+        "visits under way",
+        "hosts",
+    )
     for number, says in zip(numbers.values(), words, strict=True):
         table.add_row(f"{number:,}", says)
     for reason, number in sorted(counts.by_reason.items(), key=lambda one: -one[1]):
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
+    if counts.by_reason:
+        table.add_row("", f"which URLs: gossamer export visits --reason REASON --dir {dir}", style="dim")
     if old is not None and old.records:
         says = f"old versions that `gossamer compact` would drop ({old.freed_bytes / 1e6:,.1f} MB)"
         table.add_row(f"{old.records:,}", says)

@@ -113,8 +113,9 @@ def drawn(system: System) -> RenderableType:
     totals = Text("   ".join(f"{cells[f'total/{key}']} {label}" for key, label in CARDS))
     head = Text.assemble("The crawl is ", (system.state, "bold"), f"   {cells['moment']}")
     known = Text(
-        f"{cells.get('counter/known', '0')} addresses seen, {cells.get('counter/settled', '0')} crawled, "
-        f"{cells.get('counter/queued', '0')} queued, {cells.get('counter/captures', '0')} captures, "
+        f"{cells.get('counter/known', '0')} addresses seen, {cells.get('counter/visited', '0')} visited, "
+        f"{cells.get('counter/queued', '0')} queued, {cells.get('counter/pages', '0')} pages, "
+        f"{cells.get('counter/captures', '0')} captures, "
         f"archive {cells.get('counter/archive_bytes', '0 B')}",
         style="dim",
     )

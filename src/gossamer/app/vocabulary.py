@@ -9,7 +9,7 @@ from gossamer.app.outside import Outside
 from gossamer.app.present_search import refuse_lost_views
 from gossamer.clock import SECOND, Clock
 from gossamer.errors import DirectoryUnusable, ViewDamaged
-from gossamer.index.facets import in_use
+from gossamer.index.facets import findable, in_use
 from gossamer.index.searcher import Searcher
 from gossamer.web.rooms import Ask
 from gossamer.web.vocabulary_counts import FactCounter
@@ -48,8 +48,9 @@ class TermCounter:
         found = in_use(snapshot, MOST_TERMS)
         classes, properties, vocabularies = found["types"], found["properties"], found["ontologies"]
         is_cut = max(len(classes), len(properties), len(vocabularies)) >= MOST_TERMS
+        pages = findable(snapshot)
         searcher.close()
-        return TermsInUse(classes, properties, vocabularies, snapshot.pages, now, is_cut)
+        return TermsInUse(classes, properties, vocabularies, pages, now, is_cut)
 
 
 @asynccontextmanager

@@ -110,6 +110,12 @@ def in_use(snapshot: Snapshot, most: int) -> dict[str, dict[str, int]]:
     return {kind: dict(list(values.items())[:most]) for kind, values in tallies.items()}
 
 
+def findable(snapshot: Snapshot) -> int:
+    """How many pages can be found: entries without those of pages that are gone or ask not to be indexed."""
+    told = snapshot.aggregate(tantivy.Query.all_query(), {"pages": {"value_count": {"field": "host_id"}}})
+    return int(told["pages"]["value"])
+
+
 def _sample(snapshot: Snapshot, pages: tantivy.Query, share: int) -> tantivy.Query:
     """One page in `share` of those. The ids of pages are hashes: a range of them is as good as drawing lots, and the
     same pages are drawn whatever is asked, so that two answers can be compared."""

@@ -15,25 +15,27 @@ from gossamer.monitor.freshness import days_in_words
 from gossamer.monitor.hints import Hint
 from gossamer.monitor.system import System
 from gossamer.values.outcome import GROUPS, IN_WORDS, in_group
-from gossamer.web import crawl_rules, hosts, visits
+from gossamer.web import crawl_rules, hosts, page_list, visits
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.changing import change, field
 from gossamer.web.crawl_forms import Notice, Notices, form_of, refusal, then, told
 from gossamer.web.crawl_rooms import Crawler, ListedVisit, Seed, Standing, VisitsAsked
 from gossamer.web.nodes import pieces
+from gossamer.web.number_lists import LISTS
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
 
 NEWEST = 8
 CARDS = (
-    ("pages_s", "pages a second", "/nodes"),
-    ("pages", "pages", "/crawl/visits?reason=fetched"),
-    ("queued", "addresses waiting", "/crawl/hosts?sort=queued"),
-    ("leased", "visits under way", "/crawl/hosts?state=under-way"),
-    ("hosts", "hosts", "/crawl/hosts?sort=visits"),
-    ("failed", "failed", "/crawl/visits?reason=failed"),
-    ("refused", "refused by rules", "/crawl/visits?reason=refused"),
-    ("quarantined", "held in endless series", "/crawl/hosts?sort=held"),
+    ("pages_s", "pages a second"),
+    ("pages", "pages"),
+    ("queued", "addresses waiting"),
+    ("leased", "visits under way"),
+    ("hosts", "hosts"),
+    ("failed", "failed"),
+    ("missing", "missing"),
+    ("refused", "refused by rules"),
+    ("quarantined", "held in endless series"),
 )
 SENTENCES = {
     "starting": "It has been started and reads what it knew.",
@@ -130,7 +132,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         refill = notices.keep(Notice(typed[:20_000])) if not are_added and typed.strip() else ""
         return then(request, notices, notice, "/crawl", seeds=refill)
 
-    for subject in (visits, hosts, crawl_rules):
+    for subject in (visits, page_list, hosts, crawl_rules):
         routes.include_router(subject.router(rooms, show, notices))
     return routes
 
@@ -182,6 +184,7 @@ def state_of(system: System, crawler: Crawler) -> str:
 def numbers_of(system: System) -> dict[str, float]:
     numbers: dict[str, float] = {name: value for name, value in system.counters.items() if not name.endswith("_bytes")}
     numbers |= {group: in_group(group, system.outcomes) for group in GROUPS}
+    numbers["failed"] += numbers.pop("unread")  # kept, and not read: of no more use
     return numbers | {"pages_s": round(system.totals.get("pages_s", 0.0), 1)}
 
 
@@ -199,7 +202,9 @@ def page_of(now: CrawlNow, standing: Standing, newest: tuple[ListedVisit, ...]) 
     return {
         "now": now,
         "badge": "bad" if now.state == "interrupted" or now.crawler.has_failed else BADGES.get(now.state, "idle"),
-        "cards": [(f"{now.numbers.get(name, 0):,.{name == 'pages_s':d}f}", label, to) for name, label, to in CARDS],
+        "cards": [
+            (f"{now.numbers.get(name, 0):,.{name == 'pages_s':d}f}", label, LISTS[name]) for name, label in CARDS
+        ],
         "ends": [(code, number, words.get(code, "")) for code, number in ends],
         "hints": [(hint, pieces(hint.mend)) for hint in now.hints],
         "reaches": REACHES,

@@ -110,6 +110,27 @@ class VisitsFound(msgspec.Struct, frozen=True):
     """How far back it came."""
 
 
+class PagesAsked(msgspec.Struct, frozen=True):
+    host: str = ""
+    after: str = ""
+    """The position of the last page that was shown."""
+    most: int = 50
+
+
+class ListedPage(msgspec.Struct, frozen=True):
+    url: str
+    fetched_at: Instant
+    """Of the newest version that counts."""
+    media_type: str
+    size: int
+
+
+class PagesFound(msgspec.Struct, frozen=True):
+    pages: tuple[ListedPage, ...] = ()
+    next: str = ""
+    """The position to go on from; empty at the end."""
+
+
 class HostsAsked(msgspec.Struct, frozen=True):
     text: str = ""
     state: str = ""
@@ -194,6 +215,10 @@ def no_visits(_asked: VisitsAsked) -> VisitsFound:
     return VisitsFound()
 
 
+def no_pages(_asked: PagesAsked) -> PagesFound:
+    return PagesFound()
+
+
 def no_hosts(_asked: HostsAsked) -> HostsFound:
     return HostsFound()
 
@@ -221,6 +246,7 @@ class CrawlRooms:
 
     standing: Callable[[], Standing] = no_standing
     visits: Callable[[VisitsAsked], VisitsFound] = no_visits
+    pages: Callable[[PagesAsked], PagesFound] = no_pages
     hosts: Callable[[HostsAsked], HostsFound] = no_hosts
     rules: Callable[[], Rules] = no_rules
     wrong: Callable[[str], tuple[Wrong, ...]] = nothing_wrong

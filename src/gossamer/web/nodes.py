@@ -16,6 +16,7 @@ from gossamer.values.json_form import json_bytes
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.exports import drawn, full
 from gossamer.web.live import Feed, Live
+from gossamer.web.number_lists import LISTS
 from gossamer.web.rooms import WebRooms
 from gossamer.web.showing import Show
 from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
@@ -25,7 +26,7 @@ MINUTES = (
     ("bytes_s", "Bytes/s"),
     ("queued", "Waiting"),
     ("in_flight", "Under way"),
-    ("errors_min", "Errors/min"),
+    ("errors_min", "Failures/min"),
     ("words_lag_s", "Words behind"),
     ("facts_lag_s", "Facts behind"),
     ("cpu", "CPU"),
@@ -37,7 +38,7 @@ PLOTS = (
     ("Pages a second", "pages_s"),
     ("Addresses waiting", "queued"),
     ("Seconds behind: words, facts", "words_lag_s facts_lag_s"),
-    ("Errors a minute", "errors_min"),
+    ("Failures a minute", "errors_min"),
     ("CPU of the machine, per cent", "cpu"),
     ("Memory: in use, and ours", "memory_used rss"),
 )
@@ -84,6 +85,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             cells=cells,
             shape=shape_of(system),
             cards=CARDS,
+            lists=LISTS,
             counters=[one for one in COUNTERS if f"counter/{one[0]}" in cells],
             plots=PLOTS,
             names=MINUTES,

@@ -1,17 +1,19 @@
 """Where searches are handed in. A process that does nothing else answers them if there is one, or else a thread of
 this one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from gossamer.clock import SECOND
 from gossamer.errors import WorkerLost
-from gossamer.values.query import MOST_HITS
+from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.web.answers import JSON
 from gossamer.web.faults import fault
 from gossamer.web.rendering import make_templates
@@ -19,6 +21,7 @@ from gossamer.web.rooms import WebRooms, numbers_of, state_of
 from gossamer.web.search_address import PER_PAGE, Asked
 from gossamer.web.search_page import UNAVAILABLE, Answering, Kind, Pulse, Question, Reply
 from gossamer.web.search_parameters import LONGEST_TYPED, number_in, pairs_in, plainly_asked
+from gossamer.web.search_table import HEAD, cut_line
 from gossamer.web.showing import Show
 
 RETRY_AFTER_S = "5"
@@ -56,6 +59,30 @@ class Desk:
         if reply.status == UNAVAILABLE:
             headers["Retry-After"] = RETRY_AFTER_S
         return Response(reply.body, reply.status, headers, MEDIA_TYPES[kind])
+
+    async def table(self, request: Request, asked: Asked) -> Response:
+        """All results as CSV, some at a time, up to the last one that can be paged to; a table that is cut says so in
+        its last line."""
+        first = await self._reply(Question("csv", asked, MOST_HITS))
+        if first.refused:
+            return fault(request, self._show, first.status, first.refused)
+        headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
+        return StreamingResponse(self._rows(asked, first), headers=headers, media_type=MEDIA_TYPES["csv"])
+
+    async def _rows(self, asked: Asked, reply: Reply) -> AsyncIterator[bytes]:
+        yield reply.body
+        start = asked.start
+        while reply.is_full:
+            start += MOST_HITS
+            rows = start - asked.start
+            if start + MOST_HITS > DEEPEST_HIT:
+                yield cut_line(rows, "/export/pages.csv with the same parameters has every page that is found")
+                return
+            reply = await self._reply(Question("csv", replace(asked, start=start), MOST_HITS))
+            if reply.refused:
+                yield cut_line(rows, reply.refused)
+                return
+            yield reply.body.removeprefix(HEAD)
 
     async def _reply(self, question: Question) -> Reply:
         try:

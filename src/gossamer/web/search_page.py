@@ -91,6 +91,8 @@ class Reply(msgspec.Struct, frozen=True, array_like=True):
     status: int = 200
     refused: str = ""
     """What is wrong with the question, in words; then there is no body."""
+    is_full: bool = False
+    """As many results as were asked for: there may be more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +109,12 @@ class Answering:
             return Reply(msgspec.json.encode(suggestions_for(self.suggest, question.asked.words)))
         if question.kind == "page":
             return self._page(question.asked, question.pulse or NO_PULSE)
-        answer, error = found(self.find, question.asked, question.limit)
+        is_table = question.kind == "csv"
+        answer, error = found(self.find, question.asked, question.limit, () if is_table else FACETS)
         if answer is None:
             return Reply(b"", 400, error or NOTHING_ASKED)
-        return Reply(as_csv(answer.hits) if question.kind == "csv" else json_bytes(answer))
+        is_full = len(answer.hits) == question.limit
+        return Reply(as_csv(answer.hits) if is_table else json_bytes(answer), is_full=is_full)
 
     def sorry(self, question: Question, words: str) -> Reply:
         """For a question that nobody could answer, through no fault of its own: who sees the page keeps it."""
@@ -128,12 +132,12 @@ class Answering:
         return Reply(page.encode(), 400 if error else 200)
 
 
-def found(find: Find, asked: Asked, limit: int = PER_PAGE) -> tuple[Answer | None, str]:
+def found(find: Find, asked: Asked, limit: int = PER_PAGE, facets: Sequence[str] = FACETS) -> tuple[Answer | None, str]:
     """The answer, or what is wrong with the question; neither when nothing was asked."""
     if asked.is_empty:
         return None, ""
     try:
-        return find(query_of(asked, limit), FACETS), ""
+        return find(query_of(asked, limit), facets), ""
     except QueryRefused as trouble:
         return None, sentence(trouble)
 

@@ -12,9 +12,17 @@ COLUMNS = (
 )  # fmt: skip
 
 
+HEAD = csv_line(COLUMNS)
+
+
 def as_csv(hits: Iterable[Hit]) -> bytes:
     """Several types or syntaxes stand in one cell, a space between them: no IRI holds one."""
-    return b"".join([csv_line(COLUMNS), *[csv_line(cells(hit)) for hit in hits]])
+    return b"".join([HEAD, *[csv_line(cells(hit)) for hit in hits]])
+
+
+def cut_line(rows: int, why: str) -> bytes:
+    """The last line of a table that is not whole: no address, and why in the place of the title."""
+    return csv_line(["", f"cut after {rows:,} results: {why}", *[""] * (len(COLUMNS) - 2)])
 
 
 def cells(hit: Hit) -> list[str | int]:

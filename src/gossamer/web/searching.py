@@ -55,8 +55,10 @@ def router(rooms: WebRooms, show: Show, desk: Desk) -> APIRouter:
         return await desk.answer(request, "json", asked, limit)
 
     @routes.get("/search.csv", responses=answers_with(str, media_type="text/csv"))
-    async def search_csv(request: Request, asked: Question, limit: Limit = MOST_HITS) -> Response:
-        return await desk.answer(request, "csv", asked, limit)
+    async def search_csv(request: Request, asked: Question, limit: Limit | None = None) -> Response:
+        """All results as a table, one line for pages with the same text (`copies` says how many), or as many as `limit`
+        says. Beyond the 10,000th it ends with a line that says so; /export/pages.csv has every page that is found."""
+        return await (desk.table(request, asked) if limit is None else desk.answer(request, "csv", asked, limit))
 
     @routes.get("/suggest.json", responses=answers_with(Suggestions))
     async def suggest(request: Request, q: Annotated[str, Query(max_length=LONGEST_TYPED)] = "") -> Response:

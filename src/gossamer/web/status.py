@@ -10,6 +10,7 @@ from gossamer.clock import SECOND
 from gossamer.monitor.control import Beat
 from gossamer.values.outcome import IN_WORDS
 from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.number_lists import LISTS
 from gossamer.web.rooms import SILENT_AFTER_S, WebRooms, numbers_of, state_of
 from gossamer.web.showing import Show
 
@@ -63,6 +64,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             state=state_of(rooms),
             numbers=numbers_of(rooms),
             cards=CARDS,
+            lists=LISTS,
             reasons=reasons,
             beats=[shown(beat, rooms.clock.now()) for beat in rooms.beats()],
         )

@@ -31,7 +31,8 @@ class UsedTerm(msgspec.Struct, frozen=True):
     """In plain words, if the vocabulary is one we know."""
     pages: int
     facts: int | None
-    """Facts with this property, or facts that something is of this class; None while they are not counted."""
+    """Facts with this property, or facts that something is of this class; None while they are being counted: never 0,
+    for a page uses it."""
 
 
 class UsedVocabulary(msgspec.Struct, frozen=True):
@@ -111,10 +112,15 @@ def all_of(terms: TermsInUse, facts: FactsInUse | None) -> UsedVocabularies:
     for at, iris in ((0, terms.classes), (1, terms.properties)):
         for iri in iris:
             counts.setdefault(bundled().namespace_of(iri), [0, 0, 0])[at] += 1
-    for iri, number in facts.properties.items() if facts else ():
-        if iri in terms.properties:
-            counts[bundled().namespace_of(iri)][2] += number
-    found = [_vocabulary(namespace, terms, numbers, facts is not None) for namespace, numbers in counts.items()]
+    uncounted = set[str]()
+    for iri in terms.properties:
+        number, namespace = (facts.properties.get(iri, 0) if facts else 0), bundled().namespace_of(iri)
+        counts[namespace][2] += number
+        if not number:  # a page uses it, so there is a fact: the count is older than the page
+            uncounted.add(namespace)
+    found = [
+        _vocabulary(namespace, terms, numbers, namespace not in uncounted) for namespace, numbers in counts.items()
+    ]
     found.sort(key=lambda one: (-one.pages, one.namespace))
     return UsedVocabularies(tuple(found), terms.pages, in_words(terms.as_of), _as_of(facts), terms.is_cut)
 
@@ -150,7 +156,9 @@ def known_terms() -> Counter[str]:
 def _terms(pages: Mapping[str, int], facts: Mapping[str, int] | None, namespace: str) -> tuple[UsedTerm, ...]:
     ours = [iri for iri in pages if bundled().namespace_of(iri) == namespace]
     ours.sort(key=lambda iri: (-pages[iri], iri))
-    return tuple(UsedTerm(iri, _label(iri), pages[iri], None if facts is None else facts.get(iri, 0)) for iri in ours)
+    return tuple(
+        UsedTerm(iri, _label(iri), pages[iri], None if facts is None else facts.get(iri) or None) for iri in ours
+    )
 
 
 def _label(iri: str) -> str:

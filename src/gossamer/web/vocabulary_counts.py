@@ -1,18 +1,21 @@
 """Counts facts by property and by class, beside the pages: nobody waits for it longer than a moment."""
 
 import asyncio
+import contextlib
 from types import TracebackType
 
-from gossamer.clock import SECOND, Clock
+from gossamer.clock import Clock
 from gossamer.errors import QueryRefused
 from gossamer.web.entity_found import bindings
 from gossamer.web.entity_queries import TYPE
 from gossamer.web.rooms import Ask
 from gossamer.web.vocabulary_rooms import FactsInUse
 
-FRESH_S = 300.0
+FRESH_S, OLD_S = 2.0, 300.0
+"""A count serves for so long at least, and at most; in between, for as long as counting took, times SHARE."""
+SHARE = 20.0
 MOMENT_S = 1.5
-"""What a page waits for the first count."""
+"""What a page waits for a new count; then it shows the one before, and when that was made."""
 MOST_TERMS = 10_000
 BY_PROPERTY = "SELECT ?term (COUNT(*) AS ?facts) WHERE { ?thing ?term ?value } GROUP BY ?term"
 BY_CLASS = f"SELECT ?term (COUNT(*) AS ?facts) WHERE {{ ?thing <{TYPE}> ?term }} GROUP BY ?term"
@@ -24,7 +27,8 @@ class FactCounter:
     def __init__(self, ask: Ask, clock: Clock) -> None:
         self._ask, self._clock = ask, clock
         self._latest: FactsInUse | None = None
-        self._began_at: int | None = None
+        self._began_s: float | None = None
+        self._took_s = 0.0
         self._wanted, self._counted = asyncio.Event(), asyncio.Event()
         self._working: asyncio.Task[None] | None = None
 
@@ -40,27 +44,30 @@ class FactCounter:
         await asyncio.gather(self._working, return_exceptions=True)
 
     async def latest(self) -> FactsInUse | None:
-        self._wanted.set()
-        if self._latest is None and not self._counted.is_set():
-            try:
+        if self._is_old():
+            self._counted.clear()
+            self._wanted.set()
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(MOMENT_S):
                     await self._counted.wait()
-            except TimeoutError:
-                return None
         return self._latest
+
+    def _is_old(self) -> bool:
+        if self._began_s is None:
+            return True
+        return self._clock.elapsed_s() - self._began_s > min(OLD_S, max(FRESH_S, SHARE * self._took_s))
 
     async def _work(self) -> None:
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            now = self._clock.now()
-            if self._began_at is not None and 0 <= now - self._began_at < FRESH_S * SECOND:
-                continue
-            self._began_at = now
-            try:
-                self._latest = await self._count()
-            except QueryRefused:  # too many to count within the limit: the pages do without, and say so
-                self._latest = None
+            if self._is_old():
+                began_s = self._clock.elapsed_s()
+                try:
+                    self._latest = await self._count()
+                except QueryRefused:  # too many to count within the limit: the pages do without, and say so
+                    self._latest = None
+                self._began_s, self._took_s = began_s, self._clock.elapsed_s() - began_s
             self._counted.set()
 
     async def _count(self) -> FactsInUse:
