@@ -14,6 +14,7 @@ from typing import NamedTuple
 from gossamer.errors import ConfigError
 from gossamer.extract.expansion import FORMATS, USES_VOCABULARY, expanded, relations_in
 from gossamer.extract.hosts import NOT_WELL_FORMED, base_of, host_of
+from gossamer.extract.identity import iri_of
 from gossamer.extract.known_vocabularies import KNOWN
 from gossamer.extract.page import SYNTAXES, Extraction
 from gossamer.extract.page import extract as extract_facts
@@ -109,7 +110,8 @@ class Extracted:
 
     @property
     def graph(self) -> str:
-        return f"<{self.address}>"
+        """The page as the subject of its facts: its address as an IRI."""
+        return f"<{iri_of(self.address)}>"
 
     def __iter__(self) -> Iterator[Quad]:
         graph = self.graph

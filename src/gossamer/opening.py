@@ -197,15 +197,17 @@ class Collection:
             more["sort"] = sort
         return self._search.find(msgspec.structs.replace(typed, **more))
 
-    def sparql(self, query: str, *, most_rows: int = MOST_ROWS) -> Told:
-        """Ask for facts; each page is a graph. Raises QueryRefused, saying what is wrong with the query.
+    def sparql(self, query: str, *, most_rows: int = MOST_ROWS, exact_names: bool = False) -> Told:
+        """Ask for facts; each page is a graph. Names match in every spelling (http and https://schema.org/ are one),
+        unless they are to be exact. Raises QueryRefused, saying what is wrong with the query.
 
         >>> for row in collection.sparql("SELECT ?type WHERE { ?thing a ?type } LIMIT 5"):
         ...     print(row["type"])
         """
         answering = self._answers()
         ask = answering.ask(self._directory, self._outside)
-        return told(answering.call(ask(query, f"application/n-triples, {JSON};q=0.9", most_rows=most_rows)))
+        asking = ask(query, f"application/n-triples, {JSON};q=0.9", most_rows=most_rows, has_exact_names=exact_names)
+        return told(answering.call(asking))
 
     def page(self, url: str) -> KnownPage | None:
         """What is kept of the page at an address; None when nothing is.

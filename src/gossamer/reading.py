@@ -11,6 +11,7 @@ from gossamer.extract.hosts import host_of
 from gossamer.extract.naming import said_of
 from gossamer.extract.page import Extraction, extract
 from gossamer.extract.places import packed
+from gossamer.extract.variants import unified
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import Problem, decode
 from gossamer.parse.content import blocks_of, head_of
@@ -211,9 +212,7 @@ def _html(
     head = head_of(seen)
     directives = directives_of(head.metas, _robots_tags(capture), agent, capture.fetched_at)
     found = links_of(seen, capture.url, directives.may_follow)
-    facts = _facts(capture, media_type, markup, found.base, seen)
-    lines = ntriples(facts.triples)
-    sources = packed(facts, lines) if directives.may_index else b""
+    facts, lines, sources = _told(_facts(capture, media_type, markup, found.base, seen), directives.may_index)
     blocks = blocks_of(seen)  # takes the tree apart: nothing may look at it afterwards
     text = blocks.content or blocks.rest
     if len(blocks.content) > MOST_TEXT or len(blocks.rest) > MOST_TEXT:
@@ -306,9 +305,17 @@ def _text(
         near=near(text),
         charset_from=charset.how,
     )
-    lines = ntriples(facts.triples)
-    sources = packed(facts, lines) if page.directives.may_index else b""
+    facts, lines, sources = _told(facts, page.directives.may_index)
     return _reading(capture, page, facts, (*flags, *facts.flags), lines, sources)
+
+
+def _told(stated: Extraction, may_index: bool) -> tuple[Extraction, bytes, bytes]:
+    """For the views: the facts with canonical names, as N-Triples too, and the record of where each comes from."""
+    lines = ntriples(stated.triples)
+    facts, spelt = unified(stated, lines)
+    if facts is not stated:
+        lines = ntriples(facts.triples)
+    return facts, lines, packed(facts, lines, spelt) if may_index else b""
 
 
 _NO_FACTS = Extraction([], [], [], (), ())

@@ -210,8 +210,17 @@ def test_M_A7_superclasses_are_inferred_and_marked_so(house):
 
 
 def test_https_and_http_schema_org_are_one(house):
-    house.put(reading("http://a.test/1", "fish", types=("https://schema.org/Person",)))
-    assert house.urls("type:http://schema.org/Person") == house.urls("ontology:schema") == ["http://a.test/1"]
+    house.put(reading("http://a.test/1", "fish", types=(PERSON,), properties=(f"{SCHEMA}name",)))
+    for asked in (
+        "type:http://schema.org/Person",
+        "type:https://schema.org/Person",
+        "type:HTTPS://www.Schema.org/Person",
+        "ontology:schema",
+        "ontology:https://schema.org/",
+        "property:https://schema.org/name",
+    ):
+        assert house.urls(asked) == ["http://a.test/1"], asked
+    assert house.urls("fish -type:https://schema.org/Person") == []
 
 
 def test_facets_count_ontologies_properties_sites_languages_syntaxes_and_days(house):

@@ -102,8 +102,6 @@ def test_completion_is_decided_without_a_server() -> None:
     first, second, *_ = suggested(counted, "pers", None, 10).terms
     assert (first.short, first.prefix, second.short) == ("<http://my.test/Person>", "", "schema:Person")
     assert suggested(counted, "https://schema", "class", 2).terms == []
-    secure = suggested(Counted({"https://schema.org/Person": 1}, {}, 1, 1), "person", "class", 1).terms[0]
-    assert (secure.short, secure.namespace) == ("schemas:Person", "https://schema.org/")
 
 
 @pytest.mark.parametrize(

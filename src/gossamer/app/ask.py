@@ -151,17 +151,21 @@ def sparql(
         Parameter(help="How the result is written; table on a terminal, tsv elsewhere, ttl for triples."),
     ] = None,
     json: Annotated[bool, Parameter(help="The same as --format json.")] = False,
+    exact_names: Annotated[
+        bool,
+        Parameter(help="Match IRIs only as spelt here; else variants count too (http and https://schema.org/)."),
+    ] = False,
 ) -> int:
     text = sys.stdin.read() if query == "-" else query
-    return asyncio.run(_sparql(text, dir, "json" if json else format))
+    return asyncio.run(_sparql(text, dir, "json" if json else format, exact_names))
 
 
-async def _sparql(query: str, root: Path, form: str | None) -> int:
+async def _sparql(query: str, root: Path, form: str | None, has_exact_names: bool) -> int:
     directory, outside = existing(root), real_outside()
     form = form or ("table" if sys.stdout.isatty() else "")
     refuse_missing(directory, outside, directory.checkpoints)
     async with queries(directory, outside, silent) as ask:
-        result = await ask(query, FORMATS[form])
+        result = await ask(query, FORMATS[form], has_exact_names=has_exact_names)
     if FORMATS[form].partition(",")[0] != result.media_type and form not in ("", "table"):
         raise QueryRefused(f"this result cannot be written as {form}: {FITS}")
     if form == "table" and result.media_type == FORMATS["json"]:
@@ -169,6 +173,8 @@ async def _sparql(query: str, root: Path, form: str | None) -> int:
     else:
         sys.stdout.write(result.body.decode("utf-8", "replace"))
         sys.stdout.write("" if result.body.endswith(b"\n") else "\n")
+    for words in result.notes:
+        print(f"note: {words}", file=sys.stderr)
     note = "; cut at the limit of rows" if result.truncated else ""
     print(f"as of {in_words(result.as_of)}{note}", file=sys.stderr)
     return 0

@@ -81,9 +81,12 @@ async def query_pool(
                 named_graphs: tuple[str, ...] = (),
                 most_rows: int = MOST_ROWS,
                 has_inference: bool = False,
+                has_exact_names: bool = False,
             ) -> SparqlResult:
                 await freshen(directory, control, outside)
-                return await pool.ask(query, accept, default_graphs, named_graphs, most_rows, has_inference)
+                return await pool.ask(
+                    query, accept, default_graphs, named_graphs, most_rows, has_inference, has_exact_names
+                )
 
             yield ask, pool
 

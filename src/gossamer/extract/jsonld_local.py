@@ -9,10 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
-import ada_url
-
 from gossamer.extract import activity_streams, schema_org
-from gossamer.extract.terms import mended_iri
+from gossamer.extract.terms import joined, mended_iri
 
 DEEPEST = 64
 LONGEST_CHAIN = 64
@@ -192,10 +190,7 @@ class Localising:
             self._remarks.add("error", "jsonld-bad-address", f"@base {base[:200]!r} is no address.", "jsonld-repaired")
             return None
         if ("/./" in base or "/../" in base) and base.startswith(("http://", "https://")):
-            try:
-                return str(ada_url.join_url(base, base))
-            except (ValueError, UnicodeEncodeError):
-                return base
+            return joined(base, base) or base
         return base
 
     def _note_unknown(self, reference: Json) -> None:

@@ -13,12 +13,12 @@ LONGEST_NAME = 200
 """Characters; what is longer is a description that somebody called a name."""
 MOST_TYPES = 10
 _TAG = re.compile(r"<[^>]*>")
-_SCHEMA = ("http://schema.org/", "https://schema.org/")
+_SCHEMA = "http://schema.org/"
 _FOAF = "http://xmlns.com/foaf/0.1/"
 NAMES = frozenset(
     f"<{iri}>"
     for iri in (
-        *(f"{schema}{name}" for schema in _SCHEMA for name in ("name", "headline", "legalName")),
+        *(_SCHEMA + name for name in ("name", "headline", "legalName")),
         f"{_FOAF}name",
         "http://www.w3.org/2000/01/rdf-schema#label",
         "http://www.w3.org/2004/02/skos/core#prefLabel",
@@ -32,16 +32,13 @@ NAMES = frozenset(
     )
 )
 """Properties whose value is what a thing is called."""
-GIVEN = frozenset(
-    f"<{iri}>" for iri in (*(f"{schema}givenName" for schema in _SCHEMA), f"{_FOAF}givenName", f"{_FOAF}firstName")
-)
-FAMILY = frozenset(
-    f"<{iri}>" for iri in (*(f"{schema}familyName" for schema in _SCHEMA), f"{_FOAF}familyName", f"{_FOAF}lastName")
-)
+GIVEN = frozenset((f"<{_SCHEMA}givenName>", f"<{_FOAF}givenName>", f"<{_FOAF}firstName>"))
+FAMILY = frozenset((f"<{_SCHEMA}familyName>", f"<{_FOAF}familyName>", f"<{_FOAF}lastName>"))
 
 
 def said_of(triples: Iterable[Triple]) -> tuple[tuple[str, ...], tuple[Thing, ...]]:
-    """The properties, rdf:type apart, and the things with a name; each once, in document order, as many as are kept."""
+    """The properties, rdf:type apart, and the things with a name; each once, in document order, as many as are kept.
+    REQUIRES: canonical names (`identity`)."""
     properties: dict[str, None] = {}
     names: dict[str, str] = {}
     given: dict[str, str] = {}

@@ -42,6 +42,8 @@ class Source(NamedTuple):
     path: str
     """Of the element that states it, as XPath: `/html/body/div[2]/span`; positions count siblings of one name and are
     left out where there is only one."""
+    spelling: str = ""
+    """The fact as that element spells it, as N-Triples; empty where that is the fact as it is held."""
 
 
 class Packed(msgspec.Struct, frozen=True, array_like=True):
@@ -58,6 +60,13 @@ class Packed(msgspec.Struct, frozen=True, array_like=True):
     """The last step of each fact's path."""
     stated_in: list[int]
     """Bit n is `syntaxes[n]`; empty when there is one syntax only."""
+    spelt: list[str] = []
+    """IRIs that the page spells differently from the fact, each once."""
+    variants: list[tuple[int, int, int]] = []
+    """Which of them stand in subject, predicate and object (of a literal: its datatype); 0 where none does, else its
+    number in `spelt` counted from 1. Each combination once."""
+    varied: dict[int, int] = {}
+    """The variant of a fact, by the number of the fact."""
 
 
 _decoder = msgspec.msgpack.Decoder(Packed)
@@ -124,7 +133,16 @@ class Record:
         packed = self._packed
         mask = packed.stated_in[at] if packed.stated_in else 1
         names = [name for bit, name in enumerate(packed.syntaxes) if mask >> bit & 1]
-        return Source(tuple(names), self._path(packed.places[at]))
+        return Source(tuple(names), self._path(packed.places[at]), self._spelling(at, fact))
+
+    def _spelling(self, at: int, fact: bytes) -> str:
+        variant = self._packed.varied.get(at)
+        if variant is None:
+            return ""
+        numbers = self._packed.variants[variant]
+        spelt = [self._packed.spelt[number - 1] if number else "" for number in numbers]
+        terms = fact.decode().split(" ", 2)
+        return " ".join([respelt(term, iri) if iri else term for term, iri in zip(terms, spelt, strict=True)])
 
     def places(self) -> dict[str, int]:
         """The paths of the elements that state something, and how many facts each states."""
@@ -152,5 +170,21 @@ def unpacked(record: bytes) -> Record | None:
     except (zlib.error, msgspec.DecodeError):
         return None
     lengths = SHORT * len(held.places), WHOLE * len(held.places)
-    is_whole = len(held.steps) == len(held.above) and len(held.hashes) in lengths
+    is_whole = len(held.steps) == len(held.above) and len(held.hashes) in lengths and _is_told(held)
     return Record(held) if is_whole and record[:1] in (PLAIN, DEFLATED) else None
+
+
+def _is_told(held: Packed) -> bool:
+    """Whether what it says of spellings can be followed."""
+    is_spelt = all(0 <= number <= len(held.spelt) for variant in held.variants for number in variant)
+    return is_spelt and all(0 <= variant < len(held.variants) for variant in held.varied.values())
+
+
+def iri_in(term: str) -> str:
+    """Of an N-Triples term its IRI; of a typed literal its datatype."""
+    return term[1:-1] if term[0] == "<" else term.rpartition('"^^<')[2][:-1]
+
+
+def respelt(term: str, iri: str) -> str:
+    """The term with this IRI in the place of its own."""
+    return f"<{iri}>" if term[0] == "<" else f"{term.rpartition('^^<')[0]}^^<{iri}>"

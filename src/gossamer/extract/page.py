@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from gossamer.extract.dublin_core import read_dublin_core
+from gossamer.extract.identity import iri_of
 from gossamer.extract.jsonld import read_jsonld
 from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER, is_all_cards, read_opengraph, read_twitter
 from gossamer.extract.microdata import read_microdata
@@ -62,8 +63,8 @@ def extract(
 
     Nothing a page can hold makes this raise, and nothing is fetched.
     """
-    document = iri_term(base.text)
-    own = document if address is None else iri_term(address.text)
+    document = iri_term(iri_of(base.text))
+    own = document if address is None else iri_term(iri_of(address.text))
     if document is None or own is None:
         return Extraction([], [], [], (), ("base-unusable",))
     source = Source(

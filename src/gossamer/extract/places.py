@@ -7,10 +7,12 @@ of itself in the form in which the store gives it back.
 import re
 import zlib
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from operator import attrgetter
 from struct import pack
+from types import MappingProxyType
 
 import msgspec
 
@@ -23,9 +25,11 @@ from gossamer.extract.origins import (
     SHORT,
     WHOLE,
     Packed,
+    iri_in,
     stored_form,
 )
 from gossamer.extract.page import SYNTAXES, Extraction
+from gossamer.values.page import Triple
 from gossamer.values.tree import Element
 
 LONGEST_TAG = 40
@@ -33,14 +37,16 @@ LONGEST_TAG = 40
 MANY = 100
 """Children of one element."""
 WORTH_DEFLATING = 512
+AS_THEY_ARE: Mapping[int, Triple] = MappingProxyType({})
 _ANY = "*"
 _PLAIN_TAG = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
 _encoder = msgspec.msgpack.Encoder()
 
 
-def packed(facts: Extraction, lines: bytes) -> bytes:
-    """The record of a page; empty when it states nothing. REQUIRES: `lines` are the facts as N-Triples, in step with
-    them, as `terms` writes them; and the tree is still whole."""
+def packed(facts: Extraction, lines: bytes, spelt: Mapping[int, Triple] = AS_THEY_ARE) -> bytes:
+    """The record of a page; empty when it states nothing. `spelt`: by its number, a fact as the page spells it.
+
+    REQUIRES: `lines` are the facts as N-Triples, in step with them, as `terms` writes them; and the tree is whole."""
     if not facts.triples:
         return b""
     said = [line if line[-1] != IRI_END else stored_form(line) for line in lines[:-3].split(b" .\n")]
@@ -48,8 +54,11 @@ def packed(facts: Extraction, lines: bytes) -> bytes:
     syntaxes, masks = _own_masks(facts.stated_in)
     if len(said) != len(places):
         return b""
+    kept: Sequence[int] = range(len(said))
     if len(set(said)) < len(said):
-        said, places, masks = _merged(said, places, masks)
+        kept = _distinct(said, masks)
+        said, places = [said[at] for at in kept], [places[at] for at in kept]
+        masks = [masks[at] for at in kept] if masks else []
     length, hashes = SHORT, list(map(HASHES[SHORT], said))
     if len(set(hashes)) < len(hashes):
         length, hashes = WHOLE, list(map(HASHES[WHOLE], said))
@@ -61,6 +70,7 @@ def packed(facts: Extraction, lines: bytes) -> bytes:
             pack(f"<{len(hashes)}{CODES[length]}", *hashes),
             places,
             masks,
+            *_variants_of(facts.triples, spelt, kept),
         )
     )
     if len(record) >= WORTH_DEFLATING and len(deflated := zlib.compress(record, 1, -15)) < len(record):
@@ -82,15 +92,30 @@ def _own_masks(stated_in: list[int]) -> tuple[tuple[str, ...], list[int]]:
     return names, [own[mask] for mask in stated_in]
 
 
-def _merged(said: list[bytes], places: list[int], masks: list[int]) -> tuple[list[bytes], list[int], list[int]]:
-    """Facts that are one in the store (`01` and `1`, both integers) are one here, at the first place."""
+def _variants_of(
+    facts: Sequence[Triple], spelt: Mapping[int, Triple], kept: Sequence[int]
+) -> tuple[list[str], list[tuple[int, int, int]], dict[int, int]]:
+    """What the record says of spellings: see `Packed`. `kept`: the facts that are in the record."""
+    iris: dict[str, int] = {"": 0}
+    variants: dict[tuple[int, int, int], int] = {}
+    varied: dict[int, int] = {}
+    for number, at in enumerate(kept) if spelt else ():
+        if at in spelt:
+            named = [iri_in(one) if one != held else "" for held, one in zip(facts[at], spelt[at], strict=True)]
+            subject, predicate, thing = [iris.setdefault(iri, len(iris)) for iri in named]
+            varied[number] = variants.setdefault((subject, predicate, thing), len(variants))
+    return list(iris)[1:], list(variants), varied
+
+
+def _distinct(said: list[bytes], masks: list[int]) -> list[int]:
+    """Facts that are one in the store (`01` and `1`, both integers) are one here: the first of each counts, and gets
+    the syntaxes of the others."""
     first: dict[bytes, int] = {}
     for at, fact in enumerate(said):
         one = first.setdefault(fact, at)
         if masks:
             masks[one] |= masks[at]
-    kept = list(first.values())
-    return list(first), [places[at] for at in kept], [masks[at] for at in kept] if masks else []
+    return list(first.values())
 
 
 def _steps_of(places: list[Element]) -> tuple["_Steps", list[int]]:

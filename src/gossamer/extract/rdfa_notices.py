@@ -44,9 +44,7 @@ def _unresolved(name: str, text: str, element: Element, scope: Scope) -> Iterato
         is_old = scope.naming.rules.is_old
         if not colon:
             if is_old and name not in ("rel", "rev"):
-                says = (
-                    f'"{word[:80]}" in @{name} is no CURIE; RDFa 1.0, which the page declares, knows no terms there.'
-                )
+                says = f'"{word[:80]}" in @{name} is no CURIE; RDFa 1.0, which the page declares, knows no terms there.'
                 yield Notice("warning", "unresolved-term", says, element)
             elif not scope.naming.names(word, scope.vocabulary):
                 says = f'"{word[:80]}" in @{name} is no known term, and no vocabulary is in force.'

@@ -10,6 +10,8 @@ from functools import lru_cache
 import ada_url
 from pyoxigraph import Literal, NamedNode
 
+from gossamer.extract.identity import UCS, iri_of
+
 LONGEST_IRI = 8192
 LONGEST_LITERAL = 1 << 20
 
@@ -21,10 +23,9 @@ _PLAIN_PATH = re.compile(  # nothing to normalise
 )
 _PLAIN_HOST = re.compile(r"//[a-z0-9.-]*\.[a-z]{2,24}(?::(?!(?:80|443)/)(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?=/)")
 _HEAD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*)?")
+_NO_HOST = "base.invalid"
 _DROPPED = re.compile(r"[\t\n\r]")  # the URL standard takes these out of addresses before it reads them
-_NOT_ALLOWED = re.compile(
-    r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/?%\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef-]"
-)
+_NOT_ALLOWED = re.compile(rf"%(?![0-9A-Fa-f]{{2}})|[^A-Za-z0-9._~!$&'()*+,;=:@/?%{UCS}-]")
 _ESCAPES = {
     **{code: f"\\u{code:04X}" for code in (*range(0x20), *range(0x7F, 0xA0))},
     **dict.fromkeys(range(0xD800, 0xE000), "�"),  # half a surrogate pair is no character
@@ -73,10 +74,29 @@ def absolute(text: str, base: str) -> str | None:
     host = _PLAIN_HOST.match(text)
     if host and "xn--" not in host[0] and _PLAIN_PATH.fullmatch(text, host.end()) and "/." not in text:
         return base[: base.find(":") + 1] + text
+    return joined(base, text)
+
+
+def joined(base: str, text: str) -> str | None:
+    """`text` resolved as browsers do it, but without encoding what may stand in an IRI; None when that is not possible.
+    REQUIRES: `base` is an http(s) address."""
     try:
-        return str(ada_url.join_url(base, text))
+        return str(ada_url.join_url(base, text)) if base.isascii() and text.isascii() else _joined(base, text)
     except (ValueError, UnicodeEncodeError):
         return None
+
+
+def _joined(base: str, text: str) -> str:
+    """The parser encodes what is not ASCII, which is undone. What was encoded before stays so: its percent signs are
+    hidden from the parser."""
+    start = base.find("/", base.find("//") + 2)
+    start = len(base) if start < 0 else start
+    scheme = base[: base.find(":")]
+    path = base[start:].replace("%", "%25")
+    whole = str(ada_url.join_url(f"{scheme}://{_NO_HOST}{path}", text.replace("%", "%25")))
+    origin = f"{scheme}://{_NO_HOST}/"
+    iri = iri_of(whole).replace("%25", "%")
+    return base[:start] + iri[len(origin) - 1 :] if iri.startswith(origin) else iri
 
 
 def iri_term(text: str) -> str | None:

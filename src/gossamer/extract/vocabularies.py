@@ -3,11 +3,11 @@
 The facts lie in a file beside this module (`vocabularies/terms.txt`, sources in `NOTICE.md` there), read when first
 asked for. `with_own` adds relations of one's own. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.
 
-schema.org has two spellings, http and https, and pages use both: each is understood, and answered in the same one.
+Terms are understood in every spelling (`identity`) and answered in the canonical one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files as packaged
@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple
 from pyoxigraph import NamedNode, RdfFormat, parse
 
 from gossamer.errors import ConfigError
+from gossamer.extract.identity import canonical
 
 Kind = Literal["class", "property"]
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-SCHEMA, SCHEMA_AS_WELL = "http://schema.org/", "https://schema.org/"
 LONGEST_OWN = 1 << 20
 """Bytes of a vocabulary of one's own."""
 ALSO_CALLED = {"dct": "dcterms", "dc11": "dc", "sdo": "schema"}
@@ -70,33 +70,34 @@ class Vocabularies:
 
     def superclasses(self, iri: str) -> tuple[str, ...]:
         """All of them, nearest first, without itself."""
-        return _as_spelt(iri, self.classes.above(_one_spelling(iri)))
+        return self.classes.above(canonical(iri))
 
     def subclasses(self, iri: str) -> tuple[str, ...]:
-        return _as_spelt(iri, self.classes.below(_one_spelling(iri)))
+        return self.classes.below(canonical(iri))
 
     def superproperties(self, iri: str) -> tuple[str, ...]:
-        return _as_spelt(iri, self.properties.above(_one_spelling(iri)))
+        return self.properties.above(canonical(iri))
 
     def subproperties(self, iri: str) -> tuple[str, ...]:
-        return _as_spelt(iri, self.properties.below(_one_spelling(iri)))
+        return self.properties.below(canonical(iri))
 
     def is_a(self, narrower: str, wider: str, kind: Kind = "class") -> bool:
         """Whether it is the same term or lies below it, whichever way each is spelt."""
-        low, high = _one_spelling(narrower), _one_spelling(wider)
+        low, high = canonical(narrower), canonical(wider)
         order = self.classes if kind == "class" else self.properties
         return low == high or high in order.above(low)
 
     def namespace_of(self, iri: str) -> str:
         """A vocabulary we know, or else what stands before the last part; the whole IRI when there are no parts."""
-        known = [one for one in self.prefixes.values() if iri.startswith(_spelt_like(iri, one))]
+        iri = canonical(iri)
+        known = [one for one in self.prefixes.values() if iri.startswith(one)]
         if known:
-            return _spelt_like(iri, max(known, key=len))
+            return max(known, key=len)
         found = _NAMESPACE.match(iri)
         return found[0] if found else iri
 
     def prefix_of(self, namespace: str) -> str | None:
-        wanted = _one_spelling(namespace)
+        wanted = canonical(namespace)
         return next((prefix for prefix, known in self.prefixes.items() if known == wanted), None)
 
     def expanded(self, short: str) -> str | None:
@@ -106,10 +107,7 @@ class Vocabularies:
         return namespace + name if colon and namespace is not None else None
 
     def term(self, iri: str) -> Term | None:
-        found = self.terms_by_iri.get(_one_spelling(iri))
-        if found is None or found.iri == iri:
-            return found
-        return Term(iri, found.kind, found.label, SCHEMA_AS_WELL)
+        return self.terms_by_iri.get(canonical(iri))
 
     def terms(self, text: str, kind: Kind | None = None, at_most: int = 50) -> list[Term]:
         """Terms that begin so, for completion: `schema:Per`, `schema:` or `per`. Exact case first, short ones first."""
@@ -179,10 +177,10 @@ def _stated(turtle: bytes) -> tuple[list[tuple[Kind, str, str]], dict[str, str]]
         for quad in reader:
             kind = _RELATIONS.get(quad.predicate.value)
             if kind is not None and isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode):
-                found.append((kind, _one_spelling(quad.subject.value), _one_spelling(quad.object.value)))
+                found.append((kind, canonical(quad.subject.value), canonical(quad.object.value)))
     except SyntaxError as trouble:
         raise ConfigError(f"the vocabulary of your own is not Turtle: {trouble}") from trouble
-    return found, {name: _one_spelling(iri) for name, iri in reader.prefixes.items()}
+    return found, {name: canonical(iri) for name, iri in reader.prefixes.items()}
 
 
 def _merged(known: Order, own: Iterable[list[str]]) -> Order:
@@ -218,28 +216,6 @@ def label_of(name: str) -> str:
     """`givenName` as "given name"."""
     parts = _PARTS.findall(name)
     return " ".join(part if part.isupper() and len(part) > 1 else part.lower() for part in parts) or name
-
-
-def _one_spelling(iri: str) -> str:
-    return SCHEMA + iri[len(SCHEMA_AS_WELL) :] if iri.startswith(SCHEMA_AS_WELL) else iri
-
-
-def _spelt_like(iri: str, namespace: str) -> str:
-    return SCHEMA_AS_WELL if namespace == SCHEMA and iri.startswith(SCHEMA_AS_WELL) else namespace
-
-
-def _as_spelt(iri: str, found: tuple[str, ...]) -> tuple[str, ...]:
-    if not iri.startswith(SCHEMA_AS_WELL):
-        return found
-    return tuple(SCHEMA_AS_WELL + one[len(SCHEMA) :] if one.startswith(SCHEMA) else one for one in found)
-
-
-def spellings(iri: str) -> Iterator[str]:
-    """All that mean the same term; pages may use any of them."""
-    one = _one_spelling(iri)
-    yield one
-    if one.startswith(SCHEMA):
-        yield SCHEMA_AS_WELL + one[len(SCHEMA) :]
 
 
 @lru_cache(maxsize=4096)

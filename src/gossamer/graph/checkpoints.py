@@ -19,6 +19,10 @@ MAKING = "making-"
 CONFIRMED = "confirmed"
 SEAL = "sizes.json"
 """The files of a checkpoint and their sizes: RocksDB takes half a manifest for a store with fewer facts."""
+FORMAT = "format"
+"""The file in a store's folder that names the version of what is in it; older stores have none."""
+VERSION = b"2"
+"""What the facts are like: since 2 their names are canonical (`extract.identity`)."""
 KEPT = 2
 EVERY_S = 30.0
 
@@ -111,6 +115,18 @@ def newest(files: Files, folder: Path, damaged: Collection[str] = ()) -> Checkpo
         if name == names[-1] and confirmed_at.isdigit():
             as_of = max(as_of, int(confirmed_at))
     return Checkpoint(folder / names[-1], as_of)
+
+
+def unlike_format(folder: Path) -> str:
+    """Why the facts in a store are not those that this version reads; empty when they are."""
+    try:
+        found = (folder / FORMAT).read_bytes()
+    except FileNotFoundError:
+        found = b"1"
+    except OSError as trouble:
+        return f"{FORMAT} cannot be read: {trouble}"
+    said = found.decode("ascii", "replace")
+    return "" if found == VERSION else f"it has format {said}, and this version of Gossamer reads {VERSION.decode()}"
 
 
 def unlike_seal(folder: Path) -> str:

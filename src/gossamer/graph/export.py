@@ -8,7 +8,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Store
 
 from gossamer.clock import Instant, from_words
 from gossamer.errors import ViewDamaged, damage_named
-from gossamer.graph.checkpoints import unlike_seal
+from gossamer.graph.checkpoints import unlike_format, unlike_seal
 from gossamer.graph.names import FETCHED_AT, PROVENANCE, graph_name
 from gossamer.values.url import Url
 
@@ -20,7 +20,7 @@ _FETCHED_AT = NamedNode(FETCHED_AT)
 def opened(folder: Path) -> Store:
     """A checkpoint, or a live store whose owner has ended, to read from."""
     with damage_named(_view_of(folder), OSError, RuntimeError):
-        if why := unlike_seal(folder):
+        if why := unlike_format(folder) or unlike_seal(folder):
             raise ViewDamaged(_view_of(folder), why)
         return Store.read_only(str(folder))
 

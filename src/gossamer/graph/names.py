@@ -3,6 +3,7 @@
 import re
 from urllib.parse import quote
 
+from gossamer.extract.identity import canonical
 from gossamer.values.url import Url
 
 PROVENANCE = "urn:gossamer:provenance"
@@ -13,6 +14,8 @@ SYNTAX = "urn:gossamer:syntax"
 """A function in queries: the syntaxes that state a fact, `urn:gossamer:syntax(?graph, ?s, ?p, ?o)`."""
 PATH = "urn:gossamer:path"
 """A function in queries: the element that states a fact."""
+SPELLING = "urn:gossamer:spelling"
+"""A function in queries: the fact as the page spells it, as N-Triples; unbound where that is how it is held."""
 DATE_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
 INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
 
@@ -20,10 +23,10 @@ _NO_IRI = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~]")
 
 
 def graph_name(url: Url) -> str:
-    """The page's address as an IRI.
+    """The page's address as an IRI, in its canonical spelling: the name under which facts speak of the page.
 
     Browsers leave characters alone in paths and queries that an IRI may not hold (RFC 3987, 2.2: brackets, braces,
     bars, lone percent signs); these are percent-encoded. Two addresses that differ only so share a graph.
     """
     origin = url.origin
-    return origin + _NO_IRI.sub(lambda odd: quote(odd[0], safe=""), url.text[len(origin) :])
+    return canonical(origin + _NO_IRI.sub(lambda odd: quote(odd[0], safe=""), url.text[len(origin) :]))

@@ -7,14 +7,16 @@ import msgspec
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
 from gossamer.errors import ConfigError, QueryRefused
+from gossamer.extract.identity import canonical
 from gossamer.extract.origins import Source, text_of
 from gossamer.extract.vocabularies import Kind, Vocabularies, with_own
 from gossamer.graph import results
-from gossamer.graph.checkpoints import unlike_seal
+from gossamer.graph.checkpoints import unlike_format, unlike_seal
 from gossamer.graph.mistakes import explained
-from gossamer.graph.names import CAPTURE, PATH, PROVENANCE, SYNTAX
+from gossamer.graph.names import CAPTURE, PATH, PROVENANCE, SPELLING, SYNTAX
 from gossamer.graph.query_text import inspect, refuse_remote
 from gossamer.graph.sources import SourcesReader
+from gossamer.graph.spelling import Canonical, canonical_query
 from gossamer.graph.tokens import tokens_of
 from gossamer.graph.widening import TYPE, Widened, widened
 
@@ -42,6 +44,8 @@ class Question(msgspec.Struct, frozen=True):
     """Whether it also finds what follows from the vocabularies, as `widening` tells."""
     vocabulary: bytes = b""
     """Relations of one's own, as Turtle."""
+    has_exact_names: bool = False
+    """Whether the names in the query are put to the store as they are spelt, variants not understood."""
 
 
 class Found(msgspec.Struct, frozen=True, tag=True):
@@ -49,9 +53,9 @@ class Found(msgspec.Struct, frozen=True, tag=True):
     body: bytes
     truncated: bool
     query: str = ""
-    """As it was put to the store, where inference changed it."""
+    """As it was put to the store, where inference or canonical names changed it."""
     notes: tuple[str, ...] = ()
-    """What inference added, and where it does not reach."""
+    """What inference added, where it does not reach, and strings that look like names."""
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
@@ -86,9 +90,9 @@ def job(payload: bytes) -> bytes:
 
 def _reply(question: Question) -> Reply:
     try:
-        asked = inspect(question.query)
+        inspect(question.query)
         try:
-            return _answer(_store(question.checkpoint), question, asked.graphs)
+            return _answer(_store(question.checkpoint), question)
         except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
             _at_hand.clear()
             return Damaged(str(trouble)) if Path(question.checkpoint).is_dir() else Gone()
@@ -105,21 +109,24 @@ def _store(folder: str) -> Store:
     if folder not in _at_hand:
         _at_hand.clear()
         _stated.clear()
-        if folder and (why := unlike_seal(Path(folder))):
+        if folder and (why := unlike_format(Path(folder)) or unlike_seal(Path(folder))):
             raise OSError(why)
         _at_hand[folder] = Store.read_only(folder) if folder else Store()
     return _at_hand[folder]
 
 
-def _answer(store: Store, question: Question, named_in_query: tuple[str, ...]) -> Reply:
-    default: list[NamedNode | BlankNode | DefaultGraph] = [_page(store, name) for name in question.default_graphs]
-    named: list[NamedNode | BlankNode] = [_page(store, name) for name in question.named_graphs]
+def _answer(store: Store, question: Question) -> Reply:
+    known = with_own(question.vocabulary)
+    functions = _functions(store, question.sources) | _relations(known)
+    meant = _meant(question, functions)
+    spelt = str if question.has_exact_names else canonical
+    default: list[NamedNode | BlankNode | DefaultGraph] = [_page(store, spelt(one)) for one in question.default_graphs]
+    named: list[NamedNode | BlankNode] = [_page(store, spelt(one)) for one in question.named_graphs]
+    named_in_query = inspect(meant.query).graphs
     for name in named_in_query:
         _page(store, name)
     has_dataset = bool(default or named or named_in_query)
-    known = with_own(question.vocabulary)
-    functions = _functions(store, question.sources) | _relations(known)
-    asked = _asked(store, question, known, functions)
+    asked = _asked(store, meant, question.has_inference, known, functions)
     answer = store.query(
         asked.query,
         use_default_graph_as_union=not has_dataset,
@@ -136,15 +143,24 @@ def _answer(store: Store, question: Question, named_in_query: tuple[str, ...]) -
     else:
         media_type = results.media_type_for(question.accept, results.TRIPLES)
         body, cut = results.write_triples(answer, media_type, question.most_rows, question.most_bytes)
-    return Found(media_type, body, cut, asked.query if asked.query != question.query else "", asked.notes)
+    notes = (*meant.notes, *asked.notes)
+    return Found(media_type, body, cut, asked.query if asked.query != question.query else "", notes)
 
 
-def _asked(store: Store, question: Question, known: Vocabularies, functions: Functions) -> Widened:
-    """What to put to the store. Raises SyntaxError and QueryRefused."""
-    if not question.has_inference:
-        return Widened(question.query, ())
-    nowhere = Store()
-    nowhere.query(question.query, custom_functions=functions)  # a mistake is the asker's, and told of their own text
+def _meant(question: Question, functions: Functions) -> Canonical:
+    """The query with canonical names. Raises SyntaxError."""
+    if question.has_exact_names:
+        return Canonical(question.query, ())
+    meant = canonical_query(question.query)
+    if meant.query != question.query or question.has_inference:
+        Store().query(question.query, custom_functions=functions)  # a mistake is told of the asker's own text
+    return meant
+
+
+def _asked(store: Store, meant: Canonical, has_inference: bool, known: Vocabularies, functions: Functions) -> Widened:
+    """What to put to the store. Raises QueryRefused."""
+    if not has_inference:
+        return Widened(meant.query, ())
 
     def is_stated(kind: Kind, iri: str) -> bool:
         if (kind, iri) not in _stated:
@@ -154,10 +170,10 @@ def _asked(store: Store, question: Question, known: Vocabularies, functions: Fun
             _stated[kind, iri] = next(found, None) is not None
         return _stated[kind, iri]
 
-    asked = widened(question.query, known, is_stated)
+    asked = widened(meant.query, known, is_stated)
     refuse_remote(tokens_of(asked.query))  # what runs is what was checked
     try:
-        nowhere.query(asked.query, custom_functions=functions)
+        Store().query(asked.query, custom_functions=functions)
     except SyntaxError:
         raise QueryRefused("This query is too intricate to be asked with inference; ask it without.") from None
     return asked
@@ -209,7 +225,11 @@ def _functions(store: Store, path: str) -> Functions:
         found = source(*terms) if len(terms) == 4 else None
         return None if found is None else Literal(found.path)
 
-    return {NamedNode(SYNTAX): syntax, NamedNode(PATH): path_of}
+    def spelling(*terms: Term) -> Literal | None:
+        found = source(*terms) if len(terms) == 4 else None
+        return Literal(found.spelling) if found is not None and found.spelling else None
+
+    return {NamedNode(SYNTAX): syntax, NamedNode(PATH): path_of, NamedNode(SPELLING): spelling}
 
 
 def _page(store: Store, name: str) -> NamedNode:

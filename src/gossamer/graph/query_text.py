@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from gossamer.errors import QueryRefused
+from gossamer.graph.spelling import unescaped
 from gossamer.graph.tokens import END, Token, tokens_of
 
 LONGEST_QUERY = 64 * 1024
@@ -17,7 +18,6 @@ UPDATES = {"ADD", "CLEAR", "COPY", "CREATE", "DELETE", "DROP", "INSERT", "LOAD",
 PROLOGUE = {"BASE", "PREFIX", "VERSION"}
 REMOTE = "SERVICE is not available: queries are answered from this collection alone."
 
-_CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _SERVICE = re.compile("service", re.IGNORECASE | re.ASCII)
 
 
@@ -97,4 +97,4 @@ class _Words:
         if kind == "name":
             prefix, _, local = text.partition(":")
             return self._prefixes.get(prefix + ":", "") + local.replace("\\", "")
-        return _CODE_POINT.sub(lambda found: chr(int(found[1] or found[2], 16)), text[1:-1])
+        return unescaped(text[1:-1])

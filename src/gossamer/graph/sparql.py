@@ -50,9 +50,9 @@ class SparqlResult:
     as_of: Instant
     """The facts are those of this moment."""
     query: str = ""
-    """As it was put to the store, where inference changed it."""
+    """As it was put to the store, where inference or canonical names changed it."""
     notes: tuple[str, ...] = ()
-    """What inference added, and where it does not reach."""
+    """What inference added, where it does not reach, and strings that look like names."""
 
 
 def nobody() -> None:
@@ -124,26 +124,33 @@ class QueryPool:
         named_graphs: tuple[str, ...] = (),
         most_rows: int = MOST_ROWS,
         has_inference: bool = False,
+        has_exact_names: bool = False,
     ) -> SparqlResult:
         """The answer, in the media type of those we have that `accept` likes best; with inference, also from what the
-        vocabularies say (see `widening`). Raises QueryRefused, in words for
-        the person who asked, or QueryTooLong when it was stopped."""
+        vocabularies say (see `widening`). Names match in every spelling (see `spelling`), unless they are to be exact.
+        Raises QueryRefused, in words for the person who asked, or QueryTooLong when it was stopped."""
         if len(query) > LONGEST_QUERY:
             raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
         if not query.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in query):
             raise QueryRefused("The query holds half of a character (a lone surrogate).")
         async with self._turn():
-            return await self._answered(query, accept, default_graphs, named_graphs, most_rows, has_inference)
+            return await self._answered(
+                Question(
+                    checkpoint="",
+                    query=query,
+                    accept=accept,
+                    most_rows=most_rows,
+                    most_bytes=MOST_BYTES,
+                    default_graphs=default_graphs,
+                    named_graphs=named_graphs,
+                    sources=str(self._sources()) if self._sources is not None else "",
+                    has_inference=has_inference,
+                    vocabulary=self._own_vocabulary(),
+                    has_exact_names=has_exact_names,
+                )
+            )
 
-    async def _answered(
-        self,
-        query: str,
-        accept: str,
-        default_graphs: tuple[str, ...],
-        named_graphs: tuple[str, ...],
-        most_rows: int,
-        has_inference: bool,
-    ) -> SparqlResult:
+    async def _answered(self, question: Question) -> SparqlResult:
         damaged: dict[str, str] = {}
         for _ in range(3):
             checkpoint = newest(self._files, self._checkpoints(), damaged)
@@ -153,12 +160,7 @@ class QueryPool:
             if checkpoint is None or self._clock.now() - as_of > EVERY_S * SECOND:
                 self._refresh()
             folder = str(checkpoint.folder) if checkpoint else ""
-            limits, graphs = (most_rows, MOST_BYTES), (default_graphs, named_graphs)
-            sources = str(self._sources()) if self._sources is not None else ""
-            reply = await self._put(
-                Question(folder, query, accept, *limits, *graphs, sources, has_inference, self._own_vocabulary())
-            )
-            match reply:
+            match await self._put(msgspec.structs.replace(question, checkpoint=folder)):
                 case Found(media_type, body, truncated, asked, notes):
                     return SparqlResult(media_type, body, truncated, as_of, asked, notes)
                 case Refused(words):

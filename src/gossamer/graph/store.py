@@ -14,8 +14,9 @@ from types import TracebackType
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
 
 from gossamer.clock import Clock, Instant, from_words, in_words
-from gossamer.errors import DirectoryBusy, ViewDamaged, damage_named
+from gossamer.errors import DirectoryBusy, DirectoryUnusable, ViewDamaged, damage_named
 from gossamer.files import Files
+from gossamer.graph.checkpoints import FORMAT, VERSION
 from gossamer.graph.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
 from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.sources import PageSources, Sources
@@ -65,7 +66,7 @@ class Graph:
         """Counts up with everything written; equal means nothing has changed."""
 
     def __enter__(self) -> "Graph":
-        self._files.make_folder(self._folder)
+        self._prepare_folder()
         try:
             self._opened = Store(self._folder)
         except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
@@ -80,6 +81,20 @@ class Graph:
     ) -> None:
         self._sources.close()
         self._opened = None  # the last reference: the store closes
+
+    def _prepare_folder(self) -> None:
+        """A store of an older format becomes an empty one without a position: it is filled again from the archive."""
+        mark = self._folder / FORMAT
+        self._files.make_folder(self._folder)
+        found = self._files.read(mark) if self._files.size(mark) is not None else b""
+        if found.isdigit() and int(found) > int(VERSION):
+            raise DirectoryUnusable(f"{self._folder} was made by a newer Gossamer; upgrade, or delete it to rebuild it")
+        if found != VERSION:
+            if self._files.names(self._folder):
+                self._tell("graph.outdated", folder=str(self._folder))
+                self._files.remove(self._folder)
+                self._files.make_folder(self._folder)
+            self._files.write(mark, VERSION)
 
     @property
     def store(self) -> Store:
@@ -134,6 +149,7 @@ class Graph:
     def copy_to(self, folder: Path) -> None:
         """The store as it is now, for others to read: hard links, as far as they go."""
         self.store.backup(folder)
+        self._files.write(folder / FORMAT, VERSION)
         self.copy_position(folder)
 
     def copy_position(self, folder: Path) -> None:

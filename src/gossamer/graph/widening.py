@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from gossamer.errors import QueryRefused
-from gossamer.extract.vocabularies import Kind, Vocabularies, spellings
+from gossamer.extract.vocabularies import Kind, Vocabularies
 from gossamer.graph.tokens import CLOSES, END, Token, in_full, prefixes_in, tokens_of
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -284,9 +284,8 @@ class _Walk:
     def _any_class(self, pattern: _Pattern) -> str | None:
         pairs = []
         for narrow in self._known.classes.wider:
-            for spelt in spellings(narrow):
-                if self._is_stated("class", spelt):
-                    pairs += [f"(<{spelt}> <{wide}>)" for wide in self._known.superclasses(spelt)]
+            if self._is_stated("class", narrow):
+                pairs += [f"(<{narrow}> <{wide}>)" for wide in self._known.superclasses(narrow)]
         if not pairs:
             return None
         if len(pairs) > MOST_PAIRS:
@@ -307,9 +306,7 @@ class _Walk:
 
     def _family(self, kind: Kind, iri: str, below: Iterable[str]) -> str | None:
         """It and what lies below it, as far as any fact has it; None when that is nothing but itself."""
-        found = [iri]
-        for one in (iri, *below):
-            found += [spelt for spelt in spellings(one) if spelt != iri and self._is_stated(kind, spelt)]
+        found = [iri, *[one for one in below if self._is_stated(kind, one)]]
         if len(found) == 1:
             return None
         self._note(f"<{iri}> also found as {', '.join(f'<{one}>' for one in found[1:])}")

@@ -2,8 +2,9 @@
 
 from functools import lru_cache
 
+from gossamer.extract.identity import canonical
 from gossamer.extract.prefixes import PREFIXES
-from gossamer.extract.vocabularies import expanded, namespace_of, spellings, superclasses
+from gossamer.extract.vocabularies import expanded, namespace_of, superclasses
 from gossamer.index.schema import last_part
 
 MOST_INFERRED = 100
@@ -23,14 +24,14 @@ def ontologies_of(iris: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2_000)
 def iris_of(name: str) -> tuple[str, ...]:
-    """What a person means by an IRI or `schema:Person`, in every spelling; empty for a plain last part."""
+    """What a person means by an IRI or `schema:Person`, as the index spells it; empty for a plain last part."""
     prefix, colon, local = name.partition(":")
     if not colon:
         return ()
     if local.startswith("//"):
-        return tuple(spellings(name))
+        return (canonical(name),)
     known = expanded(f"{prefix.lower()}:{local}") or (PREFIXES[prefix.lower()] + local if _is_known(prefix) else None)
-    return tuple(spellings(known or name))
+    return (canonical(known or name),)
 
 
 def namespaces_of(name: str) -> tuple[str, ...]:

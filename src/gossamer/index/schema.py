@@ -34,7 +34,7 @@ import tantivy
 from gossamer.clock import Instant
 from gossamer.values.url import Url, id_of
 
-VERSION = 3
+VERSION = 4
 POSITION = "position"
 """The file that says how far the index is."""
 FORMAT = "format"

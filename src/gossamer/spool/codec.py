@@ -5,8 +5,9 @@ import msgspec
 from gossamer.spool.deflate import Broken, deflated, inflated
 from gossamer.values.page import Reading
 
-PLAIN = b"\x00"
-DEFLATED = b"\x01"
+PLAIN = b"\x02"
+DEFLATED = b"\x03"
+"""0 and 1 were readings whose names were not canonical: such a one is made again from the archive."""
 WORTH_DEFLATING = 32 * 1024
 """Bytes. A usual reading (16 kB) would halve, for seven times the cost of packing it; and a spool is soon gone."""
 

@@ -28,7 +28,7 @@ Start = Annotated[int, Query(alias="from", ge=0, le=WINDOW)]
 InstancesFrom = Annotated[int, Query(ge=0, le=WINDOW)]
 UNKNOWN = (
     "Nothing in the collection speaks of it: no page states a fact about it, and none points to it. "
-    "It may be spelt otherwise (http or https, with or without a # at the end), or its page may not have been fetched."
+    "It may be spelt otherwise (with or without a # or a / at the end), or its page may not have been fetched."
 )
 TOO_SLOW = "The facts are not at hand just now. Please ask again in a few seconds."
 

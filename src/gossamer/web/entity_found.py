@@ -11,10 +11,9 @@ from gossamer.web.terms import named_in, outside_href
 from gossamer.web.things import Row, anchor_of
 
 Cell = Mapping[str, str]
-SAME = ("http://www.w3.org/2002/07/owl#sameAs", "http://schema.org/sameAs", "https://schema.org/sameAs")
+SAME = ("http://www.w3.org/2002/07/owl#sameAs", "http://schema.org/sameAs")
 PICTURES = (
     "http://schema.org/image",
-    "https://schema.org/image",
     "http://xmlns.com/foaf/0.1/depiction",
     "http://xmlns.com/foaf/0.1/img",
     "http://ogp.me/ns#image",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
+from gossamer.extract.identity import canonical
 from gossamer.graph.names import FETCHED_AT, PATH, PROVENANCE, SYNTAX
 from gossamer.web.names import PREFIXES
 from gossamer.web.terms import is_whole_iri
@@ -23,7 +24,6 @@ PER_PAGE = 50
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 NAMING = (
     "http://schema.org/name",
-    "https://schema.org/name",
     "http://www.w3.org/2000/01/rdf-schema#label",
     "http://www.w3.org/2004/02/skos/core#prefLabel",
     "http://xmlns.com/foaf/0.1/name",
@@ -63,14 +63,15 @@ class Iri:
 
 
 def iri_of(text: str) -> Iri:
-    """What a person typed or a link holds; `schema:Person` is understood. Raises ValueError, in words for them."""
+    """What a person typed or a link holds, in its canonical spelling; `schema:Person` is understood. Raises ValueError,
+    in words for them."""
     text = text.strip().removeprefix("<").removesuffix(">")
     if not text:
         raise ValueError(NO_IRI)
     prefix, _, local = text.partition(":")
     if prefix in _LONG and not local.startswith("//"):
         text = _LONG[prefix] + local
-    return Iri(text)
+    return Iri(canonical(text))
 
 
 def facts_of(iri: Iri) -> str:

@@ -33,6 +33,7 @@ PARAMETERS = {
         _parameter("default-graph-uri", "A page whose facts to ask; may be given more than once."),
         _parameter("named-graph-uri", "A page to ask by GRAPH; may be given more than once."),
         _parameter("inference", "“rdfs”: find also what follows from the vocabularies."),
+        _parameter("names", "“exact”: match IRIs only as the query spells them; else variants are one name."),
     ]
 }
 BODY = {
@@ -109,9 +110,15 @@ async def answer(rooms: WebRooms, show: Show, request: Request, asked: Asked | D
         return await console(rooms, show, request, asked)
     if not asked.query.strip():
         return fault(request, show, 400, NO_QUERY)
-    graphs = (asked.default_graphs, asked.named_graphs)
     try:
-        asking = rooms.ask(asked.query, accept, *graphs, has_inference=asked.has_inference)
+        asking = rooms.ask(
+            asked.query,
+            accept,
+            asked.default_graphs,
+            asked.named_graphs,
+            has_inference=asked.has_inference,
+            has_exact_names=asked.has_exact_names,
+        )
         result = await unless_left(request, asking)
     except QueryRefused as trouble:
         return fault(request, show, status_of(trouble), str(trouble))

@@ -8,7 +8,6 @@ _LAST = re.compile(r"[^/#:]+(?=[/#]?$)")
 _LOCAL = re.compile(r"\w[\w.-]*")
 PREFIXES = {
     "http://schema.org/": "schema",
-    "https://schema.org/": "schema",
     "http://ogp.me/ns#": "og",
     "http://ogp.me/ns/article#": "article",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",

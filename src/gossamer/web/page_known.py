@@ -9,7 +9,7 @@ import msgspec
 
 from gossamer.clock import Instant, from_words, in_words
 from gossamer.errors import QueryRefused
-from gossamer.graph.names import PATH, SYNTAX, graph_name
+from gossamer.graph.names import PATH, SPELLING, SYNTAX, graph_name
 from gossamer.index.searcher import Counted
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url, url_of
@@ -25,6 +25,7 @@ PATIENCE_S = 3.0
 """The rest of the page does not wait longer for its facts: every worker may be busy with long queries."""
 ALL_FACTS = f"""SELECT ?thing ?property ?value
   (<{SYNTAX}>(<page>, ?thing, ?property, ?value) AS ?syntax) (<{PATH}>(<page>, ?thing, ?property, ?value) AS ?path)
+  (<{SPELLING}>(<page>, ?thing, ?property, ?value) AS ?spelling)
 WHERE {{ ?thing ?property ?value }}"""
 
 

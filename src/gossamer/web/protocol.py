@@ -18,6 +18,8 @@ class Asked:
     named_graphs: tuple[str, ...] = ()
     has_inference: bool = False
     """Not of the protocol: whether what follows from the vocabularies counts too (`inference=rdfs`)."""
+    has_exact_names: bool = False
+    """Nor is this: whether names match only as the query spells them (`names=exact`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,13 @@ def _asked(parameters: Pairs, queries: list[str]) -> Asked | Declined:
     inference = {value for name, value in parameters if name == "inference"} - {"", "none"}
     if inference - {"rdfs"}:
         return Declined(400, "The inference that can be had is “rdfs”; leave “inference” out for none.")
+    names = {value for name, value in parameters if name == "names"} - {"", "any"}
+    if names - {"exact"}:
+        return Declined(400, "“names” can be “exact”; leave it out to match names in every spelling.")
     return Asked(
         queries[0] if queries else "",
         tuple(value for name, value in parameters if name == "default-graph-uri"),
         tuple(value for name, value in parameters if name == "named-graph-uri"),
         bool(inference),
+        bool(names),
     )

@@ -36,6 +36,7 @@ class Ask(Protocol):
         named_graphs: tuple[str, ...] = (),
         most_rows: int = MOST_ROWS,
         has_inference: bool = False,
+        has_exact_names: bool = False,
     ) -> Awaitable[SparqlResult]: ...
 
 

@@ -62,6 +62,7 @@ async def console(rooms: WebRooms, show: Show, request: Request, asked: Asked) -
     values: dict[str, object] = {
         "query": asked.query,
         "has_inference": asked.has_inference,
+        "has_exact_names": asked.has_exact_names,
         "address": address_of(asked),
         "examples": EXAMPLES,
         "most_rows": MOST_ROWS,
@@ -78,8 +79,9 @@ async def console(rooms: WebRooms, show: Show, request: Request, asked: Asked) -
         return await run_in_threadpool(show, "sparql.html", **values | {"query": EXAMPLES[0].query})
     began_s = rooms.clock.elapsed_s()
     graphs = (asked.default_graphs, asked.named_graphs)
+    choices = (asked.has_inference, asked.has_exact_names)
     try:
-        asking = rooms.ask(asked.query, f"{N_TRIPLES}, {JSON};q=0.9", *graphs, MOST_SHOWN, asked.has_inference)
+        asking = rooms.ask(asked.query, f"{N_TRIPLES}, {JSON};q=0.9", *graphs, MOST_SHOWN, *choices)
         result = await unless_left(request, asking)
     except QueryRefused as trouble:
         return await run_in_threadpool(show, "sparql.html", status_of(trouble), **values | {"mistake": placed(trouble)})
@@ -98,6 +100,7 @@ def address_of(asked: Asked) -> str:
     pairs += [("default-graph-uri", graph) for graph in asked.default_graphs]
     pairs += [("named-graph-uri", graph) for graph in asked.named_graphs]
     pairs += [("inference", "rdfs")] if asked.has_inference else []
+    pairs += [("names", "exact")] if asked.has_exact_names else []
     address = urlencode(pairs, errors="replace")
     return address if asked.query.strip() and len(address) <= LONGEST_SHARED else ""
 

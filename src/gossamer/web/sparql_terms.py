@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Response
 
 from gossamer.clock import SECOND, Clock, Instant
 from gossamer.errors import QueryRefused
-from gossamer.extract.vocabularies import SCHEMA, SCHEMA_AS_WELL, Kind, bundled, label_of
+from gossamer.extract.vocabularies import Kind, bundled, label_of
 from gossamer.graph.names import CAPTURE, FETCHED_AT
 from gossamer.graph.results import JSON
 from gossamer.web.answers import answers_with, json_answer
@@ -141,10 +141,9 @@ def begins(suggestion: Suggestion, text: str) -> bool:
 
 
 def suggestion_of(iri: str, kind: Kind, times: int) -> Suggestion:
-    """schema.org spelt with https gets a prefix of its own: in a query the two are different names."""
     namespace = bundled().namespace_of(iri)
     local = iri[len(namespace) :]
-    prefix = "schemas" if namespace == SCHEMA_AS_WELL else PREFIXES.get(namespace, "")
+    prefix = PREFIXES.get(namespace, "")
     if not prefix or not _LOCAL.fullmatch(local):
         return Suggestion(iri, f"<{iri}>", "", "", kind, label_of(named(iri).name), times)
     return Suggestion(iri, f"{prefix}:{local}", prefix, namespace, kind, label_of(local), times)
@@ -156,5 +155,4 @@ def prefixes_of(terms: Iterable[Suggestion]) -> dict[str, str]:
 
 def all_prefixes() -> dict[str, str]:
     """Those that the console puts into a query by itself."""
-    known = {prefix: namespace for namespace, prefix in PREFIXES.items() if namespace != SCHEMA_AS_WELL}
-    return known | dict(bundled().prefixes) | {"schema": SCHEMA, "schemas": SCHEMA_AS_WELL}
+    return {prefix: namespace for namespace, prefix in PREFIXES.items()} | dict(bundled().prefixes)

@@ -23,6 +23,8 @@ class Stated(NamedTuple):
     syntax: str
     path: str
     """Which syntaxes state it, and which element; empty when that is not known."""
+    spelling: str = ""
+    """The fact as the page spells it, as N-Triples, where that is another spelling."""
 
 
 class Thing(NamedTuple):
@@ -82,5 +84,5 @@ def _stated(
     if key in anchors and not value.href.startswith("/page"):
         value = Term(names[key], key[1] if key[0] == "uri" else "", "#" + anchors[key])
     told = "is a" if predicate == TYPE else short(predicate)
-    syntax, path = [row[name]["value"] if name in row else "" for name in ("syntax", "path")]
-    return Stated(predicate, told, value, syntax, path)
+    syntax, path, spelling = [row[name]["value"] if name in row else "" for name in ("syntax", "path", "spelling")]
+    return Stated(predicate, told, value, syntax, path, spelling)

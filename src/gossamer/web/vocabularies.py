@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
 from gossamer.clock import in_words
+from gossamer.extract.identity import canonical
 from gossamer.extract.vocabularies import bundled
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.cells import csv_line
@@ -104,7 +105,7 @@ async def asked(rooms: WebRooms, namespace: str) -> UsedVocabularies | Vocabular
 
 def full(namespace: str) -> str:
     """`schema` or `schema:` is understood."""
-    return bundled().prefixes.get(namespace.removesuffix(":"), namespace)
+    return bundled().prefixes.get(namespace.removesuffix(":")) or canonical(namespace)
 
 
 def all_of(terms: TermsInUse, facts: FactsInUse | None) -> UsedVocabularies:

@@ -5,7 +5,7 @@ import { edit } from "/static/sparql_editor.js";
 const form = document.getElementById("ask");
 const area = document.getElementById("query");
 const stop = document.getElementById("stop"), clock = document.getElementById("clock"), go = document.getElementById("go");
-const inference = form.elements.inference;
+const inference = form.elements.inference, names = form.elements.names;
 const PAGE = 100, PAST = "gossamer.sparql.past", MOST_PAST = 20, LONGEST_SHARED = 6000;
 let editor = null, running = null;
 
@@ -43,6 +43,7 @@ async function ask(isNew) {
 function order(asked, signal) {
   const fields = new URLSearchParams({ query: asked });
   if (inference.checked) fields.set("inference", "rdfs");
+  if (names.checked) fields.set("names", "exact");
   for (const name of ["default-graph-uri", "named-graph-uri"]) {
     for (const graph of new URLSearchParams(location.search).getAll(name)) fields.append(name, graph);
   }

@@ -1,0 +1,126 @@
+"""Names that are spelt in several ways have one canonical spelling, and nothing else is changed."""
+
+import ada_url
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyoxigraph import NamedNode
+from tests.extract.pages import ADDRESS, script
+
+from gossamer.extract.identity import canonical, iri_of, may_vary
+from gossamer.extract.origins import unpacked
+from gossamer.extract.page import extract
+from gossamer.extract.places import packed
+from gossamer.extract.terms import iri_term
+from gossamer.extract.variants import Unified, unified
+from gossamer.parse.html import parse_html, seen_in
+from gossamer.values.page import ntriples
+from gossamer.values.url import Url, url_of
+
+
+@pytest.mark.parametrize(
+    ("spelt", "one"),
+    [
+        ("https://schema.org/Person", "http://schema.org/Person"),
+        ("http://www.schema.org/Person", "http://schema.org/Person"),
+        ("HTTPS://WWW.Schema.org/Person", "http://schema.org/Person"),
+        ("https://schema.org/", "http://schema.org/"),
+        ("https://ogp.me/ns#title", "http://ogp.me/ns#title"),
+        ("https://ogp.me/ns/article#tag", "http://ogp.me/ns/article#tag"),
+        ("https://example.de/%C3%BCber", "https://example.de/über"),
+        ("https://example.de/%c3%bcber?q=%E6%97%A5#%F0%9F%98%80", "https://example.de/über?q=日#😀"),
+        ("https://xn--bcher-kva.de/", "https://bücher.de/"),
+        ("https://BÜCHER.de:8080/x", "https://bücher.de:8080/x"),
+        ("https://b%C3%9Ccher.de/", "https://bücher.de/"),
+    ],
+)
+def test_a_variant_has_a_canonical_spelling(spelt: str, one: str) -> None:
+    assert canonical(spelt) == one == canonical(one)
+    assert may_vary(f"<{spelt}> <http://a/> <http://b/> .\n".encode())
+
+
+@pytest.mark.parametrize(
+    "iri",
+    [
+        "http://schema.org/Person",
+        "https://schema.org.evil.test/Person",
+        "https://notschema.org/Person",
+        "https://pending.schema.org/Person",
+        "https://xmlns.com/foaf/0.1/name",
+        "https://ogp.me/other#title",
+        "https://example.de/a%20b%2Fc%25d%3Fe%7E",
+        "https://example.de/%C3",
+        "https://example.de/%C3%28",
+        "https://example.de/%ED%A0%80",
+        "https://example.de/%EE%80%80",
+        "https://example.de/%E2%80%8E",
+        "https://example.de/%C0%AF",
+        "https://xn--a/",
+        "https://EXAMPLE.de/",
+        "urn:isbn:%C3%BC",
+        "mailto:m%C3%BC@example.de",
+    ],
+)
+def test_whatever_is_no_variant_stays(iri: str) -> None:
+    assert canonical(iri) == iri
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="aÜüß日😀%C3BFE2809/.:?#x\u200e\ue000 -", max_size=30))
+def test_the_iri_of_an_address_leads_to_the_same_address(tail: str) -> None:
+    url = url_of("https://xn--bcher-kva.test/" + tail)
+    if url is not None:
+        iri = iri_of(url.text)
+        assert iri_of(iri) == iri
+        again = ada_url.normalize_url(iri)
+        assert again.lower() == url.text.lower()  # the case of an escape is no difference (RFC 3986, 6.2.2.1)
+        if iri_term(url.text) == f"<{url.text}>":
+            NamedNode(canonical(url.text))
+
+
+def read(markup: str) -> Unified:
+    body = markup.encode()
+    found = extract(seen_in(parse_html(body).tree).survey(), Url(ADDRESS), 1, body)
+    return unified(found, ntriples(found.triples))
+
+
+def test_a_fact_that_two_syntaxes_spell_differently_is_one_fact_of_both() -> None:
+    told = '{"@context": "https://schema.org", "@id": "#a", "@type": "Product", "name": "Pot"}'
+    markup = (
+        script(told) + '<p vocab="https://schema.org/" resource="#a" typeof="Product"><b property="name">Pot</b></p>'
+    )
+    facts, spelt = read(markup)
+    names = [fact for fact in facts.triples if fact.object == '"Pot"']
+    assert [fact.predicate for fact in names] == ["<http://schema.org/name>"]
+    at = facts.triples.index(names[0])
+    assert facts.stated_in[at] == 0b11
+    assert spelt[at].predicate == "<https://schema.org/name>"  # RDFa comes first: its place, its spelling
+
+
+def test_the_spelling_of_the_page_is_kept_beside_the_place_of_the_fact() -> None:
+    markup = (
+        '<div itemscope itemtype="https://schema.org/Thing" itemid="http://a.test/%C3%BC">'
+        '<b itemprop="name">x</b><a itemprop="url" href="/y">y</a></div>'
+        '<p vocab="http://schema.org/"><i property="name" datatype="https://schema.org/Text">z</i></p>'
+    )
+    facts, spelt = read(markup)
+    record = unpacked(packed(facts, ntriples(facts.triples), spelt))
+    assert record is not None
+    told = {}
+    for fact in facts.triples:
+        source = record.of(" ".join(fact).encode())
+        assert source is not None
+        told[fact.object] = source.spelling
+    assert told['"x"'] == '<http://a.test/%C3%BC> <https://schema.org/name> "x"'
+    assert told["<http://schema.org/Thing>"].endswith("#type> <https://schema.org/Thing>")
+    assert (
+        told['"z"^^<http://schema.org/Text>'] == f'<{ADDRESS}> <http://schema.org/name> "z"^^<https://schema.org/Text>'
+    )
+    assert told["<http://schema.org/>"] == ""  # as the page has it: nothing to tell
+    assert all("https://schema.org" not in " ".join(fact) for fact in facts.triples)
+
+
+def test_a_page_without_variants_is_left_alone() -> None:
+    facts, spelt = read('<p vocab="http://schema.org/" typeof="Thing"><b property="name">100 % http://x.test</b></p>')
+    assert len(facts.triples) == 3 and spelt == {}
+    assert not may_vary(ntriples(facts.triples))
