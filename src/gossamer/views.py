@@ -8,7 +8,7 @@ others go on at the front.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -162,11 +162,11 @@ class _Group:
     position: Position
     views: dict[str, View]
     committed_at: Instant
-    oldest_at: Instant | None = None
-    """When the oldest page was fetched that waits for a commit; captures read again do not count."""
-    is_behind: bool = False
-    """The last batch was full: more is waiting than was taken."""
-    newest_at: Instant = field(default=0)
+    waiting_since: Instant | None = None
+    """When the oldest page was taken that waits for a commit; captures read again do not count. Dates of pages say
+    nothing of it: an imported page is years old, and those of a demonstration have a calendar of their own."""
+    behind_since: Instant | None = None
+    """When the first of the batches was taken that have all been full since: more is waiting than was taken."""
 
 
 class Views:
@@ -251,9 +251,12 @@ class Views:
 
     @property
     def lag_s(self) -> float:
-        """How long the oldest page that was fetched and cannot be found yet has been waiting."""
-        waits = [lag_of(group.oldest_at, group.newest_at, group.is_behind, self._clock.now()) for group in self._groups]
-        return max(waits, default=0.0)
+        """How long the oldest page that was taken from the spool and cannot be found yet has been waiting, or how long
+        there has been more in the spool than could be taken. The crawler knows what waits there since when (`Backlog`).
+        """
+        now = self._clock.now()
+        since = [at for group in self._groups for at in (group.waiting_since, group.behind_since) if at is not None]
+        return max(0.0, (now - min(since, default=now)) / SECOND)
 
     def _gather_groups(self) -> None:
         """Views at one position go on together; a view that lags has a follower of its own."""
@@ -277,13 +280,13 @@ class Views:
             if not frames:  # the record the front ended at is gone
                 group.position = front
                 return True
-        group.is_behind = len(frames) == self._settings.batch
+        now, is_full = self._clock.now(), len(frames) == self._settings.batch
+        group.behind_since = (group.behind_since or now) if is_full else None
         if not frames:
             return False
         fresh, again = await self._readings(frames)
-        for reading in fresh:
-            group.oldest_at = min(group.oldest_at or reading.fetched_at, reading.fetched_at)
-            group.newest_at = max(group.newest_at, reading.fetched_at)
+        if fresh and group.waiting_since is None:
+            group.waiting_since = now
         readings = newest_of([*fresh, *again])
         for view in group.views.values():
             view.replace(readings)
@@ -328,7 +331,7 @@ class Views:
                     self._commit_one(name, view, group.position)
                 if view.is_patient and not is_last:
                     break
-        group.oldest_at = None
+        group.waiting_since = None
         group.committed_at = began_at
         self._discard(group)
 
@@ -362,7 +365,7 @@ class Views:
         return any(view.is_busy for view in self._views.values())
 
     def _is_behind(self) -> bool:
-        return any(group.is_behind for group in self._groups)
+        return any(group.behind_since is not None for group in self._groups)
 
     def _is_time_to_publish(self) -> bool:
         return self._clock.now() - self._published_at >= self._settings.publish_s * SECOND
@@ -398,12 +401,6 @@ def newest_of(readings: Sequence[Reading]) -> list[Reading]:
         if known is None or reading.fetched_at >= known.fetched_at:
             newest[reading.page.url.text] = reading
     return list(newest.values())
-
-
-def lag_of(oldest_at: Instant | None, newest_at: Instant, is_behind: bool, now: Instant) -> float:
-    """From the oldest page that waits for a commit; with none, but more in the spool, from the newest one taken."""
-    since = oldest_at if oldest_at is not None else newest_at if is_behind else None
-    return 0.0 if not since else max(0.0, (now - since) / SECOND)
 
 
 def _decoded(reading: bytes | None) -> Reading | None:

@@ -56,7 +56,7 @@ def test_a_search_that_finds_nothing_says_so_and_ends_with_one(
     ("words", "says"),
     [
         ([], "say what to search for"),
-        (["-fish"], "say what to search for"),
+        (["-"], "say what to search for"),
         (["--colour", "fish"], "there is no option --colour"),
         (["fish", "--limit", "1000"], "at most 100 results"),
     ],

@@ -5,10 +5,18 @@ import os
 import re
 import signal
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.app.site import PATIENCE_S, gossamer, started
+
+from gossamer.app.demo_changing import known_dates
+from gossamer.app.directory import Directory
+from gossamer.app.outside import real_outside
+from gossamer.clock import SystemClock
+from gossamer.store import captures
+from gossamer.store.database import read_only
 
 
 def test_the_demo_goes_on_serving_after_its_crawl_until_it_is_told_to_stop(tmp_path: Path) -> None:
@@ -30,6 +38,64 @@ def test_the_demo_goes_on_serving_after_its_crawl_until_it_is_told_to_stop(tmp_p
     finally:
         demo.kill()
         demo.communicate()
+
+
+ASKED = ("q=the", "q=of", "q=in", "since=2000-01-01", "q=-type:Person", "not_lang=xx")
+
+
+def ask(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def every_hit(site: str, question: str) -> int:
+    """Page by page to the end; how many there are, copies counted."""
+    found, total, start = 0, 1, 0
+    while start < total:
+        answer = json.loads(ask(f"{site}/search.json?{question}&limit=100&from={start}"))
+        assert answer["unreadable"] == [] and set(answer["facets"]) >= {"type", "site", "lang"}
+        found, total, start = found + sum(hit["copies"] for hit in answer["hits"]), answer["total"], start + 100
+    return found
+
+
+@pytest.mark.timeout(600)
+def test_a_web_that_changes_is_searched_while_it_changes_and_after(tmp_path: Path) -> None:
+    """Pages that vanished leave entries without words; no question meets one. What is told of the crawl is told by the
+    clock on the wall, though the days of this web last a second."""
+    where = tmp_path / "demo"
+    demo = started("demo", "--changing", "--dir", where, "--port", "0", "--day", "1")
+    try:
+        assert demo.stderr is not None
+        told = ""
+        while not re.search(r"; [1-9]\d* vanished", told):
+            line = demo.stderr.readline()
+            assert line, f"the demo ended by itself: {told}"
+            told += line
+        site = re.findall(r"http://127\.0\.0\.1:\d+", told)[0]
+        for question in ASKED:
+            assert every_hit(site, question) > 10, question
+            assert "<ol" in ask(f"{site}/?{question}")
+        assert 'data-state="running"' in ask(f"{site}/crawl")
+        figures = json.loads(ask(f"{site}/nodes.json"))
+        assert figures["totals"]["words_lag_s"] < PATIENCE_S and figures["totals"]["facts_lag_s"] < PATIENCE_S
+        assert not [one for one in figures["hints"] if one["code"] == "politeness-waits"], (
+            "each host is asked 20 times a second"
+        )
+        assert json.loads(ask(f"{site}/crawl/freshness.json"))["all"]["average_age_days"] < 60
+    finally:
+        demo.send_signal(signal.SIGINT)
+        demo.communicate(timeout=PATIENCE_S)
+    assert demo.returncode == 0
+    for words in ("the", "-type:Person", "since:2000"):
+        after = gossamer("search", words, "--dir", where, "--facets", "--limit", "100")
+        assert after.returncode == 0 and "left out" not in after.stdout, after.stderr
+    assert gossamer("verify", "--dir", where).returncode == 0
+    directory = Directory(where)
+    with closing(read_only(directory.state)) as state:
+        last = max(kept.fetched_at for kept in captures.in_order(state))
+    began_at, goes_on_at = known_dates(directory, real_outside())
+    assert began_at < last < goes_on_at < SystemClock().now(), "the calendar goes on where it ended"
 
 
 @pytest.mark.slow

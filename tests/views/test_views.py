@@ -31,7 +31,7 @@ from gossamer.values.capture import Capture, Place
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
-from gossamer.views import Following, GraphView, Views, lag_of, newest_of, position_in
+from gossamer.views import Following, GraphView, Views, newest_of, position_in
 
 
 def page(address: str, words: str, at: int, links: Sequence[str] = ()) -> Capture:
@@ -484,8 +484,27 @@ def test_positions_that_make_no_sense_are_the_beginning():
     assert position_in(msgspec.json.encode(Position("v", 3))) == Position("v", 3)
 
 
-def test_the_lag_counts_from_the_oldest_page_that_waits():
-    now = 100 * SECOND
-    assert lag_of(98 * SECOND, 99 * SECOND, False, now) == 2.0
-    assert lag_of(None, 99 * SECOND, True, now) == 1.0
-    assert lag_of(None, 99 * SECOND, False, now) == 0.0
+def test_the_lag_counts_from_when_pages_were_taken_whatever_their_dates(house):
+    """Imported pages are years old; those of a demonstration have a calendar of their own."""
+    year = 365 * 86_400 * SECOND
+    dates = [house.clock.now() + when for when in (-year, 0, year)]
+    house.crawl([page(f"http://a.test/{n}", "word", date) for n, date in enumerate(dates)])
+    views = house.views({"words": Memory()}, Following(batch=7, commit_s=60.0))
+    assert views.lag_s == 0.0
+    asyncio.run(views.turn())
+    house.clock.advance(2.0)
+    assert views.lag_s == 2.0
+    views.commit()
+    assert views.lag_s == 0.0
+
+
+def test_the_lag_counts_from_when_there_was_more_than_could_be_taken(house):
+    house.crawl(captures(8))
+    views = house.views({"words": Memory()}, Following(batch=4, commit_s=0.5))
+    asyncio.run(views.turn())
+    house.clock.advance(1.0)
+    asyncio.run(views.turn())
+    assert views.lag_s == 1.0, "the second batch was full too"
+    asyncio.run(views.turn())
+    views.commit()
+    assert views.lag_s == 0.0

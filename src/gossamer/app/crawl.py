@@ -159,7 +159,7 @@ async def crawl_to_end(
             allow_open_files()
             spare_the_collector()
             beating = asyncio.ensure_future(
-                beat_for_ever(crawling, tally, face, crawler_pulse(crawling, directory, outside), stop)
+                beat_for_ever(crawling, tally, face, crawler_pulse(crawling, directory, outside), outside, stop)
             )
             # Whatever ends it but us: without it the crawl would wait for ever.
             beating.add_done_callback(lambda ended: None if ended.cancelled() else stop.set())
@@ -216,7 +216,9 @@ def catch_signals(stop: asyncio.Event, let_go: Callable[[], None] = lambda: None
         loop.add_signal_handler(number, asked)
 
 
-async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, pulse: Pulse, stop: asyncio.Event) -> None:
+async def beat_for_ever(
+    crawling: Crawling, tally: Tally, face: Face, pulse: Pulse, outside: Outside, stop: asyncio.Event
+) -> None:
     """Say how we are, once a second, and at once when we were paused or go on; heed what is asked, hear how far the
     indexer is and refresh what the person sees more often."""
     due_s, was_paused = 0.0, False
@@ -228,7 +230,7 @@ async def beat_for_ever(crawling: Crawling, tally: Tally, face: Face, pulse: Pul
             if pulse.clock.elapsed_s() >= due_s or is_paused is not was_paused:
                 was_paused = is_paused
                 due_s = pulse.clock.elapsed_s() + BEAT_S - LOOK_S / 2
-                said = await our_standing(crawling, tally, pulse.clock)
+                said = await our_standing(crawling, tally, outside)
                 await asyncio.to_thread(pulse.beat, guarded(said, crawling.readers.barriers), crawling.readers.pids)
             with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
                 face.beat()

@@ -19,7 +19,7 @@ from gossamer.app.serve import address_of, is_free, link_of, web_server
 from gossamer.app.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.app.short_days import short_days
 from gossamer.app.tally import Tally
-from gossamer.clock import SECOND
+from gossamer.clock import SECOND, Instant
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.changing_verdict import LEAST_SPARED, ChangingVerdict, Kept, check_changing, items_with
 from gossamer.demo.changing_verdict import PRICED as PRICES
@@ -104,10 +104,10 @@ async def show_changing(
 ) -> int:
     """`days`: leave after so many, and check; None: stay until somebody stops it. `is_kept`: the directory stays."""
     plain = real_outside()
-    start_at = plain.clock.now() - round(BEFORE_DAYS * DAY_S) * SECOND
-    calendar = short_days(plain.clock, day_s, start_at)
+    web_began_at, goes_on_at = known_dates(directory, plain)
+    calendar = short_days(plain.clock, day_s, goes_on_at)
     outside = replace(plain, calendar=calendar)
-    web = replace(web, turn_s=TURN_DAYS * DAY_S, started_at=start_at)
+    web = replace(web, turn_s=TURN_DAYS * DAY_S, started_at=web_began_at)
     settings = changing_settings(port, day_s, web.pages)
     console, stop, tally = Console(stderr=True), asyncio.Event(), Tally(plain.clock)
     async with AsyncExitStack() as opened_here:
@@ -134,6 +134,17 @@ async def show_changing(
         pages.should_exit = True
         await serving
     return MISSED if verdict is not None and not verdict.passes else 0
+
+
+def known_dates(directory: Directory, outside: Outside) -> tuple[Instant, Instant]:
+    """When this web began, and the date at which its calendar goes on: after the last one in the collection, because a
+    page is never replaced by a capture of an older date."""
+    began_at = outside.clock.now() - round(BEFORE_DAYS * DAY_S) * SECOND
+    if not directory.state.is_file():
+        return began_at, began_at
+    with closing(read_only(directory.state)) as state:
+        fetched = [kept.fetched_at for kept in captures.in_order(state)]
+    return (min(fetched), max(fetched) + SECOND) if fetched else (began_at, began_at)
 
 
 def judged(

@@ -141,7 +141,7 @@ class Inquiry:
         book = RulesFile(outside.files, directory.root, silent).book()
         with closing(read_only(directory.state)) as state:
             state.execute("BEGIN")  # one consistent state, however busy the crawl is
-            return question(Asking(state, self._settings, crew, outside.clock.now(), book, self._own))
+            return question(Asking(state, self._settings, crew, outside.dates.now(), book, self._own))
 
 
 def state_of(is_known: bool, reason: Reason | None, is_captured: bool) -> TargetState:

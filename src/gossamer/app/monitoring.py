@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 
+import msgspec
+
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings
@@ -69,7 +71,7 @@ class Watch:
             self._lag_before(processes, now),
             has_contact=self.settings.contact is not None,
             low_water=self.settings.archive.low_water_mib * MIB,
-            delay_s=self.settings.politeness.delay_s,
+            delay_s=self.outside.lasting_s(self.settings.politeness.delay_s),
         )
         return System(
             now,
@@ -107,7 +109,7 @@ class Watch:
             now_s = self.outside.clock.elapsed_s()
             if self._looked_s is None or now_s - self._looked_s > LOOK_OVER_S:
                 self._looked_s = now_s
-                self._survey = survey(state, self.outside.clock.now())
+                self._survey = in_real_time(survey(state, self.outside.dates.now()), self.outside)
                 self._sizes = self._on_disk()
             return tallies.counts(state)
 
@@ -129,6 +131,10 @@ class Watch:
             return None
         past = [one for one in self.history(now - round(LAG_SINCE_S * SECOND)) if one.process == "crawler"]
         return past[0].figures.get("words_lag_s") if past else None
+
+
+def in_real_time(found: Survey, outside: Outside) -> Survey:
+    return msgspec.structs.replace(found, mean_gap_s=outside.lasting_s(found.mean_gap_s))
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gossamer.app.short_days import ShortDays
 from gossamer.chance import Chance, system_chance
 from gossamer.clock import Clock, SystemClock
 from gossamer.fetch.seams import Dialer, Resolver
@@ -17,12 +18,17 @@ class Outside:
     chance: Chance
     files: Files
     processes: Processes
-    calendar: Clock | None = None
+    calendar: ShortDays | None = None
     """What pages are dated and come again by, where that is another clock: the days of a demonstration are short."""
 
     @property
     def dates(self) -> Clock:
+        """Whatever is compared with a date in the collection is compared with this clock."""
         return self.calendar or self.clock
+
+    def lasting_s(self, seconds: float) -> float:
+        """How long so many seconds between two dates of the collection take."""
+        return seconds if self.calendar is None else self.calendar.lasting_s(seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,6 +242,7 @@ async def web_rooms(
         counts=handles.counts,
         beats=handles.beats,
         clock=outside.clock,
+        dates=outside.dates,
         sparql_s=settings.web.sparql_s,
         suggestions=suggestions,
         hosts=names_of(settings.web),

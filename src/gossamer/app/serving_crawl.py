@@ -101,11 +101,12 @@ class Helm:
         pid, child = self.crawler_pid(), self._child
         code = child.exit_code() if child is not None else None
         is_ours = child is not None and code is None
+        living = {pid, child.pid if is_ours and child is not None else None} - {None}
         log = self._log() if child is not None else ()
         return Crawler(
             is_alive=pid is not None,
             is_starting=is_ours and pid is None and child is not None and child.pid != self._stopping,
-            is_stopping=(pid is not None or is_ours) and self._stopping in (pid, child.pid if child else None),
+            is_stopping=self._stopping in living,
             is_ours=is_ours,
             holder=self._holder(),
             ended=self._ended(code, log) if code is not None and pid is None else "",
@@ -298,7 +299,7 @@ async def crawl_rooms(
 
     with Control(directory.control, outside.clock) as control:
         helm = Helm(directory, settings, outside, control)
-        lists = Lists(directory, helm.settings, outside.clock, helm.is_crawling, facts_of)
+        lists = Lists(directory, helm.settings, outside.dates, helm.is_crawling, facts_of)
         sowing = Sowing(directory, helm.settings, outside, control, helm.is_crawling)
         try:
             yield CrawlRooms(

@@ -21,6 +21,10 @@ class ShortDays:
         passed_s = self.clock.elapsed_s() - self.began_s
         return self.start_at + round(passed_s / self.day_s * DAY_S * SECOND)
 
+    def lasting_s(self, seconds: float) -> float:
+        """How long so many seconds between two of its dates take."""
+        return seconds / DAY_S * self.day_s
+
     def elapsed_s(self) -> float:
         return self.clock.elapsed_s()
 

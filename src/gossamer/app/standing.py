@@ -6,7 +6,7 @@ from gossamer.app.assemble import Crawling
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.app.tally import Tally
-from gossamer.clock import SECOND, Clock
+from gossamer.clock import SECOND
 from gossamer.errors import DiskFull
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said
@@ -27,14 +27,14 @@ async def hear_indexer(crawling: Crawling) -> None:
             crawling.facts.passed(*positions["facts"])
 
 
-async def our_standing(crawling: Crawling, tally: Tally, clock: Clock) -> Said:
+async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> Said:
     """Counted once a second; `tally` learns of it too. On a full disk even counting may fail: then the figures are
     those of the last time."""
     in_flight, rests_s, is_counted = 0, 0.0, True
     try:
         counts = await crawling.frontier.counts()
         next_at = None if counts.leased else await crawling.frontier.next_at()
-        rests_s = 0.0 if next_at is None else max(0.0, (next_at - clock.now()) / SECOND)
+        rests_s = 0.0 if next_at is None else outside.lasting_s(max(0.0, (next_at - outside.dates.now()) / SECOND))
         in_flight = counts.leased
         tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
     except DiskFull:

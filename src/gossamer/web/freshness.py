@@ -51,7 +51,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
 
     def looked_at(site: str) -> Told:
-        found = told(rooms.monitor.chronicle(), None, rooms.clock.now(), site.strip().lower())
+        found = told(rooms.monitor.chronicle(), None, rooms.dates.now(), site.strip().lower())
         return msgspec.structs.replace(found, sites=found.sites[:MOST_SITES])
 
     @routes.get("/crawl/freshness", response_class=HTMLResponse)

@@ -54,6 +54,8 @@ class WebRooms:
     counts: Callable[[], Counts]
     beats: Callable[[], list[Beat]]
     clock: Clock
+    dates: Clock
+    """What is compared with a date in the collection; another one than `clock` in a demonstration only."""
     sparql_s: float
     suggestions: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
@@ -70,6 +72,8 @@ class WebRooms:
 
 
 SILENT_AFTER_S = 5.0
+LAGGING = ("crawler", "indexer")
+"""The crawler knows since when pages wait for the indexer, the indexer since when they wait for a commit."""
 
 
 def state_of(rooms: WebRooms) -> str:
@@ -85,7 +89,6 @@ def numbers_of(rooms: WebRooms) -> dict[str, float]:
     numbers: dict[str, float] = {
         name: getattr(counts, name) for name in ("known", "queued", "leased", "settled", "hosts", "captures", "pages")
     }
-    for beat in rooms.beats():
-        if beat.name == "indexer" and "lag_s" in beat.facts:
-            numbers["lag_s"] = float(str(beat.facts["lag_s"]))
-    return numbers
+    living = [beat.facts for beat in rooms.beats() if beat.name in LAGGING and beat.facts.get("state") != "ended"]
+    lags = [float(str(facts["lag_s"])) for facts in living if "lag_s" in facts]
+    return numbers | ({"lag_s": max(lags)} if lags else {})
