@@ -149,8 +149,8 @@ def differences(samples: Sequence[Sample]) -> list[str]:
 
 
 def as_current(sample: Sample) -> Sample:
-    """A page that calls itself RDFa 1.0 is read by pyRdfa3 under the rules of 2008. For RDFa it is told that it is 1.1,
-    as we read it: then both have the same facts to find."""
+    """A page that calls itself RDFa 1.0 is read under the rules of 2008, where XML literals may be spelt in many ways.
+    For the comparison it is told that it is 1.1: then both sides have the same facts to find."""
     body = sample.body.replace(b"XHTML+RDFa 1.0", b"XHTML+RDFa 1.1").replace(b"xhtml-rdfa-1.dtd", b"xhtml-rdfa-2.dtd")
     return sample._replace(body=body)
 
