@@ -52,6 +52,27 @@ def test_a_page_is_read_and_its_record_made():
     assert record.rec_type == "response" and record.content_stream().read() == capture.body
 
 
+@pytest.mark.parametrize(
+    ("content_type", "codec", "charset", "charset_from"),
+    [
+        (None, "utf-32", "utf-32le", "bom"),
+        (None, "utf-32-be", "utf-32be", "zeros"),
+        ("text/html; charset=utf-32", "utf-32-le", "utf-32le", "zeros"),
+        (None, "utf-16", "utf-16le", "bom"),
+        (None, "utf-16-be", "utf-16be", "zeros"),
+        ("text/html; charset=ibm500", "cp500", "ibm500", "header"),
+        ("text/html; charset=ebcdic-cp-us", "cp037", "ibm037", "header"),
+        (None, "utf-8", "utf-8", "utf-8"),
+    ],
+)
+def test_M_C10_a_page_states_the_same_in_every_encoding(content_type, codec, charset, charset_from):
+    found = asked(captured(FACTS.encode(codec), content_type))
+    assert (found.charset, found.charset_from) == (charset, charset_from)
+    assert found.is_page and (found.media_type, found.title, found.fact_count) == ("text/html", "Ada", 2)
+    assert found.links == ("https://www.example.org/a/next",)
+    assert decode(found.reading).page.content == read(captured(FACTS)).page.content
+
+
 def test_a_reading_holds_what_the_page_says_and_means():
     reading = read(captured(FACTS))
     page = reading.page
