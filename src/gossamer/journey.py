@@ -18,10 +18,11 @@ import msgspec
 from gossamer.archive.volumes import Volumes
 from gossamer.clock import SECOND, Clock
 from gossamer.errors import DiskFull, WorkerLost
-from gossamer.fetch.budget import CROWD, Budget
+from gossamer.fetch.budget import Budget
 from gossamer.frontier.protocol import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
-from gossamer.read_job import Keep, ReadDone, ReadJob, Task, parts_of, stored
+from gossamer.pace import Hold, Pace, hold_of, room_for, sleep_s
+from gossamer.read_job import ReadDone, ReadJob, Task, parts_of, stored
 from gossamer.rules.learning import Learned
 from gossamer.rules.robots import judge
 from gossamer.rules.verdict import Denied
@@ -40,7 +41,6 @@ T = TypeVar("T")
 MOST_REDIRECTS = 10
 SLOW_S = 2.0
 """A visit that takes longer leaves its place to another."""
-WAIT_S = 0.25
 REST_S = 0.004
 """Shorter than a reader needs for what it was given in advance, so that none of them idles meanwhile."""
 LOST_MEANS = {
@@ -49,19 +49,6 @@ LOST_MEANS = {
     "crash": Reason.READ_CRASH,
     "closed": Reason.READ_CRASH,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How the journey is paced; the politeness owed to hosts is the frontier's."""
-
-    at_once: int = 128  # visits on their way at one time
-    group: int = 64  # captures that are synced and settled together
-    group_wait_s: float = 0.2  # the longest a capture waits for its group
-    lag_s: float = 2.5  # views further behind than this: take nothing new until they catch up
-    max_pages: int | None = None  # stop taking once the collection holds this many pages
-    keep: Keep = "all"  # "all", or "structured": only pages with facts are kept whole
-    drain_s: float = 8.0  # how long a clean stop waits for what is in flight
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,15 +208,6 @@ async def _call(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, float]:
 _READ_DONE = msgspec.msgpack.Decoder(ReadDone)
 
 
-def room_for(pace: Pace, flying: int, pages: int, slow: int) -> int:
-    """How many visits may be taken now. `slow`: visits that have been under way for long. They do not count, within
-    bounds, so that slow servers and pages that are dear to read leave room for the others."""
-    free = pace.at_once - flying + min(slow, (CROWD - 1) * pace.at_once)
-    if pace.max_pages is not None:
-        free = min(free, pace.max_pages - pages - flying)
-    return max(0, free)
-
-
 @dataclass(slots=True)
 class Crawl:
     """The crew: takes visits while there is room for them, and puts what comes back on disk in groups."""
@@ -272,8 +250,8 @@ class Crawl:
 
     async def _take_until(self, stop: asyncio.Event, crew: asyncio.TaskGroup, visits: set[asyncio.Task[None]]) -> None:
         while not stop.is_set():
-            wanted = self._wanted()
-            taken = await self._take(wanted) if wanted and self._may_take() else []
+            wanted, hold = self._wanted(), self._held()
+            taken = await self._take(wanted) if wanted and hold is None else []
             for visit in taken:
                 self._flying += 1
                 task = crew.create_task(self._visit(visit))
@@ -282,7 +260,7 @@ class Crawl:
             if not taken and await self._is_over():
                 return
             if len(taken) < wanted or wanted == 0:
-                await self._wait(stop)
+                await self._wait(stop, hold)
 
     async def _take(self, wanted: int) -> list[Visit]:
         """Leases are written before anything is dialled: on a full disk nothing is taken."""
@@ -302,14 +280,14 @@ class Crawl:
         before_s = self.rooms.clock.elapsed_s() - SLOW_S
         return sum(1 for _ in takewhile(lambda begun_s: begun_s < before_s, self._begun.values()))
 
-    def _may_take(self) -> bool:
+    def _held(self) -> Hold | None:
         rooms = self.rooms
-        if rooms.is_paused() or rooms.lag_s() > rooms.pace.lag_s:
-            return False
-        if not rooms.has_room():
-            self._note_room(False)
-            return False
-        return True
+        if (hold := hold_of(rooms.is_paused(), rooms.lag_s(), rooms.pace)) is not None:
+            return hold
+        if rooms.has_room():
+            return None
+        self._note_room(False)
+        return Hold.DISK
 
     def _note_room(self, has_room: bool, detail: str = "") -> None:
         """Told when it changes, not each time it is looked at."""
@@ -329,23 +307,31 @@ class Crawl:
         except DiskFull:  # even looking may need room
             return False
 
-    async def _wait(self, stop: asyncio.Event) -> None:
-        """Until a visit is settled, a host is ready again, or a moment has passed."""
-        try:
-            next_at = await self.rooms.frontier.next_at()
-        except DiskFull as trouble:
-            next_at = None
-            self._note_room(False, str(trouble))
-        now = self.rooms.clock.now()
-        may_be_soon = next_at is not None and self._wanted() and not self._waits_for_room
-        seconds = min(WAIT_S, max(0.005, (next_at - now) / SECOND)) if next_at is not None and may_be_soon else WAIT_S
+    def wake(self) -> None:
+        """What kept it from taking may be over: it was resumed, or the views have moved on."""
+        self._freed.set()
+
+    async def _wait(self, stop: asyncio.Event, hold: Hold | None) -> None:
+        """Until a visit is settled, a host is ready again, somebody wakes it, or a moment has passed."""
         self._freed.clear()
+        seconds = sleep_s(hold, await self._next_in_s() if hold is None else None)
         waits = [asyncio.ensure_future(self._freed.wait()), asyncio.ensure_future(stop.wait())]
         try:
             await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for waiting in waits:
                 waiting.cancel()
+
+    async def _next_in_s(self) -> float | None:
+        """None: nothing can be taken before something happens."""
+        try:
+            next_at = await self.rooms.frontier.next_at()
+        except DiskFull as trouble:
+            self._note_room(False, str(trouble))
+            return None
+        if next_at is None or self._waits_for_room or not self._wanted():
+            return None
+        return (next_at - self.rooms.clock.now()) / SECOND
 
     async def _visit(self, visit: Visit) -> None:
         self._begun[id(visit)] = self.rooms.clock.elapsed_s()

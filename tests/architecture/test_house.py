@@ -20,7 +20,7 @@ LINES = [
     ["read_job"],
     ["reading", "extracting"],
     ["returning"],
-    ["landing"],
+    ["landing", "pace"],
     ["journey", "views", "search", "monitor"],
     ["web", "cluster", "demo"],
     ["app", "testing"],

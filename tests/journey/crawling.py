@@ -16,8 +16,9 @@ from gossamer.files import DiskFiles, Files
 from gossamer.frontier.ends import every_end
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.journey import Crawl, Pace, Rooms
+from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Measures
+from gossamer.pace import Pace
 from gossamer.processes import SystemProcesses
 from gossamer.reading import job
 from gossamer.recrawl.retry import Retry

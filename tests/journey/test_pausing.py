@@ -1,12 +1,26 @@
-"""A crawl that was paused."""
+"""A crawl that was paused, or waits for its views: it sleeps until somebody wakes it."""
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
+import pytest
 from tests.journey.crawling import crawl
+from tests.simulation.virtual import VirtualClock, VirtualLoop
+
+from gossamer.chance import seeded
+from gossamer.clock import Instant
+from gossamer.fetch.settings import RobotsKeeping
+from gossamer.journey import Crawl, Rooms
+from gossamer.landing import Measures
+from gossamer.pace import HELD_S, WAIT_S, Hold, Pace, hold_of, sleep_s
+from gossamer.recrawl.retry import Retry
+from gossamer.values.tell import silent
+from gossamer.values.visit import Counts, Visit
 
 
-def test_a_paused_crawl_with_nothing_left_waits_to_be_resumed(tmp_path: Path) -> None:
+def test_a_paused_crawl_with_nothing_left_waits_to_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.pace.HELD_S", 0.05)
     looks: list[bool] = []
 
     def is_paused() -> bool:
@@ -15,3 +29,75 @@ def test_a_paused_crawl_with_nothing_left_waits_to_be_resumed(tmp_path: Path) ->
 
     done = asyncio.run(crawl(tmp_path, {}, [], is_paused=is_paused))
     assert done.asked == [] and looks.count(True) == 8 and looks[-1] is False, "it ended only when it might go on"
+
+
+@pytest.mark.parametrize(
+    ("is_paused", "lag_s", "hold"),
+    [
+        (False, 0.0, None),
+        (True, 0.0, Hold.PAUSED),
+        (False, 2.5, None),
+        (False, 2.6, Hold.VIEWS),
+        (True, 9.0, Hold.PAUSED),
+    ],
+)
+def test_a_crawl_is_held_while_it_is_paused_or_its_views_lag(is_paused: bool, lag_s: float, hold: Hold | None) -> None:
+    assert hold_of(is_paused, lag_s, Pace()) == hold
+
+
+def test_who_may_take_nothing_sleeps_whatever_is_due() -> None:
+    for hold in (Hold.PAUSED, Hold.VIEWS):
+        assert sleep_s(hold, 0.0) == sleep_s(hold, None) == HELD_S
+    assert sleep_s(Hold.DISK, 0.0) == sleep_s(None, None) == sleep_s(None, 60.0) == WAIT_S
+    assert sleep_s(None, 0.1) == 0.1 and 0 < sleep_s(None, -5.0) < 0.01
+
+
+class Overdue:
+    """A frontier that always has something due, which nobody may take; it counts its questions."""
+
+    def __init__(self) -> None:
+        self.is_over, self.asked = False, 0
+
+    async def next_at(self) -> Instant | None:
+        self.asked += 1
+        return None if self.is_over else 0
+
+    async def take(self, at_most: int) -> list[Visit]:
+        assert self.is_over, "nothing may be taken"
+        return []
+
+    async def counts(self) -> Counts:
+        return Counts()
+
+
+@pytest.mark.parametrize("held_by", [Hold.PAUSED, Hold.VIEWS])
+def test_a_crawl_that_is_held_sleeps_and_goes_on_at_once_when_it_is_woken(held_by: Hold) -> None:
+    """Its turns are counted, on a clock that moves only when everybody sleeps."""
+    looks, frontier = 0, Overdue()
+
+    def is_held() -> bool:
+        nonlocal looks
+        looks += 1
+        return not frontier.is_over
+
+    rooms: dict[str, Any] = dict.fromkeys(("fetch", "read", "volumes", "spool"))
+    rooms["is_paused"] = is_held if held_by is Hold.PAUSED else lambda: False
+    rooms["lag_s"] = (lambda: 9.0 * is_held()) if held_by is Hold.VIEWS else lambda: 0.0
+    rooms |= {"frontier": frontier, "has_room": lambda: True, "tell": silent, "agent": "x", "pace": Pace()}
+
+    async def story(loop: VirtualLoop) -> None:
+        clock = VirtualClock(loop)
+        held = Crawl(Rooms(clock=clock, measures=Measures(seeded(1), Retry(), RobotsKeeping()), **rooms))
+        running = asyncio.ensure_future(held.run(asyncio.Event()))
+        await asyncio.sleep(30.0)
+        assert looks <= 40 and frontier.asked <= 16, "not a turn for every 5 ms"
+        frontier.is_over = True
+        began_s = loop.time()
+        held.wake()
+        await running
+        assert loop.time() - began_s < 0.1
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        loop = runner.get_loop()
+        assert isinstance(loop, VirtualLoop)
+        runner.run(story(loop))

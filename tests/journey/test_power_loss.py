@@ -22,7 +22,7 @@ from gossamer.archive.reader import read_capture
 from gossamer.archive.volumes import Volumes
 from gossamer.clock import SystemClock
 from gossamer.files import DiskFiles
-from gossamer.journey import Pace
+from gossamer.pace import Pace
 from gossamer.spool.follower import Follower, Position
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store.database import Database

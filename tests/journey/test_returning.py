@@ -42,7 +42,7 @@ Says = Callable[[int], str | None]
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Days pass in milliseconds here: the crawl looks as often."""
-    monkeypatch.setattr("gossamer.journey.WAIT_S", 0.003)
+    monkeypatch.setattr("gossamer.pace.WAIT_S", 0.003)
 
 
 class Changing(TinyWeb):

@@ -11,7 +11,8 @@ from tests.journey.crawling import Told, crawl, page
 from gossamer.errors import DiskFull
 from gossamer.files import DiskFiles
 from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.journey import Pace, tasks_for
+from gossamer.journey import tasks_for
+from gossamer.pace import Pace
 from gossamer.processes import Child, SystemProcesses
 from gossamer.testing import FaultyFiles
 from gossamer.values.visit import Visit

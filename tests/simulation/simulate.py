@@ -12,7 +12,7 @@ from tests.simulation.books import Books, Broken, Watched
 from tests.simulation.virtual import VirtualClock, VirtualLoop
 from tests.simulation.web import SHARED, SimWeb, drawn
 
-from gossamer import journey
+from gossamer import pace
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
@@ -23,8 +23,9 @@ from gossamer.frontier.ends import every_end
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.protocol import Frontier
 from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.journey import Crawl, Pace, Rooms
+from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Measures
+from gossamer.pace import Pace
 from gossamer.read_job import job_of
 from gossamer.reading import done, job
 from gossamer.recrawl.retry import Retry
@@ -79,14 +80,14 @@ class Ran:
 
 def simulate(seed: int, folder: Path, kind: Kind | None = None) -> Ran:
     """Raises AssertionError, its message beginning with the seed, when a promise is broken or an address lost."""
-    before, journey.WAIT_S = journey.WAIT_S, QUIET_S
+    before, pace.WAIT_S = pace.WAIT_S, QUIET_S
     try:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
             return runner.run(_Simulation(seed, folder, kind or Kind()).run())
     except Exception as trouble:  # whatever it is, the seed is what leads back to it
         raise AssertionError(f"seed {seed}: {in_words(trouble)}") from trouble
     finally:
-        journey.WAIT_S = before
+        pace.WAIT_S = before
 
 
 def in_words(trouble: BaseException) -> str:

@@ -20,7 +20,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from tests.simulation.test_simulation import memory
 from tests.simulation.virtual import VirtualClock, VirtualLoop
 
-from gossamer import journey
+from gossamer import pace
 from gossamer.app.chronicling import chronicling
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside, real_outside
@@ -35,8 +35,9 @@ from gossamer.fetch.answer import Head, outcome_of
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.journey import Crawl, Pace, Rooms
+from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Measures
+from gossamer.pace import Pace
 from gossamer.reading import job
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.naming import policy_named
@@ -141,14 +142,14 @@ class Soak:
     """Whether Python's own allocations are counted: that takes twice as long."""
 
     def run_virtual(self, folder: Path, tell: Callable[[Reading], None] = lambda _: None) -> Soaked:
-        before, journey.WAIT_S = journey.WAIT_S, QUIET_S
+        before, pace.WAIT_S = pace.WAIT_S, QUIET_S
         try:
             with asyncio.Runner(loop_factory=VirtualLoop) as runner:
                 loop = runner.get_loop()
                 assert isinstance(loop, VirtualLoop)
                 return runner.run(self._run(folder, VirtualClock(loop), tell))
         finally:
-            journey.WAIT_S = before
+            pace.WAIT_S = before
 
     def run_real(self, folder: Path, tell: Callable[[Reading], None] = lambda _: None) -> Soaked:
         return asyncio.run(self._run(folder, SystemClock(), tell))

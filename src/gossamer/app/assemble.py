@@ -33,9 +33,10 @@ from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol
 from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.journey import Crawl, Pace, Rooms
+from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Lists, Measures
 from gossamer.monitor.control import Control
+from gossamer.pace import Pace
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.templates import template_of

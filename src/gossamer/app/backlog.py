@@ -17,10 +17,12 @@ class Backlog:
         """The group that ends with this record has been settled."""
         self._waiting.append((volume, number, self.clock.elapsed_s()))
 
-    def passed(self, volume: str, number: int) -> None:
-        """The view has everything before this number of this volume."""
+    def passed(self, volume: str, number: int) -> bool:
+        """The view has everything before this number of this volume; whether that is more than was known."""
+        before = len(self._waiting)
         while self._waiting and self._waiting[0][:2] < (volume, number):
             self._waiting.popleft()
+        return len(self._waiting) < before
 
     def lag_s(self) -> float:
         """The age of the oldest group that is not searchable yet."""

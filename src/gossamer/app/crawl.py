@@ -228,6 +228,8 @@ async def beat_for_ever(
             await hear_indexer(crawling)
             is_paused = crawling.steering.is_paused()
             if pulse.clock.elapsed_s() >= due_s or is_paused is not was_paused:
+                if is_paused is not was_paused:
+                    crawling.crawl.wake()
                 was_paused = is_paused
                 due_s = pulse.clock.elapsed_s() + BEAT_S - LOOK_S / 2
                 said = await our_standing(crawling, tally, outside)

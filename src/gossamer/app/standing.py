@@ -23,7 +23,8 @@ async def hear_indexer(crawling: Crawling) -> None:
     """How far the views are: the crawl waits for the words."""
     for beat in await asyncio.to_thread(crawling.control.beats):
         if beat.name == "indexer" and isinstance(positions := beat.facts.get("positions"), dict):
-            crawling.words.passed(*positions["words"])
+            if crawling.words.passed(*positions["words"]):
+                crawling.crawl.wake()
             crawling.facts.passed(*positions["facts"])
 
 

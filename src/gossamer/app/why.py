@@ -47,9 +47,9 @@ from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST, priority_of
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.sieve import Keys
-from gossamer.journey import Pace
 from gossamer.landing import MAPS
 from gossamer.monitor.control import Control
+from gossamer.pace import Pace
 from gossamer.rules import robots as robots_rules
 from gossamer.rules import scope
 from gossamer.rules.canonical import identity_of, stripped

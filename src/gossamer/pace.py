@@ -1,0 +1,58 @@
+"""How a crawl is paced: how much it may take, what keeps it from taking, how long it may sleep. Pure."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gossamer.fetch.budget import CROWD
+from gossamer.read_job import Keep
+
+WAIT_S = 0.25
+SOONEST_S = 0.005
+HELD_S = 2.0
+"""A crawl that may take nothing is woken when that changes; it looks by itself this often all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How the journey is paced; the politeness owed to hosts is the frontier's."""
+
+    at_once: int = 128  # visits on their way at one time
+    group: int = 64  # captures that are synced and settled together
+    group_wait_s: float = 0.2  # the longest a capture waits for its group
+    lag_s: float = 2.5  # views further behind than this: take nothing new until they catch up
+    max_pages: int | None = None  # stop taking once the collection holds this many pages
+    keep: Keep = "all"  # "all", or "structured": only pages with facts are kept whole
+    drain_s: float = 8.0  # how long a clean stop waits for what is in flight
+
+
+class Hold(StrEnum):
+    """What keeps a crawl from taking anything new."""
+
+    PAUSED = "paused"
+    VIEWS = "views"  # they are too far behind
+    DISK = "disk"  # it has too little room
+
+
+def hold_of(is_paused: bool, lag_s: float, pace: Pace) -> Hold | None:
+    if is_paused:
+        return Hold.PAUSED
+    return Hold.VIEWS if lag_s > pace.lag_s else None
+
+
+def room_for(pace: Pace, flying: int, pages: int, slow: int) -> int:
+    """How many visits may be taken now. `slow`: visits that have been under way for long. They do not count, within
+    bounds, so that slow servers and pages that are dear to read leave room for the others."""
+    free = pace.at_once - flying + min(slow, (CROWD - 1) * pace.at_once)
+    if pace.max_pages is not None:
+        free = min(free, pace.max_pages - pages - flying)
+    return max(0, free)
+
+
+def sleep_s(hold: Hold | None, next_in_s: float | None) -> float:
+    """How long to sleep unless something happens. `next_in_s`: until there may be something to take, where there is
+    room to take it. Nobody tells when the disk has room again, so that is looked at more often."""
+    if hold is Hold.PAUSED or hold is Hold.VIEWS:
+        return HELD_S
+    if hold is Hold.DISK or next_in_s is None:
+        return WAIT_S
+    return min(WAIT_S, max(SOONEST_S, next_in_s))
