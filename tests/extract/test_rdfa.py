@@ -1,5 +1,5 @@
 import pytest
-from tests.extract.pages import ADDRESS, lines, parses_again, read
+from tests.extract.pages import ADDRESS, lines, read
 
 from gossamer.extract.markup import MOST_MARKUP
 from gossamer.extract.scope import MOST_NAMES, MOST_PREFIXES
@@ -203,11 +203,10 @@ def test_F_G3_more_facts_than_are_kept_are_flagged() -> None:
     assert found.flags == ("too-many-facts",)
 
 
-def test_F_G3_a_list_of_very_many_is_cut_and_flagged() -> None:
+def test_F_G3_a_list_of_very_many_is_left_out_and_flagged() -> None:
     found = read(f"<div {V}>" + '<b property="a b c d e f g h i j" inlist>1</b>' * 6_000 + "</div>")
-    assert len(found.triples) == 50_000
+    assert [fact.predicate for fact in found.triples] == ["<http://www.w3.org/ns/rdfa#usesVocabulary>"]
     assert "too-many-facts" in found.flags
-    assert parses_again(found)
 
 
 def test_F_G3_a_huge_literal_is_left_out_and_the_rest_kept() -> None:
@@ -265,7 +264,7 @@ def test_more_names_and_prefixes_than_are_read_are_flagged() -> None:
     names = "schema:a " * MOST_NAMES
     assert read(f'<p property="{names}">x</p>').flags == ()
     assert read(f'<p property="{names} schema:b">x</p>').flags == ("too-many-names",)
-    declared = " ".join(f"p{number}: http://p/{number}#" for number in range(MOST_PREFIXES))
+    declared = " ".join(f"p{number}: http://p/{number}#" for number in range(MOST_PREFIXES + 1))
     assert read(f'<p prefix="{declared}" property="p1:a">x</p>').flags == ("too-many-prefixes",)
 
 

@@ -49,6 +49,8 @@ FLAGS_MEAN = {
     "microdata-loop": ("warning", "An item is inside itself by way of itemref; the circle was cut."),
     "microdata-too-deep": ("warning", "Items are nested too deeply; the inner ones were left out."),
     "literal-too-long": ("warning", "A text was too long to be a fact, and was left out."),
+    "name-too-long": ("warning", "A name or a language is longer than is read; facts with it were left out."),
+    "too-many-prefixes": ("warning", "More prefixes are declared than are read; names with the others were left out."),
     "too-many-facts": ("warning", "There are more facts than are read from one page."),
     "truncated": ("warning", "The page is too large; its end was not read."),
     "too-deep": ("warning", "Elements are nested so deeply that some were flattened."),

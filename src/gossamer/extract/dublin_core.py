@@ -14,7 +14,6 @@ from gossamer.values.tree import Attributes, Element
 
 ELEMENTS = "http://purl.org/dc/elements/1.1/"
 TERMS = "http://purl.org/dc/terms/"
-MOST_SCHEMAS = 250
 MOST_NAMES = 8
 """In one @rel."""
 
@@ -58,10 +57,8 @@ def read_dublin_core(source: Source) -> Found:
                 if len(words) > MOST_NAMES:
                     flags.add("too-many-names")
                 stating.extend((element, attributes, word, address) for word in words[:MOST_NAMES] if "." in word)
-            elif len(declared) < MOST_SCHEMAS:
-                declared.setdefault(relation[7:].strip().lower(), address.strip())
             else:
-                flags.add("too-many-schemas")
+                declared.setdefault(relation[7:].strip().lower(), address.strip())
     found = _Stated(source, declared).over(stating) if stating else Found()
     found.flags.extend(sorted(flags))
     return found
@@ -140,7 +137,7 @@ def _parted(name: str) -> tuple[str, str]:
 
 def _own(local: str, is_terms: bool) -> str | None:
     """A name of Dublin Core's; None when it has no such name. The last part that is a term counts."""
-    first, *finer = local.lower().replace(":", ".").split(".", 4)
+    first, *finer = local.lower().replace(":", ".").split(".")
     for part in reversed(finer):
         if part in _TERM and part not in _FIFTEEN:
             return f"<{TERMS}{_TERM[part]}>"

@@ -14,13 +14,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gossamer.extract.hosts import RULES
-from gossamer.extract.scope import MOST_PREFIXES, declarations
+from gossamer.extract.scope import declarations
 from gossamer.extract.source import Found, Host, Notice, Source
-from gossamer.extract.terms import LONGEST_LITERAL, absolute, iri_term, language_suffix, quoted
+from gossamer.extract.terms import LONGEST_IRI, LONGEST_LITERAL, UNNAMED, absolute, iri_term, language_suffix, quoted
 from gossamer.values.tree import Attributes, Element
 
-MOST_NAMES = 16
-"""Names in one attribute; more are not read."""
 MOST_LETTERS = 32 << 20
 """All values of a page together."""
 
@@ -38,6 +36,7 @@ OPEN_GRAPH: dict[str, str] = {
 TWITTER: dict[str, str] = {"twitter": "https://dev.twitter.com/cards#"}
 """Twitter never gave its names a namespace; this is the one in use."""
 
+_USUAL = OPEN_GRAPH.keys() | TWITTER.keys()
 _MEDIA = frozenset(("og:image", "og:video", "og:audio"))
 _STRUCTURED = _MEDIA | {"music:song", "music:album", "video:actor"}
 _SINGLE = frozenset(("og:title", "og:type", "og:url", "og:description", "og:site_name", "og:determiner", "og:locale"))
@@ -70,9 +69,8 @@ def _read(source: Source, usual: Mapping[str, str], required: Iterable[str]) -> 
 def is_all_cards(found: Found) -> bool:
     """Whether every fact comes from a `<meta>` that Open Graph or Twitter cards account for: RDFa reads those as well,
     but nobody would call a page with nothing else one with RDFa."""
-    known = OPEN_GRAPH.keys() | TWITTER.keys()
     for place in found.places:
-        if place.tag != "meta" or (place.attributes.get("property") or "").split(":")[0].strip().lower() not in known:
+        if place.tag != "meta" or (place.attributes.get("property") or "").split(":")[0].strip().lower() not in _USUAL:
             return False
     return bool(found.places)
 
@@ -83,7 +81,7 @@ class InForce(NamedTuple):
     language: str
     """As a literal's suffix."""
     prefixes: Mapping[str, str]
-    """Those that the page declares."""
+    """Those of the usual ones that the page declares."""
 
 
 _NOTHING = InForce("", {})
@@ -120,9 +118,8 @@ class Surroundings:
                 language = language_suffix(attributes[name] or "")
                 break
         if "prefix" in attributes or "xmlns:" in " ".join(attributes):
-            declared = declarations(attributes)
-            if declared and len(prefixes) < MOST_PREFIXES:
-                prefixes = {**prefixes, **declared}
+            declared = {prefix: iri for prefix, iri in declarations(attributes).items() if prefix in _USUAL}
+            prefixes = {**prefixes, **declared} if declared else prefixes
         return InForce(language, prefixes)
 
 
@@ -143,17 +140,17 @@ class _Cards:
         for element, attributes in metas:
             for prefix, local in self._names(attributes):
                 self._read(element, attributes, prefix, local)
-            if len(self.found.triples) >= self._source.at_most or self._letters <= 0:
-                self.found.flags.append("too-many-facts")
-                del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
-                return
+                if len(self.found.triples) >= self._source.at_most or self._letters <= 0:
+                    self.found.flags.append("too-many-facts")
+                    del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
+                    return
 
     def _names(self, attributes: Attributes) -> Iterator[tuple[str, str]]:
         """In @property, and in @name, where Open Graph does not belong but is often put."""
         for attribute in ("property", "name"):
             said = attributes.get(attribute)
             if said and ":" in said:
-                for word in said.split(None, MOST_NAMES)[:MOST_NAMES]:
+                for word in said.split():
                     prefix, _, local = word.partition(":")
                     prefix = prefix.lower()
                     if local and prefix in self._usual:
@@ -170,6 +167,9 @@ class _Cards:
         language, prefixes = self._surroundings.of(element, attributes)
         predicate = _predicate(prefixes.get(prefix) or self._usual[prefix], local, self._source.address)
         self._letters -= len(words)
+        root, _, part = local.partition(":")
+        root = f"{prefix}:{root}"
+        thing = self._thing(root, part, words) if root in _STRUCTURED else None
         if predicate is None:
             return
         if len(words) > LONGEST_LITERAL:
@@ -177,12 +177,8 @@ class _Cards:
             return
         value = quoted(words) + language
         self.found.state(element, self._page, predicate, value)
-        root, _, part = local.partition(":")
-        root = f"{prefix}:{root}"
-        if root in _STRUCTURED:
-            thing = self._thing(root, part, words)
-            if thing is not None:
-                self.found.state(element, thing, predicate, value)
+        if thing is not None:
+            self.found.state(element, thing, predicate, value)
 
     def _thing(self, root: str, part: str, words: str) -> str | None:
         """The image, song or actor that a structured property speaks of; None when it is the page's own.
@@ -202,6 +198,8 @@ class _Cards:
         if root not in _MEDIA and "://" not in words:
             return None
         whole = absolute(words, self._source.base)
+        if whole is not None and len(whole) > LONGEST_IRI:
+            return UNNAMED
         return None if whole is None else iri_term(whole)
 
     def _note(self, element: Element, attributes: Attributes, name: str, words: str | None) -> None:

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 from gossamer.extract.microdata_items import NOWHERE, Item, Items, Property
 from gossamer.extract.microdata_values import value_of
 from gossamer.extract.microdata_vocabularies import REGISTRY, Registry, Vocabulary, is_absolute, vocabulary_of
-from gossamer.extract.source import Found, Notice, Source
-from gossamer.extract.terms import LONGEST_LITERAL, RDF_TYPE, absolute, iri_term
+from gossamer.extract.source import NAME_TOO_LONG, Found, Notice, Source
+from gossamer.extract.terms import LONGEST_IRI, LONGEST_LITERAL, RDF_TYPE, UNNAMED, absolute, iri_term
 from gossamer.values.page import MOST_TRIPLES
 from gossamer.values.tree import Element
 
@@ -22,6 +22,9 @@ MOST_STEPS = 4 * MOST_TRIPLES
 """Properties looked at, each as often as an item has it: with @itemref many items can share many."""
 DEEPEST = 16
 """Texts of properties within texts of properties; each is read anew."""
+
+_UNKNOWN = Vocabulary(UNNAMED, {})
+"""Of a type that is too long: its properties have no names."""
 
 
 def read_microdata(source: Source, registry: Registry = REGISTRY) -> Found:
@@ -72,7 +75,7 @@ class _Walk:
                 self._enter(number, None)
                 self._go_on()
         if self._is_full():
-            self._flag("too-many-facts")
+            self.found.flag("too-many-facts")
             del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
 
     def _go_on(self) -> None:
@@ -111,9 +114,12 @@ class _Walk:
         ("Microdata to RDF", 4.3, step 3)."""
         known = self._typed.get(said)
         if known is None:
-            terms = [iri_term(kind) for kind in said.split() if is_absolute(kind)]
-            kinds = [term for term in terms if term is not None]
+            named = [kind for kind in said.split() if is_absolute(kind)]
+            kinds = [term for kind in named if (term := iri_term(kind)) is not None]
             known = (kinds, vocabulary_of(kinds[0][1:-1], self._registry) if kinds else None)
+            if named and len(named[0]) > LONGEST_IRI:
+                known = (kinds, _UNKNOWN)
+                self.found.flag(NAME_TOO_LONG)
             self._typed[said] = known
         return known
 
@@ -122,7 +128,10 @@ class _Walk:
         if known is None:
             attributes = self._page.items[number].attributes
             address = absolute(attributes["itemid"] or "", self._source.base) if "itemid" in attributes else None
-            known = (None if address is None else iri_term(address)) or self._source.labels.new()
+            if address is not None and len(address) > LONGEST_IRI:
+                known = UNNAMED
+            else:
+                known = (None if address is None else iri_term(address)) or self._source.labels.new()
             self._subjects[number] = known
         return known
 
@@ -135,7 +144,7 @@ class _Walk:
             if value is not None:
                 self._state(frame, found, value)
         elif found.item in self._open:
-            self._flag("microdata-loop")
+            self.found.flag("microdata-loop")
             self._note("error", "microdata-loop", "An item is part of itself through itemref.", found.element)
         else:
             self._state(frame, found, self._subject(found.item))
@@ -146,13 +155,13 @@ class _Walk:
             return self._values[number]
         value = None
         if found.depth >= DEEPEST:
-            self._flag("microdata-too-deep")
+            self.found.flag("microdata-too-deep")
         else:
             value = value_of(found, self._source.base)
             if value is None:
                 self._note("warning", "value-missing", f"<{found.tag}> has no usable value.", found.element)
             elif len(value) > LONGEST_LITERAL:
-                self._flag("literal-too-long")
+                self.found.flag("literal-too-long")
                 self._letters -= len(value)
                 value = None
         self._values[number] = value
@@ -176,12 +185,10 @@ class _Walk:
     def _predicate(self, name: str, vocabulary: Vocabulary) -> str | None:
         key = (vocabulary.stem, name)
         if key not in self._predicates:
-            self._predicates[key] = iri_term(name if is_absolute(name) else vocabulary.stem + name)
+            is_known = vocabulary is not _UNKNOWN or is_absolute(name)
+            whole = name if is_absolute(name) else vocabulary.stem + name
+            self._predicates[key] = iri_term(whole) if is_known else None
         return self._predicates[key]
-
-    def _flag(self, flag: str) -> None:
-        if flag not in self.found.flags:
-            self.found.flags.append(flag)
 
     def _note(self, level: Literal["error", "warning", "info"], kind: str, says: str, element: Element) -> None:
         if self._source.takes_notes:

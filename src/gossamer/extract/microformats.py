@@ -11,7 +11,7 @@ from typing import Any
 
 from gossamer.extract.allowance import Allowance
 from gossamer.extract.microformats_names import Old, names_of, related
-from gossamer.extract.microformats_tree import MOST_LETTERS, WHITE, Region, resolved
+from gossamer.extract.microformats_tree import MOST_LETTERS, WHITE, Region, TooLong, resolved
 from gossamer.extract.microformats_values import (
     Html,
     Image,
@@ -62,6 +62,8 @@ class Item:
     children: list["Item"] = field(default_factory=list)
     parts: dict[int, Region] = field(default_factory=dict)
     """What it includes from elsewhere in the page, each once."""
+    is_cut: bool = False
+    """Whether a limit kept some of it from being read: what it says, or implies, is then not known."""
 
     @property
     def element(self) -> Element:
@@ -110,9 +112,13 @@ class _Gathering:
         region: Region | None = None
         for element, tag, attributes in self._every:
             names = names_of(attributes.get("class"), None)
-            if not names.types or tag == "template" or (region is not None and element.mem_id in region.number_of):
+            is_read = tag == "template" or (region is not None and element.mem_id in region.number_of)
+            if is_read or not (names.types or names.is_cut):
                 continue
             region = Region(element, self._base, self._allowance)
+            if names.is_cut:
+                self._flag("too-many-names")
+                continue
             item = Item(names.types, names.old, region, 0)
             self.found.outermost.append(item)
             self.found.every.append(item)
@@ -124,7 +130,9 @@ class _Gathering:
         at = first
         while at < len(self.found.every):
             if at >= MOST_ITEMS:
-                self.found.flags.append("too-many-items")
+                self._flag("too-many-items")
+                for item in self.found.every[at:]:
+                    item.is_cut = True
                 return True
             item = self.found.every[at]
             attributes = item.region.attributes[item.number]
@@ -144,6 +152,11 @@ class _Gathering:
                 at += 1
                 continue
             names = names_of(attributes.get("class"), item.old)
+            if names.is_cut:
+                self._flag("too-many-names")
+                item.is_cut = True
+                at = region.ends[at] + 1
+                continue
             properties = names.properties
             if item.old:
                 properties += related(attributes.get("rel"), item.old, properties)
@@ -163,14 +176,20 @@ class _Gathering:
         """The include pattern, itemref and table headers of the first microformats."""
         for name in ids:
             if self._included < 0:
+                item.is_cut = True
                 return
             region = self._region_of(name)
             if region is not None and id(region) not in item.parts:
                 self._included -= len(region.tags)
                 if self._included < 0:
-                    self.found.flags.append("too-many-includes")
+                    self._flag("too-many-includes")
+                    item.is_cut = True
                     return
                 item.parts[id(region)] = region
+
+    def _flag(self, flag: str) -> None:
+        if flag not in self.found.flags:
+            self.found.flags.append(flag)
 
     def _region_of(self, name: str) -> Region | None:
         if self._by_id is None:
@@ -186,21 +205,39 @@ class _Gathering:
         return self._regions[target.mem_id]
 
     def read(self) -> None:
-        for item in reversed(self.found.every):
-            last_date = ""
-            known: dict[tuple[str, int, int], Value] = {}
-            for one in item.properties:
-                way = (one.prefix, id(one.region), one.number)
-                if way in known:  # several properties of one element say the same
-                    one.value = _again(known[way], one.region)
-                    continue
-                one.value = known[way] = _value(one, item.old, last_date)
-                if one.prefix == "dt" and isinstance(one.value, str):
-                    last_date = date_in(one.value) or last_date
-            if not item.old or item.is_made:
-                _imply(item)
-        if self._allowance.left <= 0:
-            self.found.flags.append("microformats-too-long")
+        """From the inside out. Where one takes more than is allowed, it and those not read yet stay unread."""
+        for at in range(len(self.found.every) - 1, -1, -1):
+            item = self.found.every[at]
+            try:
+                if not item.is_cut:
+                    _read(item)
+            except TooLong:
+                self._flag("microformats-too-long")
+                for unread in self.found.every[: at + 1]:
+                    unread.is_cut = True
+                break
+
+
+def _read(item: Item) -> None:
+    """Raises TooLong. Without what is inside an item that was cut, neither the value of a property is known, nor the
+    date that a later time belongs to."""
+    last_date = ""
+    known: dict[tuple[str, int, int], Value] = {}
+    for one in item.properties:
+        way = (one.prefix, id(one.region), one.number)
+        if way in known:  # several properties of one element say the same
+            one.value = _again(known[way], one.region)
+            continue
+        if one.nested is not None and one.nested.is_cut:
+            if one.prefix == "dt":
+                item.is_cut = True
+                return
+            continue
+        one.value = known[way] = _value(one, item.old, last_date)
+        if one.prefix == "dt" and isinstance(one.value, str):
+            last_date = date_in(one.value) or last_date
+    if not item.old or item.is_made:
+        _imply(item)
 
 
 def _pointed_at(attributes: Attributes) -> list[str]:

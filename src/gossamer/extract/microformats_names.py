@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gossamer.extract.microformats_old import PROPERTIES, RELATIONS, ROOTS, TYPE_OF
 
 MOST_NAMES = 1000
-"""Class names of one element; more are not read."""
+"""Class names of one element; of one that has more, none is read."""
 
 Old = tuple[str, ...]
 """The old root class names that an item goes by; none for one of microformats2."""
@@ -31,6 +31,8 @@ class Names(NamedTuple):
     """Whether it is a root only because of the property it is."""
     words: frozenset[str] = frozenset()
     """Those that are neither, but may have a part: `value`, `value-title`, `include`."""
+    is_cut: bool = False
+    """There are too many to be read: what the element is, is not known."""
 
 
 _NOTHING = Names()
@@ -45,7 +47,9 @@ def names_of(text: str | None, within: Old | None) -> Names:
 
 
 def _named(text: str, within: Old | None) -> Names:
-    words = _WORD.findall(text)[:MOST_NAMES]
+    words = _WORD.findall(text)
+    if len(words) > MOST_NAMES:
+        return Names(is_cut=True)
     parts = _PARTS.intersection(words)
     forms = [found for word in words if (found := _NAME.fullmatch(word)) and word not in HEIGHTS]
     types = tuple(sorted({form[0] for form in forms if form[1] == "h"}))
@@ -71,6 +75,6 @@ def related(rel: str | None, within: Old, known: tuple[Stated, ...]) -> tuple[St
     if not rel or not within or not RELATIONS.keys() & within:
         return ()
     said = {name for _, name in known}
-    words = rel.lower().split()[:MOST_NAMES]
+    words = rel.lower().split()
     meant = [was for root in within for word in words if (was := RELATIONS.get(root, {}).get(word))]
     return tuple(dict.fromkeys([(was.prefix, was.name) for was in meant if was.name not in said]))

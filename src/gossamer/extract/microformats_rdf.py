@@ -16,7 +16,7 @@ from gossamer.extract.microformats_vocabulary import (
 )
 from gossamer.extract.moments import kind_of_moment
 from gossamer.extract.source import Found, Host, Notice, Source
-from gossamer.extract.terms import LONGEST_LITERAL, RDF, RDF_TYPE, iri_term, quoted, typed_literal
+from gossamer.extract.terms import LONGEST_IRI, LONGEST_LITERAL, RDF, RDF_TYPE, UNNAMED, iri_term, quoted, typed_literal
 from gossamer.values.tree import Element
 
 HTML_LITERAL = f"<{RDF}HTML>"
@@ -104,7 +104,7 @@ class _Stating:
 
     def state_all(self, gathered: Gathered) -> None:
         self.found.flags.extend(gathered.flags)
-        stated = [item for item in gathered.every if self._is_meant(item)]
+        stated = [item for item in gathered.every if not item.is_cut and self._is_meant(item)]
         for item in stated:
             self._subjects[id(item)] = self._subject(item)
         for item in stated:
@@ -134,7 +134,7 @@ class _Stating:
         for one in item.properties:
             if one.prefix == "u" and one.name == "uid" and one.nested is None:
                 named = self._address(one.value)
-                if named[0] == "<":
+                if named[0] == "<" or named == UNNAMED:
                     return named
         return self._source.labels.new()
 
@@ -143,6 +143,8 @@ class _Stating:
         for kind in item.types:
             state(element, subject, RDF_TYPE, class_term(kind))
         for kind in item.types:
+            if kind == "h-card" and _is_half_known(item):
+                continue
             if kind in CLASSES:
                 name = "Organization" if kind == "h-card" and _is_organization(item) else CLASSES[kind]
                 state(element, subject, RDF_TYPE, f"<{SCHEMA}{name}>")
@@ -156,6 +158,8 @@ class _Stating:
                 state(child.element, subject, property_term("children"), self._subjects[id(child)])
 
     def _state_property(self, subject: str, one: Property) -> None:
+        if one.nested is not None and one.nested.is_cut:
+            return
         if one.nested is not None and id(one.nested) in self._subjects:
             thing = self._subjects[id(one.nested)]
         elif one.prefix == "u":
@@ -175,7 +179,8 @@ class _Stating:
 
     def _address(self, value: Value) -> str:
         """What is no IRI even when mended stays what it was written as."""
-        return iri_term(_words(value)) or quoted(_words(value))
+        words = _words(value)
+        return UNNAMED if len(words) > LONGEST_IRI else iri_term(words) or quoted(words)
 
     def _state_relations(self) -> None:
         for element, tag, attributes in self._source.survey.elements:
@@ -190,6 +195,12 @@ class _Stating:
         thing = iri_term(resolved(address, self._source.base))
         if thing is not None:
             self.found.state(element, f"<{self._source.address}>", predicate, thing)
+
+
+def _is_half_known(item: Item) -> bool:
+    """Whether it cannot be told a person from an organization, because a limit cut its name."""
+    cut = [one.name for one in item.properties if one.nested is not None and one.nested.is_cut]
+    return "name" in cut or "org" in cut
 
 
 def _is_organization(item: Item) -> bool:

@@ -25,6 +25,10 @@ _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "pl
 _ADDRESSES = frozenset(("href", "src", "poster", "cite"))
 
 
+class TooLong(Exception):
+    """More was read than is allowed for a page: what is not read yet stays unread. It never leaves this room."""
+
+
 def resolved(text: str, base: str) -> str:
     """An address as u-* properties want it: absolute; what cannot be resolved stays as it is."""
     text = text.strip(WHITE)
@@ -130,8 +134,7 @@ class Region:
     def text(self, number: int) -> str:
         """Words, with images spoken by their alternative text, or else their address."""
         start, stop = self._starts[number], self._stops[number]
-        if not self._allowance.spend(stop - start + 1):
-            return ""
+        self._spend(stop - start + 1)
         return self._allowed("".join(self._pieces[start:stop]))
 
     def words(self, number: int, speaks_alt: bool = False) -> str:
@@ -140,8 +143,7 @@ class Region:
         images = self._images[bisect_left(self._images, start) : bisect_left(self._images, stop)]
         if not images:
             return self.text(number)
-        if not self._allowance.spend(stop - start + len(images)):
-            return ""
+        self._spend(stop - start + len(images))
         pieces = self._pieces[start:stop]
         for image in images:
             pieces[image - start] = self._alts.get(image, "") if speaks_alt else ""
@@ -152,15 +154,19 @@ class Region:
         return self._allowed(text)
 
     def _allowed(self, text: str) -> str:
-        return text if self._allowance.spend(len(text)) else ""
+        self._spend(len(text))
+        return text
+
+    def _spend(self, letters: int) -> None:
+        if not self._allowance.spend(letters):
+            raise TooLong
 
     def html(self, number: int) -> str:
         """The markup inside, comments left out, with absolute addresses: it will be read far from this page."""
         if not self._markup_spans:
             self._lay_out_markup()
         start, stop = self._markup_spans[number]
-        if not self._allowance.spend(stop - start + 1):
-            return ""
+        self._spend(stop - start + 1)
         return self._allowed("".join(self._markup[start:stop]))
 
     def _lay_out_markup(self) -> None:

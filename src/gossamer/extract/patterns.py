@@ -17,8 +17,10 @@ def copied(found: Found) -> Found:
     A copied fact's place is that of the pattern's.
     """
     triples = found.triples
-    if not any(predicate == COPY for _, predicate, _ in triples):
+    if not any(predicate == COPY or kind == PATTERN for _, predicate, kind in triples):
         return found
+    if found.flags:
+        return _without_patterns(found)
     patterns = {subject for subject, predicate, kind in triples if predicate == RDF_TYPE and kind == PATTERN}
     stated: dict[str, list[tuple[Triple, Element]]] = {}
     facts: dict[Triple, Element] = {}
@@ -49,3 +51,13 @@ def copied(found: Found) -> Found:
         if fact.subject not in gone and not (fact.predicate == COPY and fact.object in gone)
     }
     return Found(list(kept), list(kept.values()), found.flags, found.notices)
+
+
+def _without_patterns(found: Found) -> Found:
+    """Where a limit was reached, what is a pattern and who copies it is not known for certain: whatever may be one is
+    left out, so that no pattern is taken for facts."""
+    gone = {subject for subject, predicate, kind in found.triples if predicate == RDF_TYPE and kind == PATTERN}
+    gone.update(thing for _, predicate, thing in found.triples if predicate == COPY)
+    pairs = zip(found.triples, found.places, strict=True)
+    kept = [(fact, place) for fact, place in pairs if fact.subject not in gone and fact.predicate != COPY]
+    return Found([fact for fact, _ in kept], [place for _, place in kept], found.flags, found.notices)

@@ -27,13 +27,14 @@ from gossamer.extract.scope import (
     outermost,
     rescoped,
 )
-from gossamer.extract.source import Found, Source
+from gossamer.extract.source import NAME_TOO_LONG, Found, Source, is_unnamed
 from gossamer.extract.terms import (
     LONGEST_LITERAL,
     RDF_FIRST,
     RDF_NIL,
     RDF_REST,
     RDF_TYPE,
+    UNNAMED,
     quoted,
 )
 from gossamer.values.page import Triple, made
@@ -155,10 +156,11 @@ class _Walk:
                 depth_of[element_id] = len(stack) - 1
             if self._is_full():
                 break
-        self._close(stack, 0)
         if self._is_full():
             self.found.flags.append("too-many-facts")
             del self.found.triples[self._at_most :], self.found.places[self._at_most :]
+        else:  # a list that may lack its end is not stated
+            self._close(stack, 0)
 
     def _is_full(self) -> bool:
         return len(self._triples) + self._listed >= self._at_most or self._letters <= 0
@@ -230,8 +232,9 @@ class _Walk:
     def _rescoped(self, attributes: Attributes, scope: Scope) -> Scope:
         """Steps 2 to 4. A vocabulary that comes into force is stated."""
         inner = rescoped(attributes, scope)
-        if "vocab" in attributes and inner.vocabulary.default and (attributes["vocab"] or "").strip():
-            self._state(self._document, USES_VOCABULARY, f"<{inner.vocabulary.default}>")
+        default = inner.vocabulary.default
+        if "vocab" in attributes and default and (attributes["vocab"] or "").strip():
+            self._state(self._document, USES_VOCABULARY, UNNAMED if default == UNNAMED else f"<{default}>")
         return inner
 
     def _relation(self, name: str, attributes: Attributes, scope: Scope) -> tuple[str, ...] | None:
@@ -279,7 +282,9 @@ class _Walk:
         datatype = None
         if "datatype" in attributes:
             kinds = self._names(attributes["datatype"], scope)
-            datatype = next((kind for kind in kinds if kind[0] == "<"), "")
+            datatype = next((kind for kind in kinds if kind[0] != "_"), "")
+            if datatype == UNNAMED:
+                return UNNAMED
         elif not (self._is_old or "content" in attributes or ("datetime" in attributes and self._rules.has_moments)):
             pointed_at = None if related else self._subjects.pointed_at(attributes, scope)
             if pointed_at is not None:
@@ -303,11 +308,14 @@ class _Walk:
                 values.append(subject)
 
     def _state_lists(self, subject: str, lists: Lists) -> None:
-        """Step 14."""
+        """Step 14. A list of which something is not known is not stated."""
         for predicate, values in lists.items():
-            cells = [self._naming.labels.new() for _ in values[: self._at_most]]
+            if UNNAMED in (subject, predicate) or UNNAMED in [value[-1] for value in values]:
+                self.found.flag(NAME_TOO_LONG)
+                continue
+            cells = [self._naming.labels.new() for _ in values]
             self._state_each(subject, (predicate,), cells[0] if cells else RDF_NIL)
-            for value, cell, rest in zip(values, cells, [*cells[1:], RDF_NIL], strict=False):
+            for value, cell, rest in zip(values, cells, [*cells[1:], RDF_NIL][: len(cells)], strict=True):
                 self._state(cell, RDF_FIRST, value)
                 self._state(cell, RDF_REST, rest)
 
@@ -322,11 +330,17 @@ class _Walk:
                     self._state(subject, predicate, thing)
 
     def _state(self, subject: str, predicate: str, thing: str) -> None:
+        if is_unnamed(subject, thing):
+            self.found.flag(NAME_TOO_LONG)
+            return
         self._triples.append(made(Triple, (subject, predicate, thing)))
         self._places.append(self._place)
 
     def _list_each(self, predicates: tuple[str, ...], value: str, into: Lists) -> None:
         self._letters -= len(value) * len(predicates)
+        if len(value) > LONGEST_LITERAL:
+            self.found.flags.append("literal-too-long")
+            value = UNNAMED
         for predicate in predicates:
             self._listed += 1
             into.setdefault(predicate, []).append(value)

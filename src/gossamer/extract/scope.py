@@ -7,17 +7,18 @@ import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
+from itertools import islice
 
 import msgspec
 
 from gossamer.extract.hosts import RULES, Rules
 from gossamer.extract.prefixes import OLD_PREFIXES, OLD_TERMS, PREFIXES, TERMS, XHTML_TERMS
 from gossamer.extract.source import Host
-from gossamer.extract.terms import Labels, absolute, iri_term, language_suffix
+from gossamer.extract.terms import LONGEST_IRI, UNNAMED, Labels, absolute, has_scheme, iri_term, language_suffix
 from gossamer.values.tree import Attributes
 
 MOST_PREFIXES = 250
-"""Prefixes in force at one place; more are not read."""
+"""Prefixes in force at one place, beside the usual ones; names with others are then not known."""
 
 MOST_NAMES = 1000
 """Names in one attribute; more are not read."""
@@ -51,6 +52,8 @@ class Vocabulary(msgspec.Struct, frozen=True):
     """@vocab; empty when none is in force."""
     prefixes: Mapping[str, str]
     known: dict[str, tuple[str, ...]]
+    is_cut: bool = False
+    """Whether there are more prefixes than these: a name with a prefix that is not here is then not known."""
 
 
 class Scope(msgspec.Struct, frozen=True):
@@ -85,27 +88,40 @@ def rescoped(attributes: Attributes, scope: Scope) -> Scope:
     if "vocab" in attributes and not rules.is_old:
         given = (attributes["vocab"] or "").strip()
         named = naming.address(given) if given else "<>"
-        default = default if named is None else named[1:-1]
+        default = default if named is None else UNNAMED if named == UNNAMED else named[1:-1]
+    is_cut = vocabulary.is_cut
     declares = "prefix" in attributes or "xmlns:" in " ".join(attributes)
     declared = declarations(attributes, rules.is_old, rules.folds_prefixes) if declares else {}
-    if declared and len(prefixes) < MOST_PREFIXES:
-        prefixes = {**prefixes, **declared}
-    if declared and len(prefixes) >= MOST_PREFIXES:
-        naming.flags.append("too-many-prefixes")
+    if declared:
+        prefixes, left_out = with_declared(prefixes, declared)
+        is_cut = is_cut or left_out
+        if left_out:
+            naming.flags.append("too-many-prefixes")
     for name in rules.languages:
         if name in attributes:
             language = language_suffix(attributes[name] or "")
             break
     if declared or default != vocabulary.default:
-        vocabulary = Vocabulary(default, prefixes, {})
+        vocabulary = Vocabulary(default, prefixes, {}, is_cut)
     return Scope(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, naming)
+
+
+def with_declared(prefixes: Mapping[str, str], declared: Mapping[str, str]) -> tuple[Mapping[str, str], bool]:
+    """The prefixes in force inside an element, as many as there may be; and whether some had to be left out, with which
+    goes what the same prefixes meant outside."""
+    room = len(PREFIXES) + MOST_PREFIXES - len(prefixes)
+    if len(declared) <= room:
+        return {**prefixes, **declared}, False
+    inside = {prefix: iri for prefix, iri in prefixes.items() if prefix not in declared}
+    kept = islice(declared.items(), max(0, len(PREFIXES) + MOST_PREFIXES - len(inside)))
+    return {**inside, **dict(kept)}, True
 
 
 def declarations(attributes: Attributes, only_xmlns: bool = False, folds: bool = True) -> Mapping[str, str]:
     """Prefixes from xmlns:* and @prefix, which wins (RDFa Core 7.5, step 3). `_` is never one."""
     found: dict[str, str] = {}
     for name, value in attributes.items():
-        if name.startswith("xmlns:") and len(found) < MOST_PREFIXES:
+        if name.startswith("xmlns:"):
             found[name[6:].lower() if folds else name[6:]] = (value or "").strip()
     said = "" if only_xmlns else attributes.get("prefix") or ""
     if not found and len(said) <= _SHORT:
@@ -126,7 +142,7 @@ def _with_pairs(found: dict[str, str], said: str) -> Mapping[str, str]:
         if not word.endswith(":"):
             continue  # a stray word: look for the next that can be a prefix
         iri = next(words, None)
-        if iri is not None and len(found) < MOST_PREFIXES:
+        if iri is not None:
             found[word[:-1].lower()] = iri
     return {prefix: iri for prefix, iri in found.items() if prefix != "_" and _PREFIX.fullmatch(prefix)}
 
@@ -151,7 +167,7 @@ class Naming:
         )
         self.rules = rules
         self._blank: dict[str, str] = {}
-        self.document = f"<{base}>"
+        self.document = f"<{base}>" if base else UNNAMED
         """The page itself, as an IRI term."""
         self.labels = labels
         self.flags = [] if flags is None else flags
@@ -159,18 +175,25 @@ class Naming:
 
     def based_on(self, text: str) -> "Naming":
         """The same with another base (XML Base, 3.1): without a fragment, and perhaps relative to the one in force."""
-        whole = absolute(text.partition("#")[0], self._base)
-        term = None if whole is None or _HTTP.match(whole) is None else iri_term(whole)
+        text = text.partition("#")[0]
+        whole = self._absolute(text)
+        if whole != UNNAMED and (whole is None or _HTTP.match(whole) is None):
+            return self
+        term = UNNAMED if whole == UNNAMED else _named(whole)
         if term is None:
             return self
-        based = Naming(term[1:-1], self._address, self.labels, self.rules, self.flags)
+        based = Naming("" if term == UNNAMED else term[1:-1], self._address, self.labels, self.rules, self.flags)
         based._blank = self._blank
         return based
 
     def address(self, text: str) -> str | None:
         """@href, @src: an IRI, perhaps relative."""
-        whole = absolute(text, self._base)
-        return None if whole is None else iri_term(whole)
+        whole = self._absolute(text)
+        return whole if whole is None or whole == UNNAMED else _named(whole)
+
+    def _absolute(self, text: str) -> str | None:
+        """UNNAMED where the base is not known, and needed."""
+        return absolute(text, self._base) if self._base or has_scheme(text) else UNNAMED
 
     def resource(self, text: str, vocabulary: Vocabulary) -> str | None:
         """@about, @resource: SafeCURIEorCURIEorIRI; in RDFa 1.0 URIorSafeCURIE. None means "as if the attribute were
@@ -198,8 +221,8 @@ class Naming:
 
     def _name(self, word: str, vocabulary: Vocabulary) -> str | None:
         if ":" in word:
-            return self._curie(word, vocabulary) or (None if self.rules.is_old else iri_term(word))
-        return next(iter(self._bare(vocabulary.default, word)), None) if len(word) <= _SHORT else None
+            return self._curie(word, vocabulary) or (None if self.rules.is_old else _named(word))
+        return next(iter(self._bare(vocabulary.default, word)), None) if len(word) <= _SHORT else UNNAMED
 
     def _curie(self, text: str, vocabulary: Vocabulary) -> str | None:
         prefix, colon, reference = text.partition(":")
@@ -209,15 +232,20 @@ class Naming:
             return self._blank_node(reference)
         start = vocabulary.prefixes.get(prefix.lower() if self.rules.folds_prefixes else prefix)
         if start is None:
-            return None
+            return UNNAMED if vocabulary.is_cut else None
         # A prefix bound to a relative IRI stays so in the result, which its reader resolves: not against `<base>`.
         whole = absolute(start + reference, self._address)
-        return None if whole is None else iri_term(whole)
+        return None if whole is None else _named(whole)
 
     def _blank_node(self, name: str) -> str:
         if name not in self._blank:
             self._blank[name] = self.labels.new()
         return self._blank[name]
+
+
+def _named(iri: str) -> str | None:
+    """As `iri_term`; UNNAMED when it is too long."""
+    return UNNAMED if len(iri) > LONGEST_IRI else iri_term(iri)
 
 
 @lru_cache(maxsize=4096)
@@ -241,8 +269,10 @@ def old_terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
 
 def _terms_named(vocabulary: str, text: str, terms: Mapping[str, str]) -> tuple[str, ...]:
     words = [word for word in text.split(None, MOST_NAMES)[:MOST_NAMES] if _TERM.fullmatch(word)]
-    if vocabulary:
-        named = [iri_term(vocabulary + word) for word in words]
+    if vocabulary == UNNAMED:
+        named: list[str | None] = [UNNAMED for _ in words]
+    elif vocabulary:
+        named = [_named(vocabulary + word) for word in words]
     else:
         named = [iri_term(terms.get(word) or terms.get(word.lower()) or "") for word in words]
     return tuple([name for name in named if name is not None])

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from gossamer.extract.terms import Labels
+from gossamer.extract.terms import UNNAMED, Labels
 from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Element, Met, Survey
 
@@ -72,5 +72,21 @@ class Found(msgspec.Struct):
     notices: list[Notice] = []
 
     def state(self, place: Element, subject: str, predicate: str, thing: str) -> None:
+        """REQUIRES: `predicate` is an IRI. A term that a limit has kept from being known leaves the fact out."""
+        if is_unnamed(subject, thing):
+            self.flag(NAME_TOO_LONG)
+            return
         self.triples.append(Triple(subject, predicate, thing))
         self.places.append(place)
+
+    def flag(self, flag: str) -> None:
+        if flag not in self.flags:
+            self.flags.append(flag)
+
+
+NAME_TOO_LONG = "name-too-long"
+
+
+def is_unnamed(subject: str, thing: str) -> bool:
+    """Whether a term of a fact is not known, or its language: both end so, and nothing else does."""
+    return thing[-1] == UNNAMED or subject == UNNAMED

@@ -14,8 +14,13 @@ from gossamer.extract.identity import UCS, iri_of
 
 LONGEST_IRI = 8192
 LONGEST_LITERAL = 1 << 20
+UNNAMED = "?"
+"""In the place of a term that is not known because a limit was reached: a fact with it is not stated. It is not None,
+which means that the page names nothing, so that what the page says of something else would be taken to be said here."""
 
 _LONGEST_TAG = 64
+UNKNOWN_LANGUAGE = "@?"
+"""In the place of a language that is not known for the same reason; no term ends so otherwise."""
 _WHITE = " \t\n\r\f"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN_PATH = re.compile(  # nothing to normalise
@@ -55,6 +60,10 @@ class Labels:
     def new(self) -> str:
         self._count += 1
         return f"{self._stem}{self._count}"
+
+
+def has_scheme(text: str) -> bool:
+    return _SCHEME.match(text.strip(_WHITE)) is not None
 
 
 def absolute(text: str, base: str) -> str | None:
@@ -153,6 +162,8 @@ def _suffix(tag: str) -> str:
 
 def language_suffix(tag: str) -> str:
     """What follows a literal in that language: `@en`, in lower case (RDF 1.1 Concepts, 3.3); nothing when BCP 47 knows
-    no such form."""
+    no such form; UNKNOWN_LANGUAGE when the tag is too long to be looked at."""
     tag = tag.strip(_WHITE).lower()
-    return _suffix(tag) if 0 < len(tag) <= _LONGEST_TAG else ""
+    if len(tag) > _LONGEST_TAG:
+        return UNKNOWN_LANGUAGE
+    return _suffix(tag) if tag else ""
