@@ -171,3 +171,25 @@ def test_F_X6_no_bytes_whatever_raise(tmp_path_factory, noise, at, is_packed):
     whole = gzip.compress(warc()) * 2 if is_packed else ARC + warc() * 2
     found, skipped = written(tmp_path_factory.getbasetemp(), whole[:at] + noise + whole[at:])
     assert len(found) + sum(skipped.values()) >= 1
+
+
+def test_an_import_tells_how_far_it_has_read(tmp_path):
+    path = tmp_path / "some.warc"
+    path.write_bytes(warc() * 3)
+    report = ImportReport()
+    assert (report.archive, report.read_bytes, report.size_bytes) == ("", 0, 0)
+    assert len(list(foreign(path, report))) == 3
+    assert report.read_bytes == len(warc()) * 3 and report.archive == "some.warc"
+
+
+def test_a_head_that_cannot_be_read_is_set_aside_with_its_reason(tmp_path):
+    folded = warc().replace(b"WARC-Date", b"X-Note: one\r\n\ttwo\r\nWARC-Date")
+    long = b"WARC/1.0\r\nWARC-Type: response\r\nX-Long: " + b"x" * 70_000 + b"\r\n\r\n"
+    twice = warc().replace(b"Content-Length: ", b"Content-Length: 1\r\nContent-Length: ")
+    without = warc().replace(b"Content-Length", b"X-Length")
+    strange = warc().replace(b"Content-Length: ", b"Content-Length: +")
+    found, skipped = written(tmp_path, folded + long + folded + twice + folded + without + folded + strange + folded)
+    assert len(found) == 5
+    assert {"head too long", "contradictory lengths", "no length", "bad length"} <= set(skipped)
+    found, skipped = written(tmp_path, folded + b"WARC/1.0\r\nWARC-Type: resp")
+    assert len(found) == 1 and skipped == {"cut short": 1}

@@ -10,7 +10,7 @@ from tests.archive.samples import body_of, capture
 from gossamer.archive.export import volumes_of
 from gossamer.archive.members import Torn
 from gossamer.archive.places import ArchivePlaces
-from gossamer.archive.reader import read_capture, scan
+from gossamer.archive.reader import read_capture, scan, scanned, target_in
 from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import Volumes
 from gossamer.errors import ArchiveDamaged
@@ -103,3 +103,29 @@ def test_an_export_leaves_a_torn_end_behind(tmp_path):
     os.truncate(tmp_path / known[0].volume, known[2].offset + 10)
     ((_, pieces),) = volumes_of(FILES, tmp_path, never)
     assert len(b"".join(pieces)) == known[2].offset
+
+
+@pytest.mark.parametrize(
+    ("plain", "why"),
+    [
+        (b"nothing at all", "it has no WARC head"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "it has no WARC head"),
+        (b"WARC/1.1\r\nno colon here\r\n\r\n", "a header line without a colon"),
+        (b"WARC/1.1\r\nWARC-Type: response\r\n\r\n", "content-length"),
+        (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 9\r\n\r\nabc", "9 bytes promised, 3 there"),
+        (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: -1\r\n\r\nabc", "-1 bytes promised"),
+        (b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 3\r\n\r\nabc", "the HTTP head does not end"),
+    ],
+)
+def test_a_record_that_is_none_of_ours_is_refused_with_the_reason(plain, why):
+    place = Place("gossamer-00000001-20231114221320.warc.gz", 3, 70, 80)
+    with pytest.raises(ArchiveDamaged) as trouble:
+        scanned(place, plain)
+    assert why in str(trouble.value) and "at byte 70" in str(trouble.value)
+
+
+def test_what_a_record_is_about_is_known_without_reading_it_all():
+    head = b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\nContent-Length: 0\r\n\r\n"
+    assert target_in(head) == ("response", "http://a.test/")
+    assert target_in(b"WARC/1.1\r\nWARC-Type: warcinfo\r\nContent-Length: 0\r\n\r\n") == ("warcinfo", "")
+    assert target_in(b"garbage") == ("", "")

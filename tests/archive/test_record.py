@@ -4,6 +4,7 @@ import gzip
 import hashlib
 from io import BytesIO
 from pathlib import Path
+from uuid import RFC_4122, UUID
 
 import fastwarc
 import pytest
@@ -183,3 +184,19 @@ def test_an_answer_without_its_body_refers_to_the_capture_that_has_it(tmp_path, 
     again = read_back(tmp_path, packed).again
     assert again is not None and again.refers_at == first.fetched_at and again.answer.fetched_at == later.fetched_at
     assert again.digest == hashlib.sha256(first.body).digest()
+
+
+def test_a_true_length_stays_where_it_was_and_a_wrong_one_is_renamed():
+    true = (("Content-Length", "5"), ("X-Other", "y"))
+    assert stored_fields(true, 5) == list(true)
+    assert stored_fields(true[1:], 5) == list(true[1:])
+    assert stored_fields(true, 6) == [("X-Archive-Orig-Content-Length", "5"), ("X-Other", "y"), ("Content-Length", "6")]
+
+
+def test_the_id_of_a_record_is_a_uuid_that_never_changes():
+    """Other archives may refer to it."""
+    record = next(iter(ArchiveIterator(BytesIO(response_record(capture(1))))))
+    given = record.rec_headers.get_header("WARC-Record-ID")
+    assert given == "<urn:uuid:0d55618d-b1f2-8299-b4db-65ac123d19b6>"
+    found = UUID(given.removeprefix("<urn:uuid:").removesuffix(">"))
+    assert (found.version, found.variant) == (8, RFC_4122)

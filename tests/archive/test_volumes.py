@@ -191,6 +191,18 @@ def test_an_acknowledged_record_that_is_missing_is_reported(tmp_path):
     assert "before the last acknowledged record" in found.damaged[0]
 
 
+def test_a_volume_after_the_last_acknowledged_one_may_be_shorter(tmp_path):
+    volumes = opened(tmp_path)
+    place = volumes.append(response_record(capture(1, os.urandom(5000))))
+    volumes.close()
+    again = opened(tmp_path)
+    later = again.append(response_record(capture(2, b"short")))
+    again.close()
+    assert later.volume > place.volume
+    found = Volumes(DiskFiles(), tmp_path, FakeClock(), silent).open(_end_after(place))
+    assert (found.cuts, found.damaged) == ((), ())
+
+
 def _end_after(place: Place) -> End:
     return End(place.volume, place.number + 1, place.offset + place.length)
 

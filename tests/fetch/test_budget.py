@@ -232,3 +232,33 @@ def test_the_time_spent_waiting_for_room_is_not_the_servers():
     assert all(isinstance(one, Failed) and one.reason is Reason.UNFINISHED for one in outcomes[:2])
     for outcome in outcomes[2:]:  # they waited longer than a visit may take
         assert isinstance(outcome, Fetched) and outcome.capture.took_s < 1.5
+
+
+def test_an_answer_takes_room_for_two_copies_unless_it_fits_the_share():
+    async def story() -> None:
+        budget = Budget(SMALL, 8)
+        await budget.answer("a.test", budget.share)
+        assert budget.taken == 0
+        await budget.answer("a.test", budget.share + 1)
+        assert budget.taken == 2 * (budget.share + 1)
+        budget.body_done("a.test")
+        assert budget.taken == 2 * (budget.share + 1), "the answer outlives the body"
+        budget.release("a.test")
+        assert budget.taken == 0
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("size", "fitting"), [(SMALL // 32, 4), (SMALL // 2, 1), (SMALL // 8 + 1, 2), (SMALL // 8, 3)])
+def test_F_X2_an_eighth_is_for_medium_bodies_and_three_for_large_ones(size, fitting):
+    async def story() -> None:
+        budget = Budget(SMALL, 8)
+        asking = [asyncio.create_task(budget.body(f"h{number}.test", size)) for number in range(9)]
+        await turns()
+        assert sum(task.done() for task in asking) == fitting
+        assert budget.waiting == 9 - fitting and budget.taken == fitting * size
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+
+    asyncio.run(story())

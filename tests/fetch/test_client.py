@@ -420,3 +420,8 @@ def test_bytes_that_come_before_any_question_end_the_connection():
         return is_usable
 
     assert not asyncio.run(heard())
+
+
+def test_a_redirect_within_http_drops_no_tls():
+    (moved,) = visit(Site(answer(301, Location=f"http://{HOST}/there")), f"http://{HOST}/")
+    assert isinstance(moved, Moved) and moved.flags == ()

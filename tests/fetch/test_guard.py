@@ -95,3 +95,11 @@ def test_a_host_that_is_an_address_is_known_as_one():
     assert address_of("20.0.0.1") == "20.0.0.1"
     assert address_of("2606:4700:0::1111") == "2606:4700::1111"
     assert address_of("example.org") is None
+
+
+@pytest.mark.parametrize("ends", [("8.8.8.8", "8.8.4.4"), ("10.0.0.1", "8.8.4.4"), ("8.8.8.8", "10.0.0.1")])
+def test_F_D2_an_address_that_tunnels_is_known_by_both_ends_of_the_tunnel(ends):
+    server, client = (int(ipaddress.IPv4Address(end)) for end in ends)
+    tunnel = str(ipaddress.IPv6Address(0x2001_0000 << 96 | server << 64 | (~client & 0xFFFF_FFFF)))
+    assert forbidden(tunnel, ()) is not None
+    assert is_opened(tunnel, ranges(["10.0.0.0/8"])) is ("10.0.0.1" in ends)

@@ -138,3 +138,9 @@ def test_a_host_that_does_not_resolve_or_must_not_be_dialled_is_told() -> None:
     assert isinstance(unknown, Failed) and unknown.reason is Reason.DNS
     forbidden = asked(Quay(port=25))
     assert isinstance(forbidden, Refused) and forbidden.reason is Reason.ADDRESS
+
+
+def test_an_answer_is_empty_and_good_unless_it_says_otherwise() -> None:
+    found = asked(Quay(answer=Answer(status=404), dials=False))
+    assert isinstance(found, Gone) and found.capture is not None and found.capture.body == b""
+    assert Answer() == Answer(b"", "", 200, "")

@@ -6,7 +6,9 @@ from gossamer.clock import SECOND
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.politeness import DOWN, FAILURES, Politeness, failures_after, free_at, gap_s, troubles_after
 from gossamer.frontier.postgres_rulebook import Moment
+from gossamer.frontier.postgres_settling import LeaseLost
 from gossamer.frontier.priority import LOWEST, Budget, priority_after, priority_of
+from gossamer.frontier.restoration import reason_of
 from gossamer.frontier.seen import Seen
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import PAGE_FAULTS, Reason
@@ -172,3 +174,63 @@ def test_F_X8_what_a_page_cost_to_read_is_charged_to_the_gap_of_its_host() -> No
     assert gap_s(politeness, None, cpu_s=3.25) == 30.0
     assert gap_s(politeness, 60.0, cpu_s=0.5) == 30.0, "what robots.txt asks for counts too"
     assert gap_s(politeness, None, cpu_s=1e9) == 300.0
+
+
+def test_a_link_of_another_host_counts_once_for_each_host_that_has_it() -> None:
+    seen = Seen(1024)
+    page = offers("https://a.test/1")
+
+    def met_on(source: str, *pages: Offer) -> list[Offer]:
+        nods: list[Offer] = []
+        _, met = seen.sift(pages, lambda _: True, source, nods=nods)
+        seen.remember(met)
+        return nods
+
+    assert met_on("b.test", *page) == [], "the first is no nod: it is how the address was met"
+    assert met_on("b.test", *page) == []
+    assert met_on("c.test", *page, *page) == page
+    assert met_on("c.test", *page) == []
+    assert met_on("a.test", *page) == [], "a host's own links do not count"
+
+
+def test_marks_can_be_taken_back_and_all_be_forgotten() -> None:
+    seen = Seen(1024)
+    both = offers("https://a.test/1", "https://a.test/2")
+    _, met = seen.sift(both, lambda _: True)
+    seen.unmeet(both[:1], met)
+    seen.remember(met)
+    assert seen.sift(both, lambda _: True)[0] == both[:1]
+    seen.remember(seen.sift(both, lambda _: True)[1])
+    assert seen.sift(both, lambda _: True)[0] == []
+    seen.forget()
+    assert seen.sift(both, lambda _: True)[0] == both
+
+
+def test_visits_that_were_lost_are_named_a_few_of_them() -> None:
+    urls = [Url(f"http://a.test/{number}") for number in range(4)]
+    assert "2 visits are no longer ours to settle: http://a.test/0, http://a.test/1; they" in str(LeaseLost(urls[:2]))
+    assert "http://a.test/2; they" in str(LeaseLost(urls[:3]))
+    assert "4 visits" in str(LeaseLost(urls)) and "http://a.test/2 ...; they" in str(LeaseLost(urls))
+    assert LeaseLost(urls).urls == tuple(urls)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (200, Reason.FETCHED),
+        (204, Reason.FETCHED),
+        (301, Reason.MOVED),
+        (303, Reason.MOVED),
+        (304, Reason.UNCHANGED),
+        (400, Reason.CLIENT_ERROR),
+        (403, Reason.CLIENT_ERROR),
+        (404, Reason.GONE),
+        (410, Reason.GONE),
+        (429, None),
+        (500, None),
+        (503, None),
+        (100, None),
+    ],
+)
+def test_how_a_visit_ended_is_told_by_the_status_in_the_archive(status: int, reason: Reason | None) -> None:
+    assert reason_of(status) is reason

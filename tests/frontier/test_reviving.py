@@ -61,3 +61,23 @@ def test_a_seed_that_failed_is_visited_by_the_next_run(tmp_path: Path, reason: R
 @pytest.mark.parametrize("reason", [Reason.FETCHED, Reason.GONE, Reason.ROBOTS])
 def test_a_seed_that_was_answered_is_not_visited_again(tmp_path: Path, reason: Reason) -> None:
     assert asyncio.run(visited_then_started_again(tmp_path / "state.db", reason)) == []
+
+
+def test_a_frontier_says_whether_it_was_left_in_order(tmp_path: Path) -> None:
+    told: list[object] = []
+
+    def tell(event: str, **facts: object) -> None:
+        if event == "frontier.opened":
+            told.append(facts["was_clean"])
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with Database(tmp_path / "state.db", clock, silent) as database:
+            for is_closed in (True, False, True):
+                frontier = SqliteFrontier(database, Politeness(delay_s=0), clock, tell, lambda _: True)
+                await frontier.open()
+                if is_closed:
+                    await frontier.close()
+
+    asyncio.run(story())
+    assert told == [True, True, False], "a new one is in order; one that was not closed is not"

@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.parse.fingerprints import exact, near
 from gossamer.rules.farms import Farms
-from gossamer.rules.marks import Marks, marks_of
+from gossamer.rules.marks import SAMPLES, Marks, marks_of
 from gossamer.rules.mirrors import ENOUGH, Evidence, Mirror, Mirrors
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.rules.voids import AGREED, MOST_PARTS, TRIED, Part, Voids, parts_of
@@ -257,3 +257,9 @@ def test_a_host_has_gaps_when_more_than_eight_and_a_quarter_of_its_visits_find_n
         assert (found.host, found.of, found.why) == ("new.org", "old.org", "it was seen later")
     else:
         assert (found.host, found.of) == ("old.org", "new.org") and "does not have" in found.why
+
+
+def test_a_page_is_known_by_sixteen_of_its_phrases() -> None:
+    said = text(1)
+    assert len(near(said)) > SAMPLES == len(marks(said).shingles)
+    assert [number >> 2 for number in near(said)[:SAMPLES]] == list(marks(said).shingles)

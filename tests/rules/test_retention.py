@@ -155,3 +155,13 @@ def test_a_redirect_is_no_successful_answer_and_is_not_held_for_the_views() -> N
     past += [Version(NOW - DAY, 299, False, None), Version(NOW, 500, False, None)]
     stay = kept(past, Retain("last", 1), NOW)
     assert NOW - DAY in stay and NOW - 2 * DAY not in stay
+
+
+def test_what_is_young_takes_no_place_of_what_is_old() -> None:
+    """A week that is partly more than a month ago keeps one of its old captures beside all of its young ones."""
+    daily = [Version(at) for at in range(NOW - 60 * DAY, NOW + 1, DAY)]
+    for now in range(NOW, NOW + 7 * DAY, DAY):
+        stay = kept(daily, Retain("thinned"), now)
+        old = [one.fetched_at for one in daily if now - one.fetched_at > 30 * DAY]
+        newest_of_week = {at // WEEK: at for at in old}
+        assert set(newest_of_week.values()) <= stay, now
