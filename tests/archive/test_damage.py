@@ -270,6 +270,19 @@ def test_F_X1_a_record_larger_than_any_of_ours_is_damage_and_the_next_is_read(tm
     assert last == Member(len(small) + len(large), len(small), first.plain)
 
 
+def test_F_X1_what_only_looks_like_a_record_behind_damage_is_passed_over(tmp_path):
+    path = tmp_path / "gossamer-00000001-20231114221320.warc.gz"
+    record = response_record(capture(1))
+    false = gzip.compress(b"not a record", mtime=0) + gzip.compress(b"WARC/1.0", mtime=0)[:-9]
+    path.write_bytes(b"garbage" * 9 + false + record)
+    bad, last = members(FILES, path)
+    assert isinstance(bad, Damaged) and (bad.offset, bad.length) == (0, 63 + len(false))
+    assert isinstance(last, Member) and last.length == len(record)
+    path.write_bytes(b"garbage" * 9 + false)
+    (bad,) = members(FILES, path)
+    assert isinstance(bad, Damaged) and bad.length == 63 + len(false)
+
+
 def test_a_gzip_member_that_is_no_record_is_damage_of_its_own_length(tmp_path):
     path = tmp_path / "gossamer-00000001-20231114221320.warc.gz"
     foreign, record = gzip.compress(b"something else"), response_record(capture(1))

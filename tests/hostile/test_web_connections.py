@@ -211,7 +211,13 @@ def test_F_W16_idle_connections_make_room_for_others(server: uvicorn.Server, por
 
 @pytest.mark.parametrize(
     ("soft", "hard", "files", "allowed"),
-    [(256, 256, 256, 16), (1024, 1024, 1024, 424), (1024, 1 << 20, 16_384, 4_000), (1 << 20, 1 << 20, 1 << 20, 4_000)],
+    [
+        (256, 256, 256, 16),
+        (1024, 1024, 1024, 424),
+        (4096, 4096, 4096, 2048),
+        (1024, 1 << 20, 16_384, 4_000),
+        (1 << 20, 1 << 20, 1 << 20, 4_000),
+    ],
 )
 def test_F_W16_as_many_files_are_asked_for_as_may_be_had(soft: int, hard: int, files: int, allowed: int) -> None:
     """In a process of its own: a limit that was lowered cannot be raised again."""

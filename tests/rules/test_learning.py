@@ -7,7 +7,7 @@ import pytest
 from gossamer.parse.fingerprints import exact, near
 from gossamer.rules.farms import Farms
 from gossamer.rules.marks import SAMPLES, Marks, marks_of
-from gossamer.rules.mirrors import ENOUGH, Evidence, Mirror, Mirrors
+from gossamer.rules.mirrors import ENOUGH, FIRST, Evidence, Mirror, Mirrors
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.rules.voids import AGREED, MOST_PARTS, TRIED, Part, Voids, parts_of
 from gossamer.values.robots import RobotsRule
@@ -263,3 +263,12 @@ def test_a_page_is_known_by_sixteen_of_its_phrases() -> None:
     said = text(1)
     assert len(near(said)) > SAMPLES == len(marks(said).shingles)
     assert [number >> 2 for number in near(said)[:SAMPLES]] == list(marks(said).shingles)
+
+
+def test_pages_beyond_the_first_of_a_host_make_no_mirror() -> None:
+    mirrors = Mirrors()
+    for number in range(FIRST + 20):
+        url = Url(f"http://old.org/{number}")
+        assert mirrors.learn(url, exact(text(number)), evidence=Evidence(is_seed=True)) is None
+    later = range(FIRST, FIRST + 20)
+    assert all(mirrors.learn(Url(f"http://new.org/{number}"), exact(text(number))) is None for number in later)
