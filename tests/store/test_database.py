@@ -2,16 +2,20 @@
 
 import asyncio
 import sqlite3
+import zlib
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from gossamer.errors import DirectoryUnusable, DiskFull
-from gossamer.store import tallies
+from gossamer.errors import DirectoryUnusable, DiskFull, StateDamaged
+from gossamer.store import seeds, tallies
 from gossamer.store.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.tell import silent
+from gossamer.values.url import Url
 
 ADD = "INSERT INTO tallies (name, number) VALUES (?, 1)"
 NAMES = "SELECT name FROM tallies ORDER BY name"
@@ -160,3 +164,36 @@ def test_F_P11_a_reader_of_an_older_schema_is_told_who_brings_it_up_to_date(tmp_
     connection.close()
     with pytest.raises(DirectoryUnusable, match="older gossamer"):
         read_only(tmp_path / "state.db")
+
+
+@pytest.mark.parametrize(
+    ("word", "instead"),
+    [
+        (b"CREATE TABLE meta", b"CREATE$TABLE meta"),
+        (b"CREATE TABLE meta", b"CREATE TABLE m\xe5ta"),
+        (b"known.example", b"kn\xefwn.example"),
+    ],
+)
+def test_F_X12_damage_that_is_met_while_rows_are_read_is_named(tmp_path: Path, word: bytes, instead: bytes) -> None:
+    path = tmp_path / "state.db"
+
+    async def filled() -> None:
+        async with database(tmp_path) as opened:
+            await opened.run(lambda c: seeds.put(c, [Url("https://known.example/")], "site"))
+
+    asyncio.run(filled())
+    content = path.read_bytes()
+    at = content.index(word)
+    path.write_bytes(content[:at] + instead + content[at + len(instead) :])
+    with pytest.raises(StateDamaged, match="rebuild --state"), closing(read_only(path)) as state:
+        seeds.every(state)
+
+
+@pytest.mark.parametrize("unpack", [zlib.decompress, msgspec.msgpack.decode])
+def test_F_X12_a_value_that_cannot_be_unpacked_is_damage_too(tmp_path: Path, unpack: Callable[[bytes], object]) -> None:
+    async def merged() -> None:
+        async with database(tmp_path) as opened:
+            await opened.run(lambda _: unpack(b"\xc1 no such thing"))
+
+    with pytest.raises(StateDamaged, match="rebuild --state"):
+        asyncio.run(merged())

@@ -6,6 +6,7 @@ A commit is on disk when `run` returns (`synchronous=FULL`): it may be called an
 import asyncio
 import contextlib
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -13,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
+
+import msgspec
 
 from gossamer.clock import Clock
 from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError, StateDamaged
@@ -23,6 +26,8 @@ T = TypeVar("T")
 UNDER_FULL_DISK = ("SQLITE_IOERR", "SQLITE_CANTOPEN")
 """What a full disk comes out as when a journal or its index cannot be made or made longer."""
 NO_ROOM_BYTES = 1 << 20
+OF_A_DAMAGED_SCHEMA = ("no such table", "no such column", "no such index", "malformed")
+"""Its version is checked when it is opened, so these names were there."""
 
 BUSY_S = 10.0
 SETTINGS = {
@@ -159,13 +164,16 @@ def _reading(path: Path) -> type[sqlite3.Connection]:
         def __next__(self) -> Any:
             try:
                 return super().__next__()
-            except sqlite3.Error:
+            except (sqlite3.Error, UnicodeDecodeError):
                 with _in_our_words(path):
                     raise
 
     class Connection(sqlite3.Connection):
         def cursor(self, factory: type[sqlite3.Cursor] = Cursor) -> sqlite3.Cursor:  # type: ignore[override]
             return super().cursor(factory)
+
+        def execute(self, *given: Any) -> sqlite3.Cursor:
+            return self.cursor().execute(*given)  # sqlite3's own makes a cursor of its own kind
 
     return Connection
 
@@ -252,17 +260,22 @@ def _has_room(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _in_our_words(where: Path) -> Iterator[None]:
-    """SQLite's complaints that have a name of ours; the others are bugs and pass as they are."""
+    """SQLite's complaints that have a name of ours, and what unpacking a damaged value raises; the others are bugs and
+    pass as they are."""
     try:
         yield
+    except (UnicodeDecodeError, zlib.error, msgspec.DecodeError) as trouble:
+        raise StateDamaged(where, trouble) from trouble
     except sqlite3.Error as trouble:
         match getattr(trouble, "sqlite_errorname", ""):
             case name if name == "SQLITE_FULL" or (name.startswith(UNDER_FULL_DISK) and not _has_room(where)):
                 raise DiskFull(f"there is no room to write {where}") from trouble
             case name if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
                 raise StateDamaged(where, trouble) from trouble
-            case "SQLITE_ERROR" if "no such table" in str(trouble) or "malformed" in str(trouble):
+            case "SQLITE_ERROR" if any(words in str(trouble) for words in OF_A_DAMAGED_SCHEMA):
                 raise StateDamaged(where, trouble) from trouble
+            case "" if "decode to UTF-8" in str(trouble):
+                raise StateDamaged(where, "a text is not UTF-8") from trouble
             case name if name.startswith("SQLITE_CANTOPEN"):
                 raise DirectoryUnusable(
                     f"{where} cannot be opened ({trouble}): check its owner and mode, and those of its folder"
