@@ -62,7 +62,7 @@ def members(files: Files, path: Path, offset: int = 0) -> Iterator[Member | Dama
         found, ahead = _next(files, path, offset, ahead)
         if isinstance(found, Torn) or (isinstance(found, Damaged) and not found.length):
             found, ahead = _bounded(files, path, found), b""
-        if found is None:
+        if found is None or not found.length:  # the latter at the end of a file that cannot be read
             return
         yield found
         if isinstance(found, Torn):
