@@ -27,7 +27,7 @@ class ViewDamaged(DirectoryUnusable):
         root = path.parent.parent if path.parent.name.startswith("views-") else path.parent
         words = " ".join(str(why).split())[:300] or type(why).__name__
         super().__init__(f"{path} is damaged ({words}). `gossamer rebuild --dir {root}` makes it anew from the archive")
-        self.path = path
+        self.path, self.why = path, words
 
 
 class StateDamaged(DirectoryUnusable):

@@ -3,17 +3,19 @@
 import sqlite3
 from pathlib import Path
 
+import pytest
 from pyoxigraph import RdfFormat, parse
 
 from gossamer.clock import SystemClock
+from gossamer.errors import ViewDamaged
 from gossamer.extract.page import extract
 from gossamer.extract.places import packed
 from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.names import graph_name
 from gossamer.graph.page_facts import PageFacts
-from gossamer.graph.query_job import Found, Question, _reply
-from gossamer.graph.sources import FILE, Sources, SourcesReader
+from gossamer.graph.query_job import Found, Question, Unsourced, _reply
+from gossamer.graph.sources import FILE, SourcesReader
 from gossamer.graph.store import Graph
 from gossamer.parse.html import parse_html, seen_in
 from gossamer.values.page import ntriples
@@ -35,8 +37,12 @@ def facts_of(markup: bytes, capture_id: int, fetched_at: int) -> PageFacts:
     return PageFacts(PAGE, lines, capture_id, fetched_at, packed(found, lines))
 
 
+def question(folder: Path, sources: Path, query: str = ALL) -> Question:
+    return Question(str(folder), query, "text/tab-separated-values", 100, 1 << 20, (), (), str(sources))
+
+
 def asked(folder: Path, sources: Path, query: str = ALL) -> list[list[str]]:
-    reply = _reply(Question(str(folder), query, "text/tab-separated-values", 100, 1 << 20, (), (), str(sources)))
+    reply = _reply(question(folder, sources, query))
     assert isinstance(reply, Found)
     return [line.split("\t") for line in reply.body.decode().splitlines()[1:]]
 
@@ -85,13 +91,21 @@ def test_a_page_that_is_removed_or_states_nothing_any_more_loses_its_record(tmp_
         assert held.execute("SELECT count(*) FROM records").fetchone() == (0,)
 
 
-def test_a_damaged_database_becomes_an_empty_one(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b"no database at all, but long enough to be looked at" * 100)
-    sources = Sources(tmp_path, FILES)
-    sources.open()
-    sources.put([])
-    sources.close()
-    assert SourcesReader(tmp_path / FILE).record_of("x:g", 1) is None
+@pytest.mark.parametrize("content", [b"no database at all, but long enough to be looked at" * 100, b"", None])
+def test_F_X12_a_damaged_or_missing_database_is_damage_of_the_graph(tmp_path: Path, content: bytes | None) -> None:
+    live = tmp_path / "live"
+    with Graph(live, FILES, CLOCK, silent) as graph:
+        graph.replace([facts_of(MARKUP, 7, 1)])
+        copy = checkpoint(graph, tmp_path / "copies")
+    (live / FILE).unlink()
+    if content is not None:
+        (live / FILE).write_bytes(content)
+    with pytest.raises(ViewDamaged, match=FILE):
+        Graph(live, FILES, CLOCK, silent).__enter__()
+    if content:
+        with pytest.raises(ViewDamaged, match=FILE):
+            SourcesReader(live / FILE).record_of(graph_name(PAGE), 7)
+        assert isinstance(_reply(question(copy, live / FILE)), Unsourced)
 
 
 def test_the_record_is_small(tmp_path: Path) -> None:

@@ -163,7 +163,6 @@ def sparql(
 async def _sparql(query: str, root: Path, form: str | None, has_exact_names: bool) -> int:
     directory, outside = existing(root), real_outside()
     form = form or ("table" if sys.stdout.isatty() else "")
-    refuse_missing(directory, outside, directory.checkpoints)
     async with queries(directory, outside, silent) as ask:
         result = await ask(query, FORMATS[form], has_exact_names=has_exact_names)
     if FORMATS[form].partition(",")[0] != result.media_type and form not in ("", "table"):

@@ -10,6 +10,7 @@ from gossamer.app.present_search import search_of
 from gossamer.clock import SECOND
 from gossamer.errors import ViewDamaged
 from gossamer.graph.checkpoints import newest
+from gossamer.graph.names import OURS
 from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.sparql import MOST_ROWS, QueryPool, SparqlResult
 from gossamer.monitor.control import Control
@@ -84,6 +85,9 @@ async def query_pool(
                 has_exact_names: bool = False,
             ) -> SparqlResult:
                 await freshen(directory, control, outside)
+                refuse_missing(directory, outside, directory.checkpoints)
+                if OURS in query:  # it may ask where facts stand
+                    refuse_missing(directory, outside, directory.graph / SOURCES)
                 return await pool.ask(
                     query, accept, default_graphs, named_graphs, most_rows, has_inference, has_exact_names
                 )

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterator
 from contextlib import closing
 
+from gossamer.app.asking import refuse_missing
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.errors import DirectoryUnusable
@@ -32,6 +33,7 @@ def exports_of(directory: Directory, outside: Outside) -> Exports:
     def facts(query: Query) -> Iterator[bytes]:
         checkpoint = newest(outside.files, directory.checkpoints)
         if checkpoint is None:
+            refuse_missing(directory, outside, directory.checkpoints)
             raise DirectoryUnusable("no facts are ready yet")
         store = opened(checkpoint.folder)
         if query.is_empty:

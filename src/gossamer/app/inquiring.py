@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from gossamer.app.asking import refuse_missing
 from gossamer.app.copy_asked import JOB, CopyJob, answer
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
@@ -87,6 +88,8 @@ def prepared(directory: Directory, outside: Outside, kept: Kept) -> bytes | None
     sources = SourcesReader(directory.graph / SOURCES)
     with closing(sources):
         record = sources.record_of(graph_name(kept.url), kept.capture_id)
+    if record is None:
+        refuse_missing(directory, outside, directory.graph / SOURCES)
     places = list((record.places() if record is not None else {}).items())[:MOST_MARKS]
     return msgspec.msgpack.encode(CopyJob(capture, {path: _mark(kept.url, path, times) for path, times in places}))
 

@@ -6,6 +6,8 @@ from urllib.parse import quote
 from gossamer.extract.identity import canonical
 from gossamer.values.url import Url
 
+OURS = "urn:gossamer:"
+"""What the names of our own begin with."""
 PROVENANCE = "urn:gossamer:provenance"
 """The graph that says of each page when and by which capture its facts came."""
 FETCHED_AT = "http://www.w3.org/ns/prov#generatedAtTime"

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
-from gossamer.errors import ConfigError, QueryRefused
+from gossamer.errors import ConfigError, QueryRefused, ViewDamaged
 from gossamer.extract.identity import canonical
 from gossamer.extract.origins import Source, text_of
 from gossamer.extract.vocabularies import Kind, Vocabularies, with_own
@@ -72,7 +72,13 @@ class Damaged(msgspec.Struct, frozen=True, tag=True):
     words: str
 
 
-Reply = Found | Refused | Gone | Damaged
+class Unsourced(msgspec.Struct, frozen=True, tag=True):
+    """The query asks where facts stand, and the database that says so cannot be read."""
+
+    words: str
+
+
+Reply = Found | Refused | Gone | Damaged | Unsourced
 
 _questions = msgspec.msgpack.Decoder(Question)
 _replies = msgspec.msgpack.Encoder()
@@ -117,7 +123,8 @@ def _store(folder: str) -> Store:
 
 def _answer(store: Store, question: Question) -> Reply:
     known = with_own(question.vocabulary)
-    functions = _functions(store, question.sources) | _relations(known)
+    unsourced: list[str] = []
+    functions = _functions(store, question.sources, unsourced) | _relations(known)
     meant = _meant(question, functions)
     spelt = str if question.has_exact_names else canonical
     default: list[NamedNode | BlankNode | DefaultGraph] = [_page(store, spelt(one)) for one in question.default_graphs]
@@ -143,6 +150,8 @@ def _answer(store: Store, question: Question) -> Reply:
     else:
         media_type = results.media_type_for(question.accept, results.TRIPLES)
         body, cut = results.write_triples(answer, media_type, question.most_rows, question.most_bytes)
+    if unsourced:
+        return Unsourced(unsourced[0])
     notes = (*meant.notes, *asked.notes)
     return Found(media_type, body, cut, asked.query if asked.query != question.query else "", notes)
 
@@ -198,8 +207,9 @@ def _relations(known: Vocabularies) -> Functions:
     }
 
 
-def _functions(store: Store, path: str) -> Functions:
-    """Where a fact comes from, for queries; unbound when that is not known of the capture whose facts are asked."""
+def _functions(store: Store, path: str, unsourced: list[str]) -> Functions:
+    """Where a fact comes from, for queries; unbound when that is not known of the capture whose facts are asked. Why
+    the database cannot be read is put into `unsourced`: the engine takes what a function raises for unbound too."""
     if path not in _told_from:
         _told_from.clear()
         _told_from[path] = SourcesReader(Path(path))
@@ -213,7 +223,11 @@ def _functions(store: Store, path: str) -> Functions:
         capture = next(store.quads_for_pattern(graph, _CAPTURE, None, _PROVENANCE), None)
         if capture is None or not isinstance(capture.object, Literal):
             return None
-        record = reader.record_of(graph.value, int(capture.object.value))
+        try:
+            record = reader.record_of(graph.value, int(capture.object.value))
+        except ViewDamaged as damage:
+            unsourced.append(damage.why)
+            return None
         parts = [text_of(part) for part in (subject, predicate, thing) if not isinstance(part, Triple)]
         return record.of(" ".join(parts).encode()) if record is not None and len(parts) == 3 else None
 

@@ -7,6 +7,7 @@ and is lost with it. It has no write-ahead log, so that the query workers, which
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import closing
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -40,15 +41,16 @@ class Sources:
         self._files = files
         self._connection: sqlite3.Connection | None = None
 
-    def open(self) -> None:
-        """One that cannot be read becomes an empty one: what it held is shown as unknown until a rebuild."""
+    def open(self, is_new: bool) -> None:
+        """`is_new`: the graph holds nothing yet, and so may this. Raises ViewDamaged for the whole graph when the
+        database is missing or cannot be read: both are made again together."""
+        if not is_new and not self._files.size(self._path):
+            raise ViewDamaged(self._path.parent, f"{FILE} is missing or empty")
         try:
             self._connect()
-        except sqlite3.DatabaseError:
+        except sqlite3.Error as trouble:
             self.close()
-            for name in (FILE, f"{FILE}-journal"):
-                self._files.remove(self._path.with_name(name))
-            self._connect()
+            raise self._in_our_words(trouble) from trouble
 
     def close(self) -> None:
         if self._connection is not None:
@@ -65,12 +67,15 @@ class Sources:
                 transaction.execute("BEGIN IMMEDIATE")
                 transaction.executemany(SQL["drop_record"], [row for row in rows if not row["record"]])
                 transaction.executemany(SQL["put_record"], [row for row in rows if row["record"]])
-        except sqlite3.OperationalError as trouble:
-            if "full" in str(trouble):
-                raise DiskFull(f"there is no room for the sources of facts in {self._path}") from trouble
-            raise GossamerError(f"the sources of facts in {self._path} cannot be written: {trouble}") from trouble
-        except sqlite3.DatabaseError as trouble:
-            raise ViewDamaged(self._path.parent, f"{FILE}: {trouble}") from trouble
+        except sqlite3.Error as trouble:
+            raise self._in_our_words(trouble) from trouble
+
+    def _in_our_words(self, trouble: sqlite3.Error) -> GossamerError:
+        if not isinstance(trouble, sqlite3.OperationalError):
+            return ViewDamaged(self._path.parent, f"{FILE}: {trouble}")
+        if "full" in str(trouble):
+            return DiskFull(f"there is no room for the sources of facts in {self._path}")
+        return GossamerError(f"{self._path} cannot be written ({trouble}): check its owner and mode")
 
     def _connect(self) -> None:
         connection = sqlite3.connect(self._path, timeout=BUSY_S * 5, isolation_level=None, check_same_thread=False)
@@ -96,13 +101,18 @@ class SourcesReader:
             self._connection = None
 
     def record_of(self, graph: str, capture_id: int) -> Record | None:
-        """None when it is not known: of another capture, never read, or being written just now."""
+        """None when it is not known: of another capture, never read, being written just now, or without a database.
+        Raises ViewDamaged when that cannot be read."""
         key = (graph, capture_id)
         if key not in self._remembered:
             try:
                 record = self._read(graph, capture_id)
-            except sqlite3.Error:
+            except sqlite3.OperationalError as trouble:
+                if self._path.exists() and trouble.sqlite_errorname.startswith("SQLITE_CANTOPEN"):
+                    raise ViewDamaged(self._path.parent, f"{FILE} may not be read") from trouble
                 return None
+            except sqlite3.DatabaseError as trouble:
+                raise ViewDamaged(self._path.parent, f"{FILE}: {trouble}") from trouble
             self._remember(key, record)
         return self._remembered[key]
 
@@ -117,7 +127,17 @@ class SourcesReader:
             address = f"{self._path.absolute().as_uri()}?mode=ro"
             self._connection = sqlite3.connect(address, timeout=BUSY_S, uri=True)
         row = self._connection.execute(SQL["record_of"], {"id": id_of(graph), "capture": capture_id}).fetchone()
-        return unpacked(row[0]) if row else None
+        if row is None:
+            return None
+        if (record := unpacked(row[0])) is None:
+            raise ViewDamaged(self._path.parent, f"{FILE}: the record of {graph} cannot be read")
+        return record
+
+
+def damaged_records(path: Path) -> int:
+    """How many records cannot be read; SQLite's own check does not look into them."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=BUSY_S, uri=True)) as connection:
+        return sum(unpacked(record) is None for (record,) in connection.execute(SQL["every_record"]))
 
 
 def _weight(record: Record | None) -> int:

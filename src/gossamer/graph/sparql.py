@@ -14,7 +14,7 @@ from gossamer.errors import QueryRefused, QueryTooLong, ViewDamaged, WorkerLost
 from gossamer.extract.vocabularies import LONGEST_OWN
 from gossamer.files import Files
 from gossamer.graph.checkpoints import EVERY_S, newest
-from gossamer.graph.query_job import Damaged, Found, Gone, Question, Refused, Reply, job
+from gossamer.graph.query_job import Damaged, Found, Gone, Question, Refused, Reply, Unsourced, job
 from gossamer.graph.query_text import LONGEST_QUERY
 from gossamer.processes import Processes
 from gossamer.values.tell import Tell
@@ -167,6 +167,10 @@ class QueryPool:
                     raise QueryRefused(words)
                 case Damaged(words):  # the one before it may be whole
                     damaged[Path(folder).name] = words
+                case Unsourced(words):
+                    if self._sources is None or question.sources == str(self._sources()):
+                        raise ViewDamaged(Path(question.sources).parent, words)
+                    question = msgspec.structs.replace(question, sources=str(self._sources()))  # a rebuild moved it
                 case Gone():
                     continue
         if damaged:

@@ -14,3 +14,6 @@ DELETE FROM records WHERE id = :id;
 
 -- record_of: What is held of a page, when it is of this capture.
 SELECT record FROM records WHERE id = :id AND capture = :capture;
+
+-- every_record: For a check of them all.
+SELECT record FROM records;

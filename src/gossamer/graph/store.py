@@ -14,7 +14,7 @@ from types import TracebackType
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
 
 from gossamer.clock import Clock, Instant, from_words, in_words
-from gossamer.errors import DirectoryBusy, DirectoryUnusable, ViewDamaged, damage_named
+from gossamer.errors import DirectoryBusy, DirectoryUnusable, GossamerError, ViewDamaged, damage_named
 from gossamer.files import Files
 from gossamer.graph.checkpoints import FORMAT, VERSION
 from gossamer.graph.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
@@ -70,10 +70,14 @@ class Graph:
         try:
             self._opened = Store(self._folder)
         except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
-            if "lock" in str(trouble).lower():
+            if "/LOCK:" in str(trouble):
                 raise DirectoryBusy(f"another process is writing the facts in {self._folder}") from trouble
             raise ViewDamaged(self._folder, trouble) from trouble
-        self._sources.open()
+        try:
+            self._sources.open(is_new=self.is_empty())
+        except GossamerError:
+            self._opened = None
+            raise
         return self
 
     def __exit__(
