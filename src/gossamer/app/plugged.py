@@ -37,7 +37,9 @@ def kept_in(folder: Path, files: Files) -> Plugged:
     try:
         return DECODER.decode(files.read(folder / NAME))
     except msgspec.MsgspecError as trouble:
-        raise ConfigError(f"{folder / NAME} cannot be read ({trouble}); the next crawl writes it anew") from trouble
+        raise ConfigError(
+            f"{folder / NAME} cannot be read ({trouble}); `gossamer crawl --dir {folder}` writes it anew"
+        ) from trouble
 
 
 def recalled(folder: Path, files: Files) -> Plugged:
@@ -62,7 +64,9 @@ def admit_schemes(folder: Path, files: Files) -> None:
         try:
             admit(scheme, port)
         except ValueError as trouble:
-            raise ConfigError(f"{folder / NAME}: {trouble}; the next crawl writes it anew") from trouble
+            raise ConfigError(
+                f"{folder / NAME}: {trouble}; `gossamer crawl --dir {folder}` writes it anew"
+            ) from trouble
 
 
 def job_for(plugged: Plugged) -> str:

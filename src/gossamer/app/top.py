@@ -119,7 +119,10 @@ def drawn(system: System) -> RenderableType:
         f"archive {cells.get('counter/archive_bytes', '0 B')}",
         style="dim",
     )
-    hints = [Text.assemble((f"{hint.severity}: ", SEVERITIES[hint.severity]), hint.words) for hint in system.hints]
+    hints = [
+        Text.assemble((f"{hint.severity}: ", SEVERITIES[hint.severity]), f"{hint.words} {hint.mend}")
+        for hint in system.hints
+    ]
     machines = table(nodes, {"cpu": "CPU", "speed": "speed", "memory": "memory used", "disk": "disk free"}, "machine")
     shown = {"pid": "id", "cpu": "CPU", "memory": "memory", "work": "at work", "uptime": "up for"}
     return Group(head, totals, known, Text(), machines, Text(), table(processes, shown, "process"), Text(), *hints)

@@ -170,7 +170,7 @@ def with_own(turtle: bytes) -> Vocabularies:
 
 def _stated(turtle: bytes) -> tuple[list[tuple[Kind, str, str]], dict[str, str]]:
     if len(turtle) > LONGEST_OWN:
-        raise ConfigError(f"the vocabulary of your own is longer than {LONGEST_OWN:,} bytes")
+        raise ConfigError(f"your vocabulary.ttl is longer than {LONGEST_OWN:,} bytes: shorten it")
     found: list[tuple[Kind, str, str]] = []
     try:
         reader = parse(turtle, RdfFormat.TURTLE)
@@ -179,7 +179,7 @@ def _stated(turtle: bytes) -> tuple[list[tuple[Kind, str, str]], dict[str, str]]
             if kind is not None and isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode):
                 found.append((kind, canonical(quad.subject.value), canonical(quad.object.value)))
     except SyntaxError as trouble:
-        raise ConfigError(f"the vocabulary of your own is not Turtle: {trouble}") from trouble
+        raise ConfigError(f"your vocabulary.ttl is not Turtle ({trouble}): correct or delete it") from trouble
     return found, {name: canonical(iri) for name, iri in reader.prefixes.items()}
 
 
