@@ -159,7 +159,15 @@ def test_captures_are_entered_in_batches_that_each_begin_where_the_last_one_ende
 def test_without_seeds_it_says_so_and_names_the_way(collection: Path) -> None:
     spoil(collection, "gone")
     done = gossamer("rebuild", "--state", "--dir", collection)
-    assert done.returncode == 0 and "--seed URL" in done.stderr and "forget --list" in done.stderr
+    assert done.returncode == 4 and "--seed URL" in done.stderr and "forget --list" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["links.db", "archive"])
+def test_F_X12_what_could_not_be_had_again_is_no_success(collection: Path, name: str) -> None:
+    path = next((collection / name).glob("*")) if name == "archive" else collection / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    done = gossamer("rebuild", "--state", "--dir", collection)
+    assert done.returncode == 4 and "not found: " in done.stderr and "gossamer rebuild --state" in done.stderr
 
 
 def test_F_X1_what_is_damaged_in_the_archive_is_counted_and_named(collection: Path, site: Site) -> None:

@@ -109,6 +109,21 @@ def test_F_X1_damage_of_every_kind_is_found_and_repaired_from_a_backup(tmp_path:
     assert verified(directory)[0] == 0
 
 
+def test_F_X1_views_made_while_a_record_was_damaged_are_outdated_until_they_are_made_again(tmp_path: Path) -> None:
+    directory, known = shop(tmp_path / "data")
+    copy = Directory(tmp_path / "copy")
+    back_up(directory, copy, real_outside())
+    damage(directory, known[-1])
+    assert gossamer("rebuild", "--dir", directory.root).returncode == 4
+    for words in (("--repair-from", copy.root), ()):
+        code, report = verified(directory, *words)
+        assert (code, report["damaged"]) == (4, [])
+        assert [(one["outdated"], one["missing"]) for one in report["views"]] == [(1, 0)] * 4
+        assert all("gossamer rebuild" in one["mend"] for one in report["views"])
+    assert gossamer("rebuild", "--dir", directory.root).returncode == 0
+    assert verified(directory)[0] == 0
+
+
 def test_F_X1_a_damaged_copy_repairs_nothing(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     copy = Directory(tmp_path / "copy")
@@ -155,6 +170,23 @@ def test_F_X1_marks_go_with_records_that_are_compacted_and_truncation_does_not_s
     assert [one["fetched_at"][:10] for one in report["damaged"]] == ["2026-11-11", "2026-11-12"]
 
 
+def test_F_X1_forget_and_import_name_the_damage_they_find(tmp_path: Path) -> None:
+    urls = [Url(f"https://{name}.example/") for name in ("first", "second", "other")]
+    directory = past.collection(tmp_path / "data", [past.captured(url, past.START_AT, b"<p>words") for url in urls])
+    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+        other = list(catalogue.in_order())[-1]
+    warc = Path(shutil.copy(directory.archive / other.place.volume, tmp_path / "given.warc.gz"))
+    damage(directory, other)
+    for url, more in zip(urls, (["--quick"], []), strict=False):
+        forgotten = gossamer("forget", url.text, "--yes", *more, "--dir", directory.root)
+        assert forgotten.returncode == 4 and "damaged: " in forgotten.stderr, forgotten.stderr
+        assert "gossamer verify" in forgotten.stderr
+    (volume,) = directory.archive.glob("*.warc.gz")
+    volume.write_bytes(volume.read_bytes()[: volume.stat().st_size // 2])
+    imported = gossamer("import", warc, "--dir", directory.root)
+    assert imported.returncode == 4 and volume.name in imported.stderr and "gossamer verify" in imported.stderr
+
+
 def test_F_X1_compact_says_how_many_of_the_records_it_copies_are_damaged(tmp_path: Path) -> None:
     directory, known = shop(tmp_path / "data")
     for one in (known[2], known[-2], known[-3]):
@@ -177,7 +209,7 @@ def test_F_X1_a_crawl_that_finds_damage_says_so_and_status_shows_it(tmp_path: Pa
             path.unlink()
         site.hits.clear()
         told = gossamer("crawl", "--dir", root, *QUICK)
-        assert told.returncode == 0 and told.stderr.count("the archive is damaged") == 1, told.stderr
+        assert told.returncode == 4 and told.stderr.count("the archive is damaged") == 1, told.stderr
         assert "gossamer verify" in told.stderr and path.name in told.stderr
         assert site.pages_hit() == (["/a"] if how == "short" else ["/", "/a"]), "what is lost is fetched again"
         shown = json.loads(gossamer("status", "--json", "--dir", root).stdout)

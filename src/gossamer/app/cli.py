@@ -7,6 +7,7 @@ from cyclopts import App, Parameter
 
 from gossamer import __version__
 from gossamer.app.doors import DOORS, SHOW, Door
+from gossamer.app.saying import error_in_words
 from gossamer.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
 
 EXIT_CODES = {
@@ -15,7 +16,7 @@ EXIT_CODES = {
     2: "the command line or a setting is wrong, or inspect could not read a page",
     3: "the data directory, or a file in it, is missing, damaged or in use",
     4: "a check found a miss (demo --exit, politeness), import set records aside, or something is damaged "
-    "(verify, backup, compact, export, rebuild)",
+    "(verify, backup, compact, crawl, export, forget, import, rebuild)",
     130: "stopped with Ctrl-C before the end",
     141: "whoever read the output went away",
 }
@@ -89,13 +90,5 @@ def _leave(trouble: BaseException) -> None:
             code = 2
         case _:
             code = 1
-    print(f"gossamer: {in_words(trouble)}", file=sys.stderr)
+    print(f"gossamer: {error_in_words(trouble)}", file=sys.stderr)
     sys.exit(code)
-
-
-def in_words(trouble: BaseException) -> str:
-    if isinstance(trouble, OSError) and trouble.strerror:
-        where = f": {trouble.filename}" if trouble.filename else ""
-        mend = ": check its owner and mode" if isinstance(trouble, PermissionError) else ""
-        return f"{trouble.strerror.lower()}{where}{mend}"
-    return str(trouble) or type(trouble).__name__

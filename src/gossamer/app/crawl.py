@@ -16,6 +16,7 @@ from rich.console import Console
 from gossamer.app import crash
 from gossamer.app.assemble import Crawling, open_crawl
 from gossamer.app.config import load, named_file
+from gossamer.app.damage import EVENT as DAMAGE
 from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.ending import STOPPED, Ended, summary
 from gossamer.app.memory import spare_the_collector
@@ -192,6 +193,8 @@ def listener(tally: Tally, face: Face) -> Tell:
     def tell(event: str, /, **facts: object) -> None:
         if event == "visit.settled":
             tally.settled(facts)
+        elif event == DAMAGE:
+            tally.found_damage = True
         with contextlib.suppress(OSError):
             face.heard(event, facts)
 

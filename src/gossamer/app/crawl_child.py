@@ -15,7 +15,6 @@ from typing import TextIO, cast
 import uvloop
 
 from gossamer.app.cli import first_of_ours
-from gossamer.app.cli import in_words as in_short
 from gossamer.app.config import load, named_file
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import LOG_NAME, Directory
@@ -24,6 +23,7 @@ from gossamer.app.network import real_network
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import PlainLines
+from gossamer.app.saying import error_in_words
 from gossamer.app.settings import Settings
 from gossamer.app.tally import Tally
 from gossamer.clock import in_words
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
             log.write("the crawl begins\n")
             return uvloop.run(crawl(Directory(root), settings, outside, log))
         except (GossamerError, OSError, BaseExceptionGroup) as trouble:
-            log.write(" ".join(in_short(first_of_ours(trouble)).split()) + "\n")
+            log.write(" ".join(error_in_words(first_of_ours(trouble)).split()) + "\n")
             return REFUSED
 
 

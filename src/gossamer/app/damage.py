@@ -55,15 +55,19 @@ def mark_of(one: Finding) -> Mark:
 
 def mark_lost(connection: sqlite3.Connection, files: Files, folder: Path, now: Instant) -> int:
     """Mark the captures of the last volume that lie beyond its end; says how many pages are due again."""
-    volume = max(captures.volume_names(connection), default="")
+    found = beyond_end(connection, files, folder, max(captures.volume_names(connection), default=""))
+    new = {mark.key for mark in damage.add(connection, list(map(mark_of, found)), now)}
+    return revive(connection, [one for one in found if mark_of(one).key in new], now)
+
+
+def beyond_end(connection: sqlite3.Connection, files: Files, folder: Path, volume: str) -> list[Finding]:
+    """The captures of a volume that lie beyond the end of its file; all of them when that is missing."""
     size = files.size(folder / volume) if volume else None
     why = "the volume is missing" if size is None else f"the volume ends at byte {size}"
     lost = [
         kept for kept in captures.in_volume(connection, volume) if kept.place.offset + kept.place.length > (size or 0)
     ]
-    found = [Finding(volume, kept.place.number, kept.place.offset, kept.place.length, why, kept) for kept in lost]
-    new = {mark.key for mark in damage.add(connection, list(map(mark_of, found)), now)}
-    return revive(connection, [one for one in found if mark_of(one).key in new], now)
+    return [Finding(volume, kept.place.number, kept.place.offset, kept.place.length, why, kept) for kept in lost]
 
 
 def revive(connection: sqlite3.Connection, new: Sequence[Finding], now: Instant) -> int:

@@ -7,6 +7,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
+from gossamer.app.damage import DAMAGED
 from gossamer.app.tally import Tally
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.visit import Counts
@@ -47,9 +48,12 @@ class Ended:
         return not self.was_stopped and self.limit is not None and self.counts.pages >= self.limit
 
     def exit_code(self, tally: Tally) -> int:
-        """A crawl that found nothing new has done well; one whose collection is still empty has not."""
+        """A crawl that found nothing new has done well; one whose collection is still empty has not, nor has one that
+        found the archive damaged."""
         if self.was_stopped:
             return STOPPED
+        if tally.found_damage:
+            return DAMAGED
         return NOTHING_FETCHED if not tally.fetched and not self.counts.pages else 0
 
 

@@ -5,6 +5,7 @@ import csv
 import io
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,6 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from cyclopts import Parameter
 
+from gossamer.app.damage import DAMAGED, beyond_end
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.exporting import exports_of
 from gossamer.app.outside import Outside, real_outside
@@ -28,6 +30,8 @@ from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened, page_facts
 from gossamer.read_job import ReadDone, ReadJob, parts_of
 from gossamer.spool.codec import decode
+from gossamer.store import captures as stored_captures
+from gossamer.store.database import read_only
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import GROUPS, Reason
 from gossamer.values.page import Reading
@@ -41,8 +45,6 @@ UNITS = {
     "nquads": "facts", "jsonl": "pages", "text": "pages", "warc": "volumes", "pages": "pages", "visits": "visits",
 }  # fmt: skip
 
-DAMAGED = 4
-"""The exit code when something was left out because it is damaged."""
 MOST_NAMED = 20
 
 Write = Callable[[bytes], object]
@@ -182,6 +184,11 @@ def write_volumes(directory: Directory, outside: Outside, write: Write, says: Sa
         for piece in pieces:
             write(piece)
             says(f"writing warc: {name}")
+    with closing(read_only(directory.state)) as state:
+        for name in stored_captures.volume_names(state):
+            lost = beyond_end(state, outside.files, directory.archive, name)
+            if lost and name in stored_captures.volume_names(state):  # else it was rewritten meanwhile
+                damage += [f"{name}, record {one.number} at byte {one.offset}: {one.why} ({one.url})" for one in lost]
     return Written(count, damage)
 
 

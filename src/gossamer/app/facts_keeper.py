@@ -17,10 +17,11 @@ from typing import BinaryIO, cast
 from gossamer.app import crash
 from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import NAME, Commit, Copy, Order, Pages, orders
-from gossamer.app.indexing import only_one
+from gossamer.app.indexing import dropped, only_one
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.modes import keep_private
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.saying import error_in_words
 from gossamer.errors import GossamerError, ViewDamaged
 from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
@@ -48,15 +49,16 @@ def main() -> None:
     if os.getppid() != int(indexer):  # it died before this process could ask to die with it
         return
     let_other_sessions_go_first()  # it has the indexer's niceness, but a session of its own
+    directory = Directory(Path(root), views)
     try:
-        asyncio.run(keep(Directory(Path(root), views), socket.socket(fileno=int(channel)), real_outside(), tell))
+        asyncio.run(keep(directory, socket.socket(fileno=int(channel)), real_outside(), tell))
     except ConnectionError:  # nobody is left to answer
         return
-    except ViewDamaged as trouble:
-        DiskFiles().remove(trouble.path)
-        sys.exit(f"{trouble}; it is removed, and made again from the archive")
-    except (GossamerError, OSError, RuntimeError, sqlite3.Error) as trouble:  # RuntimeError: the store is corrupt
-        sys.exit(f"the facts cannot be kept: {trouble}")
+    except (ViewDamaged, RuntimeError) as trouble:  # the latter is how the store tells of corruption
+        damage = trouble if isinstance(trouble, ViewDamaged) else ViewDamaged(directory.graph, trouble)
+        sys.exit(f"{damage}; {dropped(damage.path, DiskFiles())}")
+    except (GossamerError, OSError, sqlite3.Error) as trouble:
+        sys.exit(f"the facts cannot be kept: {error_in_words(trouble)}")
 
 
 async def keep(directory: Directory, channel: socket.socket, outside: Outside, tell: Tell) -> None:

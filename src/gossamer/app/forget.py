@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app.config import FILE_NAME, load
+from gossamer.app.damage import tell_damage
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.forgetting import IN_DELETED_PARTS, NOT_REACHED, Erased, allow, entries_of, listed, look_ahead
 from gossamer.app.forgetting import forget as forget_now
@@ -44,13 +45,15 @@ def forget(
     if entries:
         expected = look_ahead(directory, entries, outside)
         if dry_run:
-            return show(expected, True, json, console)
+            show(expected, True, json, console)
+            return tell_damage(expected.archive.damaged, dir)
         if not yes and not is_meant(expected, console):
             return 1
     agent = load(dir / FILE_NAME, os.environ, {}).settings.agent
     with Working("forgetting", outside.clock) as progress:
         done = asyncio.run(forget_now(directory, entries, agent, outside, silent, progress.says, quick))
-    return show(done, False, json, console, quick)
+    show(done, False, json, console, quick)
+    return tell_damage(done.archive.damaged, dir)
 
 
 def is_meant(expected: Erased, console: Console) -> bool:
@@ -63,16 +66,16 @@ def is_meant(expected: Erased, console: Console) -> bool:
     return console.input("Type yes to go on: ").strip().lower() == "yes"
 
 
-def show(erased: Erased, dry_run: bool, json: bool, console: Console, quick: bool = False) -> int:
+def show(erased: Erased, dry_run: bool, json: bool, console: Console, quick: bool = False) -> None:
     not_reached = (*NOT_REACHED, IN_DELETED_PARTS) if quick else NOT_REACHED
     if json:
         print(as_json({"is_dry_run": dry_run, "erased": erased, "not_reached": not_reached}))
-        return 0
+        return
     records, room = counted(erased.archive.records, "record"), f"{erased.archive.freed_bytes / 1e6:,.1f} MB"
     if dry_run:
         say(console, f"{in_names(erased)}: {records} of the archive would go, {room}")
         say_beside(erased, console)
-        return 0
+        return
     say(console, f"{in_names(erased)}: {records} erased, {room}; {counted(erased.addresses, 'address')} forgotten")
     if not erased.archive.records and not erased.addresses and erased.pages is None and not quick:
         say(console, "there was nothing of it here; it is kept out from now on")
@@ -82,7 +85,6 @@ def show(erased: Erased, dry_run: bool, json: bool, console: Console, quick: boo
     say(console, "Not reached:")
     for words in not_reached:
         say(console, f"  {words}")
-    return 0
 
 
 def say_beside(erased: Erased, console: Console) -> None:

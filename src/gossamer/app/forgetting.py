@@ -16,6 +16,7 @@ import msgspec
 
 from gossamer.app import remembering
 from gossamer.app.compacting import Compacted, compaction, gone, mended, would_go
+from gossamer.app.damage import noting_damage
 from gossamer.app.directory import LOG_NAME, Directory, lock_directory
 from gossamer.app.forgetting_views import remove_from_views
 from gossamer.app.generation import refuse_without_room, unfinished
@@ -102,10 +103,13 @@ def unwanted(block: Forgotten) -> Callable[[str], bool]:
 def look_ahead(directory: Directory, entries: Sequence[Entry], outside: Outside) -> Erased:
     """What `forget` would take out of the archive now; beside a crawl too."""
     block = forgotten.block_of(entries)
+    damage: dict[str, None] = {}
     with closing(read_only(directory.state)) as state:
-        going = matching(state, outside.files, directory.archive, unwanted(block), silent)
+        tell = noting_damage(silent, damage)
+        going = matching(state, outside.files, directory.archive, unwanted(block), tell)
         beside = beside_of(state, block)
-    return Erased(tuple([one.name for one in entries]), 0, would_go(going), None, *beside)
+    archive = msgspec.structs.replace(would_go(going), damaged=tuple(damage))
+    return Erased(tuple([one.name for one in entries]), 0, archive, None, *beside)
 
 
 def beside_of(connection: sqlite3.Connection, block: Forgotten) -> Beside:
@@ -128,6 +132,8 @@ async def forget(
 
     `is_quick`: they are deleted from the views, and the views are not made again.
     """
+    damage: dict[str, None] = {}
+    tell = noting_damage(tell, damage)
     lock = lock_directory(directory, outside, "forget")
     try:
         (await become_the_one(directory, outside, "forget")).release()
@@ -152,12 +158,15 @@ async def forget(
         tell("forget.dropped")
         pages = None
         if is_in_views and not is_quick:
-            pages = (await replace_views(directory, agent, outside, tell, is_fresh=True)).pages
+            rebuilt = await replace_views(directory, agent, outside, tell, is_fresh=True)
+            pages = rebuilt.pages
+            damage = dict.fromkeys(rebuilt.damage) or damage  # what was noted before names volumes that are gone now
         async with Database(directory.state, outside.clock, tell) as database:
             await database.run(partial(forgotten.done, at=outside.clock.now()))
         unsaid(directory, outside)
         tell("forget.done")
-        return Erased(begun.names, begun.addresses, rewritten, pages, *beside)
+        archive = msgspec.structs.replace(rewritten, damaged=tuple(damage))
+        return Erased(begun.names, begun.addresses, archive, pages, *beside)
     finally:
         lock.release()
 

@@ -23,13 +23,14 @@ from gossamer.app.config import load
 from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import NAME as KEEPER
 from gossamer.app.facts_apart import FactsApart, facts_apart
-from gossamer.app.indexing import become_the_one
+from gossamer.app.indexing import become_the_one, dropped
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.modes import keep_private
 from gossamer.app.omission import noting_omissions
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
+from gossamer.app.saying import error_in_words
 from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.places import ArchivePlaces
@@ -84,7 +85,7 @@ def main() -> None:
         asyncio.run(
             index(Directory(Path(root), views), agent, socket.socket(fileno=int(channel)), real_outside(), tell)
         )
-    except* GossamerError as troubles:
+    except* (GossamerError, OSError) as troubles:
         told = in_one_line(troubles)
         drop_damaged(troubles)
     if told:
@@ -97,17 +98,14 @@ def drop_damaged(troubles: BaseException) -> None:
         for one in troubles.exceptions:
             drop_damaged(one)
     elif isinstance(troubles, ViewDamaged):
-        files, path = DiskFiles(), troubles.path
-        for tail in ("", "-wal", "-shm"):
-            files.remove(path.with_name(path.name + tail))
-        print(f"{path} is removed, and made again from the archive", file=sys.stderr)
+        print(dropped(troubles.path, DiskFiles()), file=sys.stderr)
 
 
 def in_one_line(troubles: BaseException) -> str:
     """Tasks fail in groups; what each of them says is what a person wants to know."""
     if isinstance(troubles, BaseExceptionGroup):
         return "; ".join(dict.fromkeys(map(in_one_line, troubles.exceptions)))
-    return str(troubles)
+    return error_in_words(troubles)
 
 
 async def index(directory: Directory, agent: str, channel: socket.socket, outside: Outside, tell: Tell) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
+from gossamer.app.saying import error_in_words
 from gossamer.errors import DirectoryBusy, GossamerError
-from gossamer.files import Lock
+from gossamer.files import Files, Lock
 from gossamer.processes import Child
 from gossamer.values.tell import Tell
 
@@ -140,6 +141,16 @@ async def once_more(indexer: Indexer, stop: asyncio.Event | None) -> bool:
             return True
         if not indexer.lacks_room() or (stop is not None and stop.is_set()):
             return False
+
+
+def dropped(view: Path, files: Files) -> str:
+    """Remove a damaged view, which the next indexer makes again; says in words what has become of it."""
+    try:
+        for tail in ("", "-wal", "-shm"):
+            files.remove(view.with_name(view.name + tail))
+    except OSError as trouble:
+        return f"{view} cannot be removed: {error_in_words(trouble)}"
+    return f"{view} is removed, and made again from the archive"
 
 
 async def become_the_one(directory: Directory, outside: Outside, words: str) -> Lock:

@@ -18,6 +18,7 @@ from gossamer.app.damage import noting_damage
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.indexing import become_the_one
 from gossamer.app.outside import Outside
+from gossamer.app.saying import counted
 from gossamer.app.settings import Settings
 from gossamer.archive.adoption import adopt
 from gossamer.clock import SECOND
@@ -33,6 +34,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
 from gossamer.values.tell import silent
 from gossamer.values.url import Url, id_of
+from gossamer.values.visit import Counts
 
 AT_ONCE = 2_000
 TAILS = ("", "-wal", "-shm")
@@ -43,6 +45,8 @@ LOST = (
     "addresses found in sitemaps, feeds and redirects that were not visited yet",
 )
 """What the archive does not hold."""
+LOST_FORGOTTEN = "what was to be forgotten (`gossamer forget --list`): ask for it again, or it may be crawled again"
+NO_SEEDS = "the seeds: name them with `gossamer rebuild --state --seed URL`, or at the next `gossamer crawl URL`"
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -55,6 +59,7 @@ class Restored(msgspec.Struct, frozen=True):
     """The damaged file's new name."""
     missing: tuple[str, ...] = ()
     """What could not be had this time and often can."""
+    gone: tuple[str, ...] = LOST
     damaged: tuple[str, ...] = ()
     """In words: places of the archive that hold no whole record."""
 
@@ -64,6 +69,7 @@ class _Salvaged(msgspec.Struct, frozen=True):
 
     seeds: list[tuple[Url, str]] | None = None
     forgotten: list[Entry] | None = None
+    counts: Counts | None = None
 
 
 async def restore_state(
@@ -71,7 +77,10 @@ async def restore_state(
 ) -> Restored:
     """`starts` are named as seeds anew. Raises DirectoryUnusable when there is no archive."""
     if not outside.files.names(directory.archive):
-        raise DirectoryUnusable(f"there is no archive in {directory.root}, so nothing to make a state from")
+        raise DirectoryUnusable(
+            f"there is nothing in {directory.archive} to make a state from. Put its volumes back from a backup that "
+            "`gossamer backup` made, and ask again"
+        )
     lock = lock_directory(directory, outside, "rebuild")
     try:
         (await become_the_one(directory, outside, "rebuild")).release()
@@ -104,7 +113,7 @@ def set_aside(directory: Directory, outside: Outside) -> str:
 
 def salvaged_from(path: Path) -> _Salvaged:
     found: dict[str, object] = {}
-    for name, read in (("seeds", seeds.every), ("forgotten", forgotten.every)):
+    for name, read in (("seeds", seeds.every), ("forgotten", forgotten.every), ("counts", tallies.counts)):
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
                 found[name] = read(connection)
@@ -136,7 +145,7 @@ async def filled(
     ruling = await open_ruling(directory, settings, starts, database, outside, silent)
     named = await database.read(seeds.every)
     offers = [Offer(url, How.SEED) for url, _ in named]
-    missing = list(_unread(salvaged, named))
+    missing = [] if named else [NO_SEEDS]
     await database.run(partial(enter_found, offers=offers, keys=Keys(id_of, identity_of)))
     try:
         links = _linked(directory.links) if named else iter(())
@@ -148,8 +157,14 @@ async def filled(
     rest_until = outside.clock.now() + round(settings.politeness.delay_s * SECOND)
     await database.run(partial(settle_restored, rest_until=rest_until))
     counts = await database.read(tallies.counts)
+    if salvaged.counts is not None and (lost := salvaged.counts.captures - counts.captures) > 0:
+        missing.append(
+            f"{counted(lost, 'capture')} that the old state.db knew: volumes of the archive are missing or cut short. "
+            "Put them back from a backup, then `gossamer rebuild --state` again"
+        )
     figures = (counts.captures, counts.pages, counts.known, counts.queued, len(named))
-    return Restored(*figures, missing=tuple(missing), damaged=tuple(damaged))
+    gone = LOST if salvaged.forgotten is not None else (*LOST, LOST_FORGOTTEN)
+    return Restored(*figures, missing=tuple(missing), gone=gone, damaged=tuple(damaged))
 
 
 async def enter_captures(database: Database, says: Says) -> None:
@@ -172,10 +187,3 @@ def _linked(path: Path) -> Iterator[Offer]:
         raise ViewDamaged(path, "it is missing")
     for _, links in every_link(path):
         yield from (Offer(link.url, How.LINK, depth=1) for link in links if link.may_follow)
-
-
-def _unread(salvaged: _Salvaged, named: Sequence[object]) -> Iterator[str]:
-    if not named:
-        yield "the seeds: name them with `gossamer rebuild --state --seed URL`, or at the next `gossamer crawl URL`"
-    if salvaged.forgotten is None:
-        yield "what was to be forgotten (`gossamer forget --list`): ask for it again, or it may be crawled again"

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from gossamer.app import crash
 from gossamer.app.config import FILE_NAME, load
-from gossamer.app.damage import DAMAGED, tell_damage
+from gossamer.app.damage import DAMAGED, MOST_NAMED, tell_damage
 from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.lost_state import LOST, restore_state
+from gossamer.app.lost_state import restore_state
 from gossamer.app.outside import real_outside
 from gossamer.app.replay import Rebuilt, build_again
 from gossamer.app.saying import counted
@@ -43,13 +43,13 @@ def rebuild(
     says = f"search, facts and links are made again, from {made.pages:,} captures of pages{resumed}"
     for line in [*damage_told(made, dir), says]:
         Console(stderr=True).print(line, highlight=False, markup=False, soft_wrap=True)
-    return DAMAGED if made.damaged else 0
+    return DAMAGED if made.damage else 0
 
 
 def damage_told(made: Rebuilt, dir: Path) -> list[str]:
-    lines = [f"damaged: {words}" for words in made.damage]
-    if made.damaged:
-        records = counted(made.damaged, "damaged record")
+    lines = [f"damaged: {words}" for words in made.damage[:MOST_NAMED]]
+    if made.damage:
+        records = counted(len(made.damage), "damaged record")
         lines.append(f"{records} left out; `gossamer verify --dir {dir}` says what to do")
     return lines
 
@@ -72,5 +72,5 @@ def _state_again(directory: Directory, settings: Settings, starts: Sequence[str]
         console.print(f"the damaged one is kept as {directory.root / made.set_aside}")
     for words in made.missing:
         console.print(f"not found: {words}")
-    console.print("not in any archive, and gone: " + "; ".join(LOST))
-    return tell_damage(made.damaged, directory.root)
+    console.print("not in any archive, and gone: " + "; ".join(made.gone))
+    return tell_damage(made.damaged, directory.root) or (DAMAGED if made.missing else 0)

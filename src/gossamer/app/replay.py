@@ -4,7 +4,6 @@ import asyncio
 from contextlib import closing
 from typing import NamedTuple
 
-from gossamer.app.damage import MOST_NAMED
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.generation import begin, origin_of, refuse_without_room, swap
 from gossamer.app.indexing import become_the_one, indexer_running
@@ -28,10 +27,9 @@ class Rebuilt(NamedTuple):
     """Captures of pages that were read now."""
     is_resumed: bool = False
     """The views of an earlier run that was cut short were completed."""
-    damaged: int = 0
-    """Records of the archive that could not be read, by this run or an earlier one that it has gone on with."""
     damage: tuple[str, ...] = ()
-    """The first of them, in words."""
+    """In words: records of the archive that could not be read, by this run or an earlier one that it has gone on
+    with."""
 
 
 async def build_again(
@@ -68,7 +66,7 @@ async def replace_views(
     pages = await followed(making, agent, outside)
     left_out = omissions(making, outside.files)
     swap(making, outside, tell)
-    return Rebuilt(pages, is_resumed, len(left_out), tuple([one.why for one in left_out[:MOST_NAMED]]))
+    return Rebuilt(pages, is_resumed, tuple([one.why for one in left_out]))
 
 
 def mark_finished(directory: Directory, outside: Outside) -> None:
@@ -83,12 +81,16 @@ async def followed(directory: Directory, agent: str, outside: Outside) -> int:
         total = tallies.counts(state).pages
     with Control(directory.control, outside.clock, mends=True) as control, Working(SAYS, outside.clock) as progress:
         async with indexer_running(directory, outside, silent, agent) as indexer:
-            finishing = asyncio.ensure_future(indexer.finish())
-            while not finishing.done():
-                await outside.clock.sleep(0.2)
-                progress.says(f"{SAYS}: {pages_by(control, indexer.pid):,} of {total:,} pages")
-            if code := await finishing:
-                raise GossamerError(f"the indexer ended with exit code {code}, see above; ask again to go on")
+            for is_last in (False, True):
+                finishing = asyncio.ensure_future(indexer.finish())
+                while not finishing.done():
+                    await outside.clock.sleep(0.2)
+                    progress.says(f"{SAYS}: {pages_by(control, indexer.pid):,} of {total:,} pages")
+                if not (code := await finishing):
+                    break
+                if is_last:
+                    raise GossamerError(f"the indexer ended with exit code {code}, see above; ask again to go on")
+                indexer.start()  # a damaged view was removed, and is made again by the next one
         return pages_by(control, indexer.pid)
 
 

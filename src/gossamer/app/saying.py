@@ -40,3 +40,12 @@ def counted(number: int, name: str) -> str:
 def as_json(value: object) -> str:
     """For programs, and laid out for people; instants as RFC 3339 text."""
     return msgspec.json.format(json_bytes(value)).decode()
+
+
+def error_in_words(trouble: BaseException) -> str:
+    """What went wrong, in one line for a person; of a file that may not be opened also what to do."""
+    if isinstance(trouble, OSError) and trouble.strerror:
+        where = f": {trouble.filename}" if trouble.filename else ""
+        mend = ": check its owner and mode" if isinstance(trouble, PermissionError) else ""
+        return f"{trouble.strerror.lower()}{where}{mend}"
+    return str(trouble) or type(trouble).__name__

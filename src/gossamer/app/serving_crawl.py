@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from gossamer.app import hosts, rules
 from gossamer.app.config import FILE_NAME, load
+from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.heartbeats import at_work
 from gossamer.app.outside import Outside
@@ -59,6 +60,7 @@ HOLDER = re.compile(r"pid (\d+) \(([^)]*)\)")
 ENDS = {
     0: "The crawl has ended: nothing is left to visit.",
     1: "The crawl has ended without a single page.",
+    DAMAGED: "The crawl has ended, and found the archive damaged: `gossamer verify` says what to do.",
     130: "The crawl was stopped. Starting it again goes on from here.",
 }
 

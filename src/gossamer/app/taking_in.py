@@ -17,6 +17,7 @@ from rich.console import Console
 
 from gossamer.app.assemble import open_archive
 from gossamer.app.config import FILE_NAME, load
+from gossamer.app.damage import DAMAGED, noting_damage, tell_damage
 from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.indexing import indexer_running
 from gossamer.app.outside import Outside, real_outside
@@ -44,8 +45,6 @@ GROUP = 64
 GROUP_BYTES = 16 * 1024 * 1024
 """A body larger than this is a group of its own."""
 MOST_READ_BYTES = 32 * 1024 * 1024
-SOME_SET_ASIDE = 4
-"""The exit code when all that could be was imported, and some records could not."""
 
 
 def import_archives(
@@ -67,7 +66,7 @@ def import_archives(
         Console(stderr=True).print(done.in_words(), highlight=False, markup=False, soft_wrap=True)
     if not done.captures and not done.already_here:
         raise GossamerError("nothing was imported: no usable record was found. Are these WARC or ARC files?")
-    return SOME_SET_ASIDE if done.set_aside else 0
+    return tell_damage(done.damaged, dir) or (DAMAGED if done.set_aside else 0)
 
 
 class TakenIn(msgspec.Struct, frozen=True):
@@ -84,6 +83,8 @@ class TakenIn(msgspec.Struct, frozen=True):
     """Records that could not be used, by reason."""
     records: list[Aside] = []
     """Those, by name; the first thousand."""
+    damaged: tuple[str, ...] = ()
+    """In words: damage of the collection's own archive that was found on the way."""
 
     def in_words(self) -> str:
         words = f"{self.captures:,} captures imported, {self.pages:,} of them pages"
@@ -98,13 +99,14 @@ class TakenIn(msgspec.Struct, frozen=True):
 
 async def take_in(directory: Directory, archives: tuple[Path, ...], settings: Settings, outside: Outside) -> TakenIn:
     lock = lock_directory(directory, outside, "import")
-    report = ImportReport()
+    report, damage = ImportReport(), dict[str, None]()
+    tell = noting_damage(silent, damage)
     taken = pages = already_here = 0
     try:
         async with AsyncExitStack() as opened:
             database = await opened.enter_async_context(Database(directory.state, outside.clock, silent))
             await opened.enter_async_context(indexer_running(directory, outside, silent, settings.agent))
-            archive = await open_archive(opened, directory, settings, database, outside, silent)
+            archive = await open_archive(opened, directory, settings, database, outside, tell)
             job = job_for(reopened(directory.root, outside.files))
             readers = await opened.enter_async_context(reader_pool(settings, outside, silent, job))
             progress = opened.enter_context(Working("importing", outside.clock))
@@ -128,7 +130,7 @@ async def take_in(directory: Directory, archives: tuple[Path, ...], settings: Se
         lock.release()
     kinds = {reason: number for reason, number in report.counts.items() if number and reason in PASSED_OVER}
     aside = {reason: number for reason, number in report.counts.items() if reason not in PASSED_OVER}
-    return TakenIn(taken, pages, already_here, kinds, aside, report.records)
+    return TakenIn(taken, pages, already_here, kinds, aside, report.records, tuple(damage))
 
 
 async def saying(work: Awaitable[T], say: Callable[[], None]) -> T:

@@ -39,6 +39,8 @@ class Tally:
     facts_lag_s: float = 0.0
     rests_s: float = 0.0
     """How long no host may be visited."""
+    found_damage: bool = False
+    """The archive is not as it was left."""
     notice: str = ""
     last_url: str = ""
     _past: deque[tuple[float, int, int]] = field(default_factory=deque)

@@ -114,7 +114,7 @@ class Verification:
             except DirectoryBusy:
                 if backup is not None or is_accepted:
                     raise
-                views = await self._views([], progress, is_alone=False)
+                views = await self._views(progress, is_alone=False)
                 return self._report(found, [*databases, *views], is_marked=False)
             try:
                 repaired = self._repaired(found, backup, progress) if backup is not None else []
@@ -122,7 +122,7 @@ class Verification:
                 whole = found.records + sum(one.kept is not None for one in repaired)
                 found = msgspec.structs.replace(found, findings=left, records=whole)
                 due_again = await self._mark(found, is_accepted)
-                views = await self._views(repaired, progress, is_alone=True)
+                views = await self._views(progress, is_alone=True)
             finally:
                 lock.release()
             return self._report(found, [*databases, *views], repaired, due_again)
@@ -158,10 +158,9 @@ class Verification:
             self._outside.files.remove(self._directory.root / name)  # they may have passed what was damaged
         return done
 
-    async def _views(self, repaired: Sequence[Finding], progress: Working, is_alone: bool) -> list[ViewState]:
-        back = [one.kept for one in repaired if one.kept is not None]
+    async def _views(self, progress: Working, is_alone: bool) -> list[ViewState]:
         async with rereading(self._directory, self._agent, self._outside, silent) as reread:
-            return await ViewCheck(self._directory, self._outside, reread, is_alone).run(back, progress.says)
+            return await ViewCheck(self._directory, self._outside, reread, is_alone).run(progress.says)
 
     async def _mark(self, found: Checked, is_accepted: bool) -> int:
         """How many pages are due again: those whose newest content is among what is newly found damaged."""
@@ -245,10 +244,5 @@ def next_steps(report: VerifyReport, dir: Path) -> list[str]:
         lines.append(f"or accept the loss:  gossamer verify --dir {dir} --acknowledge")
     if not report.is_marked:
         lines.append("another process writes to the collection: nothing was marked. Verify again when it has ended.")
-    if lacking := max((state.outdated for state in report.views), default=0):
-        lines.append(
-            f"views were made while records were damaged, and lack {counted(lacking, 'page')} as repaired now; "
-            f"make them again:  gossamer rebuild --dir {dir}"
-        )
     lines += dict.fromkeys(state.mend for state in [*report.databases, *report.views] if state.mend)
     return lines

@@ -19,9 +19,12 @@ from gossamer.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost
 from gossamer.files import Files
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import held_at, opened
+from gossamer.graph.sources import FILE as SOURCES
+from gossamer.graph.sources import damaged_records
 from gossamer.graph.store import POSITION
 from gossamer.index.checksums import damaged_files
 from gossamer.index.searcher import Searcher
+from gossamer.links.export import every_link
 from gossamer.links.reader import LinksReader
 from gossamer.spool.follower import Position
 from gossamer.store import captures, tallies
@@ -54,9 +57,9 @@ class ViewState(msgspec.Struct, frozen=True):
     missing: int = 0
     """Pages that it has passed and does not hold."""
     missing_urls: tuple[str, ...] = ()
-    """The first of them."""
+    """The first of them, and of the outdated."""
     outdated: int = 0
-    """Pages repaired now of which it holds an older capture, or none."""
+    """Pages of which it holds an older capture than the one that it has passed: that was damaged then, and is not."""
     unreadable: int = 0
     """Pages whose entry is there and cannot be read."""
     unreadable_urls: tuple[str, ...] = ()
@@ -108,7 +111,7 @@ def quick_check(path: Path) -> str:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             rows = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MOST_FAULTS})")]
-    except sqlite3.Error as trouble:
+    except (sqlite3.Error, UnicodeDecodeError) as trouble:
         return str(trouble)
     return "" if rows == ["ok"] else "; ".join(rows)
 
@@ -120,16 +123,16 @@ class ViewCheck:
     def __init__(self, directory: Directory, outside: Outside, reread: Reread, is_alone: bool) -> None:
         self._directory, self._outside, self._reread, self._is_alone = directory, outside, reread, is_alone
 
-    async def run(self, repaired: Sequence[Kept], says: Says) -> list[ViewState]:
+    async def run(self, says: Says) -> list[ViewState]:
         """A view that is not there yet is no fault: a backup has none."""
         for _ in range(3):
             folder = self._directory.views_folder
-            found = await self._run(Directory(self._directory.root, _name_of(folder, self._directory)), repaired, says)
+            found = await self._run(Directory(self._directory.root, _name_of(folder, self._directory)), says)
             if folder == self._directory.views_folder:
                 break  # else a rebuild has swapped them meanwhile
         return found
 
-    async def _run(self, directory: Directory, repaired: Sequence[Kept], says: Says) -> list[ViewState]:
+    async def _run(self, directory: Directory, says: Says) -> list[ViewState]:
         states: dict[str, ViewState] = {}
         mend = f"make them again from the archive:  gossamer rebuild --dir {directory.root}"
         with ExitStack() as stack, closing(read_only(directory.state)) as state:
@@ -151,8 +154,9 @@ class ViewCheck:
                     states[name] = ViewState(name, says=view, mend=mend if needs else "")
                 else:
                     found[name] = Tally(view)
+            if self._is_alone and pages and found:
+                states |= {name: ViewState(name, fault="it is missing", mend=mend) for name in _lost(states)}
             await self._compare(state, list(found.values()), pages, says)
-            _outdate(state, list(found.values()), repaired)
         states |= {name: self._told(one, pages, mend) for name, one in found.items()}
         return [states[name] for name in openers]
 
@@ -164,7 +168,10 @@ class ViewCheck:
         if isinstance(lock, str):
             return "open in another process: only its checkpoint was checked"
         stack.callback(lock.release)
-        return _facts("graph", directory.graph, self._outside.files)
+        view = _facts("graph", directory.graph, self._outside.files)
+        if view.position != Position() and (fault := _fault_of(directory.graph / SOURCES)):
+            raise ViewDamaged(directory.graph, f"{SOURCES}: {fault}")
+        return view
 
     async def _compare(self, state: sqlite3.Connection, views: list[Tally], pages: int, says: Says) -> None:
         """Every page that the catalogue knows against every view."""
@@ -172,17 +179,18 @@ class ViewCheck:
         while some := list(islice(every, AT_ONCE)):
             seen: dict[int, bool] = {}
             for tally in views:
-                for kept in self._lacking(tally, some):
-                    if len(tally.named) >= MOST_NAMED:
-                        tally.missing += 1
-                    elif await self._is_missed(kept, seen):
-                        tally.missing += 1
+                for kept, is_held in self._lacking(tally, some):
+                    if len(tally.named) < MOST_NAMED:
+                        if not await self._is_missed(kept, seen):
+                            continue
                         tally.named.append(kept.url.text)
+                    tally.missing += not is_held
+                    tally.outdated += is_held
             done += len(some)
             says(f"checking views: {done:,} of {pages:,} pages")
 
-    def _lacking(self, tally: Tally, some: Sequence[Kept]) -> Iterator[Kept]:
-        """Those that the view has passed and does not hold."""
+    def _lacking(self, tally: Tally, some: Sequence[Kept]) -> Iterator[tuple[Kept, bool]]:
+        """Those that the view has passed and does not hold; and whether it holds an older capture."""
         position = tally.view.position
         if tally.fault or position is None:
             return
@@ -196,7 +204,9 @@ class ViewCheck:
             return
         tally.unreadable += len(unreadable)
         tally.unreadable_named += [url.text for url in unreadable[: MOST_NAMED - len(tally.unreadable_named)]]
-        yield from (kept for kept in passed if kept.url.id not in held)
+        for kept in passed:
+            if (at := held.get(kept.url.id)) is None or at < kept.fetched_at:
+                yield kept, at is not None
 
     async def _is_missed(self, kept: Kept, seen: dict[int, bool]) -> bool:
         """Whether a rebuild would put the page there. Nothing comes of a capture that is damaged, which is told
@@ -213,32 +223,32 @@ class ViewCheck:
         name, position = one.view.name, one.view.position
         if one.fault:
             return ViewState(name, fault=one.fault, mend=mend)
+        catch_up = f"catch up:  gossamer crawl --dir {self._directory.root}   or   gossamer rebuild"
         if position is None:
-            return ViewState(name, says="it can be opened; how far it is was not written down when it was made")
-        faults = [f"{counted(one.missing, 'page')} missing, though it was made past their records"] * bool(one.missing)
+            says = "it can be opened; how far it is was not written down when it was made"
+            return ViewState(name, says, mend=catch_up if name == "graph" and self._is_alone else "")
+        lacks = [f"{counted(one.missing, 'page')} missing"] if one.missing else []
+        lacks += [f"{counted(one.outdated, 'page')} only as an older capture"] if one.outdated else []
+        faults = [f"{', '.join(lacks)}, though it was made past their records"] * bool(lacks)
         faults += [f"what it holds of {counted(one.unreadable, 'page')} cannot be read"] * bool(one.unreadable)
         fault = "; ".join(faults)
-        says = f"{pages - one.behind - one.missing - one.unreadable:,} of {counted(pages, 'page')}"
-        catch_up = f"catch up:  gossamer crawl --dir {self._directory.root}   or   gossamer rebuild"
+        whole = pages - one.behind - one.missing - one.outdated - one.unreadable
+        says = f"{whole:,} of {counted(pages, 'page')}"
         if one.behind:
             says += f"; {one.behind:,} behind" + ("" if self._is_alone else ", another process is at work")
         step = mend if fault else catch_up if one.behind and self._is_alone else ""
-        lacks = one.behind, one.missing, tuple(one.named), one.outdated, one.unreadable, tuple(one.unreadable_named)
-        return ViewState(name, says, fault, step, position, *lacks)
+        figures = one.behind, one.missing, tuple(one.named), one.outdated, one.unreadable, tuple(one.unreadable_named)
+        return ViewState(name, says, fault, step, position, *figures)
+
+
+def _lost(states: Mapping[str, ViewState]) -> list[str]:
+    """Views that are not there beside others, and so were. A crawl that was killed early has made all but the
+    checkpoint, and a backup has none."""
+    return [name for name, one in states.items() if one.says == NOT_MADE and name != "checkpoints"]
 
 
 def _name_of(folder: Path, directory: Directory) -> str:
     return "" if folder == directory.root else folder.name
-
-
-def _outdate(state: sqlite3.Connection, views: list[Tally], repaired: Sequence[Kept]) -> None:
-    pages = [kept for kept in repaired if kept.is_page and captures.latest(state, kept.url) == kept]
-    for start in range(0, len(pages), AT_ONCE):
-        some = pages[start : start + AT_ONCE]
-        for tally in views:
-            if not tally.fault and tally.view.position is not None:
-                held = tally.view.held([kept.url for kept in some])
-                tally.outdated += sum(held.get(kept.url.id, -1) < kept.fetched_at for kept in some)
 
 
 def _words(directory: Directory, stack: ExitStack) -> OpenView | str:
@@ -258,10 +268,21 @@ def _links(directory: Directory, stack: ExitStack) -> OpenView | str:
         return NOT_MADE
     if fault := quick_check(directory.links):
         raise ViewDamaged(directory.links, fault)
+    for _ in every_link(directory.links):
+        pass  # each is unpacked, which SQLite's check does not
     reader = LinksReader(directory.links)
     stack.callback(reader.close)
     reader.open()
     return OpenView("links.db", position_in(reader.position()), reader.held)
+
+
+def _fault_of(sources: Path) -> str:
+    if not sources.is_file():
+        return "it is missing"
+    if fault := quick_check(sources):
+        return fault
+    number = damaged_records(sources)
+    return f"{counted(number, 'record')} cannot be read" if number else ""
 
 
 def _checkpoint(directory: Directory, files: Files) -> OpenView | str:
@@ -273,7 +294,8 @@ def _facts(name: str, folder: Path, files: Files) -> OpenView:
     path = folder / POSITION
     position = position_in(files.read(path)) if files.size(path) is not None else None
     store = opened(folder)
-    is_empty = not len(store)
+    with damage_named(folder, OSError, RuntimeError, ValueError):
+        is_empty = not sum(1 for _ in store)  # every fact is read, and with it the checksums of the store
 
     def held(urls: Sequence[Url]) -> Mapping[int, Instant]:
         with damage_named(folder, OSError, RuntimeError, ValueError):
