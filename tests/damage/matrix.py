@@ -2,16 +2,18 @@
 
 A cell is right when there is no traceback, and the command
 - answers as it does over the whole collection, and leaves the same views (`same`), or
-- differs only by what a text of the user's says now (`own text`), or by a bit in a file of the index whose checksum
-  `verify` compares (`left to verify`), or
-- names the damage with the next step, a `gossamer` command or the file to mend (`named`). A command that writes must
-  end with an exit code other than 0 then, and so must one that answers something else than before.
+- differs only by what a text of the user's says now (`own text`), or
+- differs, or leaves a view damaged, by one bit in a file that is too large to be read through each time, and
+  `gossamer verify`, run then and there, names it (`left to verify`), or
+- names the damaged file or view, and the next step: a `gossamer` command, its owner and mode to check, or the file of
+  the user's to mend (`named`). Commands whose purpose is to report may end with exit code 0 then, others may not.
 """
 
 import re
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,11 +21,14 @@ from tests.app.site import QUICK, Held, held
 from tests.damage.isolated import Ended, ran
 from tests.damage.served import served
 
+from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import Directory
 from gossamer.errors import GossamerError
 from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import digest, opened
+from gossamer.store import captures, forgotten, seeds, tallies
+from gossamer.store.database import read_only
 
 HOWS = ("bit", "zeros", "short", "gone", "mode")
 """A flipped bit, a zeroed page, half of it missing, the file missing, a file that its owner may not open."""
@@ -34,9 +39,12 @@ COMMANDS = {
     "status": "status --json",
     "history": "history {origin}docs/knots",
     "export": "export nquads",
+    "jsonl": "export jsonl",
+    "warc": "export warc",
     "hosts": "hosts",
     "politeness": "politeness",
     "freshness": "freshness",
+    "plan": "plan",
     "top": "top --once",
     "config": "config show",
     "rules": "rules list",
@@ -49,16 +57,24 @@ COMMANDS = {
     "crawl": "crawl",
     "rebuild": "rebuild",
     "state": "rebuild --state",
+    "erase": "forget {origin}docs/knots --yes",
 }
-CHANGES = frozenset(("import", "crawl", "rebuild", "state"))
-"""They write: what they leave is compared, not what they print."""
-REPORTS = frozenset(("status", "top", "serve", "config", "verify"))
+CHANGES = frozenset(("import", "crawl", "rebuild", "state", "erase"))
+"""They write: what they leave is compared, not what they print. Of `rebuild --state`, which writes no views and reads
+links.db alone, that is state.db; of the others the views."""
+REPORTS = frozenset(("status", "top", "serve"))
 """They say how things are: damage may be a part of their answer, with exit code 0."""
-NEXT_STEP = re.compile(r"gossamer (?:rebuild|verify|crawl|serve|import|backup|forget)\b")
-VARIES = re.compile(
-    r'"(?:took_s|as_of|silent_s|at|pid)": *[\d.]+|as of \S+|\d{4}-\d\d-\d\d[T ][\d:.]+Z?'
-    r"|[\d.,]+ (?:%|ms|s|min|h|kB|MB|GB|B|bytes|seconds?|minutes?|hours?|days?)\b(?: ago)?"
+NEXT_STEP = re.compile(
+    r"gossamer (?:rebuild|verify|crawl|serve|import|backup|forget)\b|check its owner and mode"
+    r"|checks who owns it and its mode"
 )
+TIMES = re.compile(
+    r'"(?:took_s|as_of|silent_s|at|pid)": *[\d.]+|as of \S+|\d{4}-\d\d-\d\d[T ][\d:.]+Z?'
+    r"|[\d.,]+ (?:ms|s|min|h|seconds?|minutes?|hours?|days?)\b(?: ago)?"
+)
+SIZES = re.compile(r"[\d.,]+ (?:%|(?:kB|MB|GB|B|bytes)\b)| {2,}")
+MEASURED = frozenset(("status", "top", "plan", "freshness"))
+"""They say how large files and processes are, which differs from run to run."""
 
 
 def largest(folder: str, pattern: str = "*") -> Callable[[Path], Path]:
@@ -102,10 +118,34 @@ KINDS: dict[str, Callable[[Path], Path]] = {
 }
 OWN_TEXT = frozenset(("rules.txt", "gossamer.toml", "vocabulary.ttl"))
 """Written by the user and without a checksum: another text that is valid is taken as what they wrote."""
-CHECKED_BY_VERIFY = frozenset(("index terms", "index store"))
-"""Too large to be read through for a question: `gossamer verify` compares their checksums, and its own cells say so."""
+CHECKED_BY_VERIFY = frozenset(("index terms", "index store", "graph table", "links.db"))
+"""Too large to be read through each time: `gossamer verify` does that, and is asked to."""
 HOLDS_NOTHING = frozenset([("control.db", "gone")])
 """Signs of life of processes: the file may be deleted at any time, and then nobody has been seen yet."""
+CAUGHT_UP = frozenset(("index position", "graph position", "checkpoints"))
+"""How far a view is, and the copy of the facts that is queried: every crawl begins by making them again, without loss,
+which its own cells show. So `verify` says that the view is behind, and what to do, and does not fail."""
+VERIFIED = frozenset(KINDS) & {
+    "archive volume",
+    "state.db",
+    "links.db",
+    "index terms",
+    "index store",
+    "index meta",
+    "index format",
+    "index position",
+    "index folder",
+    "graph manifest",
+    "graph table",
+    "graph position",
+    "graph folder",
+    "sources.db",
+    "checkpoint",
+    "checkpoints",
+}
+"""What `verify` is for: damage of these that it says nothing of is `unnoticed`."""
+WITHOUT_CHECKSUMS = frozenset(("state.db", "links.db", "sources.db"))
+"""SQLite has none: its check finds a bit that breaks the structure of the file, not one in a value or in free space."""
 FOLDERS = frozenset(("index folder", "graph folder", "checkpoints"))
 
 
@@ -125,19 +165,29 @@ class Cell:
 
 @dataclass(slots=True)
 class Whole:
-    """The collection before it is damaged, what each command says of it, and the views that each leaves."""
+    """The collection before it is damaged, what each command says of it, and what each leaves."""
 
     root: Path
     origin: str
     warc: Path
     said: dict[str, Ended] = field(default_factory=dict)
-    views: dict[str, tuple[Held, str]] = field(default_factory=dict)
+    left: dict[str, object] = field(default_factory=dict)
 
 
 def checkpoint_in(root: Path) -> str:
     found = newest(DiskFiles(), Directory(root).checkpoints)
     assert found is not None, "no checkpoint"
     return found.folder.name
+
+
+def left_by(command: str, root: Path) -> object:
+    return state_in(root) if command == "state" else views_in(root)
+
+
+def state_in(root: Path) -> object:
+    with closing(read_only(Directory(root).state)) as state:
+        kept = [(one.url.text, one.fetched_at, one.digest, one.is_page) for one in captures.in_order(state)]
+        return kept, seeds.every(state), forgotten.every(state), tallies.counts(state)
 
 
 def views_in(root: Path) -> tuple[Held, str]:
@@ -172,11 +222,12 @@ def asked(whole: Whole, root: Path, command: str, scratch: Path) -> Ended:
         done = served(words, whole.origin, scratch) if command == "serve" else ran(words, scratch, obeys_modes=True)
         if "The query was stopped" not in done.told:  # on a busy machine it may be, whatever the damage
             break
-    plain = [
-        VARIES.sub("_", text.replace(str(root), "DIR").replace(str(scratch), "SCRATCH"))
-        for text in (done.out, done.told)
-    ]
-    return Ended(done.code, *plain)
+    return Ended(done.code, *(comparable(text, command, root, scratch) for text in (done.out, done.told)))
+
+
+def comparable(text: str, command: str, root: Path, scratch: Path) -> str:
+    text = TIMES.sub("_", text.replace(str(root), "DIR").replace(str(scratch), "SCRATCH"))
+    return SIZES.sub("_", text) if command in MEASURED else text
 
 
 def unlike(before: Ended, done: Ended) -> list[str]:
@@ -185,30 +236,51 @@ def unlike(before: Ended, done: Ended) -> list[str]:
     return [line for line in (done.out + "\n" + done.told).splitlines() if line not in known]
 
 
-def judged(whole: Whole, asked_for: Cell, done: Ended, root: Path, name: str) -> str:
-    kind, how, command = asked_for.kind, asked_for.how, asked_for.command
-    before = whole.said[command]
+def is_named(lines: list[str], kind: str, path: Path, root: Path) -> bool:
+    """Whether these lines name the damaged file, or the view it is of, and the next step."""
+    parts = path.relative_to(root).parts
+    names = any(re.search(rf"(?<![\w.-]){re.escape(part)}(?![\w-])", line) for part in parts for line in lines)
+    return names and (kind in OWN_TEXT or any(map(NEXT_STEP.search, lines)))
+
+
+def is_noticed_by_verify(whole: Whole, kind: str, path: Path, root: Path, scratch: Path) -> bool:
+    done = asked(whole, root, "verify", scratch)
+    return done.code == DAMAGED and is_named((done.out + done.told).splitlines(), kind, path, root)
+
+
+def judged(whole: Whole, one: Cell, done: Ended, path: Path, root: Path) -> str:
+    before = whole.said[one.command]
     if any(word in done.told for word in ("Traceback", "PanicException", "panicked at")):
         return "traceback"
-    is_named = any(NEXT_STEP.search(line) or name in line for line in unlike(before, done))
-    if is_named and (done.code or command in REPORTS):
+    may_succeed = one.command in REPORTS or (one.command == "verify" and one.kind in CAUGHT_UP)
+    if (done.code or may_succeed) and is_named(unlike(before, done), one.kind, path, root):
         return "named"
-    if command in CHANGES:
-        if done.code:
-            return "no next step"
-        try:
-            return "same" if views_in(root) == whole.views[command] else "other views"
-        except GossamerError:  # named to whoever reads it; a crawl without new pages does not
-            return "left to verify" if how == "bit" and command != "rebuild" else "damage left"
-        except (OSError, ValueError, RuntimeError, sqlite3.Error):
-            return "damage left"
-    if (done.code, done.out) == (before.code, before.out) or (kind, how) in HOLDS_NOTHING:
+    if one.command in CHANGES:
+        return "no next step" if done.code else left(whole, one, path, root)
+    if (done.code, done.out) == (before.code, before.out):
+        is_seen = one.command != "verify" or one.kind not in VERIFIED
+        return "same" if is_seen or (one.how == "bit" and one.kind in WITHOUT_CHECKSUMS) else "unnoticed"
+    if (one.kind, one.how) in HOLDS_NOTHING and done.code == before.code:
         return "same"
-    if kind in OWN_TEXT and not done.code:
+    if one.kind in OWN_TEXT and not done.code:
         return "own text"
-    if how == "bit" and kind in CHECKED_BY_VERIFY and command != "verify" and not done.code:
-        return "left to verify"
-    return "no next step" if done.code else "silent"
+    return "no next step" if done.code else passed_over(whole, one, path, root, "silent")
+
+
+def left(whole: Whole, one: Cell, path: Path, root: Path) -> str:
+    """What a command that writes, and says that all is well, has left."""
+    try:
+        if left_by(one.command, root) == whole.left[one.command]:
+            return "same"
+        return passed_over(whole, one, path, root, "other views")
+    except (GossamerError, OSError, ValueError, RuntimeError, sqlite3.Error):
+        return passed_over(whole, one, path, root, "damage left")
+
+
+def passed_over(whole: Whole, one: Cell, path: Path, root: Path, otherwise: str) -> str:
+    is_allowed = one.how == "bit" and one.kind in CHECKED_BY_VERIFY and one.command != "verify"
+    is_fine = is_allowed and is_noticed_by_verify(whole, one.kind, path, root, root.parent)
+    return "left to verify" if is_fine else otherwise
 
 
 def cell(whole: Whole, kind: str, how: str, command: str, scratch: Path) -> Cell:
@@ -220,7 +292,7 @@ def cell(whole: Whole, kind: str, how: str, command: str, scratch: Path) -> Cell
         if how == "mode" and path.exists():
             path.chmod(0o700)
         found = Cell(kind, how, command, "")
-        found.verdict = judged(whole, found, done, root, path.name)
+        found.verdict = judged(whole, found, done, path, root)
         told = "\n    ".join(line[:400] for line in unlike(whole.said[command], done))
         found.told = f"exit code {done.code}\n    {told}"
         return found
@@ -235,6 +307,7 @@ SIGNS = {
     "named": "!",
     "traceback": "T",
     "silent": "S",
+    "unnoticed": "U",
     "other views": "V",
     "damage left": "L",
     "no next step": "?",

@@ -1,6 +1,7 @@
 """`gossamer serve`, and what its main pages answer."""
 
 import re
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -53,6 +54,17 @@ def served(words: list[str], origin: str, scratch: Path) -> Ended:
 
 
 def answer(address: str, page: str) -> str:
+    """Versions are compared beside the server's other work: their page is asked again until that is done."""
+    said = asked(address, page)
+    for _ in range(600):
+        if "not compared yet" not in said:
+            break
+        time.sleep(0.1)
+        said = asked(address, page)
+    return said
+
+
+def asked(address: str, page: str) -> str:
     try:
         with urllib.request.urlopen(address + page, timeout=120) as response:
             status, body = response.status, response.read().decode("utf-8", "replace")

@@ -2,12 +2,13 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.app.site import QUICK, Site, gossamer, harbour
 from tests.damage.isolated import modes_bind
-from tests.damage.matrix import CHANGES, COMMANDS, FOLDERS, HOWS, KINDS, Whole, asked, cell, table, views_in
+from tests.damage.matrix import CHANGES, COMMANDS, FOLDERS, HOWS, KINDS, Whole, asked, cell, left_by, table
 
 WHOLE_MATRIX = os.environ.get("DAMAGE") == "all"
 SAMPLED = ("search", "sparql", "why", "status", "history", "export", "verify")
@@ -30,6 +31,10 @@ SAMPLED_CHANGES = {
     ("index meta", "short", "crawl"),
     ("graph manifest", "short", "crawl"),
     ("graph table", "gone", "rebuild"),
+    ("graph table", "zeros", "erase"),
+    ("index format", "mode", "crawl"),
+    ("sources.db", "zeros", "crawl"),
+    ("checkpoints", "gone", "serve"),
     ("archive volume", "bit", "rebuild"),
 }
 """And what changes a collection, or costs a server."""
@@ -38,12 +43,15 @@ VOCABULARY = '<http://schema.org/Person> <http://www.w3.org/2000/01/rdf-schema#l
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    scratch = tmp_path_factory.mktemp("damage")
-    root = scratch / "c"
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """The site stays up: a crawl that finds a page's capture damaged fetches it again."""
     with Site(harbour(8)).serving() as site:
-        assert gossamer("crawl", site.root, *QUICK, "--dir", root).returncode == 0
-        origin = site.root
+        yield collected(site.root, tmp_path_factory.mktemp("damage"))
+
+
+def collected(origin: str, scratch: Path) -> Whole:
+    root = scratch / "c"
+    assert gossamer("crawl", origin, *QUICK, "--dir", root).returncode == 0
     (root / "rules.txt").write_text("exclude path = /never*\n" * 20)
     (root / "gossamer.toml").write_text("[readers]\ncount = 1\n")
     (root / "vocabulary.ttl").write_text(VOCABULARY)
@@ -59,7 +67,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
         assert "Traceback" not in done.told, done.told
         if command in CHANGES:
             assert done.code == 0, done
-            made.views[command] = views_in(copy)
+            made.left[command] = left_by(command, copy)
         shutil.rmtree(copy.parent)
     return made
 
