@@ -114,6 +114,20 @@ DOORS = (
         ),
     ),
     Door(
+        "links",
+        "gossamer.app.links:links",
+        "List the links of one page: where each leads, its words and rel, and whether a crawl would follow it.\n\n"
+        "Nothing is changed, and only the page itself is fetched. Addresses are made absolute, and session ids and "
+        "tracking parameters taken off, as a crawl does. With --dir an address is read from the collection's archive, "
+        "and scope, rules, filters, patterns and robots.txt of that collection decide, each with its reason. "
+        "Without it only nofollow and the shape of the address are judged. Exit code 1: there is no link.",
+        (
+            "gossamer links https://example.org/ --contact you@example.org",
+            "gossamer links page.html --base https://example.org/",
+            "gossamer links https://example.org/ --dir example --json | jq '.[] | select(.is_followed == false)'",
+        ),
+    ),
+    Door(
         "robots",
         "gossamer.app.robots:robots",
         "Show what a robots.txt says to an agent, and judge addresses by it, each with the line that decides.\n\n"
@@ -234,6 +248,20 @@ DOORS = (
             "gossamer freshness --dir example",
             "gossamer freshness --dir example --site example.org --plot freshness.svg",
             "gossamer freshness --limit 0 --dir example --json | jq .all.average_age_days",
+        ),
+    ),
+    Door(
+        "revisits",
+        "gossamer.app.revisits:revisits",
+        "List the pages that are visited again: when each is due, how often it changes, and why it is due then.\n\n"
+        "For a collection that was crawled with --forever; also while the crawl runs. Nothing is changed. The rate of "
+        "change is estimated from what visits found; the reason says which rule of the policy chose the moment. Exit "
+        "code 1: no page is to be listed.",
+        (
+            "gossamer revisits --dir example",
+            "gossamer revisits --due --host example.org --dir example",
+            "gossamer revisits --export plan.csv --dir example",
+            "gossamer revisits --limit 0 --json --dir example",
         ),
     ),
     Door(

@@ -1,0 +1,167 @@
+"""`gossamer links`: the links of one page, where each leads, and what the rules of a crawl say of it."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.app.config import FILE_NAME, load
+from gossamer.app.directory import Directory, existing
+from gossamer.app.one_page import (
+    NOWHERE,
+    AllowAddress,
+    Config,
+    Contact,
+    Delay,
+    Manners,
+    NotRead,
+    OnePage,
+    page_of,
+)
+from gossamer.app.outside import Outside, real_outside
+from gossamer.app.own_filters import filters_to_ask
+from gossamer.app.rules_file import RulesFile
+from gossamer.app.saying import as_json, counted, harmless
+from gossamer.app.seeding import checked_seeds
+from gossamer.app.trail import Ruling
+from gossamer.app.why import Asking, crew_of
+from gossamer.archive.catalogue import Catalogue
+from gossamer.parse.charset import as_utf8, charset_of
+from gossamer.parse.coding import decode
+from gossamer.parse.content import head_of
+from gossamer.parse.html import LARGEST, Seen, parse_html, seen_in
+from gossamer.parse.links import links_of
+from gossamer.rules.canonical import stripped
+from gossamer.rules.directives import directives_of
+from gossamer.rules.traps import judge_shape
+from gossamer.rules.verdict import Denied
+from gossamer.store.database import read_only
+from gossamer.values.link import Link
+from gossamer.values.tell import silent
+from gossamer.values.url import Url, url_of
+
+NOTHING = 1
+
+
+class LinkTold(msgspec.Struct, frozen=True):
+    """One link of the page."""
+
+    url: str
+    """Where it leads: made absolute, without session ids and tracking parameters."""
+    text: str
+    rel: tuple[str, ...]
+    is_followed: bool | None
+    """Whether a crawl goes there; None: it cannot be said yet."""
+    rule: str
+    """The rule that decides; empty when none is against it."""
+    says: str
+
+
+def links(
+    page: Annotated[str, Parameter(allow_leading_hyphen=True, help="A file, an address, or - for standard input.")],
+    *,
+    base: Annotated[str | None, Parameter(help="The page's address, for a file: links are relative to it.")] = None,
+    dir: Annotated[
+        Path | None, Parameter(help="A collection: an address is read from its archive, and its rules decide.")
+    ] = None,
+    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    contact: Contact = None,
+    allow_address: AllowAddress = (),
+    delay: Delay = None,
+    config: Config = None,
+) -> int:
+    outside = real_outside()
+    directory = existing(dir) if dir is not None else None
+    if directory is not None and "://" in page:
+        one = archived(page, directory, outside)
+    else:
+        one = page_of(page, base, None, Manners(contact, allow_address, delay, config))
+    found, rels = links_in(one)
+    told = judged(found, rels, directory, outside)
+    if json:
+        print(as_json(told))
+    else:
+        show(told, Console())
+    return 0 if told else NOTHING
+
+
+def archived(target: str, directory: Directory, outside: Outside) -> OnePage:
+    """The newest capture of the address. Raises NotRead."""
+    (url,) = checked_seeds([target])
+    with Catalogue(directory.state, outside.files, directory.archive) as catalogue:
+        capture = catalogue.capture(url)
+    if capture is None:
+        raise NotRead(f"{url.text} is not in the archive of {directory.root}; without --dir it is fetched")
+    body = decode(capture.body, capture.joined("content-encoding"), LARGEST).body
+    return OnePage(url.text, body, capture.url.text, capture.header("content-type") or "")
+
+
+def links_in(page: OnePage) -> tuple[tuple[Link, ...], dict[str, tuple[str, ...]]]:
+    """Each once, as a crawl would read them; and the `rel` values of each, by address."""
+    url = url_of(page.address) or Url(NOWHERE)
+    seen = seen_in(parse_html(as_utf8(page.body, charset_of(page.media_type, page.body).encoding)).tree)
+    directives = directives_of(head_of(seen).metas, (), "", 0)
+    found = links_of(seen, url, directives.may_follow)
+    return found.links, rels_in(seen, found.base)
+
+
+def rels_in(seen: Seen, base: Url) -> dict[str, tuple[str, ...]]:
+    rels: dict[str, dict[str, None]] = {}
+    for _, _, attributes in seen.elements:
+        if attributes.get("rel") and attributes.get("href") and (url := url_of(attributes["href"] or "", base)):
+            rels.setdefault(url.text, {}).update(dict.fromkeys((attributes["rel"] or "").lower().split()))
+    return {url: tuple(values) for url, values in rels.items()}
+
+
+def judged(
+    found: tuple[Link, ...], rels: dict[str, tuple[str, ...]], directory: Directory | None, outside: Outside
+) -> list[LinkTold]:
+    if directory is None:
+        return [told_of(link, rels, shape_of(stripped(link.url))) for link in found]
+    settings = load(directory.root / FILE_NAME, os.environ, {}).settings
+    with closing(read_only(directory.state)) as state:
+        state.execute("BEGIN")  # one consistent state, however busy the crawl is
+        book = RulesFile(outside.files, directory.root, silent).book()
+        own = filters_to_ask(settings.crawl.filters, directory.root)
+        asking = Asking(state, settings, crew_of(directory, outside), outside.clock.now(), book, own)
+        return [told_of(link, rels, asking.trail(stripped(link.url).text).rulings) for link in found]
+
+
+def shape_of(url: Url) -> tuple[Ruling, ...]:
+    """What can be said without a collection: its shape."""
+    verdict = judge_shape(url)
+    return (Ruling("shape", False, verdict.rule),) if isinstance(verdict, Denied) else ()
+
+
+def told_of(link: Link, rels: dict[str, tuple[str, ...]], rulings: tuple[Ruling, ...]) -> LinkTold:
+    url, rel = stripped(link.url).text, rels.get(link.url.text, ())
+    if not link.may_follow:
+        says = "the link says nofollow" if "nofollow" in rel else "the page asks that its links are not followed"
+        return LinkTold(url, link.text, rel, False, "nofollow", says)
+    against = next((one for one in rulings if one.lets_in is False), None)
+    unsure = next((one for one in rulings if one.lets_in is None), None)
+    decides = against or unsure
+    if decides is None:
+        return LinkTold(url, link.text, rel, True, "", "no rule is against it")
+    return LinkTold(url, link.text, rel, decides.lets_in, decides.rule, decides.says)
+
+
+def show(told: list[LinkTold], console: Console) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("link", "text", "rel", "followed", "why"):
+        table.add_column(name, overflow="fold")
+    words = {True: "yes", False: "no", None: "not known"}
+    for one in told:
+        why = f"{one.rule}: {one.says}" if one.rule else one.says
+        table.add_row(
+            Text(harmless(one.url)), Text(harmless(one.text)), " ".join(one.rel), words[one.is_followed], Text(why)
+        )
+    console.print(table, highlight=False)
+    followed = sum(one.is_followed is True for one in told)
+    console.print(f"{counted(len(told), 'link')}, {followed:,} followed", highlight=False)

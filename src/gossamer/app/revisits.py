@@ -1,0 +1,155 @@
+"""`gossamer revisits`: which pages are visited again, when, and why then."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from heapq import nsmallest
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.app.directory import DEFAULT, existing
+from gossamer.app.outside import real_outside
+from gossamer.app.saying import as_json, counted, harmless, lasting, moment
+from gossamer.clock import SECOND, Instant, in_words
+from gossamer.errors import ConfigError
+from gossamer.frontier.revisit_list import Remembered, remembered
+from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
+from gossamer.store.database import read_only
+from gossamer.values import spreadsheet
+from gossamer.values.due import IN_WORDS, Why
+from gossamer.values.json_form import json_bytes
+
+NOTHING = 1
+NEVER = "no page comes again here: gossamer crawl --forever comes back to pages"
+COLUMNS = (
+    "url", "host", "due_at", "why", "says", "visited_at", "changed_at", "visits", "changes", "changes_a_day",
+    "every_days", "gone",
+)  # fmt: skip
+_NEVER_DUE = 1 << 62
+
+
+class Revisit(msgspec.Struct, frozen=True):
+    """A page that comes again, as far as visits have taught."""
+
+    url: str
+    host: str
+    due_at: Instant | None
+    why: str
+    """A stable code: why it is due then."""
+    says: str
+    visited_at: Instant
+    changed_at: Instant | None
+    """The last visit that found a change that counts."""
+    visits: int
+    """Those that could compare it with an earlier one."""
+    changes: int
+    """Of the last eight of them, those that found a change."""
+    changes_a_day: float
+    """Estimated."""
+    every_days: float | None
+    """From its last visit to the next one that is planned."""
+    gone: int = 0
+    """Visits in a row that found it gone."""
+
+
+def revisits(
+    *,
+    host: Annotated[str | None, Parameter(help="Only the pages of this host.")] = None,
+    due: Annotated[bool, Parameter(help="Only those whose visit is due now.")] = False,
+    limit: Annotated[int, Parameter(help="Show so many, those due first; 0: all.")] = 20,
+    export: Annotated[Path | None, Parameter(help="Write all of them to this file: .csv, or .jsonl.")] = None,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+) -> int:
+    directory, outside = existing(dir), real_outside()
+    now = outside.clock.now()
+    with closing(read_only(directory.state)) as state:
+        every = (revisit_of(one) for one in remembered(state, host.strip().lower() if host else None))
+        wanted = (one for one in every if not due or (one.due_at is not None and one.due_at <= now))
+        if export is not None:
+            rows = sorted(wanted, key=order)
+            outside.files.write(export, b"".join(lines_of(rows, export)))
+        else:
+            rows = nsmallest(limit, wanted, key=order) if limit > 0 else sorted(wanted, key=order)
+    if json:
+        print(as_json(rows))
+    elif export is not None:
+        print(f"{counted(len(rows), 'page')} written to {export}")
+    elif rows:
+        show(rows, now, Console())
+    else:
+        print("nothing is due now" if due else NEVER)
+    return 0 if rows else NOTHING
+
+
+def revisit_of(one: Remembered) -> Revisit:
+    past, history = one.past, one.past.known
+    is_known = past.why in set(Why)
+    return Revisit(
+        one.url,
+        one.host,
+        one.due_at,
+        past.why,
+        IN_WORDS[Why(past.why)] if is_known else "it is looked for again, ever more rarely" if past.gone else past.why,
+        past.visited_at,
+        past.changed_at or None,
+        history.visits,
+        (history.recent & 0xFF).bit_count(),
+        round(likely_rate(posterior(history, IGNORANT)), 4),
+        None if one.due_at is None else round((one.due_at - past.visited_at) / SECOND / 86_400, 3),
+        past.gone,
+    )
+
+
+def order(one: Revisit) -> tuple[int, str]:
+    """Those due first; those that wait for nothing last."""
+    return _NEVER_DUE if one.due_at is None else one.due_at, one.url
+
+
+def lines_of(rows: Iterable[Revisit], path: Path) -> Iterator[bytes]:
+    """Raises ConfigError for a file of another kind."""
+    match path.suffix:
+        case ".jsonl":
+            yield from (json_bytes(one) + b"\n" for one in rows)
+        case ".csv":
+            yield csv_line(COLUMNS)
+            for one in rows:
+                cells = {name: getattr(one, name) for name in COLUMNS}
+                for name in ("due_at", "visited_at", "changed_at"):
+                    cells[name] = in_words(cells[name]) if cells[name] is not None else ""
+                yield csv_line(cells.values())
+        case _:
+            raise ConfigError(f"{path}: name a file that ends in .csv or .jsonl")
+
+
+def csv_line(cells: Iterable[object]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line).writerow([spreadsheet.harmless(one) if isinstance(one, str) else one for one in cells])
+    return line.getvalue().encode()
+
+
+def show(rows: list[Revisit], now: Instant, console: Console) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("page", "due (UTC)", "every", "changes/day", "last visit (UTC)", "changed", "why"):
+        table.add_column(name, overflow="fold" if name == "page" else "ellipsis")
+    for one in islice(rows, 1000):
+        every = lasting(one.every_days * 86_400) if one.every_days is not None else ""
+        found = f"{one.changes} of {min(8, one.visits)}" if one.visits else "first visit"
+        table.add_row(
+            Text(harmless(one.url)),
+            "waits for nothing" if one.due_at is None else moment(one.due_at, now),
+            every,
+            f"{one.changes_a_day:g}",
+            moment(one.visited_at, now),
+            found,
+            Text(one.says),
+        )
+    console.print(table, highlight=False)
