@@ -1,0 +1,125 @@
+"""One definition of a page, and every number leads to its list: a small web crawled, and every surface asked."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.app.site import QUICK, gossamer, harbour, page
+from tests.app.site import Site as Web
+from tests.web.site import Site, serving
+
+from gossamer.app.directory import Directory
+from gossamer.web.number_lists import LISTS
+
+PAGES = 9
+"""Eight of the harbour, a copy of one, and not the page that asks not to be indexed."""
+INSTANTS = 10**14
+
+
+class Crawled:
+    def __init__(self, root: Path, site: Site, origin: str, said: str, ended: dict[str, object]) -> None:
+        self.root, self.site, self.origin, self.said, self.ended = root, site, origin, said, ended
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    root = tmp_path_factory.mktemp("numbers") / "harbour"
+    pages = harbour()
+    pages["/"] = pages["/"].replace("</main>", '<a href="/copy">c</a><a href="/hidden">h</a></main>')
+    pages["/copy"] = pages["/docs/ropes"]
+    pages["/hidden"] = page("Hidden", "Not for search.").replace(
+        "<head>", '<head><meta name="robots" content="noindex">'
+    )
+    with Web(pages).serving() as web:
+        first = gossamer("crawl", web.root, "--dir", root, *QUICK)
+        assert first.returncode == 0, first.stderr
+        again = gossamer("crawl", "--dir", root, *QUICK, "--json")
+        ended = json.loads(again.stdout.splitlines()[-1])
+        with serving(Directory(root)) as site:
+            yield Crawled(root, site, web.root, first.stderr, ended)
+
+
+def rows_of(crawled: Crawled, target: str) -> list[dict[str, object]]:
+    """All rows of the list behind a number."""
+    path, _, asked = target.partition("#")[0].partition("?")
+    answer = crawled.site.ask(f"{path}.json?{asked}&most=1000").json
+    found = answer.get("found", answer)
+    return next(found[name] for name in ("pages", "visits", "hosts") if name in found)
+
+
+def test_every_surface_counts_the_same_pages(crawled: Crawled) -> None:
+    site, root = crawled.site, crawled.root
+    counts = {
+        "status": json.loads(gossamer("status", "--dir", root, "--json").stdout)["pages"],
+        "top": json.loads(gossamer("top", "--once", "--json", "--dir", root).stdout)["counters"]["pages"],
+        "crawl --json": crawled.ended["pages"],
+        "summary": int(re.search(r"(\d+)\s+pages;", crawled.said)[1]),  # type: ignore[index]
+        "/crawl": site.ask("/crawl.json").json["numbers"]["pages"],
+        "/status": site.ask("/status.json").json["numbers"]["pages"],
+        "/nodes": site.ask("/nodes.json").json["counters"]["pages"],
+        "/crawl/pages": site.ask("/crawl/pages.json").json["total"],
+        "its rows": len(rows_of(crawled, "/crawl/pages")),
+        "vocabularies": site.ask("/vocabularies.json").json["pages"],
+        "search": site.ask("/search.json?q=site:127.0.0.1").json["total"],
+        "/export/pages.csv": len(list(csv.reader(io.StringIO(site.ask("/export/pages.csv").text)))) - 1,
+        "/export/pages.jsonl": len(site.ask("/export/pages.jsonl").text.splitlines()),
+        "export jsonl": len(gossamer("export", "jsonl", "--dir", root).stdout.splitlines()),
+        "export pages": len(gossamer("export", "pages", "--dir", root).stdout.splitlines()) - 1,
+    }
+    assert counts == dict.fromkeys(counts, PAGES)
+
+
+def test_every_number_leads_to_a_list_with_so_many_rows(crawled: Crawled) -> None:
+    numbers = crawled.site.ask("/crawl.json").json["numbers"]
+    assert numbers["refused"] == 1 and numbers["missing"] == 1 and numbers["found"] == PAGES + 1
+    for name in ("pages", "found", "redirected", "missing", "refused", "failed", "leased", "hosts", "retired"):
+        assert len(rows_of(crawled, LISTS[name])) == numbers[name], name
+    for name, column in (("queued", "queued"), ("quarantined", "held")):
+        assert sum(int(str(row[column])) for row in rows_of(crawled, LISTS[name])) == numbers[name]
+    outcomes = crawled.site.ask("/crawl.json").json["outcomes"]
+    for code, number in outcomes.items():
+        assert len(rows_of(crawled, f"/crawl/visits?reason={code}")) == number
+        listed = gossamer("export", "visits", "--reason", code, "--dir", crawled.root).stdout
+        assert len(listed.splitlines()) - 1 == number
+    assert sum(outcomes.values()) == crawled.site.ask("/nodes.json").json["counters"]["visited"]
+
+
+@pytest.mark.parametrize("path", ["/", "/crawl", "/status", "/nodes"])
+def test_the_pages_link_their_numbers_and_every_link_is_answered(crawled: Crawled, path: str) -> None:
+    targets = {node.attributes["href"] or "" for node in crawled.site.ask(path).page.css("ul.cards a, dl.counters a")}
+    assert LISTS["pages"] in targets or path == "/nodes"
+    for target in targets:
+        assert crawled.site.ask(target.partition("#")[0]).status == 200, target
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/crawl.json", "/crawl/visits.json", "/crawl/pages.json", "/crawl/hosts.json", "/nodes.json", "/status.json",
+     "/search.json?q=harbour", "/nodes/history.json?minutes=1", "/vocabularies.json", "/crawl/freshness.json"],
+)  # fmt: skip
+def test_no_answer_has_an_instant_as_a_number(crawled: Crawled, path: str) -> None:
+    def numbers(value: object) -> Iterator[float]:
+        if isinstance(value, dict | list):
+            for one in value.values() if isinstance(value, dict) else value:
+                yield from numbers(one)
+        elif isinstance(value, int | float):
+            yield value
+
+    assert max(numbers(crawled.site.ask(path).json), default=0) < INSTANTS
+
+
+def test_the_links_of_an_archived_page_are_judged_by_the_rules_of_its_crawl(crawled: Crawled) -> None:
+    done = gossamer("links", crawled.origin, "--dir", crawled.root, "--json")
+    told = {one["url"].removeprefix(crawled.origin): one for one in json.loads(done.stdout)}
+    assert done.returncode == 0 and told["docs/ropes"]["is_followed"] and told["docs/ropes"]["text"] == "to /docs/ropes"
+    assert told["private/x"]["is_followed"] is False and told["private/x"]["rule"] == "robots"
+    assert gossamer("links", crawled.origin + "never", "--dir", crawled.root).returncode == 1
+
+
+def test_pages_that_never_come_again_are_no_revisits(crawled: Crawled) -> None:
+    done = gossamer("revisits", "--dir", crawled.root)
+    assert done.returncode == 1 and "crawl --forever" in done.stdout
