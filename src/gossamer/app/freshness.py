@@ -120,10 +120,10 @@ def _line(name: str, instants: list[Instant], values: list[float], says: str, to
 
 def in_words_of(visits: Visits, since: str) -> str:
     """What visits to known pages found."""
-    changed, spared = visits.changed_share or 0.0, visits.spared_share or 0.0
+    spared = visits.spared_share or 0.0
     parts = [
         f"Since {since[:16].replace('T', ' ')} UTC: {counted(visits.visits, 'visit')} to known pages",
-        f"{changed:.0%} found a change",
+        f"{visits.changed:,} of them found a change",
         f'{visits.unmodified:,} answers of "not modified" and {visits.identical:,} of the same bytes',
         f"{spared:.0%} of the bytes not sent again",
         f"{counted(visits.appeared, 'page')} appeared, {visits.vanished:,} vanished, {visits.back:,} came back",

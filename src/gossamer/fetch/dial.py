@@ -7,6 +7,7 @@ cookie.
 
 import asyncio
 import contextlib
+import os
 import socket
 import ssl
 from collections import OrderedDict
@@ -150,11 +151,11 @@ class Connections:
             transport, protocol, peer, distrust = await self._connect(url, list(endpoints), make, with_tls)
         except (ssl.SSLError, ssl.CertificateError) as trouble:
             return Failed(Reason.TLS, in_words(trouble))
-        except (ConnectionAbortedError, ConnectionResetError, BrokenPipeError) as trouble:
+        except (ConnectionAbortedError, ConnectionResetError, BrokenPipeError):
             reason = Reason.TLS if with_tls else Reason.CONNECT
-            return Failed(reason, str(trouble) or "cut off before it stood")
+            return Failed(reason, "cut off before it stood")
         except OSError as trouble:
-            return Failed(Reason.CONNECT, str(trouble))
+            return Failed(Reason.CONNECT, plain(trouble))
         return _Dialled(transport, protocol, endpoints.get(peer, peer.address), distrust)
 
     async def address_of(self, hostname: str) -> str | None:
@@ -173,8 +174,8 @@ class Connections:
         literal = address_of(hostname)
         try:
             found = [literal] if literal else await self._resolver.addresses(hostname)
-        except OSError as trouble:
-            return Failed(Reason.DNS, str(trouble))
+        except OSError:
+            return Failed(Reason.DNS, f"{hostname} cannot be resolved")
         if not found:
             return Failed(Reason.DNS, f"{hostname} has no address")
         for address in found:  # one bad address spoils the name: the good ones are a lure
@@ -228,3 +229,8 @@ def _addr_info(
     if ":" in endpoint.address:
         return (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (endpoint.address, endpoint.port, 0, 0))
     return (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (endpoint.address, endpoint.port))
+
+
+def plain(trouble: OSError) -> str:
+    """Why no connection came to be, for people: what the system calls it, without Python's words around it."""
+    return os.strerror(trouble.errno).lower() if trouble.errno else "no address of the host could be reached"

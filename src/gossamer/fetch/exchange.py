@@ -6,7 +6,16 @@ from io import BytesIO
 from itertools import chain
 
 from aiohttp.client_exceptions import ClientError, ClientOSError, ClientPayloadError, ServerDisconnectedError
-from aiohttp.http_exceptions import HttpProcessingError, LineTooLong, PayloadEncodingError
+from aiohttp.http_exceptions import (
+    BadStatusLine,
+    ContentEncodingError,
+    ContentLengthError,
+    HttpProcessingError,
+    InvalidHeader,
+    LineTooLong,
+    PayloadEncodingError,
+    TransferEncodingError,
+)
 from aiohttp.http_parser import RawResponseMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
@@ -315,6 +324,25 @@ def _reason_of(foreign: Exception) -> Reason:
     return next(reason for kind, reason in FOREIGN if isinstance(foreign, kind))
 
 
+_PLAIN: tuple[tuple[type[Exception], str], ...] = (
+    (ContentLengthError, "the body is shorter than its Content-Length says"),
+    (TransferEncodingError, "the chunks of the body are malformed, or end too early"),
+    (LineTooLong, "a header line is too long"),
+    (ContentEncodingError, "the body does not fit its Content-Encoding"),
+    (BadStatusLine, "the first line of the answer is no HTTP status line"),
+    (InvalidHeader, "a header field is malformed"),
+    (HttpProcessingError, "the answer is not valid HTTP"),
+    (ServerDisconnectedError, "the server closed the connection without an answer"),
+    (TimeoutError, "the server fell silent"),
+    (ConnectionError, "the server cut the connection off"),
+    (ClientPayloadError, "the body is malformed, or ends too early"),
+    (OSError, "the connection broke"),
+)
+"""What a library's exception means to people, the particular before the general: its own words are never shown."""
+
+
 def _words(foreign: Exception) -> str:
-    text = foreign.message if isinstance(foreign, HttpProcessingError) else str(foreign)
-    return " ".join(text.split())[:200]
+    for trouble in (foreign.__cause__, foreign):
+        if (words := next((words for kind, words in _PLAIN if isinstance(trouble, kind)), "")) != "":
+            return words
+    return "the answer could not be read"

@@ -170,7 +170,7 @@ def sparkline(values: Sequence[float], top: float | None = None) -> str:
 def days_in_words(days: float) -> str:
     """An age, or how long something is ago: no more digits than it deserves."""
     if days < 2.0 / 24.0:
-        return f"{days * 1440:.0f} minutes" if days * 1440 >= 1.0 else "no time"
+        return f"{days * 1440:.0f} minutes" if days * 1440 >= 1.5 else f"{days * 86_400:.0f} seconds"
     if days < 2.0:
         return f"{days * 24:.1f} hours"
     return f"{days:.1f} days" if days < 10 else f"{days:,.0f} days"

@@ -89,7 +89,7 @@ def cards_of(found: Told) -> list[tuple[str, str]]:
         (days_in_words(whole.average_age_days), "average age"),
         (days_in_words(whole.possible_age_days), "least possible with as many visits"),
         (f"{whole.visits_a_day:,.0f}", "visits a day are planned"),
-        (share(found.changed_share), "of visits found a change"),
+        (f"{visits.changed:,} of {visits.visits:,}", "visits to known pages found a change"),
         (share(found.spared_share), "of the bytes not sent again"),
         (f"{visits.appeared:,}", "pages appeared"),
         (f"{visits.vanished:,}", "pages vanished"),
