@@ -92,11 +92,12 @@ def test_plain_lines_say_once_what_the_crawl_waits_for() -> None:
         tally.settled(trouble)
         face.heard("visit.settled", trouble)
     tally.counted(Counts(queued=1), 0.0, rests_s=55.0)
+    tally.waits = "waiting 55 s to ask again for http://a.test/robots.txt: connect"
     clock.advance(3)
     face.beat()
     first, second = out.getvalue().splitlines()
     assert first.startswith("http://a.test/robots.txt could not be read (connect: no connection to the host)")
-    assert second.endswith("next visit in 55 s: http://a.test/robots.txt could not be read (connect)")
+    assert second.endswith("waiting 55 s to ask again for http://a.test/robots.txt: connect")
 
 
 def test_plain_lines_tell_a_notice_once() -> None:

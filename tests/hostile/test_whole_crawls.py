@@ -2,14 +2,17 @@
 
 import asyncio
 import json
+import re
+import signal
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.app.answers import Says, article
 from tests.app.answers import Web as LocalWeb
-from tests.app.site import QUICK, gossamer, person, searchable
+from tests.app.site import PATIENCE_S, QUICK, gossamer, person, searchable, started, wait_until
 from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
 
 from gossamer.app.settings import CrawlSettings, Settings
@@ -228,6 +231,28 @@ def test_M_A3_a_recrawl_delay_is_kept_between_any_two_visits_to_a_page(tmp_path:
     for url in (HOME, f"{HOST}/broken"):
         visits = [one.at_s for one in found.asked if one.url == url]
         assert len(visits) > 3 and min(later - sooner for sooner, later in pairwise(visits)) >= 5 * DAY_S
+
+
+def test_a_crawl_that_waits_to_retry_a_page_says_which_why_and_until_when(tmp_path: Path) -> None:
+    root, web = tmp_path / "c", LocalWeb({"/": article("home", "/broken"), "/broken": Says("oops", 500)})
+    root.mkdir()
+    (root / "gossamer.toml").write_text("[retry]\nbase_s = 600.0\n")
+    with web.serving():
+        crawling = started("crawl", web.root, "--dir", root, *QUICK)
+        try:
+            said = re.compile(rf"waiting .* to retry {web.root}broken: server-error \(status 500\)")
+            wait_until(lambda: said.search(gossamer("status", "--dir", root).stdout) is not None, "status says it")
+            (waits,) = [one["waits"] for one in processes(root) if "waits" in one]
+            assert (waits["what"], waits["url"]) == ("retry", f"{web.root}broken") and waits["until_at"] > 0
+            assert said.search(next(line for line in crawling.stderr or () if "to retry" in line)), "a line of progress"
+        finally:
+            crawling.send_signal(signal.SIGINT)
+            crawling.communicate(timeout=PATIENCE_S)
+
+
+def processes(root: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(gossamer("status", "--dir", root, "--json").stdout)["processes"]
+    return found
 
 
 def test_endless_documents_are_given_up_and_do_not_silence_their_host(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from gossamer.app.damage import EVENT as DAMAGE
 from gossamer.app.damage import damage_in_words
@@ -94,7 +95,7 @@ def _live_table(tally: Tally) -> Table:
     table.add_row(f"{tally.queued:,}", f"addresses waiting on {tally.counts.hosts:,} hosts")
     table.add_row(f"{tally.failed:,}", f"failed, {tally.missing:,} missing, {tally.refused:,} refused by rules")
     table.add_row(f"{decimal(tally.size)}", f"kept; search is {tally.lag_s:.1f} s behind")
-    table.add_row("", (tally.notice or _rest(tally) or tally.last_url)[:100], style="dim")
+    table.add_row("", Text(harmless(tally.notice or _rest(tally) or tally.last_url[:100])), style="dim")
     return table
 
 
@@ -102,8 +103,7 @@ def _rest(tally: Tally) -> str:
     """What the crawl waits for, when it does nothing else."""
     if tally.rests_s < FIRST_LINE_S:
         return ""
-    why = next((f": {url} could not be read ({reason})" for url, reason in tally.troubles.items()), "")
-    return f"next visit in {tally.rests_s:.0f} s{why}"
+    return tally.waits or f"next visit in {tally.rests_s:.0f} s"
 
 
 class PlainLines:

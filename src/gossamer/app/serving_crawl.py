@@ -114,12 +114,22 @@ class Helm:
             ended=self._ended(code, log) if code is not None and pid is None else "",
             has_failed=code not in (None, 0, 130),
             log=log,
+            waits=self._waits(),
         )
 
     def crawler_pid(self) -> int | None:
         """Of a crawl that is at work."""
+        found = self._beat()
+        return None if found is None else int(str(found["pid"]))
+
+    def _waits(self) -> str:
+        found = self._beat()
+        waits = found.get("waits") if found is not None else None
+        return str(waits.get("says", "")) if isinstance(waits, dict) else ""
+
+    def _beat(self) -> dict[str, object] | None:
         alive = at_work(self.control.beats(), self.outside)
-        return next((int(str(one["pid"])) for one in alive if one["name"] == "crawler"), None)
+        return next((one for one in alive if one["name"] == "crawler"), None)
 
     def is_crawling(self) -> bool:
         return self.crawler_pid() is not None

@@ -2,16 +2,21 @@
 
 import asyncio
 
+import msgspec
+
 from gossamer.app.assemble import Crawling
 from gossamer.app.directory import Directory
 from gossamer.app.outside import Outside
 from gossamer.app.tally import Tally
-from gossamer.clock import SECOND
+from gossamer.app.waiting import awaited_in_words
+from gossamer.clock import SECOND, Instant
 from gossamer.errors import DiskFull
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said
 
 READER = "reader"
+IDLE_S = 2.0
+"""A crawl that has nothing to do for so long says what it waits for."""
 
 
 def crawler_pulse(crawling: Crawling, directory: Directory, outside: Outside) -> Pulse:
@@ -31,12 +36,14 @@ async def hear_indexer(crawling: Crawling) -> None:
 async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> Said:
     """Counted once a second; `tally` learns of it too. On a full disk even counting may fail: then the figures are
     those of the last time."""
-    in_flight, rests_s, is_counted = 0, 0.0, True
+    in_flight, rests_s, is_counted, awaited = 0, 0.0, True, None
     try:
         counts = await crawling.frontier.counts()
         next_at = None if counts.leased else await crawling.frontier.next_at()
-        rests_s = 0.0 if next_at is None else outside.lasting_s(max(0.0, (next_at - outside.dates.now()) / SECOND))
+        rests_s = 0.0 if next_at is None else _until_s(next_at, outside)
         in_flight = counts.leased
+        awaited = await crawling.frontier.awaited() if rests_s >= IDLE_S else None
+        tally.waits = awaited_in_words(awaited, _until_s(awaited.until_at, outside)) if awaited is not None else ""
         tally.counted(counts, crawling.words.lag_s(), rests_s, crawling.facts.lag_s())
     except DiskFull:
         is_counted = False
@@ -49,7 +56,7 @@ async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> Sa
         "rests_s": round(rests_s, 1),
     }
     is_paused, low_disk = crawling.steering.is_paused(), crawling.crawl.waits_for_room or not is_counted
-    facts = {
+    facts: dict[str, object] = {
         "pages": tally.pages,
         "rate": figures["pages_s"],
         "queued": tally.queued,
@@ -58,4 +65,11 @@ async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> Sa
         "paused": is_paused,
         "low_disk": low_disk,
     }
+    if awaited is not None and not is_paused:
+        facts["waits"] = {"says": tally.waits, **msgspec.to_builtins(awaited)}
     return Said(figures, "paused" if is_paused else "waits for disk" if low_disk else "", facts)
+
+
+def _until_s(at: Instant, outside: Outside) -> float:
+    """By the clock on the wall, also where days are short."""
+    return outside.lasting_s(max(0.0, (at - outside.dates.now()) / SECOND))

@@ -95,6 +95,8 @@ def status(
         table.add_row("", f"forgetting {harmless(name)} did not come to its end: `gossamer forget --dir {dir}` goes on")
     for process in processes:
         table.add_row("", f"{process['name']} at work (pid {process['pid']}), heard of {process['silent_s']} s ago")
+        if isinstance(waits := process.get("waits"), dict):
+            table.add_row("", harmless(str(waits.get("says", ""))))
     if not processes:
         table.add_row("", "nobody is at work on it")
     table.add_row("", f"sandbox: {in_words(held) if held else 'no worker could be started'}")

@@ -41,6 +41,8 @@ class Tally:
     """How long no host may be visited."""
     found_damage: bool = False
     """The archive is not as it was left."""
+    waits: str = ""
+    """What is waited for meanwhile, in words."""
     notice: str = ""
     last_url: str = ""
     _past: deque[tuple[float, int, int]] = field(default_factory=deque)

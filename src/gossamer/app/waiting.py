@@ -7,6 +7,7 @@ import msgspec
 from gossamer.app.saying import counted, lasting, moment
 from gossamer.app.trail import Wait
 from gossamer.clock import Instant
+from gossamer.frontier.awaited import Awaited
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.known import Known
 from gossamer.frontier.listing import HostState
@@ -128,6 +129,23 @@ def unread_at(robots: Sequence[Robots]) -> str:
     """Why nothing can be had at a host whose robots.txt cannot be read; empty where all that are known can."""
     shut = [one for one in robots if one.state is RobotsState.UNREACHABLE]
     return unread(shut[0]) if shut else ""
+
+
+def awaited_in_words(awaited: Awaited, for_s: float) -> str:
+    """What a crawl that has nothing to do waits for, in one sentence."""
+    url, time = awaited.url, lasting(for_s)
+    why = f": {awaited.why}" if awaited.why else ""
+    match awaited.what:
+        case "retry":
+            return f"waiting {time} to retry {url}{why}"
+        case "robots":
+            return f"waiting {time} to ask again for {url}{why}"
+        case "revisit":
+            return f"waiting {time} to visit {url} again: nothing is due before"
+        case "back-off":
+            return f"waiting {time} to visit {url}: its host failed lately and is left alone for longer"
+        case "gap":
+            return f"waiting {time} to visit {url}: the gap of its host"
 
 
 def gap_in_words(host: HostState, polite: Politeness) -> str:

@@ -6,6 +6,7 @@ known count as an address of their own.
 """
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gossamer.clock import Instant
@@ -55,6 +56,9 @@ class Backs:
 
     def __len__(self) -> int:
         return len(self._backs)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._backs)
 
     def __contains__(self, host_id: int) -> bool:
         return host_id in self._backs

@@ -10,6 +10,7 @@ import msgspec
 
 from gossamer.chance import Chance, seeded
 from gossamer.clock import SECOND, Clock, Instant
+from gossamer.frontier.awaited import Awaited, awaited
 from gossamer.frontier.backing import Backing
 from gossamer.frontier.backs import Backs
 from gossamer.frontier.front import Resolve, Resolving
@@ -351,6 +352,10 @@ class SqliteFrontier:
 
         await self._keep_step()
         return await self._database.read(look)
+
+    async def awaited(self) -> Awaited | None:
+        now, backs = self._clock.now(), self._backing.backs
+        return await self._database.read(lambda connection: awaited(connection, self._rulebook, backs, now))
 
     async def counts(self) -> Counts:
         return await self._database.read(tallies.counts)

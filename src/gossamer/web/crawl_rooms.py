@@ -35,6 +35,8 @@ class Crawler(msgspec.Struct, frozen=True):
     has_failed: bool = False
     log: tuple[str, ...] = ()
     """The last lines it wrote."""
+    waits: str = ""
+    """What it waits for while it has nothing to do, until when and why."""
 
 
 class Seed(msgspec.Struct, frozen=True):

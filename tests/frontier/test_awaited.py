@@ -1,0 +1,62 @@
+"""What a crawl waits for that has nothing to do."""
+
+import asyncio
+from pathlib import Path
+
+from tests.contract.test_frontier import entry, seed, settled, take_page
+
+from gossamer.app.waiting import awaited_in_words
+from gossamer.clock import SECOND
+from gossamer.frontier.awaited import Awaited
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.store.database import Database
+from gossamer.testing import FakeClock
+from gossamer.values.outcome import Reason
+from gossamer.values.robots import RobotsState
+from gossamer.values.tell import silent
+
+PAGE = "https://a.test/1"
+
+
+def test_each_kind_of_wait_names_its_url_its_end_and_its_reason(tmp_path: Path) -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        polite = Politeness(delay_s=10.0, jitter=0.0)
+        async with (
+            Database(tmp_path / "state.db", clock, silent) as database,
+            SqliteFrontier(database, polite, clock, silent, lambda _: True) as frontier,
+        ):
+            assert await frontier.awaited() is None
+            await frontier.offer([seed(PAGE)])
+            (robots,) = await frontier.take(1)
+            shut = entry(robots.origin, clock.now(), RobotsState.UNREACHABLE, 60, failures=1, trouble="status 500")
+            await frontier.settle([settled(robots, clock, Reason.FETCHED, robots=shut)])
+            until = clock.now() + 60 * SECOND
+            assert await frontier.awaited() == Awaited("robots", "https://a.test/robots.txt", until, "status 500")
+            clock.advance(60)
+            (robots,) = await frontier.take(1)
+            await frontier.settle([settled(robots, clock)])
+            assert await frontier.awaited() == Awaited("gap", PAGE, clock.now() + 10 * SECOND)
+            clock.advance(10)
+            page = await take_page(frontier, clock)
+            due_at = clock.now() + 300 * SECOND
+            await frontier.settle([settled(page, clock, Reason.SERVER_ERROR, detail="status 500", due_at=due_at)])
+            assert await frontier.awaited() == Awaited("retry", PAGE, due_at, "server-error (status 500)")
+            clock.advance(300)
+            page = await take_page(frontier, clock)
+            due_at = clock.now() + 86_400 * SECOND
+            await frontier.settle([settled(page, clock, due_at=due_at)])
+            assert await frontier.awaited() == Awaited("revisit", PAGE, due_at)
+
+    asyncio.run(story())
+
+
+def test_a_wait_is_told_in_one_sentence() -> None:
+    def told(what: str, why: str = "") -> str:
+        return awaited_in_words(Awaited(what, PAGE, 0, why), 58.0)  # type: ignore[arg-type]
+
+    assert told("retry", "server-error (status 500)") == f"waiting 58 s to retry {PAGE}: server-error (status 500)"
+    assert told("robots") == f"waiting 58 s to ask again for {PAGE}"
+    for what in ("revisit", "back-off", "gap"):
+        assert told(what).startswith(f"waiting 58 s to visit {PAGE}")
