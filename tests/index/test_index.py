@@ -524,3 +524,28 @@ def test_an_exclusion_of_nothing_is_no_question(three_pages):
     for asked in ("", "-", '-""', "sort:newest"):
         assert parse(asked).is_empty
         assert three_pages.find(parse(asked)).total == 0
+
+
+@pytest.mark.parametrize(
+    ("asks", "snippet", "description"),
+    [
+        (Directives(), "tropical fish swim in schools", "About fish"),
+        (Directives(may_cache=False), "", ""),
+        (Directives(most_snippet=0), "", ""),
+        (Directives(most_snippet=11), "tropical fi", "About fish"),
+        (Directives(most_snippet=5), "tropi", "About"),
+        (Directives(may_cache=False, most_snippet=5), "", ""),
+    ],
+)
+def test_a_result_quotes_no_more_than_the_page_allows(writer, tmp_path, asks, snippet, description):
+    page = reading("http://a.test/", "tropical fish swim in schools", description="About fish", directives=asks)
+    writer.replace([page])
+    writer.commit()
+    for asked in ("fish", "site:a.test"):
+        (hit,) = searcher(tmp_path).find(parse(asked)).found
+        quoted = "".join(part.text for part in hit.snippet)
+        assert quoted == (snippet if asked == "fish" else description[: len(quoted)])
+        assert bool(quoted) == bool(snippet)
+        assert hit.card.description == description and hit.card.may_cache == asks.may_cache
+    stored = searcher(tmp_path).stored(Url("http://a.test/"))
+    assert stored.may_cache == asks.may_cache and stored.text, "its owner may read it"

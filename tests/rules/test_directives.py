@@ -49,7 +49,7 @@ def test_F_R12_the_stricter_of_several_wins():
 
 def test_F_R12_a_directive_with_a_value_is_no_name():
     assert asked(fields=["unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"]) == Directives(may_index=False)
-    assert asked(fields=["otherbot: noindex", "max-snippet: 20, nofollow"]) == Directives(may_follow=False)
+    assert asked(fields=["otherbot: noindex", "max-snippet: 20, nofollow"]) == Directives(True, False, True, 20)
 
 
 JUNE_2010 = 1_277_478_000 * SECOND  # 25 June 2010, 15:00 UTC
@@ -69,10 +69,10 @@ JUNE_2010 = 1_277_478_000 * SECOND  # 25 June 2010, 15:00 UTC
 def test_F_R12_a_page_is_not_indexed_once_its_date_has_passed(date: str) -> None:
     for said in (f"unavailable_after: {date}", f"nofollow, UNAVAILABLE_AFTER:{date}, max-snippet: 3"):
         for metas, fields in (([("robots", said)], []), ([], [said]), ([], [f"gossamer: {said}"])):
-            may_follow = "nofollow" not in said
-            assert directives_of(metas, fields, "Gossamer", JUNE_2010 - 1) == Directives(may_follow=may_follow)
-            assert directives_of(metas, fields, "Gossamer", JUNE_2010) == Directives(False, may_follow)
-            assert directives_of(metas, fields, "Gossamer") == Directives(may_follow=may_follow)
+            asks = (False, True, 3) if "nofollow" in said else (True, True, -1)
+            assert directives_of(metas, fields, "Gossamer", JUNE_2010 - 1) == Directives(True, *asks)
+            assert directives_of(metas, fields, "Gossamer", JUNE_2010) == Directives(False, *asks)
+            assert directives_of(metas, fields, "Gossamer") == Directives(True, *asks)
 
 
 @pytest.mark.parametrize("date", ["", "soon", "9999-99-99", "25 Jun 99999999 15:00:00 GMT", ",,,", "Fri,"])
@@ -88,3 +88,21 @@ def test_F_R12_a_date_for_another_robot_does_not_concern_us() -> None:
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_F_R12_no_text_makes_it_fail(content: str, field: str) -> None:
     directives_of([("robots", content)], [field, f"unavailable_after: {field}"], "Gossamer", JUNE_2010)
+
+
+@pytest.mark.parametrize(
+    ("content", "most"),
+    [
+        ("nosnippet", 0),
+        ("max-snippet:0", 0),
+        ("max-snippet: 20", 20),
+        ("max-snippet:-1", -1),
+        ("max-snippet:20, max-snippet:10", 10),
+        ("max-snippet:20, nosnippet", 0),
+        ("max-snippet:many", -1),
+        ("max-snippet:", -1),
+    ],
+)
+def test_how_much_may_be_quoted(content, most):
+    assert asked([("robots", content)]) == asked(fields=[content]) == Directives(most_snippet=most)
+    assert asked([("Gossamer", content)]) == asked(fields=[f"gossamer: {content}"]) == Directives(most_snippet=most)

@@ -137,6 +137,7 @@ def told_of(hit: Hit) -> str:
     kinds = sorted(set(map(last_part, hit.types)))
     parts = [f"{hit.fact_count} facts" if hit.fact_count else "", ", ".join(kinds[:5])]
     parts.append(f"{hit.copies - 1} more with the same text" if hit.copies > 1 else "")
+    parts.append("" if hit.may_cache else "the site asks not to show a copy")
     return "; ".join(part for part in parts if part)
 
 
@@ -155,16 +156,23 @@ def sparql(
         bool,
         Parameter(help="Match IRIs only as spelt here; else variants count too (http and https://schema.org/)."),
     ] = False,
+    inference: Annotated[
+        bool,
+        Parameter(
+            help="Find also what follows from the vocabularies (rdfs:subClassOf, rdfs:subPropertyOf), those of "
+            "vocabulary.ttl included; as inference=rdfs does on the web."
+        ),
+    ] = False,
 ) -> int:
     text = sys.stdin.read() if query == "-" else query
-    return asyncio.run(_sparql(text, dir, "json" if json else format, exact_names))
+    return asyncio.run(_sparql(text, dir, "json" if json else format, inference, exact_names))
 
 
-async def _sparql(query: str, root: Path, form: str | None, has_exact_names: bool) -> int:
+async def _sparql(query: str, root: Path, form: str | None, has_inference: bool, has_exact_names: bool) -> int:
     directory, outside = existing(root), real_outside()
     form = form or ("table" if sys.stdout.isatty() else "")
     async with queries(directory, outside, silent) as ask:
-        result = await ask(query, FORMATS[form], has_exact_names=has_exact_names)
+        result = await ask(query, FORMATS[form], has_inference=has_inference, has_exact_names=has_exact_names)
     if FORMATS[form].partition(",")[0] != result.media_type and form not in ("", "table"):
         raise QueryRefused(f"this result cannot be written as {form}: {FITS}")
     if form == "table" and result.media_type == FORMATS["json"]:

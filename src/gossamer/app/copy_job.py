@@ -7,9 +7,11 @@ import msgspec
 from gossamer.app.copy_asked import Copied, CopyJob
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
+from gossamer.parse.content import head_of
 from gossamer.parse.harmless import Mark, harmless, harmless_text
-from gossamer.parse.html import LARGEST, parse_html
+from gossamer.parse.html import LARGEST, parse_html, seen_in
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
+from gossamer.rules.directives import directives_of
 from gossamer.values.url import Url
 
 LONGEST_TEXT = 2_000_000
@@ -22,16 +24,22 @@ def job(payload: bytes) -> bytes:
 
 def copied(asked: CopyJob) -> Copied:
     capture = asked.capture
+    fields = [value for name, value in capture.headers if name.lower() == "x-robots-tag"]
     body = decode(capture.body, capture.joined("content-encoding"), LARGEST).body
     declared = capture.header("content-type")
     media_type = media_type_of(declared, body)
     is_html = media_type in HTML
+    if not directives_of((), fields, asked.agent).may_cache:
+        return Copied(b"", media_type, may_show=False)
     if not is_html and not media_type.startswith("text/") and not is_xml(media_type) and "json" not in media_type:
         return Copied(b"", media_type)
     markup = as_utf8(body, charset_of(declared, body).encoding)
     if is_html:
         marks = {path: Mark(*said) for path, said in asked.marks.items()}
-        html = harmless(parse_html(markup).tree, capture.url, our_page, marks)
+        tree = parse_html(markup).tree
+        if not directives_of(head_of(seen_in(tree)).metas, fields, asked.agent).may_cache:
+            return Copied(b"", media_type, may_show=False)
+        html = harmless(tree, capture.url, our_page, marks)
     else:
         html = harmless_text(markup.decode("utf-8", "replace")[:LONGEST_TEXT], capture.url.text)
     return Copied(html.encode("utf-8", "replace"), media_type)

@@ -59,5 +59,6 @@ def exported(card: Card, text: str) -> ExportedPage:
         fact_count=card.fact_count,
         types=card.types,
         syntaxes=card.syntaxes,
-        text=text,
+        text=text if card.may_cache else "",
+        may_cache=card.may_cache,
     )

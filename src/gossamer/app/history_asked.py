@@ -32,6 +32,7 @@ class Said(msgspec.Struct, frozen=True):
     sources: bytes = b""
     is_readable: bool = True
     may_index: bool = True
+    may_cache: bool = True
 
     @property
     def words(self) -> str:

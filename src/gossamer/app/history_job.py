@@ -70,6 +70,7 @@ def said_in(capture: Capture, agent: str, own: Own) -> Said:
         reading.sources if may_index else b"",
         is_readable(reading),
         may_index,
+        page.directives.may_cache,
     )
 
 

@@ -4,13 +4,27 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from gossamer.app.directory import Directory
+from gossamer.app.history_asked import Said
 from gossamer.app.history_past import past_of
 from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings
+from gossamer.archive.history import Difference
+from gossamer.errors import GossamerError
+from gossamer.values.capture import Kept
 from gossamer.web.page_history_rooms import HistoryRooms
+
+WITHHELD = "the site asks not to show copies of this page, so versions of it are not compared here"
 
 
 @asynccontextmanager
 async def history_rooms(directory: Directory, settings: Settings, outside: Outside) -> AsyncIterator[HistoryRooms]:
     async with past_of(directory, settings, outside, 1) as past:
-        yield HistoryRooms(past.timeline, past.difference)
+
+        async def difference(before: Kept, after: Kept) -> Difference:
+            for kept in (before, after):
+                said = await past.said(kept)
+                if isinstance(said, Said) and not said.may_cache:
+                    raise GossamerError(WITHHELD)
+            return await past.difference(before, after)
+
+        yield HistoryRooms(past.timeline, difference)

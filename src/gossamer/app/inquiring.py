@@ -67,11 +67,12 @@ async def page_rooms(
     inquiry = Inquiry(directory, settings, outside)
     async with Pool(JOB, 1, COPYING, outside.processes, outside.clock, silent) as pool:
 
-        async def copy(capture: bytes) -> bytes:
-            return answer.decode(await pool.call(capture)).html
+        async def copy(capture: bytes) -> bytes | None:
+            made = answer.decode(await pool.call(capture))
+            return made.html if made.may_show else None
 
         yield PageRooms(
-            prepared=partial(prepared, directory, outside),
+            prepared=partial(prepared, directory, outside, settings.agent),
             copy=copy,
             why=inquiry.why,
             host=inquiry.host,
@@ -80,7 +81,7 @@ async def page_rooms(
         )
 
 
-def prepared(directory: Directory, outside: Outside, kept: Kept) -> bytes | None:
+def prepared(directory: Directory, outside: Outside, agent: str, kept: Kept) -> bytes | None:
     """A kept answer, and where in it facts are stated, packed for the worker; None when its body was not kept."""
     capture = read_capture(outside.files, directory.archive, kept.place)
     if capture is None:
@@ -91,7 +92,8 @@ def prepared(directory: Directory, outside: Outside, kept: Kept) -> bytes | None
     if record is None:
         refuse_missing(directory, outside, directory.graph / SOURCES)
     places = list((record.places() if record is not None else {}).items())[:MOST_MARKS]
-    return msgspec.msgpack.encode(CopyJob(capture, {path: _mark(kept.url, path, times) for path, times in places}))
+    marks = {path: _mark(kept.url, path, times) for path, times in places}
+    return msgspec.msgpack.encode(CopyJob(capture, marks, agent))
 
 
 def _mark(url: Url, path: str, times: int) -> tuple[str, str, str]:

@@ -150,11 +150,12 @@ def _things_of(reading: Reading) -> tuple[Named, ...]:
 
 
 def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[Named, ...]) -> Card:
-    page = reading.page
+    page, asks = reading.page, reading.page.directives
+    quotable = LONGEST_TITLE if asks.most_snippet < 0 else min(asks.most_snippet, LONGEST_TITLE)
     return Card(
         page.url,
         page.title[:LONGEST_TITLE],
-        page.description[:LONGEST_TITLE],
+        page.description[: quotable if asks.may_cache else 0],
         page.language,
         reading.types[:MOST_TYPES],
         reading.syntaxes,
@@ -163,6 +164,8 @@ def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[Named, .
         reading.capture_id,
         inferred,
         things,
+        asks.may_cache,
+        asks.most_snippet,
     )
 
 

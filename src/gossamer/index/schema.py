@@ -87,6 +87,14 @@ class Card(msgspec.Struct, frozen=True, array_like=True, gc=False):
     capture_id: int
     inferred: tuple[str, ...] = ()
     things: tuple[Named, ...] = ()
+    may_cache: bool = True
+    """As in `Directives`; entries written before these two were kept allow everything."""
+    most_snippet: int = -1
+
+    @property
+    def quotable(self) -> int:
+        """Characters of the page that a result may quote; -1: as many as usual."""
+        return self.most_snippet if self.may_cache else 0
 
 
 def schema() -> tantivy.Schema:

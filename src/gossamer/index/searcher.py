@@ -21,7 +21,7 @@ from gossamer.index.explaining import Explanation, explained
 from gossamer.index.facets import Counts, Facet, Span
 from gossamer.index.schema import ANALYZER, FORMAT, POSITION, VERSION, Card, analyzer, signs_of
 from gossamer.index.snapshot import Snapshot, count, held_at, integers
-from gossamer.index.snippets import Segment, around, snippets
+from gossamer.index.snippets import Segment, around, limited, snippets
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
 from gossamer.values.url import Url
 
@@ -49,6 +49,8 @@ class Stored(msgspec.Struct, frozen=True):
     fetched_at: Instant
     description: str = ""
     fact_count: int = 0
+    may_cache: bool = True
+    """False: the site asks not to show a copy. The owner of the collection may still read it."""
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -216,7 +218,8 @@ class Searcher:
         if entry is None or card is None:
             return None
         text = entry.get_first("content") or ""
-        return Stored(card.title, text, card.language, card.types, card.fetched_at, card.description, card.fact_count)
+        facts = card.language, card.types, card.fetched_at, card.description, card.fact_count
+        return Stored(card.title, text, *facts, card.may_cache)
 
     def words(self, url: Url) -> list[Counted]:
         """The forward index of a page: its words, most frequent first; empty when it is not here."""
@@ -309,9 +312,11 @@ def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked]
         card = card_in(entry)
         if entry is None or card is None:
             continue
-        snippet = () if signs else snippet_of(entry)
-        if not any(part.is_match for part in snippet):
+        snippet = () if signs or not card.quotable else snippet_of(entry)
+        if card.quotable and not any(part.is_match for part in snippet):
             snippet = around(entry.get_first("content") or "", signs, card.description)
+        if card.quotable > 0:
+            snippet = limited(snippet, card.quotable)
         copies = snapshot.with_number("copy_id", copy) if copy else 1
         yield Found(card, score, snippet, copies, has_all or all_words)
 

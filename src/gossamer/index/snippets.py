@@ -114,6 +114,16 @@ def around(text: str, wanted: str, fallback: str = "") -> tuple[Segment, ...]:
     return tuple(part for part in (Segment(before, False), Segment(wanted, True), Segment(after, False)) if part.text)
 
 
+def limited(snippet: Sequence[Segment], most: int) -> tuple[Segment, ...]:
+    """Its first `most` characters, as the page allows; all of it for -1."""
+    kept: list[Segment] = []
+    for segment in snippet:
+        room = len(segment.text) if most < 0 else most - sum(len(one.text) for one in kept)
+        if room > 0:
+            kept.append(Segment(segment.text[:room], segment.is_match))
+    return tuple(kept)
+
+
 def _cut(text: AnyStr, matches: list[tuple[int, int]]) -> list[tuple[AnyStr, bool]]:
     parts, done = [], 0
     for start, end in sorted(matches):

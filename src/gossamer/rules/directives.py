@@ -15,8 +15,10 @@ _NOINDEX = frozenset(("noindex", "none"))
 _NOFOLLOW = frozenset(("nofollow", "none"))
 _NOCACHE = frozenset(("noarchive", "nocache"))
 _UNTIL = "unavailable_after"
+_NO_SNIPPET = "nosnippet"
+_MOST_SNIPPET = "max-snippet"
 # Directives that carry a value after a colon; any other word before a colon is the name of a robot.
-_VALUED = frozenset((_UNTIL, "max-snippet", "max-image-preview", "max-video-preview"))
+_VALUED = frozenset((_UNTIL, _MOST_SNIPPET, "max-image-preview", "max-video-preview"))
 _NAMED = re.compile(r"\s*([A-Za-z0-9_.*-]+)\s*:(.*)", re.DOTALL)
 _WEEKDAY = re.compile(r"\s*(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\s*", re.IGNORECASE)
 EVERYBODY = "robots"
@@ -44,7 +46,15 @@ def directives_of(
         may_index=words.isdisjoint(_NOINDEX) and not _is_over(words, now),
         may_follow=words.isdisjoint(_NOFOLLOW),
         may_cache=words.isdisjoint(_NOCACHE),
+        most_snippet=_most_snippet(words),
     )
+
+
+def _most_snippet(words: set[str]) -> int:
+    """The strictest of `max-snippet:N` and `nosnippet`; -1 when nothing is asked."""
+    given = [word.partition(":")[2].strip() for word in words if word.partition(":")[0].strip() == _MOST_SNIPPET]
+    limits = [int(text) for text in given if text.isascii() and text.isdigit() and len(text) < 10]
+    return min([*limits, *([0] if _NO_SNIPPET in words else [])], default=-1)
 
 
 def _addressed(field: str, ours: str) -> set[str]:

@@ -38,6 +38,8 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     """Classes that follow from the stated ones and are not stated themselves."""
     has_all_words: bool = True
     """False when some of the words asked for are not on it."""
+    may_cache: bool = True
+    """False when the site asks not to show a copy (noarchive, nocache): then there is no snippet and no copy."""
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -275,4 +275,5 @@ def _hit_of(found: Found, called: tuple[int, list[Anchor]] | None) -> Hit:
         anchors=tuple(anchors[:MOST_ANCHORS_SHOWN]),
         inferred=card.inferred,
         has_all_words=found.has_all_words,
+        may_cache=card.may_cache,
     )

@@ -35,6 +35,9 @@ class Directives(msgspec.Struct, frozen=True, array_like=True):
     may_index: bool = True
     may_follow: bool = True
     may_cache: bool = True
+    """False: nothing of the page is shown to searchers but its address, title and facts."""
+    most_snippet: int = -1
+    """Characters of it that a result may quote; -1: as many as usual."""
 
 
 class Thing(msgspec.Struct, frozen=True, array_like=True):

@@ -28,6 +28,7 @@ on, and every link in a copy leads to our own page about that address."""
 NO_VERSION = "Nothing of that address was kept at that moment."
 NO_MOMENT = "The moment is not one: write it as 2026-11-15T08:30:00Z."
 NO_BODY = "Only the headers of that answer were kept, not its content."
+WITHHELD = "The site asks not to show a copy of this page (noarchive)."
 NO_TEXT = "What was kept is no text: it is not shown here."
 NO_COPY = "No copy could be made of it within the limits that keep this server safe."
 TOO_MANY = "Too many copies are being made. Please ask again in a few seconds."
@@ -91,7 +92,8 @@ async def copy_of(rooms: WebRooms, kept: Kept) -> bytes | str:
         prepared = await run_in_threadpool(rooms.pages.prepared, kept)
         if prepared is None:
             return NO_BODY
-        return await rooms.pages.copy(prepared) or NO_TEXT
+        html = await rooms.pages.copy(prepared)
+        return WITHHELD if html is None else html or NO_TEXT
     except WorkerLost:
         return NO_COPY
     except ArchiveDamaged as trouble:

@@ -24,6 +24,8 @@ class ExportedPage(msgspec.Struct, frozen=True):
     types: tuple[str, ...]
     syntaxes: tuple[str, ...]
     text: str = ""
+    may_cache: bool = True
+    """False: the site asks not to show a copy, so the text is left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,8 @@ class PageJson(msgspec.Struct, frozen=True):
     why: Why | None
     words: list[Counted] | None = None
     """Its words and how often each stands in it, when they were asked for."""
+    may_cache: bool = True
+    """False: the site asks not to show a copy, so there is neither text nor copy."""
 
 
 def gathered(rooms: WebRooms, text: str, wants_words: bool = False) -> PageJson | None:
@@ -121,7 +123,7 @@ def gathered(rooms: WebRooms, text: str, wants_words: bool = False) -> PageJson 
         state=why.state if why is not None else "captured" if versions else "unknown",
         title=stored.title if stored else "",
         description=stored.description if stored else "",
-        text=stored.text if stored else "",
+        text=stored.text if stored and stored.may_cache else "",
         language=stored.language if stored else "",
         types=[PageType(*named(iri)[:2]) for iri in stored.types] if stored else [],
         fact_count=stored.fact_count if stored else 0,
@@ -140,6 +142,7 @@ def gathered(rooms: WebRooms, text: str, wants_words: bool = False) -> PageJson 
         facts_as_of=None,
         why=why,
         words=list(rooms.pages.words(url)) if wants_words else None,
+        may_cache=stored is None or stored.may_cache,
     )
 
 

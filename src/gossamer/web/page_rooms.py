@@ -51,7 +51,7 @@ def nothing_kept(_kept: Kept) -> bytes | None:
     return None
 
 
-async def no_copy(_prepared: bytes) -> bytes:
+async def no_copy(_prepared: bytes) -> bytes | None:
     return b""
 
 
@@ -71,7 +71,7 @@ def no_words(_url: Url) -> Sequence[Counted]:
 class PageRooms:
     prepared: Callable[[Kept], bytes | None] = nothing_kept
     """A capture out of the archive, for `copy`; None when only its headers were kept."""
-    copy: Callable[[bytes], Awaitable[bytes]] = no_copy
+    copy: Callable[[bytes], Awaitable[bytes | None]] = no_copy
     """A kept page as HTML that can do nothing; empty when it is no text. Raises WorkerLost."""
     why: Callable[[Url], Why | None] = nobody_knows
     host: Callable[[str], HostWhy | None] = nobody_knows

@@ -45,6 +45,8 @@ class ShownHit(NamedTuple):
     copies_href: str
     linked_from: int
     why_href: str
+    is_withheld: bool
+    """The site asks not to show a copy."""
 
 
 class ShownThing(NamedTuple):
@@ -135,6 +137,7 @@ def shown_hit(hit: Hit, kinds: list[Kind], question: str) -> ShownHit:
         copies_href=f"/search/copies?url={whole}",
         linked_from=hit.linked_from,
         why_href=f"/search/why?{question}&url={whole}",
+        is_withheld=not hit.may_cache,
     )
 
 

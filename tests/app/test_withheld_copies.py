@@ -1,0 +1,35 @@
+"""Pages that ask not to be shown as copies: nothing that serves stored content to searchers shows them."""
+
+import pytest
+
+from gossamer.app.copy_asked import CopyJob
+from gossamer.app.copy_job import copied
+from gossamer.values.capture import Capture
+from gossamer.values.url import Url
+
+HTML = ("Content-Type", "text/html")
+
+
+def capture(body: str, *headers: tuple[str, str]) -> Capture:
+    return Capture(Url("http://a.test/"), 1, 200, "OK", headers or (HTML,), body.encode())
+
+
+@pytest.mark.parametrize(
+    ("kept", "may_show"),
+    [
+        (capture("<p>fish"), True),
+        (capture("<meta name=robots content=noarchive><p>fish"), False),
+        (capture("<meta name=robots content='index, NOCACHE'><p>fish"), False),
+        (capture("<meta name=gossamer content=noarchive><p>fish"), False),
+        (capture("<meta name=otherbot content=noarchive><p>fish"), True),
+        (capture("<meta name=robots content=nosnippet><p>fish"), True),
+        (capture("<p>fish", HTML, ("X-Robots-Tag", "noarchive")), False),
+        (capture("<p>fish", HTML, ("x-robots-tag", "otherbot: noarchive")), True),
+        (capture("fish", ("Content-Type", "text/plain"), ("X-Robots-Tag", "gossamer: nocache")), False),
+    ],
+)
+def test_no_copy_is_made_of_a_page_that_asks_for_none(kept: Capture, may_show: bool) -> None:
+    """Read from the kept answer itself: it holds for pages that were captured before anybody heeded it."""
+    made = copied(CopyJob(kept, agent="Gossamer"))
+    assert made.may_show is may_show
+    assert (b"fish" in made.html) is may_show
