@@ -9,6 +9,7 @@ import tantivy
 from tests.index.damaged import damage_entry
 
 from gossamer.errors import DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
+from gossamer.extract.vocabularies import with_own
 from gossamer.files import DiskFiles
 from gossamer.index.asking import MOST_PARTS
 from gossamer.index.schema import last_part, names_above, signs_of
@@ -549,3 +550,43 @@ def test_a_result_quotes_no_more_than_the_page_allows(writer, tmp_path, asks, sn
         assert hit.card.description == description and hit.card.may_cache == asks.may_cache
     stored = searcher(tmp_path).stored(Url("http://a.test/"))
     assert stored.may_cache == asks.may_cache and stored.text, "its owner may read it"
+
+
+OWN = b"""@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix my: <http://my.test/#> .
+<http://schema.org/Recipe> rdfs:subClassOf my:Dish . my:Dish rdfs:subClassOf my:Thing .
+<http://schema.org/author> rdfs:subPropertyOf my:maker ."""
+
+
+def test_a_vocabulary_of_ones_own_widens_filters_and_facets_as_it_does_sparql(three_pages, tmp_path):
+    ours = Searcher(tmp_path / "index", lambda: with_own(OWN))
+    ours.open()
+    recipe = "http://www.a.test/1"
+    for asked in (
+        "type:http://my.test/#Dish",
+        "type:http://my.test/#Thing",
+        "type:dish",
+        "property:http://my.test/#maker",
+    ):
+        answer = ours.find(parse(asked), ("type",))
+        assert [one.card.url.text for one in answer.found] == [recipe], asked
+        assert three_pages.find(parse(asked)).total == 0, "without it they mean nothing"
+    assert {one.card.url.text for one in ours.find(parse("-type:http://my.test/#Dish")).found} == {
+        "http://b.test/2",
+        "http://c.test/3",
+    }
+    facets = {one.value: one for one in ours.find(parse("-soup"), ("type",)).facets["type"]}
+    assert facets["http://my.test/#Dish"].count == facets["http://my.test/#Dish"].inferred == 1
+    assert "http://my.test/#Dish" not in {
+        one.value for one in three_pages.find(parse("-soup"), ("type",)).facets["type"]
+    }
+
+
+def test_a_vocabulary_that_was_edited_holds_from_the_next_look_on(three_pages, tmp_path):
+    del three_pages
+    texts = [b"", OWN]
+    ours = Searcher(tmp_path / "index", lambda: with_own(texts[0]))
+    ours.open()
+    assert ours.find(parse("type:dish")).total == 0
+    texts.pop(0)
+    ours.reload()
+    assert ours.find(parse("type:dish")).total == 1

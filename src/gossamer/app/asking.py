@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
-from gossamer.app.directory import Directory
+from gossamer.app.directory import VOCABULARY, Directory
 from gossamer.app.outside import Outside
 from gossamer.app.present_search import search_of
 from gossamer.clock import SECOND
@@ -21,8 +21,6 @@ from gossamer.values.tell import Tell
 from gossamer.web.rooms import Ask
 
 FRESH_S = 30.0
-VOCABULARY = "vocabulary.ttl"
-"""Relations between classes and between properties of one's own, if there is such a file."""
 WAIT_S = 5.0
 
 

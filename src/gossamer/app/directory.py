@@ -20,6 +20,8 @@ LOG_NAME = "crawl.log"
 GENERATION = re.compile(r"views-(\d{4,})")
 """Views that `rebuild` made, complete: it gives a folder this name only once everything is in it."""
 UNFINISHED = ".new"
+VOCABULARY = "vocabulary.ttl"
+"""Relations between classes and between properties of one's own, if there is such a file."""
 INDEX, LINKS = "index", "links.db"
 
 

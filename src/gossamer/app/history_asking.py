@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.app.asking import VOCABULARY
-from gossamer.app.directory import Directory
+from gossamer.app.directory import VOCABULARY, Directory
 from gossamer.app.history_asked import Said
 from gossamer.app.history_past import Past, batches, extractor
 from gossamer.app.outside import Outside

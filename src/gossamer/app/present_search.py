@@ -2,9 +2,10 @@
 
 from contextlib import closing
 
-from gossamer.app.directory import INDEX, LINKS, Directory
+from gossamer.app.directory import INDEX, LINKS, VOCABULARY, Directory
 from gossamer.clock import Clock
-from gossamer.errors import ViewDamaged
+from gossamer.errors import ConfigError, ViewDamaged
+from gossamer.extract.vocabularies import LONGEST_OWN, Vocabularies, bundled, with_own
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader
 from gossamer.search.find import REFRESH_S, Search
@@ -16,15 +17,28 @@ def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) 
     """Words and links of a collection; when `rebuild` has replaced them, of the new views from the next look on."""
     at = directory.views_folder
 
+    def vocabularies() -> Vocabularies:
+        """With the user's own relations, if their file can be read; SPARQL says what is wrong with one that cannot."""
+        path = directory.root / VOCABULARY
+        try:
+            return with_own(path.read_bytes()[: LONGEST_OWN + 1]) if path.is_file() else bundled()
+        except (ConfigError, OSError):
+            return bundled()
+
     def moved() -> tuple[Searcher, LinksReader] | None:
         nonlocal at
         if (there := directory.views_folder) == at:
             return None
         at = there
-        return Searcher(there / INDEX), LinksReader(there / LINKS)
+        return Searcher(there / INDEX, vocabularies), LinksReader(there / LINKS)
 
     return Search(
-        Searcher(at / INDEX), LinksReader(at / LINKS), clock, refresh_s, moved, lambda: refuse_lost_views(directory)
+        Searcher(at / INDEX, vocabularies),
+        LinksReader(at / LINKS),
+        clock,
+        refresh_s,
+        moved,
+        lambda: refuse_lost_views(directory),
     )
 
 

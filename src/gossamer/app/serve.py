@@ -16,9 +16,9 @@ import uvloop
 from anyio.to_thread import current_default_thread_limiter
 from cyclopts import Parameter
 
-from gossamer.app.asking import VOCABULARY, query_pool
+from gossamer.app.asking import query_pool
 from gossamer.app.config import FILE_NAME, load
-from gossamer.app.directory import DEFAULT, Directory, existing, refuse_lost_state
+from gossamer.app.directory import DEFAULT, VOCABULARY, Directory, existing, refuse_lost_state
 from gossamer.app.exporting import exports_of
 from gossamer.app.history_serving import history_rooms
 from gossamer.app.inquiring import page_rooms

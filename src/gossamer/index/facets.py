@@ -9,7 +9,7 @@ import tantivy
 
 from gossamer.clock import SECOND, Instant
 from gossamer.index.cards import card_at
-from gossamer.index.filters import EARLIEST, GROUPS, having
+from gossamer.index.filters import EARLIEST, GROUPS, having, own_superclasses
 from gossamer.index.ontology import means, namespaces_of
 from gossamer.index.schema import TRAITS
 from gossamer.index.snapshot import Snapshot, count
@@ -25,6 +25,8 @@ MOST_COUNTED, SAMPLE = 2_000, 1_000
 hold up everybody for what nobody reads to the last digit."""
 TRIED = 5
 """Pages of a host that are asked for its name: more than one, in case an entry is damaged."""
+MOST_OWN = 50
+"""Classes of the user's own vocabulary that are counted: each is one more question."""
 _KINDS = {
     "type": ("types", "supertypes"),
     "ontology": ("ontologies",),
@@ -185,6 +187,8 @@ def _facets(
     """The most frequent, and whatever the query names. `pages`: those the counts are about."""
     stated, *others = [tallies[kind] for kind in _KINDS[name]]
     inferred: dict[str, int] = others[0] if others else {}
+    if name == "type":
+        inferred = inferred | _inferred_by_own(snapshot, stated, inferred, share, pages)
     total = {value: stated.get(value, 0) + inferred.get(value, 0) for value in (*stated, *inferred)}
     chosen: Sequence[str] = getattr(query, GROUPS[name])
     excluded: Sequence[str] = getattr(query, f"without_{GROUPS[name]}")
@@ -209,6 +213,15 @@ def _facets(
     kept = [facet for at, facet in enumerate(found) if at < MOST_VALUES or facet.is_chosen or facet.is_excluded]
     rare = [Facet(value, _having(snapshot, pages, name, value), is_chosen=True) for value in _unmet(name, kept, chosen)]
     return (*kept, *rare, *(Facet(value, 0, is_excluded=True) for value in _unmet(name, kept, excluded)))
+
+
+def _inferred_by_own(
+    snapshot: Snapshot, stated: dict[str, int], inferred: dict[str, int], share: int, pages: tantivy.Query
+) -> dict[str, int]:
+    """Pages of classes that the user's own vocabulary puts above others; of pages that are sampled, their share."""
+    counts = {iri: _having(snapshot, pages, "type", iri) // share for iri in own_superclasses(snapshot)[:MOST_OWN]}
+    found = {iri: having_it - stated.get(iri, 0) for iri, having_it in counts.items()}
+    return {iri: more for iri, more in found.items() if more > inferred.get(iri, 0)}
 
 
 def _unmet(name: str, found: list[Facet], values: Sequence[str]) -> list[str]:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import tantivy
 
-from gossamer.extract.vocabularies import subproperties
+from gossamer.extract.vocabularies import bundled
 from gossamer.index.cards import WITH_WORDS
 from gossamer.index.ontology import iris_of, namespaces_of
+from gossamer.index.schema import last_part
 from gossamer.index.snapshot import Snapshot, any_of
 from gossamer.values.query import Query
 
@@ -50,15 +51,28 @@ def _between(snapshot: Snapshot, query: Query) -> tantivy.Query:
 
 
 def _type(snapshot: Snapshot, name: str) -> tantivy.Query:
-    if iris := iris_of(name):
-        return any_of([snapshot.trait(kind, iri) for iri in iris for kind in ("types", "supertypes")])
-    return snapshot.term("kinds", name.lower())
+    """The index knows what lies below a class by the bundled vocabularies; what does by the user's own is asked for."""
+    iris = iris_of(name) or tuple(iri for iri in own_superclasses(snapshot) if last_part(iri) == name.lower())
+    below = [narrower for iri in iris for narrower in snapshot.known.subclasses(iri)]
+    known = {narrower for iri in iris for narrower in bundled().subclasses(iri)}
+    classes = dict.fromkeys([*iris, *(iri for iri in below if iri not in known)])
+    asked = [snapshot.trait(kind, iri) for iri in classes for kind in ("types", "supertypes")]
+    return any_of(asked if iris_of(name) else [snapshot.term("kinds", name.lower()), *asked])
+
+
+def own_superclasses(snapshot: Snapshot) -> list[str]:
+    """Classes above others by the user's own vocabulary, and what the others lie below."""
+    if not snapshot.known.own:
+        return []
+    high = {iri for _, iri in snapshot.known.own}
+    every = high | {above for iri in high for above in snapshot.known.superclasses(iri)}
+    return sorted(iri for iri in every if snapshot.known.subclasses(iri))
 
 
 def _property(snapshot: Snapshot, name: str) -> tantivy.Query:
     """Who states a narrower property states this one too."""
     if iris := iris_of(name):
-        below = dict.fromkeys([*iris, *(narrower for iri in iris for narrower in subproperties(iri))])
+        below = dict.fromkeys([*iris, *(narrower for iri in iris for narrower in snapshot.known.subproperties(iri))])
         return any_of([snapshot.trait("properties", iri) for iri in below])
     return snapshot.term("relations", name.lower())
 

@@ -1,7 +1,7 @@
 """The read side of the index: any process, any number of threads, beside the one writer."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ import tantivy
 
 from gossamer.clock import Instant
 from gossamer.errors import DirectoryUnusable, QueryRefused, ViewDamaged, damage_named
+from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.index import entities, facets
 from gossamer.index.asking import Asking
 from gossamer.index.cards import WITH_WORDS, card_at, card_in, entry_at
@@ -90,8 +91,9 @@ class Searcher:
     """A snapshot of the index as of `open` or the last `reload`. A question is answered from one snapshot, whatever
     other threads do meanwhile."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, vocabularies: Callable[[], Vocabularies] = bundled) -> None:
+        """`vocabularies` is asked at each look which ones questions are understood by."""
+        self._folder, self._vocabularies = folder, vocabularies
         self._analyzer = analyzer()
         self._index: tantivy.Index | None = None
         self._snapshot: Snapshot | None = None
@@ -121,7 +123,8 @@ class Searcher:
         try:
             written = (self._folder / "meta.json").stat()  # tantivy replaces it with every commit
             mark = written.st_mtime_ns, written.st_ino, written.st_size
-            if mark == self._mark and self._snapshot is not None:
+            known = self._vocabularies()
+            if mark == self._mark and self._snapshot is not None and self._snapshot.known is known:
                 return
             self._index.reload()
         except FileNotFoundError as trouble:
@@ -131,7 +134,7 @@ class Searcher:
                 raise DirectoryUnusable(f"the index in {self._folder} is gone: {trouble}") from trouble
             raise ViewDamaged(self._folder, trouble) from trouble
         self._mark = mark
-        self._snapshot = Snapshot(self._index.searcher(), self._index.schema, self._analyzer, self._snapshot)
+        self._snapshot = Snapshot(self._index.searcher(), self._index.schema, self._analyzer, self._snapshot, known)
 
     def close(self) -> None:
         self._index = self._snapshot = None

@@ -9,6 +9,7 @@ from typing import Any, cast
 import tantivy
 
 from gossamer.clock import Instant
+from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.index.schema import TRAITS
 
 MOST_LANGUAGES = 3
@@ -48,9 +49,11 @@ class Snapshot:
         schema: tantivy.Schema,
         analyzer: tantivy.TextAnalyzer,
         before: "Snapshot | None" = None,
+        known: Vocabularies | None = None,
     ) -> None:
-        """`before` is the one it takes the place of."""
+        """`before` is the one it takes the place of; `known` the vocabularies that questions are understood by."""
         self.searcher, self.schema, self.analyzer = searcher, schema, analyzer
+        self.known = known or bundled()
         self.lasting: Lasting = Lasting(self.pages)
         if before is not None and before.lasting.serves(self.pages):
             self.lasting = before.lasting
