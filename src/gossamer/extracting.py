@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gossamer.errors import ConfigError
+from gossamer.extract.contexts import HELD, Contexts, checked
 from gossamer.extract.expansion import FORMATS, USES_VOCABULARY, expanded, relations_in
 from gossamer.extract.hosts import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.identity import iri_of
@@ -75,6 +76,7 @@ class _Asked:
     vocabularies: Mapping[str, bytes] | None
     """Documents by IRI; None when expansion is not wanted."""
     rdfa_version: RdfaVersion | None = None
+    contexts: Contexts = field(default_factory=lambda: HELD)
 
 
 class _Read(NamedTuple):
@@ -152,6 +154,7 @@ def extract(
     expand_vocabularies: bool = False,
     processor_graph: bool = False,
     rdfa_version: RdfaVersion | None = None,
+    contexts: Mapping[str, bytes] | None = None,
 ) -> Extracted:
     """The facts that a page states, in the syntaxes asked for (all of them when not told).
 
@@ -159,11 +162,14 @@ def extract(
     bytes are read, and may hold a charset. `vocabularies` are the documents, by IRI, that `expand_vocabularies` may use
     (RDFa Core 1.1, 10); `processor_graph` adds the notices as facts (7.6). `rdfa_version` overrides the version that
     the page declares: "1.0" or "1.1".
+    (RDFa Core 1.1, 10); `processor_graph` adds the notices as facts (7.6). `contexts` are JSON-LD context documents by
+    URL: none is ever fetched, and those of schema.org and Activity Streams are known without.
 
-    Raises ConfigError for a `url` or a syntax that cannot be, never for anything the page holds.
+    Raises ConfigError for a `url`, a syntax or a context that cannot be, never for anything the page holds.
     """
     documents = (vocabularies or {}) if expand_vocabularies else None
-    asked = _Asked(data, _address(url), media_type, _chosen(syntaxes), documents, rdfa_version)
+    held = HELD if contexts is None else checked(contexts)
+    asked = _Asked(data, _address(url), media_type, _chosen(syntaxes), documents, rdfa_version, held)
     read = _read(asked, takes_notes=processor_graph)
     return Extracted(
         address=asked.address.text,
@@ -228,6 +234,7 @@ def _read(asked: _Asked, takes_notes: bool) -> _Read:
         is_thorough=True,
         takes_notes=takes_notes,
         rdfa_version=asked.rdfa_version,
+        contexts=asked.contexts,
     )
     triples = facts.triples
     more: tuple[Notice, ...] = ()

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - a page to a line
+# ruff: noqa: E501
 """A limit that is reached leaves facts out; it never states one that the page does not."""
 
 import sys

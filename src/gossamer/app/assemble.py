@@ -6,6 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+import msgspec
+
 from gossamer.app.admission import open_ruling
 from gossamer.app.backlog import Backlog
 from gossamer.app.chronicling import chronicling
@@ -15,6 +17,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.meaning import budget, fetch_settings, politeness, robots_keeping
 from gossamer.app.outside import Network, Outside
+from gossamer.app.own_contexts import folder_of
 from gossamer.app.plugged import Plugged, job_for
 from gossamer.app.plugins import plugged_in, protocols_of
 from gossamer.app.plugins import write as write_plugged
@@ -150,7 +153,7 @@ def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tupl
     protocols = protocols_of(settings.crawl.protocols, directory.root)
     plugged = plugged_in(settings.crawl.readers, protocols, directory.root)
     write_plugged(plugged, directory.root, outside.files)
-    return plugged, protocols
+    return msgspec.structs.replace(plugged, contexts=folder_of(directory.root)), protocols
 
 
 def the_frontier(

@@ -10,7 +10,7 @@ import msgspec
 from cyclopts import Parameter
 from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
 
-from gossamer.app.one_page import AllowAddress, Config, Contact, Delay, Manners, page_of
+from gossamer.app.one_page import AllowAddress, Config, Contact, ContextFolder, Delay, Manners, own_contexts, page_of
 from gossamer.errors import ConfigError
 from gossamer.extract.prefixes import PREFIXES
 from gossamer.extract.source import RdfaVersion
@@ -56,6 +56,7 @@ def extract(
     rdfa_version: Annotated[
         RdfaVersion | None, Parameter(help="Read RDFa by these rules, whatever version the page declares.")
     ] = None,
+    contexts: ContextFolder = None,
     contact: Contact = None,
     allow_address: AllowAddress = (),
     delay: Delay = None,
@@ -72,6 +73,7 @@ def extract(
         expand_vocabularies=expand_vocab,
         processor_graph=graph == "processor",
         rdfa_version=rdfa_version,
+        contexts=None if contexts is None else own_contexts(contexts),
     )
     sys.stdout.buffer.write(written(found, graph, format or ("ttl" if sys.stdout.isatty() else "nq")))
     for words in notes(found, given.media_type):

@@ -13,6 +13,7 @@ from gossamer import __version__
 from gossamer.app import plugged
 from gossamer.app.directory import GENERATION, UNFINISHED, Directory, outdated
 from gossamer.app.outside import Outside
+from gossamer.app.own_contexts import FOLDER, contexts_in
 from gossamer.app.plan import size_of
 from gossamer.archive.reader import volumes_in
 from gossamer.errors import DiskFull
@@ -48,6 +49,9 @@ def origin_of(directory: Directory, agent: str, outside: Outside) -> Origin:
     decides = [agent.encode()]
     for path in (directory.config, directory.root / plugged.NAME):
         decides.append(files.read(path) if files.size(path) is not None else b"")
+    decides += [
+        part for url, text in sorted(contexts_in(directory.root / FOLDER).items()) for part in (url.encode(), text)
+    ]
     reads = hashlib.sha256(msgspec.msgpack.encode(decides)).hexdigest()
     names = volumes_in(files, directory.archive)
     return Origin(__version__, reads, {name: files.size(directory.archive / name) or 0 for name in names})

@@ -7,12 +7,14 @@ import msgspec
 
 from gossamer.app.foreign import loaded
 from gossamer.app.history_asked import HistoryDone, HistoryJob, Said
+from gossamer.app.own_contexts import contexts_in
 from gossamer.app.plugged import DECODER, READERS
 from gossamer.app.plugged_reader import safe
 from gossamer.archive.history import Difference, kinds_of
 from gossamer.archive.history_facts import fact_changes
 from gossamer.archive.history_text import text_changes
 from gossamer.clock import in_words
+from gossamer.extract.contexts import hold
 from gossamer.parse.coding import decode
 from gossamer.parse.html import LARGEST
 from gossamer.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
@@ -34,6 +36,8 @@ def with_own(argument: str) -> Callable[[bytes], bytes]:
     plugged = DECODER.decode(argument)
     for scheme, port in plugged.schemes:
         admit(scheme, port)
+    if plugged.contexts:
+        hold(contexts_in(Path(plugged.contexts)))
     own = {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
     return lambda payload: job(payload, own)
 

@@ -17,15 +17,18 @@ from gossamer.app.one_page import (
     AllowAddress,
     Config,
     Contact,
+    ContextFolder,
     Delay,
     Manners,
     NotRead,
     OnePage,
+    own_contexts,
     page_in,
     page_of,
 )
 from gossamer.app.outside import Outside, real_outside
 from gossamer.errors import ConfigError, GossamerError
+from gossamer.extract.contexts import hold
 from gossamer.extract.roles import ROLE as ROLE_TERM
 from gossamer.extract.things import Thing
 from gossamer.extracting import Remark, extract
@@ -42,7 +45,7 @@ FLAGS_MEAN = {
     "unparsable": ("error", "The page cannot be parsed at all."),
     "jsonld-broken": ("error", "A JSON-LD script cannot be read as it stands; what could be was."),
     "jsonld-repaired": ("warning", "A JSON-LD script is not valid JSON; it was mended, as not every reader will."),
-    "jsonld-unknown-context": ("warning", "A JSON-LD script names a context that is not known here; none is fetched."),
+    "jsonld-unknown-context": ("warning", "A JSON-LD script names a context that is not held here; see --contexts."),
     "jsonld-too-large": ("error", "A JSON-LD script is too large to be read."),
     "jsonld-too-deep": ("error", "A JSON-LD script is nested too deeply to be read."),
     "jsonld-too-complex": ("error", "A JSON-LD script has too many contexts to be read."),
@@ -70,12 +73,15 @@ def inspect(
     strict: Annotated[bool, Parameter(help="Warnings too make exit code 1.")] = False,
     items: Annotated[bool, Parameter(help="Show the things of every file of a directory too.")] = False,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
+    contexts: ContextFolder = None,
     contact: Contact = None,
     allow_address: AllowAddress = (),
     delay: Delay = None,
     config: Config = None,
 ) -> int:
     outside, console = real_outside(), Console()
+    if contexts is not None:
+        hold(own_contexts(contexts))
     if is_directory := Path(page).is_dir():
         found = list(in_directory(Path(page), base or NOWHERE, type, outside))
     else:

@@ -20,10 +20,11 @@ from gossamer.app.directory import DEFAULT
 from gossamer.app.meaning import fetch_settings, politeness, robots_keeping
 from gossamer.app.network import real_network
 from gossamer.app.outside import Network, Outside, real_outside
+from gossamer.app.own_contexts import INDEX, contexts_in
 from gossamer.app.seeding import admitted, checked_seeds
 from gossamer.app.settings import Settings
 from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import GossamerError
+from gossamer.errors import ConfigError, GossamerError
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import WANTED
@@ -55,6 +56,9 @@ AllowAddress = Annotated[
     tuple[str, ...], Parameter(help="For the web: open a private address range, such as 10.1.0.0/16.")
 ]
 Delay = Annotated[float | None, Parameter(help="For the web: least seconds between robots.txt and the page.")]
+ContextFolder = Annotated[
+    Path | None, Parameter(help="A folder of JSON-LD contexts of your own, with an index.toml: URL = file.")
+]
 Config = Annotated[Path | None, Parameter(help="For the web: a settings file.")]
 _PAGES = (*WANTED, "image/svg+xml")
 
@@ -88,6 +92,13 @@ class Manners:
             "politeness.delay_s": self.delay,
         }
         return load(named_file(self.config, DEFAULT), os.environ, flags).settings
+
+
+def own_contexts(folder: Path) -> dict[str, bytes]:
+    """Raises ConfigError, also when there is no index in the folder."""
+    if not (folder / INDEX).is_file():
+        raise ConfigError(f'--contexts {folder}: there is no {INDEX}. Write one, with lines such as "URL" = "FILE"')
+    return contexts_in(folder)
 
 
 def page_of(target: str, base: str | None, media_type: str | None, manners: Manners) -> OnePage:

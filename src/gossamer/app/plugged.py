@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.allowed_code import Code, is_allowed, refusal
+from gossamer.app.own_contexts import folder_of
 from gossamer.errors import ConfigError
 from gossamer.files import Files
 from gossamer.read_job import JOB
@@ -24,6 +25,8 @@ class Plugged(msgspec.Struct, frozen=True):
     """Media type and name: a file and a function in it, or an entry point."""
     schemes: tuple[tuple[str, int], ...] = ()
     """Scheme and usual port."""
+    contexts: str = ""
+    """The folder of JSON-LD contexts; that of the collection at hand, whatever was written down."""
 
 
 NOTHING = Plugged()
@@ -50,7 +53,7 @@ def recalled(folder: Path, files: Files) -> Plugged:
     for one, code in codes:
         if one not in usable:
             print(f"{one[0]} is read without its plug-in: {refusal('reader', code)}.", file=sys.stderr, flush=True)
-    return Plugged(tuple(usable), plugged.schemes)
+    return Plugged(tuple(usable), plugged.schemes, folder_of(folder))
 
 
 def reopened(folder: Path, files: Files) -> Plugged:

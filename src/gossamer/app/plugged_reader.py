@@ -6,7 +6,9 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.foreign import loaded
+from gossamer.app.own_contexts import contexts_in
 from gossamer.app.plugged import DECODER, READERS
+from gossamer.extract.contexts import hold
 from gossamer.reading import job
 from gossamer.values.plain import OwnReader, Text
 from gossamer.values.url import admit
@@ -17,6 +19,8 @@ def reader(argument: str) -> Callable[[bytes], bytes]:
     plugged = DECODER.decode(argument)
     for scheme, port in plugged.schemes:
         admit(scheme, port)
+    if plugged.contexts:
+        hold(contexts_in(Path(plugged.contexts)))
     own = {media_type: safe(loaded("reader", READERS, name, Path())) for media_type, name in plugged.readers}
     return lambda payload: job(payload, own)
 

@@ -25,6 +25,7 @@ from gossamer.app.inquiring import page_rooms
 from gossamer.app.modes import keep_private
 from gossamer.app.monitoring import monitor_rooms
 from gossamer.app.outside import Outside, real_outside
+from gossamer.app.own_contexts import FOLDER as CONTEXTS
 from gossamer.app.present_search import search_of
 from gossamer.app.searchers import Searchers
 from gossamer.app.serving_crawl import crawl_rooms
@@ -52,7 +53,7 @@ QUERIES = 3
 SEARCHERS = 2
 COLLECT_AFTER = 50_000
 SWITCH_S = 0.0005
-BEFOREHAND = {FILE_NAME, "rules.txt", VOCABULARY, ADMIN, READER}
+BEFOREHAND = {FILE_NAME, "rules.txt", VOCABULARY, CONTEXTS, ADMIN, READER}
 """What may lie in a directory before there is a collection in it."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 

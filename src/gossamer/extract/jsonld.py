@@ -11,6 +11,7 @@ from itertools import islice
 import msgspec
 from pyoxigraph import Quad, RdfFormat, parse, serialize
 
+from gossamer.extract.contexts import HELD, Contexts
 from gossamer.extract.jsonld_local import Json, Localising, Remarks, Unreadable
 from gossamer.extract.jsonrepair import SENTENCES, repaired
 from gossamer.extract.source import Found, Notice, Source
@@ -46,7 +47,9 @@ def read_jsonld(source: Source) -> Found:
     for script, _, attributes in [one for one in source.survey.elements if one[1] == "script"]:
         if not _is_jsonld(attributes) or len(found.triples) >= source.at_most:
             continue
-        triples, remarks = read_script(script.text(), source.base, blank, source.at_most - len(found.triples))
+        triples, remarks = read_script(
+            script.text(), source.base, blank, source.at_most - len(found.triples), source.contexts
+        )
         found.triples.extend(triples)
         found.places.extend([script] * len(triples))
         found.flags.extend(remarks.flags)
@@ -59,13 +62,15 @@ def _is_jsonld(attributes: Attributes) -> bool:
     return (attributes.get("type") or "").partition(";")[0].strip().lower() == "application/ld+json"
 
 
-def read_script(text: str, base: str, blank: Relabelled, at_most: int) -> tuple[list[Triple], Remarks]:
+def read_script(
+    text: str, base: str, blank: Relabelled, at_most: int, contexts: Contexts = HELD
+) -> tuple[list[Triple], Remarks]:
     """One script's facts, and what is odd about it."""
     remarks = Remarks()
     try:
         root = _decoded(text, remarks)
         if isinstance(root, dict | list):
-            Localising(remarks).over(root)
+            Localising(remarks, contexts).over(root)
             return _stated(root, base, blank, at_most, remarks), remarks
     except Unreadable as trouble:
         remarks.add("error", trouble.flag, trouble.says, trouble.flag)

@@ -9,7 +9,10 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 from gossamer.extract import activity_streams, schema_org
+from gossamer.extract.contexts import HELD, Contexts, key_of
 from gossamer.extract.terms import joined, mended_iri
 
 DEEPEST = 64
@@ -62,8 +65,11 @@ class Remarks:
 class Localising:
     """One walk over a script, in place."""
 
-    def __init__(self, remarks: Remarks) -> None:
+    def __init__(self, remarks: Remarks, contexts: Contexts = HELD) -> None:
         self._remarks = remarks
+        self._given = contexts
+        self._opened: set[str] = set()
+        """Of the given contexts, those that lead to the one being read: a circle is not followed."""
         self._names: set[str] = set()
         self._coercible: list[tuple[dict[str, Json], str]] = []
         self._verbatim: set[str] = set()
@@ -142,7 +148,8 @@ class Localising:
         for one in context if isinstance(context, list) else [context]:
             self._contexts += 1
             if isinstance(one, str):
-                local.append(self._bundled(one))
+                found = self._bundled(one, depth)
+                local.extend(found if isinstance(found, list) else [found])
             elif isinstance(one, dict):
                 local.append(self._own(one, depth))
             elif one is None:
@@ -154,7 +161,7 @@ class Localising:
             raise Unreadable("jsonld-too-complex", "Its contexts define more than will be read.")
         return local[0] if len(local) == 1 else local
 
-    def _bundled(self, reference: str) -> Json:
+    def _bundled(self, reference: str, depth: int) -> Json:
         if schema_org.IS_SCHEMA_ORG(reference):
             self._schema_org.setdefault("@vocab", schema_org.VOCABULARY)
             return self._schema_org
@@ -162,6 +169,12 @@ class Localising:
             self._terms += len(activity_streams.ALWAYS)
             self._activity_streams.update(activity_streams.ALWAYS)
             return self._activity_streams
+        key = key_of(reference)
+        if key in self._given and key not in self._opened:
+            self._opened.add(key)
+            found = self._local(msgspec.json.decode(self._given[key])["@context"], depth + 1)
+            self._opened.discard(key)
+            return found
         self._note_unknown(reference)
         return {}
 
@@ -195,7 +208,8 @@ class Localising:
 
     def _note_unknown(self, reference: Json) -> None:
         says = (
-            f"The context {str(reference)[:200]!r} is not held here, and none is ever fetched: its names are unknown."
+            f"The context {str(reference)[:200]!r} is not held here, and none is ever fetched: its names are unknown. "
+            "Put it into a folder of contexts (`contexts/` in the collection, or --contexts)."
         )
         self._remarks.add("warning", "jsonld-unknown-context", says, "jsonld-unknown-context")
 

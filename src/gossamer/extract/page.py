@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
+from gossamer.extract.contexts import HELD, Contexts
 from gossamer.extract.dublin_core import read_dublin_core
 from gossamer.extract.identity import iri_of
 from gossamer.extract.jsonld import read_jsonld
@@ -58,6 +59,7 @@ def extract(
     is_thorough: bool = False,
     takes_notes: bool = False,
     rdfa_version: RdfaVersion | None = None,
+    contexts: Contexts = HELD,
 ) -> Extraction:
     """The facts of a page. `base` is its base address, `<base>` heeded; `address` its own, where they differ.
 
@@ -78,6 +80,7 @@ def extract(
         is_thorough=is_thorough,
         takes_notes=takes_notes,
         rdfa_version=rdfa_version,
+        contexts=contexts,
     )
     found = {name: READERS[name](source) for name in SYNTAXES if name in syntaxes}
     if "rdfa" in found and "opengraph" in found and "twitter" in found:

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from gossamer.extract.contexts import HELD, Contexts
 from gossamer.extract.terms import UNNAMED, Labels
 from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Element, Met, Survey
@@ -46,6 +47,8 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     """Whether someone will read the notices; collecting them costs time."""
     rdfa_version: RdfaVersion | None = None
     """By whose rules RDFa is read; None: by those that the page declares, else 1.1."""
+    contexts: Contexts = msgspec.field(default_factory=lambda: HELD)
+    """JSON-LD contexts of the user's own."""
 
     @cached_property
     def metas(self) -> list[Met]:

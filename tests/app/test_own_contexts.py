@@ -1,0 +1,111 @@
+"""JSON-LD contexts that are not bundled come from a folder of the user's own, in every way a page is read."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import gossamer
+from gossamer.app.cli import main
+from gossamer.app.directory import Directory
+from gossamer.app.generation import origin_of
+from gossamer.app.outside import real_outside
+from gossamer.app.own_contexts import contexts_in, folder_of
+from gossamer.app.plugged import NAME, job_for, recalled
+from gossamer.app.readers import reader_pool
+from gossamer.app.settings import Settings
+from gossamer.errors import ConfigError
+from gossamer.read_job import ReadDone, ReadJob, parts_of
+from gossamer.spool.codec import decode
+from gossamer.values.capture import Capture
+from gossamer.values.tell import silent
+from gossamer.values.url import Url
+
+URL = "https://example.org/contexts/v1"
+CONTEXT = b'{"@context": [{"name": "http://v.test/name"}, "http://example.org/more/"]}'
+MORE = b'{"@context": ["https://example.org/contexts/v1", {"age": "http://v.test/age"}]}'
+PAGE = f"""<script type="application/ld+json">{{"@context": "{URL}", "@id": "#a", "name": "Ada", "age": 7}}</script>"""
+PREDICATES = {"<http://v.test/name>", "<http://v.test/age>"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "contexts"
+    found.mkdir()
+    (found / "v1.jsonld").write_bytes(CONTEXT)
+    (found / "more.jsonld").write_bytes(MORE)
+    (found / "index.toml").write_text(f'"{URL}" = "v1.jsonld"\n"https://example.org/more" = "more.jsonld"\n')
+    return found
+
+
+def test_a_context_of_ones_own_is_used_by_extract() -> None:
+    nothing = gossamer.extract(PAGE.encode(), "https://a.test/")
+    assert len(nothing) == 0 and nothing.flags == ("jsonld-unknown-context",)
+    assert "contexts/" in nothing.notices[0].says
+    found = gossamer.extract(
+        PAGE.encode(), "https://a.test/", contexts={URL: CONTEXT, "https://example.org/more": MORE}
+    )
+    assert {fact.predicate for fact in found} == PREDICATES
+
+
+def test_the_commands_take_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = folder.parent / "page.html"
+    page.write_text(PAGE)
+    assert main(["extract", str(page), "--contexts", str(folder), "--format", "nt"]) == 0
+    assert "<http://v.test/age>" in capsys.readouterr().out
+
+
+def test_readers_of_a_collection_have_the_contexts_of_its_folder(folder: Path) -> None:
+    outside = real_outside()
+    plugged = recalled(folder.parent, outside.files)
+    capture = Capture(Url("https://a.test/"), 1, 200, "OK", (("content-type", "text/html"),), PAGE.encode())
+
+    async def scene() -> ReadDone:
+        async with reader_pool(Settings(), outside, silent, job_for(plugged)) as readers:
+            answer = await readers.call(b"".join(parts_of(ReadJob(capture))))
+        return msgspec.msgpack.decode(answer, type=ReadDone)
+
+    reading = decode(asyncio.run(scene()).reading)
+    assert set(reading.properties) == {"http://v.test/name", "http://v.test/age"}
+
+
+def test_F_X13_what_a_received_collection_says_of_the_folder_does_not_count(folder: Path) -> None:
+    other = folder.parent / "received"
+    other.mkdir()
+    (other / NAME).write_bytes(msgspec.json.encode({"contexts": str(folder)}))
+    assert recalled(other, real_outside().files).contexts == ""
+
+
+def test_a_rebuild_that_was_begun_with_other_contexts_begins_anew(folder: Path) -> None:
+    directory, outside = Directory(folder.parent), real_outside()
+    before = origin_of(directory, "x", outside)
+    assert before.leads_to(origin_of(directory, "x", outside))
+    (folder / "more.jsonld").write_bytes(b'{"@context": {}}')
+    assert not before.leads_to(origin_of(directory, "x", outside))
+
+
+@pytest.mark.parametrize(
+    ("index", "file", "says"),
+    [
+        ("= nonsense", b"{}", "is not TOML"),
+        ('"http://a.test/" = "missing"', b"{}", "lies in"),
+        ('"http://a.test/" = "../outside.jsonld"', b"{}", "lies in"),
+        ('"http://a.test/" = 5', b"{}", "lies in"),
+        ('"http://a.test/" = "c.jsonld"', b"{", "is not JSON"),
+        ('"http://a.test/" = "c.jsonld"', b"{}", "without @context"),
+        ('"http://a.test/" = "c.jsonld"', b" " * (1 << 20) + b"{}", "longer than"),
+    ],
+)
+def test_a_faulty_folder_is_said_to_be_so(tmp_path: Path, index: str, file: bytes, says: str) -> None:
+    folder = tmp_path / "contexts"
+    folder.mkdir()
+    (tmp_path / "outside.jsonld").write_bytes(CONTEXT)
+    (folder / "c.jsonld").write_bytes(file)
+    (folder / "index.toml").write_text(index)
+    with pytest.raises(ConfigError, match=says):
+        folder_of(tmp_path)
+
+
+def test_without_an_index_there_are_none(tmp_path: Path) -> None:
+    assert contexts_in(tmp_path) == {} and folder_of(tmp_path) == ""
