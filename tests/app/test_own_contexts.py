@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 import gossamer
-from gossamer.app.cli import main
+from gossamer.app import extract, inspect
 from gossamer.app.directory import Directory
 from gossamer.app.generation import origin_of
 from gossamer.app.outside import real_outside
@@ -49,11 +49,17 @@ def test_a_context_of_ones_own_is_used_by_extract() -> None:
     assert {fact.predicate for fact in found} == PREDICATES
 
 
-def test_the_commands_take_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_take_a_folder(
+    folder: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = folder.parent / "page.html"
     page.write_text(PAGE)
-    assert main(["extract", str(page), "--contexts", str(folder), "--format", "nt"]) == 0
-    assert "<http://v.test/age>" in capsys.readouterr().out
+    assert extract.extract(str(page), contexts=folder, format="nt") == 0
+    assert b"<http://v.test/age>" in capsysbinary.readouterr().out
+    held: dict[str, bytes] = {}
+    monkeypatch.setattr(inspect, "hold", held.update)
+    inspect.inspect(str(page), contexts=folder)
+    assert held == contexts_in(folder)
 
 
 def test_readers_of_a_collection_have_the_contexts_of_its_folder(folder: Path) -> None:

@@ -49,9 +49,8 @@ def origin_of(directory: Directory, agent: str, outside: Outside) -> Origin:
     decides = [agent.encode()]
     for path in (directory.config, directory.root / plugged.NAME):
         decides.append(files.read(path) if files.size(path) is not None else b"")
-    decides += [
-        part for url, text in sorted(contexts_in(directory.root / FOLDER).items()) for part in (url.encode(), text)
-    ]
+    for url, document in sorted(contexts_in(directory.root / FOLDER).items()):
+        decides += [url.encode(), document]
     reads = hashlib.sha256(msgspec.msgpack.encode(decides)).hexdigest()
     names = volumes_in(files, directory.archive)
     return Origin(__version__, reads, {name: files.size(directory.archive / name) or 0 for name in names})
