@@ -8,7 +8,7 @@ from gossamer.clock import SECOND, Instant
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.rules.robots import ParsedRobots
 from gossamer.values.capture import Capture
-from gossamer.values.outcome import IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
+from gossamer.values.outcome import HELD, IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
 from gossamer.values.robots import HOPELESS, Robots, RobotsRule, RobotsState
 from gossamer.values.visit import Visit
 
@@ -42,6 +42,8 @@ def entry_of(
             return _missing(visit, now, settings)
         case Failed(wait_s=wait_s):
             return _unreachable(visit, wait_s or 0.0, _trouble(outcome), now, settings)
+        case Refused(reason=reason) if reason in HELD:  # what was known stays so; it is asked for with other options
+            return _last_good(visit, now, settings)
         case Refused():  # by a rule of our own: asking again would change nothing
             return msgspec.structs.replace(
                 _unreachable(visit, 0.0, _trouble(outcome), now, settings), failures=HOPELESS

@@ -21,7 +21,14 @@ _SQL = load("gossamer.frontier", "forgetting.sql")
 _ENCODER = msgspec.msgpack.Encoder()
 _JOURNAL = msgspec.msgpack.Decoder(list[Met])
 _HEAP = msgspec.msgpack.Decoder(list[Laid])
-_OF_ADDRESS = ("queue_dropped", "ends_dropped", "revisits_dropped", "said_dropped", "addresses_dropped")
+_OF_ADDRESS = (
+    "queue_dropped",
+    "ends_dropped",
+    "revisits_dropped",
+    "said_dropped",
+    "failures_dropped",
+    "addresses_dropped",
+)
 
 
 def forget(connection: sqlite3.Connection, block: Forgotten, template_of: Callable[[str], str]) -> int:

@@ -19,6 +19,9 @@ DELETE FROM revisits WHERE host_id = ? AND id = ?;
 -- said_dropped: Nor what sitemaps and feeds said of it.
 DELETE FROM said WHERE host_id = ? AND id = ?;
 
+-- failures_dropped: Nor how often it failed.
+DELETE FROM failures WHERE host_id = ? AND id = ?;
+
 -- addresses_dropped: Nor that it was ever met.
 DELETE FROM addresses WHERE host_id = ? AND id = ?;
 

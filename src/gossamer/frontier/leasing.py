@@ -12,7 +12,7 @@ from gossamer.clock import SECOND, Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.hosts import LANES_OF, name_of, text_of
-from gossamer.frontier.politeness import Politeness, gap_s
+from gossamer.frontier.politeness import FAILED, Politeness, gap_s
 from gossamer.frontier.priority import Budget, band_of
 from gossamer.frontier.quarantine import Quarantine
 from gossamer.frontier.rulebook import Rulebook
@@ -168,7 +168,7 @@ class Leasing:
                 case Shut(until=until):
                     later_at = until if later_at is None else min(later_at, until)
                 case GivenUp(failures=failures):
-                    give_up(self._connection, host.id, lane, failures, self._now)
+                    give_up_unread(self._connection, host.id, lane, failures, self._now)
                 case Away():
                     pass
         return later_at if best is None else self._lease_of(host, *best)
@@ -257,20 +257,25 @@ def check_entry(settled: Settled) -> None:
         raise ValueError(f"the robots visit to {settled.visit.url} is settled without a whole entry")
 
 
-def give_up(connection: sqlite3.Connection, host_id: int, lane: int, failures: int, now: Instant) -> int:
-    """Settle, unvisited, every page that waits in a lane whose robots.txt cannot be read; says how many."""
-    reasons = connection.execute(_SQL["lane_reasons"], (host_id, lane)).fetchall()
-    amount: int = sum(many for _, many in reasons)
-    if not amount:
-        return 0
+def give_up_unread(connection: sqlite3.Connection, host_id: int, lane: int, failures: int, now: Instant) -> None:
+    """Settle, unvisited, every page that waits in a lane whose robots.txt cannot be read."""
     robots_txt = text_of(lane, name_of(connection, host_id), "robots.txt")
     detail = f"{robots_txt} could not be read, {failures} times in a row"
-    reason = Reason.ROBOTS_UNREACHABLE
-    connection.execute(_SQL["lane_given_up"], (REASON_CODES[reason], now, detail, host_id, lane))
-    connection.execute(_SQL["lane_emptied"], (host_id, lane))
-    connection.execute(_SQL["host_lost"], (amount, host_id))
+    give_up(connection, (host_id, lane), Reason.ROBOTS_UNREACHABLE, detail, now)
+
+
+def give_up(connection: sqlite3.Connection, lane: tuple[int, int], reason: Reason, detail: str, now: Instant) -> None:
+    """Settle, unvisited, every page that waits in a lane (host id and number), all with the same end."""
+    reasons = connection.execute(_SQL["lane_reasons"], lane).fetchall()
+    amount: int = sum(many for _, many in reasons)
+    if not amount:
+        return
+    failed = str([REASON_CODES[one] for one in FAILED])
+    connection.execute(_SQL["lane_failures_kept"], (*lane, failed))
+    connection.execute(_SQL["lane_given_up"], (REASON_CODES[reason], now, detail, *lane))
+    connection.execute(_SQL["lane_emptied"], lane)
+    connection.execute(_SQL["host_lost"], (amount, lane[0]))
     moves = Counter({tallies.QUEUED: -amount, tallies.SETTLED: amount})
     moves.update({f"{tallies.REASON}{REASONS[last].value}": -many for last, many in reasons if last is not None})
     moves.update({f"{tallies.REASON}{reason.value}": amount})
     tallies.add(connection, moves)
-    return amount

@@ -32,6 +32,19 @@ FAILURES = frozenset(
 )
 """Ends that count as failures of the address."""
 
+FAILED = FAILURES | {
+    Reason.GONE,
+    Reason.SOFT_404,
+    Reason.TOO_MANY_REDIRECTS,
+    Reason.REDIRECT_OUT,
+    Reason.FILTER_ERROR,
+    Reason.READ_TIMEOUT,
+    Reason.READ_CRASH,
+    Reason.READ_MEMORY,
+}
+"""Ends that are listed as earlier failures once a later visit has ended."""
+MOST_FAILURES = 10
+"""Earlier failures of a URL that are kept."""
 TROUBLES = frozenset(
     {
         Reason.CONNECT,

@@ -29,6 +29,8 @@ from gossamer.frontier.postgres_leasing import Choosing, Lease, Leasing, deliver
 from gossamer.frontier.postgres_networks import Networks
 from gossamer.frontier.postgres_presence import Presence
 from gossamer.frontier.postgres_raising import linked_of, raise_linked
+from gossamer.frontier.postgres_requeue import START, ended, failures_of, requeue_some
+from gossamer.frontier.postgres_requeue import Key as AddressKey
 from gossamer.frontier.postgres_reviving import maps_for, read_again, recall, revive
 from gossamer.frontier.postgres_rulebook import Moment, ReadTime, SharedRulebook, database_time
 from gossamer.frontier.postgres_settling import LeaseLost, Rules, Settling, having_led
@@ -42,6 +44,7 @@ from gossamer.store.statements import load
 from gossamer.values.due import Sooner
 from gossamer.values.link import How, Offer
 from gossamer.values.past import Past
+from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.tell import Tell
 from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url, id_of
@@ -229,6 +232,27 @@ class PostgresFrontier:
         return await self._run(
             lambda connection, _: recall(connection, self._me(), self._naming, self._rulebook, self._clock.now())
         )
+
+    async def requeue(self, selection: Selection) -> int:
+        amount, after = 0, START
+        while True:
+            done, then = await self._run(self._requeueing(selection, after))
+            amount += done
+            if then is None:
+                return amount
+            after = then
+
+    def _requeueing(
+        self, selection: Selection, after: AddressKey
+    ) -> Callable[[Connection, Moment], tuple[int, AddressKey | None]]:
+        naming = self._naming
+        return lambda connection, now: requeue_some(connection, self._me(), selection, after, naming, now)
+
+    async def ended(self, selection: Selection) -> list[EndedGroup]:
+        return await self._database.run(lambda connection, _: ended(connection, selection, self._naming))
+
+    async def failures(self, url: Url) -> list[Failure]:
+        return await self._database.run(lambda connection, _: failures_of(connection, url, self._naming))
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._run(lambda connection, _: pasts_of(connection, urls, self._naming))

@@ -332,6 +332,29 @@ CROSS JOIN LATERAL (
 ) AS left_over
 WHERE hosts.id = s.id;
 
+-- failures_kept: How visits ended stays known when the next ones have ended.
+INSERT INTO failures (host_id, id, at, reason, detail)
+SELECT a.host_id, a.id, a.settled_at, a.reason, left(a.detail, 200)
+FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS over (host_id, id)
+JOIN addresses a ON a.host_id = over.host_id AND a.id = over.id
+WHERE a.settled_at IS NOT NULL AND a.reason IS NOT NULL
+ON CONFLICT DO NOTHING;
+
+-- failures_thinned: All but the newest go.
+DELETE FROM failures USING (
+    SELECT f.host_id, f.id, f.at, row_number() OVER (PARTITION BY f.host_id, f.id ORDER BY f.at DESC) AS place
+    FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS over (host_id, id)
+    JOIN failures f ON f.host_id = over.host_id AND f.id = over.id
+) AS old
+WHERE place > %(most)s AND failures.host_id = old.host_id AND failures.id = old.id AND failures.at = old.at;
+
+-- lane_failures_kept: The same for the pages that wait in a lane.
+INSERT INTO failures (host_id, id, at, reason, detail)
+SELECT a.host_id, a.id, a.settled_at, a.reason, left(a.detail, 200)
+FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
+WHERE q.host_id = %(host_id)s AND q.lane = %(lane)s AND a.reason = ANY(%(failed)s::text[]) AND a.settled_at IS NOT NULL
+ON CONFLICT DO NOTHING;
+
 -- lane_reasons: The last reasons of the pages that wait in a lane.
 SELECT reason, count(*) FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
 WHERE q.host_id = %(host_id)s AND q.lane = %(lane)s GROUP BY reason;

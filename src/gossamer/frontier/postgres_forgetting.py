@@ -16,7 +16,7 @@ from gossamer.store.statements import load
 from gossamer.values.url import Host, Url, id_of
 
 _SQL = load("gossamer.frontier", "postgres_forgetting.sql")
-_OF_ADDRESSES = ("queue_dropped", "revisits_dropped", "said_dropped", "addresses_dropped")
+_OF_ADDRESSES = ("queue_dropped", "revisits_dropped", "said_dropped", "failures_dropped", "addresses_dropped")
 _OF_HOST = ("robots_of_host", "errands_of_host", "templates_of_host", "mail_of_host")
 
 

@@ -13,6 +13,9 @@ DELETE FROM revisits WHERE host_id = %(host_id)s AND id = ANY(%(ids)s::bigint[])
 -- said_dropped: Nor what sitemaps and feeds said of them.
 DELETE FROM said WHERE host_id = %(host_id)s AND id = ANY(%(ids)s::bigint[]);
 
+-- failures_dropped: Nor how often they failed.
+DELETE FROM failures WHERE host_id = %(host_id)s AND id = ANY(%(ids)s::bigint[]);
+
 -- addresses_dropped: Nor that they were ever met.
 DELETE FROM addresses WHERE host_id = %(host_id)s AND id = ANY(%(ids)s::bigint[]);
 

@@ -52,6 +52,21 @@ def hasten(connection: Connection, sooner: Sequence[Sooner], naming: Naming, now
     return moved
 
 
+def come_sooner(connection: Connection, waiting: Sequence[tuple[Key, int, Instant]]) -> int:
+    """Pages, with their lane and when they are to be due, wait for that time; says how many moved. A host that another
+    crawler is busy with at this moment is passed over."""
+    hosts = sorted({key[0] for key, _, _ in waiting if key[0] is not None})
+    still = {host_id for (host_id,) in connection.execute(_SQL["hosts_still"], {"hosts": hosts})} if hosts else set()
+    moved, soonest = 0, dict[int, Instant]()
+    for key, lane, due_at in waiting:
+        if key[0] in still and key[0] is not None and _move(connection, key, lane, max(1, due_at)):
+            moved += 1
+            soonest[key[0]] = min(due_at, soonest.get(key[0], due_at))
+    if soonest:
+        connection.execute(_SQL["hosts_sooner"], {"hosts": list(soonest), "due_ats": list(soonest.values())})
+    return moved
+
+
 def plans(connection: Connection, now: Moment) -> dict[tuple[str, int], int]:
     """Days by our own clock."""
     rows = connection.execute(_SQL["plans"], {"ahead": now.ahead, "day": DAY})

@@ -19,6 +19,21 @@ def known(
     connection: Connection, url: Url, url_id: Callable[[str], int] = id_of, identity: Callable[[str], str] = str
 ) -> Known | None:
     """None when the address was never let in. What is shown is the text that was met first."""
+    found = _found(connection, url, url_id, identity)
+    return None if found is None else _known_of(found[1])
+
+
+def key_of(
+    connection: Connection, url: Url, url_id: Callable[[str], int] = id_of, identity: Callable[[str], str] = str
+) -> tuple[int, int] | None:
+    """The host id and id of a known address."""
+    found = _found(connection, url, url_id, identity)
+    return None if found is None else found[0]
+
+
+def _found(
+    connection: Connection, url: Url, url_id: Callable[[str], int], identity: Callable[[str], str]
+) -> tuple[tuple[int, int], dict[str, object]] | None:
     host_id = find_host_id(connection, url.host.name)
     wanted = identity(url.text)
     number = url_id(wanted)
@@ -28,7 +43,7 @@ def known(
         if facts is None:
             return None
         if identity(facts["url"]) == wanted:
-            return _known_of(facts)
+            return (host_id, number), facts
         number = next_id(number)
     return None
 

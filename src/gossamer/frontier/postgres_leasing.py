@@ -11,7 +11,7 @@ from gossamer.chance import Chance
 from gossamer.clock import SECOND, Instant
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.hosts import text_of
-from gossamer.frontier.politeness import Politeness, gap_s
+from gossamer.frontier.politeness import FAILED, Politeness, gap_s
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.postgres_entering import tally
 from gossamer.frontier.postgres_networks import Networks
@@ -259,9 +259,8 @@ class Leasing:
                 case Shut(until=until):
                     wakes.append(until)
                 case GivenUp(failures=failures):
-                    give_up(
-                        self._connection, self._worker_id, (host.id, row.lane), host.name, failures, self._moment.at
-                    )
+                    lane = (host.id, row.lane)
+                    give_up_unread(self._connection, self._worker_id, lane, host.name, failures, self._moment.at)
                     wakes = [at for at in wakes if at != row.later_at]
                 case Away():
                     pass
@@ -336,19 +335,26 @@ def deliver(connection: Connection) -> None:
         connection.execute(_SQL["mail_delivered"], {"hosts": [number for (number,) in found], "last": LAST})
 
 
-def give_up(
+def give_up_unread(
     connection: Connection, worker_id: int, lane: tuple[int, int], name: str, failures: int, now: Instant
 ) -> None:
     """Settle, unvisited, every page that waits in a lane whose robots.txt cannot be read."""
+    detail = f"{text_of(lane[1], name, 'robots.txt')} could not be read, {failures} times in a row"
+    give_up(connection, worker_id, lane, Reason.ROBOTS_UNREACHABLE, detail, now)
+
+
+def give_up(
+    connection: Connection, worker_id: int, lane: tuple[int, int], reason: Reason, detail: str, now: Instant
+) -> None:
+    """Settle, unvisited, every page that waits in a lane (host id and number), all with the same end."""
     key = {"host_id": lane[0], "lane": lane[1]}
     reasons = connection.execute(_SQL["lane_reasons"], key).fetchall()
     amount: int = sum(many for _, many in reasons)
     if not amount:
         return
-    reason = Reason.ROBOTS_UNREACHABLE.value
-    detail = f"{text_of(lane[1], name, 'robots.txt')} could not be read, {failures} times in a row"
-    connection.execute(_SQL["lane_given_up"], {**key, "reason": reason, "detail": detail, "now": now})
+    connection.execute(_SQL["lane_failures_kept"], {**key, "failed": [one.value for one in FAILED]})
+    connection.execute(_SQL["lane_given_up"], {**key, "reason": reason.value, "detail": detail, "now": now})
     moves = Counter({tallies.QUEUED: -amount, tallies.SETTLED: amount})
     moves.update({f"{tallies.REASON}{last}": -many for last, many in reasons if last})
-    moves.update({f"{tallies.REASON}{reason}": amount})
+    moves.update({f"{tallies.REASON}{reason.value}": amount})
     tally(connection, worker_id, moves)

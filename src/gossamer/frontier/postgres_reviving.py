@@ -35,8 +35,8 @@ def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming:
     rows = connection.execute(_SQL["revived"], given).fetchall()
     rows += connection.execute(_SQL["given_up_revived"]).fetchall()
     if rows:
-        _queue(connection, rows)
-        _start_afresh(connection, rows)
+        queue(connection, rows)
+        start_afresh(connection, rows)
         entering.mail(sorted({row[0] for row in rows}))
     tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
     return len(rows)
@@ -51,13 +51,21 @@ def recall(connection: Connection, worker_id: int, naming: Naming, rulebook: Sha
         keys = [(row[0], lane_of(row[2])) for row in rows]
         entries = rulebook.entries(connection, dict.fromkeys(keys))
         free = [free_at(row[5] or now, entries.get(key)) for row, key in zip(rows, keys, strict=True)]
-        _queue(connection, [row[:5] for row in rows], [at if at > now else 0 for at in free])
-        pasts = [encoded(begun(row[5] or now, max(now, at))) for row, at in zip(rows, free, strict=True)]
-        given = {"host_ids": [row[0] for row in rows], "ids": [row[1] for row in rows], "pasts": pasts}
-        connection.execute(_SQL["pasts_begun"], given)
+        queue(connection, [row[:5] for row in rows], [at if at > now else 0 for at in free])
+        begin_pasts(connection, [(row[0], row[1], row[5] or now) for row in rows], [max(now, at) for at in free])
         Entering(connection, naming).mail(sorted({row[0] for row in rows}))
     tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
     return len(rows)
+
+
+def begin_pasts(connection: Connection, rows: Sequence[tuple[int, int, Instant]], due_ats: Sequence[Instant]) -> None:
+    """Of pages with their host id, id, and when they were fetched: the least that is remembered of each."""
+    given = {
+        "host_ids": [row[0] for row in rows],
+        "ids": [row[1] for row in rows],
+        "pasts": [encoded(begun(row[2], due_at)) for row, due_at in zip(rows, due_ats, strict=True)],
+    }
+    connection.execute(_SQL["pasts_begun"], given)
 
 
 def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[Url], naming: Naming) -> list[Url]:
@@ -85,12 +93,12 @@ def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], nami
     }
     rows = connection.execute(_SQL["revived"], given).fetchall()
     if rows:
-        _queue(connection, rows)
+        queue(connection, rows)
         entering.mail(sorted({row[0] for row in rows}))
     tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
 
 
-def _queue(
+def queue(
     connection: Connection, rows: Sequence[tuple[int, int, str, int, str]], later_ats: Sequence[Instant] = ()
 ) -> None:
     """They wait before the others of their priority; each until then, where that is given (0: it is due)."""
@@ -106,8 +114,10 @@ def _queue(
     connection.execute(_SQL["queued"], given)
 
 
-def _start_afresh(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]]) -> None:
+def start_afresh(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]]) -> None:
     """Their hosts and robots.txt files."""
+    if not rows:
+        return
     lanes = sorted({(host_id, lane_of(url)) for host_id, _, url, _, _ in rows})
     hosts = sorted({host_id for host_id, _ in lanes})
     connection.execute(_SQL["robots_forgotten"], {"hosts": [h for h, _ in lanes], "lanes": [lane for _, lane in lanes]})

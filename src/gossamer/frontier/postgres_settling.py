@@ -15,6 +15,8 @@ from gossamer.frontier.gate import is_given_up
 from gossamer.frontier.hosts import parts_of
 from gossamer.frontier.politeness import (
     DOWN,
+    FAILED,
+    MOST_FAILURES,
     UNTOUCHED,
     Politeness,
     failures_after,
@@ -25,7 +27,7 @@ from gossamer.frontier.politeness import (
 )
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.postgres_entering import MOST_AT_ONCE, Entering, Met, tally
-from gossamer.frontier.postgres_leasing import Lease, give_up
+from gossamer.frontier.postgres_leasing import Lease, give_up, give_up_unread
 from gossamer.frontier.postgres_quarantine import hold_back
 from gossamer.frontier.postgres_rulebook import Moment, SharedRulebook
 from gossamer.frontier.priority import LAST, LOWEST, Budget, band_of, priority_after
@@ -33,7 +35,7 @@ from gossamer.frontier.saying import said_rows
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.link import LISTS
-from gossamer.values.outcome import IN_WORDS, PAGE_FAULTS
+from gossamer.values.outcome import HELD, IN_WORDS, PAGE_FAULTS, Reason
 from gossamer.values.past import encoded
 from gossamer.values.robots import RobotsState
 from gossamer.values.template import TemplateTally
@@ -165,6 +167,7 @@ class Settling:
             "settled_ats": [self._ended_at(*pair) for pair in pages],
             "due_ats": [self._due_at(*pair) for pair in pages],
         }
+        self._keep_failures([lease for _, lease in pages if lease.last_reason in FAILED])
         self._connection.execute(_SQL["addresses_settled"], given)
         self._keep_pasts(pages)
         for settled, lease in pages:
@@ -172,6 +175,17 @@ class Settling:
                 key = {"host_id": lease.host_id, "id": lease.address_id, "url": settled.respelt.text}
                 self._connection.execute(_SQL["respelt"], key)
         return moves_of(pages)
+
+    def _keep_failures(self, leases: Sequence[Lease]) -> None:
+        """How each ended before, which is overwritten now."""
+        if leases:
+            given = {
+                "host_ids": [lease.host_id for lease in leases],
+                "ids": [lease.address_id for lease in leases],
+                "most": MOST_FAILURES,
+            }
+            self._connection.execute(_SQL["failures_kept"], given)
+            self._connection.execute(_SQL["failures_thinned"], given)
 
     def _keep_pasts(self, pages: Sequence[Pair]) -> None:
         rows = [(lease.host_id, lease.address_id, encoded(one.past)) for one, lease in pages if one.past is not None]
@@ -203,10 +217,12 @@ class Settling:
             key = {"host_id": at_host_id, "for_host_id": lease.lane_host_id, "for_lane": lease.lane}
             self._connection.execute(_SQL["errand_added"], {**key, "url": robots.ask.text})
             mailed.add(at_host_id)
-        if is_given_up(robots, self._rules.politeness.robots_tries):
-            lane = (lease.lane_host_id, lease.lane)
+        lane, now = (lease.lane_host_id, lease.lane), self._moment.at
+        if settled.reason in HELD:
+            give_up(self._connection, self._worker_id, lane, settled.reason, plain(settled.detail), now)
+        elif is_given_up(robots, self._rules.politeness.robots_tries):
             name = parts_of(f"{robots.origin}/")[1]
-            give_up(self._connection, self._worker_id, lane, name, robots.failures, self._moment.at)
+            give_up_unread(self._connection, self._worker_id, lane, name, robots.failures, now)
         entering.mail(mailed - {lease.host_id})
         return {tallies.HOSTS: new_hosts}
 

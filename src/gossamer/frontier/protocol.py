@@ -7,6 +7,7 @@ from gossamer.clock import Instant
 from gossamer.values.due import Sooner
 from gossamer.values.link import Offer
 from gossamer.values.past import Past
+from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts, Settled, Visit
 
@@ -47,6 +48,20 @@ class Frontier(Protocol):
 
     async def recall(self) -> int:
         """Pages that were fetched and wait for nothing are due: the crawl comes back to them. Says how many."""
+        ...
+
+    async def requeue(self, selection: Selection) -> int:
+        """URLs that were visited or refused wait again, as if they had never failed, and those that wait for a later
+        time come now; says how many. Flat in memory, in many transactions. Politeness and the order within a host are
+        not touched; what is held in quarantine or at a retired host stays there."""
+        ...
+
+    async def ended(self, selection: Selection) -> list[EndedGroup]:
+        """How the URLs of a selection ended: what `requeue` would move, and some that wait already."""
+        ...
+
+    async def failures(self, url: Url) -> list[Failure]:
+        """Failed visits to a URL before its last one, at most ten, the newest first."""
         ...
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:

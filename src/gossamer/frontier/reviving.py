@@ -42,8 +42,7 @@ def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> 
         given_up = REASON_CODES[Reason.ROBOTS_UNREACHABLE]
         rows += connection.execute(_SQL["ended_as"], (given_up,)).fetchall()
     revived = dict.fromkeys(rows)
-    for host_id, _, lane, _ in revived:
-        connection.execute(_SQL["robots_forgotten"], (host_id, lane))
+    forget_robots(connection, list(dict.fromkeys([(host_id, lane) for host_id, _, lane, _ in revived])))
     _queue_again(connection, list(revived))
     return len(revived)
 
@@ -75,12 +74,9 @@ def recall(connection: sqlite3.Connection, rulebook: Rulebook, now: Instant) -> 
     free = [
         free_at(settled_at, rulebook.entry(connection, host_id, lane)) for host_id, _, lane, _, _, settled_at in rows
     ]
-    _queue_at(connection, places, [at if at > now else 0 for at in free])
-    pasts = [
-        (host_id, number, encoded(begun(settled_at, max(now, at))))
-        for (host_id, number, _, _, _, settled_at), at in zip(rows, free, strict=True)
-    ]
-    connection.executemany(_SQL["past_begun"], pasts)
+    queue_at(connection, places, [at if at > now else 0 for at in free])
+    fetched = [(host_id, number, settled_at) for host_id, number, _, _, _, settled_at in rows]
+    begin_pasts(connection, fetched, [max(now, at) for at in free])
     return len(rows)
 
 
@@ -90,16 +86,32 @@ def free_at(settled_at: Instant, robots: Robots | None) -> Instant:
     return settled_at + math.ceil(delay_s * SECOND) if delay_s else 0
 
 
+def begin_pasts(
+    connection: sqlite3.Connection, rows: Sequence[tuple[int, int, Instant]], due_ats: Sequence[Instant]
+) -> None:
+    """Of pages with their host id, id, and when they were fetched: the least that is remembered of each."""
+    pasts = [
+        (host_id, number, encoded(begun(settled_at, due_at)))
+        for (host_id, number, settled_at), due_at in zip(rows, due_ats, strict=True)
+    ]
+    connection.executemany(_SQL["past_begun"], pasts)
+
+
+def forget_robots(connection: sqlite3.Connection, lanes: Sequence[tuple[int, int]]) -> None:
+    """The robots.txt of each host id and lane is asked for afresh."""
+    connection.executemany(_SQL["robots_forgotten"], lanes)
+
+
 def begun(settled_at: Instant, due_at: Instant) -> Past:
     """Of a page from before the crawl came back to any: if it is gone by now, the views must hear of it."""
     return Past(settled_at, due_at, is_page=True)
 
 
 def _queue_again(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:
-    _queue_at(connection, [(*row[:3], priority_again(row[3])) for row in rows], [0] * len(rows))
+    queue_at(connection, [(*row[:3], priority_again(row[3])) for row in rows], [0] * len(rows))
 
 
-def _queue_at(
+def queue_at(
     connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]], later_ats: Sequence[Instant]
 ) -> None:
     """Of each the host id, id, lane and priority, and until when it waits; 0: it is due."""

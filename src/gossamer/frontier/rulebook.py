@@ -1,6 +1,7 @@
 """What every origin's robots.txt said: on disk for all, decoded in memory for those asked lately."""
 
 import sqlite3
+from collections.abc import Iterable
 
 import msgspec
 
@@ -36,6 +37,12 @@ class Rulebook:
     def keep(self, connection: sqlite3.Connection, host_id: int, lane: int, robots: Robots) -> None:
         """Write the entry, inside the caller's transaction; `remember` it after the commit."""
         connection.execute(_SQL["robots_kept"], (host_id, lane, robots.expires_at, _ENCODER.encode(robots)))
+
+    def forget(self, lanes: Iterable[tuple[int, int]]) -> None:
+        """The entries of these host ids and lanes are no longer on disk."""
+        for lane in lanes:
+            if lane in self._held:
+                self._weight -= _weight(self._held.pop(lane))
 
     def remember(self, host_id: int, lane: int, robots: Robots | None) -> None:
         key = (host_id, lane)

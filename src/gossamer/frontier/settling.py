@@ -11,10 +11,12 @@ from gossamer.clock import SECOND, Instant
 from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.gate import is_given_up
 from gossamer.frontier.hosts import LANES_OF, host_id_of
-from gossamer.frontier.leasing import Lease, give_up
+from gossamer.frontier.leasing import Lease, give_up, give_up_unread
 from gossamer.frontier.merging import next_sequence
 from gossamer.frontier.politeness import (
     DOWN,
+    FAILED,
+    MOST_FAILURES,
     UNTOUCHED,
     Politeness,
     failures_after,
@@ -28,7 +30,7 @@ from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.standing import retire
 from gossamer.store import captures, tallies
 from gossamer.store.statements import load
-from gossamer.values.outcome import IN_WORDS, PAGE_FAULTS
+from gossamer.values.outcome import HELD, IN_WORDS, PAGE_FAULTS
 from gossamer.values.past import encoded
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.visit import Settled, VisitKind
@@ -121,6 +123,7 @@ class Settling:
             failures = failures_after(settled)
             reason = REASON_CODES[settled.reason]
             ends.append((host_id, lease.address_id, reason, failures, settled.done_at, due_at, settled.detail or None))
+        self._keep_failures([lease for _, lease in pages if lease.last_reason in FAILED])
         self._connection.executemany(_SQL["unqueued"], over)
         self._connection.executemany(_SQL["queued_later"], again)
         self._connection.executemany(_SQL["ended"], ends)
@@ -132,6 +135,12 @@ class Settling:
             if settled.respelt is not None
         ]
         self._connection.executemany(_SQL["respelt"], respelt)
+
+    def _keep_failures(self, leases: Sequence[Lease]) -> None:
+        """How each ended before, which is overwritten now."""
+        keys = [(lease.host.id, lease.address_id) for lease in leases]
+        self._connection.executemany(_SQL["failure_kept"], keys)
+        self._connection.executemany(_SQL["failures_thinned"], [(*key, MOST_FAILURES - 1) for key in keys])
 
     def _settle_robots(self, settled: Settled, lease: Lease) -> None:
         robots = settled.robots
@@ -150,8 +159,10 @@ class Settling:
             errand = (at_host_id, lease.lane_host_id, lease.lane, robots.ask.text)
             added = self._connection.execute(_SQL["errand_added"], errand).rowcount
             self._connection.execute(_SQL["host_got_errands"], (added, at_host_id))
-        if is_given_up(robots, self._politeness.robots_tries):
-            give_up(self._connection, lease.lane_host_id, lease.lane, robots.failures, settled.done_at)
+        if settled.reason in HELD:
+            give_up(self._connection, (lease.lane_host_id, lease.lane), settled.reason, settled.detail, settled.done_at)
+        elif is_given_up(robots, self._politeness.robots_tries):
+            give_up_unread(self._connection, lease.lane_host_id, lease.lane, robots.failures, settled.done_at)
         self._connection.execute(_SQL["host_woken"], (lease.lane_host_id,))
 
     def _delay_s(self, host_id: int) -> float | None:

@@ -21,6 +21,7 @@ from gossamer.frontier.leasing import Lease, Leasing, lease_of
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import Budget
 from gossamer.frontier.quarantine import Judge, Quarantine, Templates, quarantine, release
+from gossamer.frontier.requeue import Moved, ended, failures_of, requeue
 from gossamer.frontier.reviving import maps_for, newly_named, read_again, recall, revive
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.saying import said_rows
@@ -36,6 +37,7 @@ from gossamer.store.statements import load
 from gossamer.values.due import Sooner
 from gossamer.values.link import LISTS, How, Offer
 from gossamer.values.past import Past, encoded
+from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts, Settled, Visit
@@ -190,13 +192,26 @@ class SqliteFrontier:
         return amount
 
     async def revive(self, seeds: Sequence[Url]) -> int:
-        """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
         return await self._database.run(lambda connection: revive(connection, seeds, self._keys()), self._look_anew)
 
     async def recall(self) -> int:
         return await self._database.run(
             lambda connection: recall(connection, self._rulebook, self._clock.now()), self._look_anew
         )
+
+    async def requeue(self, selection: Selection) -> int:
+        def moved(some: Moved) -> None:
+            self._rulebook.forget(some.lanes)
+            self._look_anew()
+
+        await self._keep_step()
+        return await requeue(self._database, selection, self._keys, self._clock, moved)
+
+    async def ended(self, selection: Selection) -> list[EndedGroup]:
+        return await self._database.read(lambda connection: ended(connection, selection, self._keys()))
+
+    async def failures(self, url: Url) -> list[Failure]:
+        return await self._database.read(lambda connection: failures_of(connection, url, self._keys()))
 
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._database.read(lambda connection: pasts_of(connection, urls, self._keys()))
@@ -320,7 +335,6 @@ class SqliteFrontier:
         return good
 
     def _settled(self, done: Sequence[Settled], written: _Written) -> None:
-        """What memory learns when a settle is on disk."""
         backing, kept = self._backing, written.settling.kept
         self._waiting = self._waiting.and_more(written.fresh, written.nods)
         self._seen.remember(written.met)
@@ -361,7 +375,6 @@ class SqliteFrontier:
         return await self._database.read(tallies.counts)
 
     async def known(self, url: Url) -> Known | None:
-        """What is stored of an address."""
         return await self._database.read(lambda connection: known(connection, url, self._url_id, self._identity))
 
     async def retire(self, host: str, why: str) -> bool:
@@ -400,7 +413,6 @@ class SqliteFrontier:
         return amount
 
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
-        """From now on these rules judge what is offered; what they refused before may be offered again."""
         self._may_enter, self._nudge = may_enter, nudge
         self._seen = Seen(self._sieve.seen_slots)
 

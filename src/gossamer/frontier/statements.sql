@@ -101,6 +101,20 @@ WHERE host_id = ? AND lane = ? AND later_at = 0 AND priority = ? AND sequence = 
 -- ended: How the visit to an address ended.
 INSERT OR REPLACE INTO ends (host_id, id, reason, failures, settled_at, due_at, detail) VALUES (?, ?, ?, ?, ?, ?, ?);
 
+-- failure_kept: How a visit ended stays known when the next one has ended.
+INSERT OR IGNORE INTO failures (host_id, id, at, reason, detail)
+SELECT host_id, id, settled_at, reason, substr(detail, 1, 200) FROM ends WHERE host_id = ? AND id = ?;
+
+-- failures_thinned: All but the newest go.
+DELETE FROM failures WHERE host_id = ?1 AND id = ?2 AND at < (
+    SELECT at FROM failures WHERE host_id = ?1 AND id = ?2 ORDER BY at DESC LIMIT 1 OFFSET ?3);
+
+-- lane_failures_kept: The same for the pages that wait in a lane; the codes of failures come as a JSON array.
+INSERT OR IGNORE INTO failures (host_id, id, at, reason, detail)
+SELECT e.host_id, e.id, e.settled_at, e.reason, substr(e.detail, 1, 200)
+FROM queue q JOIN ends e ON e.host_id = q.host_id AND e.id = q.id
+WHERE q.host_id = ? AND q.lane = ? AND e.reason IN (SELECT value FROM json_each(?));
+
 -- lane_reasons: The last reasons of the pages that wait in a lane.
 SELECT e.reason, count(*) FROM queue q LEFT JOIN ends e ON e.host_id = q.host_id AND e.id = q.id
 WHERE q.host_id = ? AND q.lane = ? GROUP BY e.reason;

@@ -51,6 +51,9 @@ class Reason(StrEnum):
     READ_MEMORY = "read-memory"
 
 
+HELD = frozenset({Reason.ADDRESS, Reason.CONTACT})
+"""Refusals for want of an option, which say nothing of page or site: the URL waits until the option is given."""
+
 IN_WORDS: dict[Reason, str] = {
     Reason.FETCHED: "fetched and kept: pages, and what is no page (sitemaps, images, what asks not to be indexed)",
     Reason.UNCHANGED: "the server says it has not changed",
