@@ -19,10 +19,10 @@ import msgspec
 from pyoxigraph import NamedNode
 
 from gossamer.app.asking import freshen, queries
-from gossamer.app.config import load, named_file
 from gossamer.app.directory import Directory, existing
 from gossamer.app.export import write_file
 from gossamer.app.exporting import exports_of
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.present_search import search_of
@@ -260,7 +260,7 @@ class Collection:
         >>> collection.why("http://example.org/").is_known
         """
         outside, directory = self._outside, self._directory
-        settings = load(named_file(None, directory.root), os.environ, {}).settings
+        settings = config_of(directory.root).settings
         book = RulesFile(outside.files, directory.root, silent).book()
         own = filters_to_ask(settings.crawl.filters, directory.root)
         crew = crew_of(directory, outside)

@@ -45,13 +45,14 @@ def test_every_acknowledged_page_is_in_the_archive_and_searchable(collection: Co
     assert searchable(collection.root) == told
 
 
-def test_the_crawl_stops_at_max_pages_and_the_same_command_without_it_goes_on(tmp_path: Path) -> None:
+def test_the_crawl_stops_at_max_pages_and_goes_on_when_the_limit_is_unset(tmp_path: Path) -> None:
     with Site(harbour()).serving() as site:
         first = gossamer("crawl", site.root, "--dir", tmp_path / "c", *QUICK, "--max-pages", 3)
         assert first.returncode == 0 and "3  pages fetched" in first.stderr
         assert "pages are held, the limit that was set: a higher --max-pages goes on" in " ".join(first.stderr.split())
         seen = list(site.hits)
         assert len(site.pages_hit()) == 3
+        assert gossamer("config", "unset", "crawl.max_pages", "--dir", tmp_path / "c").returncode == 0
         second = gossamer("crawl", "--dir", tmp_path / "c", *QUICK)
         assert second.returncode == 0 and "5  pages fetched" in second.stderr
         assert set(site.hits[len(seen) :]).isdisjoint(seen), "nothing is fetched again"
@@ -134,6 +135,7 @@ def test_settings_of_the_directory_are_heard(tmp_path: Path) -> None:
     root = tmp_path / "c"
     root.mkdir()
     (root / "gossamer.toml").write_text('[fetch]\nallow_addresses = ["127.0.0.1"]\n[crawl]\nmax_pages = 1\n')
+    assert gossamer("trust", "--dir", root, "--allow").returncode == 0
     with Site(harbour()).serving() as site:
         done = gossamer("crawl", site.root, "--dir", root, "--delay", "0")
         assert done.returncode == 0, done.stderr

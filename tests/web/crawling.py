@@ -13,6 +13,7 @@ from tests.app.site import page
 from tests.web.site import LONG_S, Answer, Site, serving
 
 from gossamer.app import serving_crawl
+from gossamer.app.allowed_code import allow_options
 from gossamer.app.directory import Directory
 
 SETTINGS = """
@@ -81,6 +82,7 @@ def desk(root: Path, pages: dict[str, str] | None = None, delay_s: float = 0.02)
     directory = Directory(root / "collection")
     directory.root.mkdir()
     directory.config.write_text(SETTINGS.format(delay_s=delay_s))
+    allow_options(directory.root, {"fetch.allow_addresses": ["127.0.0.0/8"]})
     crawled = Crawled(pages if pages is not None else many(3))
     with patient(), crawled.serving() as web, serving(directory) as site:
         yield Desk(site, web, directory, (directory.root / "token").read_text().strip())

@@ -1,19 +1,23 @@
-"""Which plug-ins may run. A collection can be received from anybody, so nothing in its directory, its settings file
-included, is enough to run code: the user allows it once, with `gossamer trust`. What was allowed stands in the user's
-own configuration folder, by its content: a file that changes must be allowed again."""
+"""Which plug-ins may run, and which options of a collection count. A collection can be received from anybody, so
+nothing in its directory, its settings file included, is enough to run code or to open a door: the user allows it once,
+with `gossamer trust`, or gives the option as a flag. What was allowed stands in the user's own configuration folder:
+code by its content, so that a file that changes must be allowed again; an option by its directory and its value."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
+from gossamer.clock import SystemClock
 from gossamer.errors import ConfigError
 from gossamer.files import DiskFiles, Files
 
 NAME = "trusted.json"
+PATIENCE_S = 5.0
 MOST_CODE = 8 << 20
 """Bytes of a file with code."""
 
@@ -22,6 +26,8 @@ class Allowed(msgspec.Struct, frozen=True):
     name: str
     """For people: where it was when it was allowed."""
     key: str
+    folder: str = ""
+    """Of an option: the collection it was allowed for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +77,62 @@ def is_allowed(code: Code, content: bytes | None = None) -> bool:
 
 
 def allow(codes: Iterable[Code]) -> None:
-    files, path = DiskFiles(), allowed_file()
-    new = [Allowed(str(code.file.resolve()) if code.file else code.name, code.key()) for code in codes]
-    keys = {one.key for one in new}
+    _add([Allowed(str(code.file.resolve()) if code.file else code.name, code.key()) for code in codes])
+
+
+def are_allowed(root: Path, options: Mapping[str, object]) -> bool:
+    """Whether the user has given each of these options, with these values, for this collection."""
+    try:
+        known = {one.key for one in allowed(DiskFiles(), allowed_file())}
+    except (OSError, RuntimeError):  # no home folder, or one that may not be read
+        return False
+    return {one.key for one in _options(root, options)} <= known
+
+
+def allow_options(root: Path, options: Mapping[str, object]) -> None:
+    """Where the configuration folder cannot be written they are asked for again."""
+    with suppress(OSError, RuntimeError):
+        if options and not are_allowed(root, options):
+            _add(_options(root, options))
+
+
+def _options(root: Path, options: Mapping[str, object]) -> list[Allowed]:
+    folder = str(root.resolve())
+    texts = {name: msgspec.json.encode(value).decode() for name, value in options.items()}
+    return [
+        Allowed(
+            f"{name} = {text} in {folder}",
+            "option:" + sha256(msgspec.json.encode([folder, name, text])).hexdigest(),
+            folder,
+        )
+        for name, text in texts.items()
+    ]
+
+
+def _add(new: Sequence[Allowed]) -> None:
+    """Beside what was allowed before, without options of collections that are gone."""
+    files, path, keys = DiskFiles(), allowed_file(), {one.key for one in new}
     files.make_folder(path.parent)
-    kept = [one for one in allowed(files, path) if one.key not in keys]
-    files.write(path, msgspec.json.format(msgspec.json.encode([*kept, *new])) + b"\n")
+    with _turn(files, path):
+        before = [one for one in allowed(files, path) if one.key not in keys]
+        kept = [one for one in before if not one.folder or Path(one.folder).is_dir()]
+        files.write(path, msgspec.json.format(msgspec.json.encode([*kept, *new])) + b"\n")
+
+
+@contextmanager
+def _turn(files: Files, path: Path) -> Iterator[None]:
+    """One process at a time; who waits for very long goes on, and loses at most what the other has written."""
+    clock = SystemClock()
+    give_up_s = clock.elapsed_s() + PATIENCE_S
+    while isinstance(lock := files.lock(path.with_suffix(".lock"), str(os.getpid())), str):
+        if clock.elapsed_s() > give_up_s:
+            break
+        clock.pause(0.01)
+    try:
+        yield
+    finally:
+        if not isinstance(lock, str):
+            lock.release()
 
 
 def refusal(what: str, code: Code) -> str:

@@ -22,6 +22,7 @@ from gossamer.app.plugged import Plugged, job_for
 from gossamer.app.plugins import plugged_in, protocols_of
 from gossamer.app.plugins import write as write_plugged
 from gossamer.app.readers import reader_pool
+from gossamer.app.rejudgement import Rejudgement, digests
 from gossamer.app.remembering import remembering
 from gossamer.app.ruling import Ruling
 from gossamer.app.seeding import remembered
@@ -121,10 +122,13 @@ async def open_crawl(
         await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
+        rejudgement = rejudging(directory, settings, frontier, database, ruling, outside, tell)
+        opened.push_async_callback(rejudgement.close)
+        await rejudgement.run()
         measuring = measures(settings, outside, ruling.nudge_visit)
         revisits = coming_back(measuring.returning, settings, frontier, directory.links, outside, tell)
         await opened.enter_async_context(revisits)
-        steering = Steering(frontier, control, ruling, stop, partial(remembered, database))
+        steering = Steering(frontier, control, ruling, stop, partial(remembered, database), rejudgement.soon)
         rooms = Rooms(
             frontier=frontier,
             fetch=client.fetch,
@@ -146,6 +150,21 @@ async def open_crawl(
             missed=ruling.learning.missed,
         )
         yield Crawling(Crawl(rooms), frontier, words, facts, control, steering, indexer, readers)
+
+
+def rejudging(
+    directory: Directory,
+    settings: Settings,
+    frontier: SqliteFrontier,
+    database: Database,
+    ruling: Ruling,
+    outside: Outside,
+    tell: Tell,
+) -> Rejudgement:
+    def present() -> dict[str, str]:
+        return digests(settings, ruling.reaches, ruling.rules_file.text(), directory.root)
+
+    return Rejudgement(frontier, database, lambda: directory.links, present, outside.clock, tell)
 
 
 def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tuple[Plugged, dict[str, OtherProtocol]]:

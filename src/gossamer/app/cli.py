@@ -6,7 +6,7 @@ import sys
 from cyclopts import App, Parameter
 
 from gossamer import __version__
-from gossamer.app.doors import DOORS, SHOW, Door
+from gossamer.app.doors import DOORS, SHOW, UNSET, Door
 from gossamer.app.saying import error_in_words
 from gossamer.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
 
@@ -41,7 +41,10 @@ app = App(
     default_parameter=Parameter(negative=(), show_default=_worth_showing),
 )
 config_app = App(
-    name="config", help="See the settings in force and where each comes from.", help_epilogue="", sort_key=len(DOORS)
+    name="config",
+    help="See the settings in force and where each comes from; forget options of a collection.",
+    help_epilogue="",
+    sort_key=len(DOORS),
 )
 
 
@@ -52,6 +55,7 @@ def _hang(door: Door, into: App, place: int = 0) -> None:
 for _place, _door in enumerate(DOORS):
     _hang(_door, app, _place)
 _hang(SHOW, config_app)
+_hang(UNSET, config_app, 1)
 app.command(config_app)
 
 

@@ -1,7 +1,6 @@
 """`gossamer compact`: drop old versions of pages from the archive, and give the disk their room back."""
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +9,9 @@ from rich.console import Console
 
 from gossamer.app.compacting import Compacted, look_ahead
 from gossamer.app.compacting import compact as compact_now
-from gossamer.app.config import FILE_NAME, load
 from gossamer.app.damage import tell_damage
 from gossamer.app.directory import DEFAULT, Directory, existing
+from gossamer.app.options import config_of
 from gossamer.app.outside import real_outside
 from gossamer.app.saying import as_json, counted
 from gossamer.app.working import Working
@@ -31,7 +30,7 @@ def compact(
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
     directory = existing(dir)
-    settings = load(dir / FILE_NAME, os.environ, {}).settings
+    settings = config_of(dir).settings
     words = keep or settings.archive.retain
     try:
         retain = retain_of(words)

@@ -1,11 +1,13 @@
-"""From defaults, `gossamer.toml`, `GOSSAMER_*` variables and flags to one `Settings`, knowing where each came from."""
+"""From defaults, `gossamer.toml`, a collection's own options, `GOSSAMER_*` variables and flags to one `Settings`; it
+knows where each came from."""
 
 import difflib
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -19,6 +21,17 @@ VARIABLE_PREFIX = "GOSSAMER_"
 # Variables that steer tests and tools and are no settings.
 NOT_SETTINGS = {"GOSSAMER_CONFORMANCE", "GOSSAMER_CRASH_AT", "GOSSAMER_PLAN"}
 FLAGS = {"fetch.allow_addresses": "--allow-address"}
+GUARDED = frozenset(
+    {
+        "fetch.allow_addresses",
+        "fetch.tls",
+        "fetch.tls_authorities",
+        "web.host",
+        "web.names",
+        "web.public",
+    }
+)
+"""Settings that open a door when they are not at their default: what may be dialled, who is believed, who is let in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +52,25 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
+class Withheld:
+    """A value that the files of a collection ask for, and that the user of this machine has not allowed."""
+
+    name: str
+    value: object
+    origin: str
+
+    @property
+    def shown(self) -> str:
+        return f"{self.name} = {in_toml(tuple(self.value) if isinstance(self.value, list) else self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     settings: Settings
     origins: Mapping[str, str]
-    """Dotted name -> "default", "gossamer.toml", "GOSSAMER_CONTACT" or "--delay"."""
+    """Dotted name -> "default", "gossamer.toml", "this collection, given on 2026-11-16", "GOSSAMER_CONTACT" or
+    "--delay"."""
+    withheld: tuple[Withheld, ...] = ()
 
     def value(self, name: str) -> object:
         found: object = self.settings
@@ -63,14 +91,29 @@ def _keys(kind: type, prefix: str) -> Iterator[Key]:
             yield Key(prefix + setting.name, default=setting.default, kind=setting.type, **setting.metadata)
 
 
-def load(file: Path | None, variables: Mapping[str, str], flags: Mapping[str, object]) -> Config:
-    """Later sources win: defaults, the file (when it exists), variables, flags. Flags that are None were not given.
+def load(
+    file: Path | None,
+    variables: Mapping[str, str],
+    flags: Mapping[str, object],
+    *,
+    stored: Mapping[str, tuple[object, str]] = MappingProxyType({}),
+    allows: Callable[[str, object], bool] = lambda _name, _value: True,
+    is_own_file: bool = False,
+) -> Config:
+    """Later sources win: defaults, the file (when it exists), what the collection stores, variables, flags. Flags that
+    are None were not given.
 
-    A file that a person named must be there: `named_file`.
+    A file that a person named must be there: `named_file`. `allows` says of a guarded value in the file, unless that
+    is the user's own, or in the collection whether it counts.
     """
+    in_file = _from_file(file) if file is not None and file.is_file() else {}
+    files = {name: (value, file.name if file is not None else "") for name, value in in_file.items()}
+    withheld = [] if is_own_file else _withheld(files, allows)
+    withheld += _withheld(stored, allows)
+    kept_out = {(one.name, one.origin) for one in withheld}
     given: dict[str, tuple[object, str]] = {}
-    if file is not None and file.is_file():
-        given |= {name: (value, file.name) for name, value in _from_file(file).items()}
+    for source in (files, stored):
+        given |= {name: one for name, one in source.items() if (name, one[1]) not in kept_out}
     given |= {name: (value, variable) for name, value, variable in _from_variables(variables)}
     given |= {name: (value, _flag(name)) for name, value in flags.items() if value is not None}
     known = {key.name: key for key in keys()}
@@ -78,7 +121,19 @@ def load(file: Path | None, variables: Mapping[str, str], flags: Mapping[str, ob
         if name not in known:
             raise ConfigError(_unknown(name, origin, list(known)))
     settings = _settings({name: value for name, (value, _) in given.items()}, given)
-    return Config(settings, {name: given[name][1] if name in given else "default" for name in known})
+    origins = {name: given[name][1] if name in given else "default" for name in known}
+    return Config(settings, origins, tuple(withheld))
+
+
+def _withheld(source: Mapping[str, tuple[object, str]], allows: Callable[[str, object], bool]) -> list[Withheld]:
+    defaults = {key.name: key.default for key in keys()}
+    return [
+        Withheld(name, value, origin)
+        for name, (value, origin) in source.items()
+        if name in GUARDED
+        and (tuple(value) if isinstance(value, list) else value) != defaults[name]
+        and not allows(name, value)
+    ]
 
 
 def _from_file(file: Path) -> dict[str, object]:

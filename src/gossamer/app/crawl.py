@@ -5,22 +5,23 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
+import msgspec
 import uvloop
 from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app import crash
 from gossamer.app.assemble import Crawling, open_crawl
-from gossamer.app.config import load, named_file
 from gossamer.app.damage import EVENT as DAMAGE
 from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
-from gossamer.app.ending import STOPPED, Ended, summary
+from gossamer.app.ending import STOPPED, Ended, summary, waiting_for_options
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.network import real_network
+from gossamer.app.options import config_of, keep_options, withheld_in_words
 from gossamer.app.outside import Network, Outside, real_outside
 from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import Face, JsonLines, face_for
@@ -33,6 +34,8 @@ from gossamer.monitor.pulse import Pulse, guarded
 from gossamer.monitor.vitals import BEAT_S
 from gossamer.processes import allow_open_files, keep_freed_memory
 from gossamer.recrawl.naming import DEFAULT as POLICY
+from gossamer.values.outcome import HELD
+from gossamer.values.selection import Selection
 from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
@@ -83,29 +86,39 @@ def crawl(
         "contact": contact,
     }
     directory = Directory(dir)
-    settings = load(named_file(config, dir), os.environ, flags).settings
+    loaded = config_of(dir, config, flags)
+    settings = loaded.settings
+    for words in withheld_in_words(loaded.withheld, dir):
+        print(words, file=sys.stderr, flush=True)
     protocols_of(settings.crawl.protocols, dir)  # their schemes are admitted before the seeds are looked at
     addresses = checked_seeds(seeds)
     refuse_lost_state(directory)
     if not addresses and not directory.state.is_file():
         raise ConfigError("name at least one address to begin with: gossamer crawl https://example.org/")
-    return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json))
+    return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json, flags))
 
 
 def policy_for_ever(config: Path | None, dir: Path) -> str:
     """The policy that is set, or the default one where the settings say "no"."""
-    given = load(named_file(config, dir), os.environ, {}).settings.crawl.revisit
+    given = config_of(dir, config).settings.crawl.revisit
     return given if given != "no" else POLICY
 
 
 async def crawl_and_tell(
-    directory: Directory, settings: Settings, seeds: Sequence[Url], outside: Outside, as_json: bool
+    directory: Directory,
+    settings: Settings,
+    seeds: Sequence[Url],
+    outside: Outside,
+    as_json: bool,
+    flags: Mapping[str, object],
 ) -> int:
-    """The crawl of a person at a terminal, or of a program: with a summary, and an exit code."""
+    """The crawl of a person at a terminal, or of a program: with a summary, and an exit code. The flags stay with the
+    collection."""
     network, stop, console = real_network(outside), asyncio.Event(), Console(stderr=True)
     good, left_out = await admitted(seeds, settings, network.resolver)
     for words in left_out:
         console.print(f"left out: {words}", highlight=False, markup=False, soft_wrap=True)
+    await keep_options(directory, flags, outside, has_seeds=bool(seeds))
     tally = Tally(outside.clock)
     face = face_for(tally, as_json, stop.set)
     ended = await crawl_to_end(directory, settings, good, network, outside, face, tally, stop, signals=True)
@@ -130,6 +143,7 @@ def tell_ended(face: Face, tally: Tally, ended: Ended) -> None:
         "known": counts.known,
         "queued": counts.queued,
         "outcomes": counts.by_reason,
+        "waiting": [msgspec.structs.asdict(one) for one in waiting_for_options(ended.held, ended.allowed)],
         "troubles": {url: reason.value for url, reason in tally.troubles.items()},
     }
     face.heard("crawl.ended", facts)
@@ -174,12 +188,14 @@ async def crawl_to_end(
             if not beating.cancelled() and (trouble := beating.exception()) is not None:
                 raise trouble
             counts = await crawling.frontier.counts()
+            are_held = not HELD.isdisjoint(counts.by_reason)
+            held = await crawling.frontier.ended(Selection(HELD)) if are_held else ()
             tally.counted(counts, 0.0)
             crawling.control.beat("crawler", outside.processes.own_pid(), {"state": "ended"})
     finally:
         face.close()
         lock.release()
-    return Ended(was_stopped, counts, settings.crawl.max_pages)
+    return Ended(was_stopped, counts, settings.crawl.max_pages, tuple(held), settings.fetch.allow_addresses)
 
 
 async def room_to_end(directory: Directory, outside: Outside, stop: asyncio.Event) -> None:

@@ -6,7 +6,6 @@ any crawl.
 
 import asyncio
 import io
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +14,11 @@ from typing import TextIO, cast
 import uvloop
 
 from gossamer.app.cli import first_of_ours
-from gossamer.app.config import load, named_file
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import LOG_NAME, Directory
-from gossamer.app.ending import next_steps
+from gossamer.app.ending import next_steps, waiting_for_options
 from gossamer.app.network import real_network
+from gossamer.app.options import config_of, withheld_in_words
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import PlainLines
@@ -75,8 +74,11 @@ def main(arguments: Sequence[str]) -> int:
     outside = real_outside()
     with Log(root / LOG_NAME, outside) as log:
         try:
-            settings = load(named_file(None, root), os.environ, {"contact": contact or None}).settings
+            config = config_of(root, flags={"contact": contact or None})
+            settings = config.settings
             protocols_of(settings.crawl.protocols, root)
+            for words in withheld_in_words(config.withheld, root):
+                log.write(words + "\n")
             log.write("the crawl begins\n")
             return uvloop.run(crawl(Directory(root), settings, outside, log))
         except (GossamerError, OSError, BaseExceptionGroup) as trouble:
@@ -91,6 +93,8 @@ async def crawl(directory: Directory, settings: Settings, outside: Outside, log:
     code = ended.exit_code(tally)
     for words in next_steps(tally, ended.counts) if code == 1 else ():
         log.write(f"{words.strip()}\n")
+    for one in waiting_for_options(ended.held, ended.allowed):
+        log.write(f"{one.urls:,} URLs wait because {one.why}; go on with {one.flags}\n")
     log.write(f"{'stopped' if ended.was_stopped else 'finished'}: {tally.fetched:,} pages fetched in this run\n")
     return code
 

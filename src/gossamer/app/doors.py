@@ -57,9 +57,11 @@ DOORS = (
     Door(
         "trust",
         "gossamer.app.trust:trust",
-        "List the code that a collection asks to be run (filters, readers, protocols), or allow it.\n\n"
-        "A collection may come from anybody: nothing in its directory runs until you have allowed it here. What you "
-        "allow is kept in ~/.config/gossamer/trusted.json by its content; a file that changes is asked for again.",
+        "List the code that a collection asks to be run and the doors it asks to open, or allow them.\n\n"
+        "A collection may come from anybody: no code in its directory runs, and no option of it that opens a door "
+        "(such as fetch.allow_addresses or web.public) counts, until you have allowed it here. What you allow is kept "
+        "in ~/.config/gossamer/trusted.json: code by its content, options by directory and value; what changes is "
+        "asked for again.",
         ("gossamer trust --dir example", "gossamer trust --dir example --allow"),
     ),
     Door(
@@ -388,11 +390,21 @@ DOORS = (
         ("gossamer backup copy --dir example", "gossamer rebuild --dir copy"),
     ),
 )
+UNSET = Door(
+    "unset",
+    "gossamer.app.showing:unset",
+    "Forget an option that a crawl of the collection was given as a flag.\n\n"
+    "Later crawls go by gossamer.toml or the default again. `gossamer config show` names the options.",
+    (
+        "gossamer config unset crawl.max_pages --dir example",
+        "gossamer config unset fetch.allow_addresses --dir example",
+    ),
+)
 SHOW = Door(
     "show",
     "gossamer.app.showing:show",
-    "Show every setting, its value, and where it comes from: default, file, variable or flag.\n\n"
-    "Settings are read from gossamer.toml in the data directory, then from variables such as GOSSAMER_CONTACT, then "
-    "from flags; the later win.",
+    "Show every setting, its value, and where it comes from: default, file, this collection, variable or flag.\n\n"
+    "Settings are read from gossamer.toml in the data directory, then from the options that crawls of the collection "
+    "were given, then from variables such as GOSSAMER_CONTACT, then from flags; the later win.",
     ("gossamer config show --dir example", "gossamer config show --sample > example/gossamer.toml"),
 )

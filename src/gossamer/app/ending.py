@@ -1,7 +1,9 @@
 """How a crawl ended, in a table and in words: what was found, what went wrong and why, what to do next."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 from rich.console import Group
 from rich.filesize import decimal
 from rich.table import Table
@@ -9,7 +11,9 @@ from rich.text import Text
 
 from gossamer.app.damage import DAMAGED
 from gossamer.app.tally import Tally
+from gossamer.fetch.guard import closed_address
 from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.selection import EndedGroup
 from gossamer.values.visit import Counts
 
 STOPPED = 130
@@ -42,6 +46,10 @@ class Ended:
     counts: Counts
     limit: int | None = None
     """So many pages were to be held at most."""
+    held: tuple[EndedGroup, ...] = ()
+    """URLs that wait for an option (`values.outcome.HELD`)."""
+    allowed: tuple[str, ...] = ()
+    """The address ranges that were open."""
 
     @property
     def is_full(self) -> bool:
@@ -71,16 +79,19 @@ def summary(tally: Tally, ended: Ended, directory: str | None) -> Group:
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
     for words in left_out(tally):
         table.add_row("", words)
+    for waiting in waiting_for_options(ended.held, ended.allowed):
+        table.add_row(f"{waiting.urls:,}", f"URLs wait because {waiting.why}; go on with {waiting.flags}")
     if ended.is_full:
         words = (
-            f"pages are held, the limit that was set: a higher --max-pages goes on ({tally.queued:,} addresses wait)"
+            f"pages are held, the limit that was set: a higher --max-pages goes on ({tally.queued:,} addresses wait), "
+            "or none: gossamer config unset crawl.max_pages"
         )
         table.add_row(f"{ended.counts.pages:,}", words)
     elif tally.queued:
         is_retired = not ended.was_stopped and ended.counts.retired
         where = "at retired hosts: `gossamer hosts` shows them" if is_retired else "the same command goes on from here"
         table.add_row(f"{tally.queued:,}", f"addresses still waiting: {where}")
-    elif not tally.visits and ended.counts.known:
+    elif not tally.visits and ended.counts.known and not ended.held:
         table.add_row("", f"nothing was left to fetch: all {ended.counts.known:,} addresses known have been visited")
     if directory is not None and ended.counts.by_reason:
         table.add_row("", f"which URLs: gossamer export visits --reason REASON --dir {directory}", style="dim")
@@ -94,6 +105,30 @@ def left_out(tally: Tally) -> list[str]:
     if many > MOST_TROUBLES:
         lines.append(f"... and {many - MOST_TROUBLES:,} more such hosts: `gossamer hosts` shows them")
     return [*lines, "the same command asks again; with --forever a crawl goes on asking by itself"] if many else []
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """URLs that wait for an option, and the flags that let the crawl go on with them."""
+
+    reason: Reason
+    urls: int
+    why: str
+    flags: str
+
+
+def waiting_for_options(held: Sequence[EndedGroup], allowed: Sequence[str] = ()) -> list[Waiting]:
+    """`allowed`: what is open already, since a flag replaces the one before. Addresses that nothing opens are left
+    out."""
+    found = []
+    for group in held:
+        if group.reason is Reason.CONTACT:
+            found.append(Waiting(group.reason, group.urls, "no contact is set", "--contact you@example.org"))
+        closed = {address: many for detail, many in group.details if (address := closed_address(detail))}
+        if closed:
+            flags = " ".join(f"--allow-address {address}" for address in dict.fromkeys((*allowed, *closed)))
+            why = f"their addresses are not allowed: {', '.join(closed)}"
+            found.append(Waiting(group.reason, sum(closed.values()), why, flags))
+    return found
 
 
 def _last_words(tally: Tally, ended: Ended, directory: str | None) -> list[Text]:

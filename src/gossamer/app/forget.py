@@ -1,7 +1,6 @@
 """`gossamer forget`: pages or whole hosts leave the collection for good, and are not let in again."""
 
 import asyncio
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +8,11 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.config import FILE_NAME, load
 from gossamer.app.damage import tell_damage
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.forgetting import IN_DELETED_PARTS, NOT_REACHED, Erased, allow, entries_of, listed, look_ahead
 from gossamer.app.forgetting import forget as forget_now
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, harmless, moment
 from gossamer.app.working import Working
@@ -49,7 +48,7 @@ def forget(
             return tell_damage(expected.archive.damaged, dir)
         if not yes and not is_meant(expected, console):
             return 1
-    agent = load(dir / FILE_NAME, os.environ, {}).settings.agent
+    agent = config_of(dir).settings.agent
     with Working("forgetting", outside.clock) as progress:
         done = asyncio.run(forget_now(directory, entries, agent, outside, silent, progress.says, quick))
     show(done, False, json, console, quick)

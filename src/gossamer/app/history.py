@@ -1,7 +1,6 @@
 """`gossamer history`: what pages were, when and how they changed, and a site's facts as they were at a moment."""
 
 import asyncio
-import os
 import sys
 from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
@@ -11,7 +10,6 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app.ask import FORMATS, tabled
-from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.history_asked import Said
 from gossamer.app.history_asking import MOST_PAGES, PastAnswer, asked_at
@@ -27,6 +25,7 @@ from gossamer.app.history_shown import (
     past_shown,
     timeline_shown,
 )
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.working import Working
@@ -92,7 +91,7 @@ class Asked:
 
     def __init__(self, directory: Directory, outside: Outside, is_json: bool) -> None:
         self._directory, self._outside, self._is_json = directory, outside, is_json
-        self._settings = load(directory.root / FILE_NAME, os.environ, {}).settings
+        self._settings = config_of(directory.root).settings
 
     async def timeline(self, url: Url) -> int:
         async with self._past(1) as past:

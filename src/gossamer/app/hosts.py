@@ -1,7 +1,6 @@
 """`gossamer hosts`: the hosts of a crawl and how each stands; and taking one out of it, or back in."""
 
 import asyncio
-import os
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.app.meaning import politeness
 from gossamer.app.obeying import REINSTATE, RELEASE, RETIRE
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, lasting, moment
 from gossamer.app.seeding import checked_seeds
@@ -90,7 +89,7 @@ def hosts(
         return 0
     if host is not None:
         raise ConfigError("to see one host: gossamer why --host HOST")
-    polite = politeness(load(named_file(None, dir), os.environ, {}).settings)
+    polite = politeness(config_of(dir).settings)
     is_crawling, now = crew_of(directory, outside).is_crawling, outside.clock.now()
     with closing(read_only(directory.state)) as opened:
         hosts = list(listing.hosts(opened))

@@ -19,7 +19,6 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app import crash
-from gossamer.app.config import load
 from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import NAME as KEEPER
 from gossamer.app.facts_apart import FactsApart, facts_apart
@@ -27,6 +26,7 @@ from gossamer.app.indexing import become_the_one, dropped
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.modes import keep_private
 from gossamer.app.omission import noting_omissions
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
@@ -235,7 +235,7 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
 def settings_of(directory: Directory, tell: Tell) -> Settings:
     """Those the crawl reads by, so that what is read again is the same; the usual ones if the file was spoilt since."""
     try:
-        return load(directory.config, os.environ, {}).settings
+        return config_of(directory.root).settings
     except ConfigError as trouble:
         tell("views.settings-unread", because=str(trouble))
         return Settings()

@@ -5,7 +5,6 @@ between two visits to one host. Nothing is kept.
 """
 
 import asyncio
-import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -15,10 +14,10 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT
 from gossamer.app.meaning import fetch_settings, politeness, robots_keeping
 from gossamer.app.network import real_network
+from gossamer.app.options import config_of
 from gossamer.app.outside import Network, Outside, real_outside
 from gossamer.app.own_contexts import INDEX, contexts_in
 from gossamer.app.seeding import admitted, checked_seeds
@@ -91,7 +90,7 @@ class Manners:
             "fetch.allow_addresses": list(self.allow_address) or None,
             "politeness.delay_s": self.delay,
         }
-        return load(named_file(self.config, DEFAULT), os.environ, flags).settings
+        return config_of(DEFAULT, self.config, flags).settings
 
 
 def own_contexts(folder: Path) -> dict[str, bytes]:

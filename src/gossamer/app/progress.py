@@ -22,9 +22,11 @@ NOTICES = {
     "views.restarted": "the indexer had to be started again",
 }
 FILTER_FAILED = "filter.failed"
+REJUDGING = "options.rejudging"
 JSON_EVENTS = {
     "visit.settled",
     FILTER_FAILED,
+    "options.changed",
     "disk.low",
     "disk.full",
     "disk.roomy",
@@ -83,7 +85,12 @@ def _warning(event: str, facts: dict[str, object]) -> str:
             f"the filter {facts['filter']} failed{times} on {facts['url']}: {facts['trouble']}. What it fails on is "
             "neither fetched nor refused; `gossamer retry --reason filter-error` brings it back"
         )
-    return ""
+    if event == "options.changed":
+        return (
+            f"options have changed since the last crawl: {facts['waiting']:,} URLs that were refused are judged again, "
+            f"{facts['offered']:,} that were kept out wait now"
+        )
+    return f"options have changed: links of {facts['pages']:,} pages judged again" if event == REJUDGING else ""
 
 
 def _live_table(tally: Tally) -> Table:

@@ -10,10 +10,10 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app import crash
-from gossamer.app.config import FILE_NAME, load
 from gossamer.app.damage import DAMAGED, MOST_NAMED, tell_damage
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.lost_state import restore_state
+from gossamer.app.options import config_of
 from gossamer.app.outside import real_outside
 from gossamer.app.replay import Rebuilt, build_again
 from gossamer.app.saying import counted
@@ -33,7 +33,7 @@ def rebuild(
     state: Annotated[bool, Parameter(help="Make a lost or damaged state.db again, and leave the views alone.")] = False,
     seed: Annotated[tuple[str, ...], Parameter(help="With --state: where the crawl started, if that was lost.")] = (),
 ) -> int:
-    settings = load(dir / FILE_NAME, os.environ, {}).settings
+    settings = config_of(dir).settings
     if state:
         return _state_again(Directory(dir), settings, seed)
     agent = settings.agent

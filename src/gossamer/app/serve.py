@@ -17,13 +17,14 @@ from anyio.to_thread import current_default_thread_limiter
 from cyclopts import Parameter
 
 from gossamer.app.asking import query_pool
-from gossamer.app.config import FILE_NAME, load
+from gossamer.app.config import FILE_NAME
 from gossamer.app.directory import DEFAULT, VOCABULARY, Directory, existing, refuse_lost_state
 from gossamer.app.exporting import exports_of
 from gossamer.app.history_serving import history_rooms
 from gossamer.app.inquiring import page_rooms
 from gossamer.app.modes import keep_private
 from gossamer.app.monitoring import monitor_rooms
+from gossamer.app.options import config_of, withheld_in_words
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_contexts import FOLDER as CONTEXTS
 from gossamer.app.present_search import search_of
@@ -74,7 +75,10 @@ def serve(
     keep_private()
     outside = real_outside()
     directory = served(dir, outside)
-    settings = load(dir / FILE_NAME, os.environ, {"web.host": host, "web.port": port}).settings
+    config = config_of(dir, flags={"web.host": host, "web.port": port})
+    settings = config.settings
+    for words in withheld_in_words(config.withheld, dir):
+        print(words, file=sys.stderr, flush=True)
     keys_of(directory, outside.files, are_new=new_token)
     uvloop.run(serve_until_stopped(directory, settings, outside))
     return 0

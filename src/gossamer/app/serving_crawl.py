@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import os
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -10,10 +9,11 @@ from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 
 from gossamer.app import hosts, rules
-from gossamer.app.config import FILE_NAME, load
+from gossamer.app.config import FILE_NAME
 from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.heartbeats import at_work
+from gossamer.app.options import config_of, stored_in
 from gossamer.app.outside import Outside
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.seeding import checked_seeds
@@ -85,7 +85,8 @@ class Helm:
     def settings(self) -> Settings:
         """As the file says now, if there is one: it may have been edited since the server started."""
         file = self.directory.root / FILE_NAME
-        found = load(file, os.environ, {}).settings if file.is_file() else self.given
+        is_said = file.is_file() or bool(stored_in(self.directory.root))
+        found = config_of(self.directory.root).settings if is_said else self.given
         return found if found.contact or not self._contact else replace(found, contact=self._contact)
 
     def standing(self) -> Standing:

@@ -1,7 +1,7 @@
-"""`gossamer config show`: the settings in force, and where each comes from."""
+"""`gossamer config show` and `config unset`: the settings in force, where each comes from, and a collection's own."""
 
+import asyncio
 import json as json_format
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, get_args
@@ -10,8 +10,11 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from gossamer.app.config import Key, in_toml, keys, load, named_file, sample
-from gossamer.app.directory import DEFAULT
+from gossamer.app.config import GUARDED, Key, in_toml, keys, sample
+from gossamer.app.directory import DEFAULT, existing
+from gossamer.app.options import config_of, stored_in, unset_option, withheld_in_words
+from gossamer.app.outside import real_outside
+from gossamer.errors import ConfigError
 
 
 def show(
@@ -27,10 +30,15 @@ def show(
     if sample_file or markdown:
         print(sample() if sample_file else documented(keys()), end="")
         return 0
-    loaded = load(named_file(config, dir), os.environ, {})
+    loaded = config_of(dir, config)
     rows = {key.name: (loaded.value(key.name), loaded.origins[key.name], key.says) for key in keys()}
     if json:
-        print(json_format.dumps({name: {"value": row[0], "origin": row[1]} for name, row in rows.items()}, indent=2))
+        told: dict[str, dict[str, object]] = {
+            name: {"value": value, "origin": origin} for name, (value, origin, _) in rows.items()
+        }
+        for one in loaded.withheld:
+            told[one.name] |= {"withheld": one.value, "asked_by": one.origin}
+        print(json_format.dumps(told, indent=2))
         return 0
     table = Table(box=None)
     table.add_column("setting", no_wrap=True)
@@ -41,6 +49,23 @@ def show(
         shown = "" if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
         table.add_row(name, shown, origin, says, style=None if origin == "default" else "bold")
     Console().print(table)
+    for words in withheld_in_words(loaded.withheld, dir):
+        print(words)
+    return 0
+
+
+def unset(
+    name: Annotated[str, Parameter(help="The option, as `gossamer config show` names it.")],
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+) -> int:
+    directory, stored = existing(dir), stored_in(dir)
+    if name not in stored:
+        known = ", ".join(sorted(stored)) or "none"
+        raise ConfigError(f"this collection has no option {name} of its own; it has: {known}")
+    asyncio.run(unset_option(directory, name, real_outside()))
+    loaded = config_of(dir)
+    print(f"{name} is {loaded.value(name)} again, from: {loaded.origins[name]}")
     return 0
 
 
@@ -51,8 +76,20 @@ def documented(known: Sequence[Key]) -> str:
         "",
         "<!-- made by `gossamer config show --markdown`; a test keeps it up to date -->",
         "",
-        "Settings come from `gossamer.toml` in the data directory (or the file named with `--config`), then from",
-        "variables, then from flags; the later win. Unknown names are refused, and the nearest known one is named.",
+        "Settings come from `gossamer.toml` in the data directory (or the file named with `--config`), then from the",
+        "collection's own options, then from variables, then from flags; the later win. Unknown names are refused, and",
+        "the nearest known one is named.",
+        "",
+        "The flags of a crawl stay with its collection: `--allow-address`, `--scope`, `--max-depth`, `--max-pages`,",
+        "`--delay`, `--keep` and `--contact` apply to later crawls of the same directory until they are given anew or",
+        "unset (`gossamer config unset crawl.max_pages --dir DIR`). `--forever` applies to the crawl it is given to.",
+        "",
+        "A collection may come from somebody else. What its `gossamer.toml` or its own options ask for that opens a",
+        f"door ({', '.join(f'`{name}`' for name in sorted(GUARDED))})",
+        "counts only once you have given it for that directory on this machine, as a flag or with",
+        "`gossamer trust --dir DIR --allow`; until then it is not applied, and the command says so. A file named with",
+        "`--config` is your own.",
+        "",
         "`gossamer config show` says what is in force and where it comes from; `gossamer config show --sample` prints",
         "a commented file to begin with. Names ending in `_s` are seconds, in `_mib` mebibytes.",
     ]

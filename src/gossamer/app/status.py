@@ -2,7 +2,6 @@
 
 import asyncio
 import json as json_format
-import os
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -14,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.app.compacting import Compacted, look_ahead
-from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.heartbeats import at_work
 from gossamer.app.monitoring import Watch
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import harmless
 from gossamer.app.settings import Settings
@@ -43,7 +42,7 @@ def status(
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
     directory, outside = existing(dir), real_outside()
-    settings = load(dir / FILE_NAME, os.environ, {}).settings
+    settings = config_of(dir).settings
     with closing(read_only(directory.state)) as state:
         counts = tallies.counts(state)
         marks = damage.counts(state)

@@ -30,6 +30,8 @@ class Steering:
     ruling: Ruling
     stop: asyncio.Event | None
     remember: Remember = remember_none
+    rejudge: Callable[[], None] = lambda: None
+    """The rules or the seeds are others now: what they refused is judged again, beside the crawl."""
     _paused: bool = False
 
     def is_paused(self) -> bool:
@@ -50,6 +52,7 @@ class Steering:
             self.stop.set()  # last: whoever asked for it is told before the crawl is gone
         if await asyncio.to_thread(self.ruling.reload):
             self.frontier.set_rules(self.ruling.may_enter, self.ruling.nudge)
+            self.rejudge()
 
     def _done(self, command: Command) -> bool:
         match command.verb:
@@ -72,4 +75,5 @@ class Steering:
             self.frontier.set_rules(self.ruling.may_enter, self.ruling.nudge)
             await self.frontier.offer([Offer(seed, How.SEED) for seed in seeds])
             await self.frontier.revive(seeds)
+            self.rejudge()
         return True

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
@@ -16,10 +15,10 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app.assemble import open_archive
-from gossamer.app.config import FILE_NAME, load
 from gossamer.app.damage import DAMAGED, noting_damage, tell_damage
 from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.indexing import indexer_running
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import reader_pool
@@ -58,7 +57,7 @@ def import_archives(
         if not archive.is_file():
             raise ConfigError(f"there is no file {archive}")
     refuse_lost_state(Directory(dir))
-    settings = load(dir / FILE_NAME, os.environ, {}).settings
+    settings = config_of(dir).settings
     done = asyncio.run(take_in(Directory(dir), archives, settings, real_outside()))
     if json:
         print(msgspec.json.encode(done).decode())

@@ -16,9 +16,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.monitoring import Watch
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.clock import Clock
 from gossamer.monitor.control import Control
@@ -40,7 +40,7 @@ def top(
     json: Annotated[bool, Parameter(help="As JSON, one object a line.")] = False,
 ) -> int:
     directory, outside = existing(dir), real_outside()
-    settings = load(dir / FILE_NAME, os.environ, {}).settings
+    settings = config_of(dir).settings
     with Control(directory.control, outside.clock) as control:
         watch = Watch(directory, settings, outside, control)
         with contextlib.suppress(KeyboardInterrupt):

@@ -1,16 +1,16 @@
-"""`gossamer trust`: the code that a collection asks to be run, listed or allowed."""
+"""`gossamer trust`: the code that a collection asks to be run and the doors it asks to open, listed or allowed."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.app.allowed_code import Code, is_allowed
+from gossamer.app.allowed_code import Code, allow_options, are_allowed, is_allowed
 from gossamer.app.allowed_code import allow as allow_code
-from gossamer.app.config import FILE_NAME, load
+from gossamer.app.config import FILE_NAME, Withheld, load
 from gossamer.app.directory import DEFAULT
+from gossamer.app.options import config_of, stored_in
 from gossamer.app.own_filters import GROUP
 from gossamer.app.plugged import READERS, kept_in
 from gossamer.app.plugins import PROTOCOLS, split
@@ -23,26 +23,39 @@ def trust(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     allow: Annotated[bool, Parameter(help="Let what is listed run from now on.", negative=())] = False,
 ) -> int:
-    """List the code that a collection asks to be run, or allow it."""
-    codes = list(asked_for(dir))
-    if not codes:
-        print(f"Nothing in {dir} asks for code to be run.")
+    """List the code that a collection asks to be run and the options that open a door, or allow them."""
+    codes, options = list(asked_for(dir)), guarded_in(dir)
+    if not codes and not options:
+        print(f"Nothing in {dir} asks for code to be run, or for a door to be opened.")
         return 0
     if allow:
         missing = [code for code in codes if code.file is not None and code.content() is None]
         if missing:
             raise ConfigError("there is no file " + ", ".join(str(code.file) for code in missing))
         allow_code(codes)
+        allow_options(dir, {one.name: one.value for one in options})
+    for one in options:
+        print(f"{'allowed' if _is_open(dir, one) else 'not allowed'}  option  {one.shown}  ({one.origin})")
     for code in codes:
         print(
             f"{'allowed' if is_allowed(code) else 'not allowed'}  {code.group}  {code.file or code.name}  {code.key()}"
         )
-    return 0 if all(map(is_allowed, codes)) else 1
+    return 0 if all(map(is_allowed, codes)) and all(_is_open(dir, one) for one in options) else 1
+
+
+def guarded_in(folder: Path) -> list[Withheld]:
+    """The options that open a door, of the settings file and of the collection's own, allowed or not."""
+    stored = {name: (option.value, "this collection") for name, option in stored_in(folder).items()}
+    return list(load(folder / FILE_NAME, {}, {}, stored=stored, allows=lambda _name, _value: False).withheld)
+
+
+def _is_open(folder: Path, option: Withheld) -> bool:
+    return are_allowed(folder, {option.name: option.value})
 
 
 def asked_for(folder: Path) -> Iterator[Code]:
     """By the settings, and by what the collection was last crawled with."""
-    given = load(folder / FILE_NAME, os.environ, {}).settings.crawl
+    given = config_of(folder).settings.crawl
     found = [Code(GROUP, name, folder) for name in given.filters]
     found += [Code(READERS, split(name)[1], folder) for name in given.readers]
     found += [Code(PROTOCOLS, split(name)[1], folder) for name in given.protocols]

@@ -1,7 +1,6 @@
 """`gossamer verify`: is everything that was kept still there, and still the same? And what to do when it is not."""
 
 import asyncio
-import os
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -13,11 +12,11 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.app.config import FILE_NAME, load
 from gossamer.app.damage import DAMAGED, mark_of, revive
 from gossamer.app.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
 from gossamer.app.generation import unfinished
 from gossamer.app.indexer import rereading
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.view_check import ViewCheck, ViewState, checked_databases
@@ -89,7 +88,7 @@ def verify(
         existing(dir)
     if repair_from is not None and not (repair_from / directory.archive.name).is_dir():
         raise ConfigError(f"there is no backup in {repair_from}: name a directory made by `gossamer backup`")
-    agent = load(dir / FILE_NAME, os.environ, {}).settings.agent
+    agent = config_of(dir).settings.agent
     report = asyncio.run(Verification(directory, outside, agent).run(volume, repair_from, acknowledge))
     print(as_json(report)) if json else show(report, dir)
     return 0 if report.is_whole else DAMAGED

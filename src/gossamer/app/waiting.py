@@ -7,12 +7,14 @@ import msgspec
 from gossamer.app.saying import counted, lasting, moment
 from gossamer.app.trail import Wait
 from gossamer.clock import Instant
+from gossamer.fetch.guard import closed_address
 from gossamer.frontier.awaited import Awaited
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.known import Known
 from gossamer.frontier.listing import HostState
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
+from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState
 
 
@@ -41,7 +43,7 @@ def waits_of(
         says = "it is in quarantine: addresses like it brought nothing new; `gossamer hosts release` lets them out"
         return [Wait("quarantine", says), *_always(host, crew, now)]
     if not known.is_queued:
-        return []
+        return _option(known)
     waits = _always(host, crew, now)
     if known.due_at is not None and known.due_at > now:
         waits.append(Wait("due", f"it is due {moment(known.due_at, now)}", known.due_at))
@@ -50,6 +52,14 @@ def waits_of(
     if before:
         waits.append(Wait("others", f"{counted(before, 'address')} of its host go first"))
     return waits or [Wait("turn", "nothing: it is taken as soon as a visit can be made")]
+
+
+def _option(known: Known) -> list[Wait]:
+    """What was refused for want of an option is judged again once that is given."""
+    if known.reason is Reason.CONTACT:
+        return [Wait("option", "it waits for an option: --contact, since its host is public")]
+    closed = closed_address(known.detail) if known.reason is Reason.ADDRESS else None
+    return [Wait("option", f"it waits for an option: --allow-address {closed}")] if closed else []
 
 
 def host_waits(host: HostState, robots: list[tuple[str, Robots | None]], crew: Crew, now: Instant) -> list[Wait]:

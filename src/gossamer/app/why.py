@@ -1,6 +1,5 @@
 """`gossamer why URL`: the whole trail of an address in words, and for a host: why is nothing being fetched?"""
 
-import os
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
@@ -13,10 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from gossamer.app.again import Again, again_of
-from gossamer.app.config import load, named_file
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.heartbeats import at_work
 from gossamer.app.meaning import politeness
+from gossamer.app.options import config_of
 from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.rules_file import RulesFile
@@ -86,7 +85,7 @@ def why(
             "name one address, or one host: gossamer why https://example.org/a, gossamer why --host example.org"
         )
     outside, directory = real_outside(), existing(dir)
-    settings = load(named_file(config, dir), os.environ, {}).settings
+    settings = config_of(dir, config).settings
     crew = crew_of(directory, outside)
     with closing(read_only(directory.state)) as state:
         state.execute("BEGIN")  # one consistent state, however busy the crawl is

@@ -95,6 +95,10 @@ _BRACKETS = re.compile(r"^\[([0-9a-fA-F:.]+)\]")
 BAD_PORTS = frozenset(map(int, (_NOT_WEB + _STORES).split()))
 
 
+_NOT_PUBLIC = re.compile(r"(\S+) is not public \(.*\)")
+_IS_THIS_MACHINE = " is this machine"
+
+
 def ranges(texts: Sequence[str]) -> tuple[Range, ...]:
     """The operator's ranges, IPv6 with or without the brackets of a URL. A ConfigError names the one that is none."""
     found: list[Range] = []
@@ -129,7 +133,7 @@ def forbidden(address: str, opened: tuple[Range, ...]) -> str | None:
         if any(face in given for given in opened):
             continue
         if why := _special(face):
-            return f"{address} is not public ({why})"
+            return f"{address} is not public ({why})"  # `closed_address` reads it
     return None
 
 
@@ -143,8 +147,15 @@ def forbidden_name(hostname: str, opened: Sequence[Range]) -> str | None:
     name = hostname.rstrip(".").lower()
     is_local = name == "localhost" or name.endswith(".localhost")
     if is_local and not any(is_opened(address, opened) for address in _THIS_MACHINE):
-        return f"{hostname} is this machine"
+        return hostname + _IS_THIS_MACHINE
     return None
+
+
+def closed_address(why: str) -> str | None:
+    """What to open, from what `forbidden` or `forbidden_name` said; None: no setting opens it."""
+    if found := _NOT_PUBLIC.fullmatch(why):
+        return found[1]
+    return "127.0.0.0/8" if why.endswith(_IS_THIS_MACHINE) else None
 
 
 def _faces(address: Address) -> Iterator[Address]:

@@ -39,6 +39,12 @@ def parts_of(text: str) -> tuple[int, str, str]:
     return int(scheme == "https:"), name_in(scheme, name), rest
 
 
+def meta(connection: sqlite3.Connection, name: str, default: int) -> int:
+    """A small fact about the database."""
+    row = connection.execute(_SQL["meta"], (name,)).fetchone()
+    return int(row[0]) if row else default
+
+
 def next_id(number: int) -> int:
     """The id after this one, among signed 64-bit integers."""
     return number + 1 if number < (1 << 63) - 1 else -(1 << 63)

@@ -1,7 +1,8 @@
 """What is stored of one address, for `why`. Functions on any connection, a reader's too."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 
 import msgspec
 
@@ -9,7 +10,7 @@ from gossamer.clock import Instant
 from gossamer.frontier.codes import HOWS, REASONS
 from gossamer.frontier.hosts import HELD, find_host_id, name_of, next_id, parts_of, text_of
 from gossamer.store.statements import load
-from gossamer.values.link import How
+from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url, id_of
 
@@ -85,6 +86,30 @@ def key_of(
     """The host id and id of a known address."""
     found = _found(connection, url, url_id, identity)
     return None if found is None else (found[1], found[2])
+
+
+def met_on(
+    connection: sqlite3.Connection,
+    offers: Iterable[Offer],
+    pages: Mapping[int, Url],
+    url_id: Callable[[str], int] = id_of,
+    identity: Callable[[str], str] | None = None,
+) -> list[tuple[int | None, int | None, list[Offer]]]:
+    """Offers by the page they were met on: its host id and id, where it is among `pages` (by id) and known."""
+    found = []
+    for source_id, some in groupby(offers, key=lambda offer: offer.source_id):
+        page = pages.get(source_id) if source_id is not None else None
+        key = key_of(connection, page, url_id, identity) if page is not None else None
+        found.append((*(key or (None, None)), list(some)))
+    return found
+
+
+def depths_of(
+    connection: sqlite3.Connection, urls: Sequence[Url], identity: Callable[[str], str] | None = None
+) -> list[int | None]:
+    """How many links each is away from its seed; None: it is not known."""
+    found = [_found(connection, url, id_of, identity) for url in urls]
+    return [None if one is None else one[3][5] for one in found]
 
 
 def _found(

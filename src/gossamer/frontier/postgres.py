@@ -6,9 +6,9 @@ silent for longer is taken for dead, and what it held goes to the others after a
 by the database's clock: the crawlers' own may be minutes apart.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
 import msgspec
@@ -137,7 +137,11 @@ class PostgresFrontier:
             await self._run(lambda connection, now: self._presence.leave(connection, now), after)
             self._tell("frontier.closed")
 
-    async def offer(self, offers: Sequence[Offer]) -> int:
+    async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
+        def source_of(offer: Offer) -> str | None:
+            page = pages.get(offer.source_id) if offer.source_id is not None else None
+            return page.host.name if page is not None else None
+
         def work(part: Sequence[Offer]) -> Callable[[Connection, Moment], tuple[int, int, set[int]]]:
             naming = self._naming
 
@@ -146,7 +150,7 @@ class PostgresFrontier:
                 fresh = vouched_for(connection, self._rulebook, fresh)
                 seeds = [offer.url for offer in fresh if offer.how is How.SEED]
                 read_again(connection, self._me(), maps_for(connection, self._rulebook, seeds, naming), naming)
-                new, moves = Entering(connection, self._naming).enter([Met(offer, None) for offer in fresh])
+                new, moves = Entering(connection, self._naming).enter([Met(offer, source_of(offer)) for offer in fresh])
                 tally(connection, self._me(), moves)
                 deliver(connection)
                 return len(fresh), new, met

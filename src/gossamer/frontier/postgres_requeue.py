@@ -61,7 +61,14 @@ def _rows(connection: Connection, selection: Selection, after: Key, naming: Nami
     host_id = find_host_id(connection, selection.host) if selection.host else None
     if selection.host and host_id is None:
         return []
-    given = {"after_host": after[0], "after_id": after[1], "reasons": reasons, "host_id": host_id, "most": AT_ONCE}
+    given = {
+        "after_host": after[0],
+        "after_id": after[1],
+        "reasons": reasons,
+        "hows": [how.value for how in selection.hows] or None,
+        "host_id": host_id,
+        "most": AT_ONCE,
+    }
     return [Ended._make(row) for row in connection.execute(_SQL["ended_after"], given)]
 
 

@@ -2,6 +2,7 @@
 SELECT host_id, id, url, depth, how, reason, settled_at, is_queued, due_at FROM addresses
 WHERE reason IS NOT NULL AND (host_id, id) > (%(after_host)s, %(after_id)s)
     AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]))
+    AND (%(hows)s::text[] IS NULL OR how = ANY(%(hows)s::text[]))
     AND (%(host_id)s::bigint IS NULL OR host_id = %(host_id)s)
 ORDER BY host_id, id LIMIT %(most)s;
 

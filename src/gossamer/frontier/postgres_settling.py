@@ -35,7 +35,7 @@ from gossamer.frontier.saying import said_rows
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.link import LISTS
-from gossamer.values.outcome import HELD, IN_WORDS, PAGE_FAULTS, Reason
+from gossamer.values.outcome import HELD, IN_WORDS, PAGE_FAULTS
 from gossamer.values.past import encoded
 from gossamer.values.robots import RobotsState
 from gossamer.values.template import TemplateTally

@@ -1,6 +1,7 @@
 """What the journey asks of a frontier."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from gossamer.clock import Instant
@@ -18,8 +19,9 @@ class Frontier(Protocol):
     Real ones: `sqlite.py`, one crawl whose crawler is the only writer; `postgres.py`, which many crawlers share.
     """
 
-    async def offer(self, offers: Sequence[Offer]) -> int:
-        """Addresses, some perhaps new (seeds; links come with `settle`). Says how many were not met lately."""
+    async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
+        """Addresses, some perhaps new (seeds; links come with `settle`). Says how many were not met lately. `pages`:
+        those they were met on, by id, where there are any."""
         ...
 
     async def take(self, at_most: int) -> list[Visit]:

@@ -17,6 +17,7 @@ from gossamer.frontier.sieve import Keys
 from gossamer.store import tallies
 from gossamer.store.database import Database
 from gossamer.store.statements import load
+from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.url import Url
@@ -123,7 +124,12 @@ def _named(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys) -> l
 
 
 def _chosen(rows: Sequence[Ended], selection: Selection) -> list[Ended]:
-    return [row for row in rows if not selection.reasons or REASONS[row.reason] in selection.reasons]
+    return [
+        row
+        for row in rows
+        if (not selection.reasons or REASONS[row.reason] in selection.reasons)
+        and (not selection.hows or HOWS[row.how] in selection.hows)
+    ]
 
 
 def _requeue(
@@ -172,6 +178,28 @@ def _groups_of(connection: sqlite3.Connection, selection: Selection, keys: Keys)
             found.setdefault(REASONS[row.reason], []).append(url.text)
     many = Counter({reason: len(urls) for reason, urls in found.items()})
     return [EndedGroup(reason, amount, tuple(found[reason][:MOST_EXAMPLES])) for reason, amount in many.most_common()]
+
+
+class Redirect(NamedTuple):
+    """A redirect that was met: from where, how deep, how many before it, and where to."""
+
+    url: Url
+    depth: int
+    hops: int
+    how: How
+    to: str
+
+
+def redirects_after(
+    connection: sqlite3.Connection, after: tuple[int, int, int]
+) -> tuple[list[Redirect], tuple[int, int, int] | None]:
+    """Redirects in the order they were met, some at a time, and where to go on."""
+    rows = connection.execute(_SQL["redirects"], (REASON_CODES[Reason.MOVED], *after, AT_ONCE)).fetchall()
+    found = [
+        Redirect(Url(text_of(lane, name, rest)), depth, hops, HOWS[how], detail or "")
+        for lane, name, rest, depth, hops, how, detail, *_ in rows
+    ]
+    return found, tuple(rows[-1][-3:]) if len(rows) == AT_ONCE else None
 
 
 def failures_of(connection: sqlite3.Connection, url: Url, keys: Keys) -> list[Failure]:

@@ -39,5 +39,10 @@ GROUP BY detail ORDER BY count(*) DESC, detail LIMIT ?;
 SELECT detail, count(*) FROM ends WHERE host_id = ? AND reason = ? AND detail IS NOT NULL
 GROUP BY detail ORDER BY count(*) DESC, detail LIMIT ?;
 
+-- redirects: Redirects that were met, in the order of time, by the index on reasons.
+SELECT a.lane, h.name, a.text, a.depth, a.hops, a.how, e.detail, e.settled_at, e.host_id, e.id
+FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id JOIN hosts h ON h.id = e.host_id
+WHERE e.reason = ? AND (e.settled_at, e.host_id, e.id) > (?, ?, ?) ORDER BY e.settled_at, e.host_id, e.id LIMIT ?;
+
 -- failures_of: Failed visits to a URL before the last one, the newest first.
 SELECT at, reason, detail FROM failures WHERE host_id = ? AND id = ? ORDER BY at DESC;

@@ -37,7 +37,7 @@ def reason_of(status: int) -> Reason | None:
 def enter_visited(connection: sqlite3.Connection, visited: Sequence[Kept], keys: Keys) -> None:
     """Pages and how their visits ended, in the order they were made."""
     offers = [Offer(kept.url, How.LINK) for kept in visited if kept.url != kept.url.robots]
-    merge_offers(connection, offers, keys)
+    merge_offers(connection, [(None, None, offers)], keys)
     rows = []
     for kept in visited:
         reason = reason_of(kept.status)
@@ -49,7 +49,7 @@ def enter_visited(connection: sqlite3.Connection, visited: Sequence[Kept], keys:
 
 def enter_found(connection: sqlite3.Connection, offers: Iterable[Offer], keys: Keys) -> int:
     """Addresses that pages link to, or seeds; says how many were not known."""
-    return merge_offers(connection, list(offers), keys)
+    return merge_offers(connection, [(None, None, list(offers))], keys)
 
 
 def settle_restored(connection: sqlite3.Connection, rest_until: Instant) -> None:

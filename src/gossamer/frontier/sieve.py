@@ -153,9 +153,12 @@ def merge_some(connection: sqlite3.Connection, waiting: Waiting, keys: Keys) -> 
     return new, waiting_in(connection)
 
 
-def merge_offers(connection: sqlite3.Connection, offers: Sequence[Offer], keys: Keys) -> int:
+def merge_offers(connection: sqlite3.Connection, met: Sequence[Met], keys: Keys) -> int:
     """Enter offers at once, without the journal; says how many were new."""
-    return _merged(connection, list(keys.laid(connection, offers, None)), keys)
+    rows: list[Laid] = []
+    for host_id, address_id, offers in met:
+        rows += keys.laid(connection, offers, None if host_id is None else (host_id, address_id))
+    return _merged(connection, rows, keys)
 
 
 def merge_journal(connection: sqlite3.Connection, keys: Keys) -> int:

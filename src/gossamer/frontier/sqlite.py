@@ -2,8 +2,8 @@
 
 import math
 import sqlite3
-from collections.abc import Callable, Sequence
-from types import TracebackType
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 import msgspec
@@ -15,7 +15,8 @@ from gossamer.frontier.backing import Backing
 from gossamer.frontier.backs import Backs
 from gossamer.frontier.front import Resolve, Resolving
 from gossamer.frontier.hastening import hasten, pasts_of, plans
-from gossamer.frontier.known import Known, known
+from gossamer.frontier.hosts import meta
+from gossamer.frontier.known import Known, known, met_on
 from gossamer.frontier.leading import led
 from gossamer.frontier.leasing import Lease, Leasing, lease_of
 from gossamer.frontier.politeness import Politeness
@@ -135,8 +136,8 @@ class SqliteFrontier:
         """Recover what the last run left: leases return to their queues, and every promise to a host is kept."""
 
         def recover(connection: sqlite3.Connection) -> bool:
-            was_clean = bool(_meta(connection, "clean", 1))
-            now, latest_at = self._clock.now(), _meta(connection, "latest_at", 0)
+            was_clean = bool(meta(connection, "clean", 1))
+            now, latest_at = self._clock.now(), meta(connection, "latest_at", 0)
             if latest_at > now:
                 self._shift(connection, now - latest_at)
             if not was_clean:
@@ -171,7 +172,7 @@ class SqliteFrontier:
         await self._database.run(leave, lambda _: self._leases.clear())
         self._tell("frontier.closed")
 
-    async def offer(self, offers: Sequence[Offer]) -> int:
+    async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
         def work(connection: sqlite3.Connection) -> tuple[int, int, set[int], Waiting]:
             fresh, met = self._seen.sift(offers, self._may_enter)
             fresh = self._vouched_for(connection, fresh, met)
@@ -179,7 +180,8 @@ class SqliteFrontier:
             for seed in [offer.url for offer in fresh if offer.how is How.SEED]:
                 if known(connection, seed, keys.url_id, keys.identity) is None:
                     read_again(connection, maps_for(connection, self._rulebook, seed), keys)
-            new = merge_offers(connection, fresh, keys)
+            met_there = met_on(connection, fresh, pages, keys.url_id, keys.identity)
+            new = merge_offers(connection, met_there, keys)
             return len(fresh), new, met, self._waiting._replace(known=self._waiting.known + new)
 
         def after(result: tuple[int, int, set[int], Waiting]) -> None:
@@ -500,8 +502,3 @@ class SqliteFrontier:
 
     def _floor(self) -> int:
         return math.ceil(self._politeness.delay_s * SECOND)
-
-
-def _meta(connection: sqlite3.Connection, name: str, default: int) -> int:
-    row = connection.execute(_SQL["meta"], (name,)).fetchone()
-    return int(row[0]) if row else default

@@ -3,6 +3,7 @@
 import msgspec
 
 from gossamer.clock import Instant
+from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 
@@ -13,6 +14,8 @@ class Selection(msgspec.Struct, frozen=True):
     reasons: frozenset[Reason] = frozenset()
     host: str = ""
     urls: tuple[Url, ...] = ()
+    hows: frozenset[How] = frozenset()
+    """How they were come by."""
 
 
 class EndedGroup(msgspec.Struct, frozen=True):
