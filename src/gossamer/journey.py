@@ -23,6 +23,7 @@ from gossamer.frontier.protocol import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
 from gossamer.pace import Hold, Pace, hold_of, room_for, sleep_s
 from gossamer.read_job import ReadDone, ReadJob, Task, parts_of, stored
+from gossamer.returning import shown_once
 from gossamer.rules.learning import Learned
 from gossamer.rules.robots import judge
 from gossamer.rules.verdict import Denied
@@ -339,8 +340,9 @@ class Crawl:
             followed = learning(await follow(visit, self.rooms, self._fetched.set), self.rooms)
         finally:
             del self._begun[id(visit)]
-        if (returning := self.rooms.measures.returning) is not None:
-            followed = msgspec.structs.replace(followed, read=returning.shown(followed.end))
+        returning = self.rooms.measures.returning
+        shown = shown_once(followed.end) if returning is None else returning.shown(followed.end)
+        followed = msgspec.structs.replace(followed, read=shown)
         retry = self.rooms.measures.retry
         if self._outages.is_down(visit, followed.outcome, followed.done_at, retry):
             followed = msgspec.structs.replace(followed, is_host_down=True)

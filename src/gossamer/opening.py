@@ -11,6 +11,7 @@ import threading
 from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
@@ -28,7 +29,7 @@ from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.present_search import search_of
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.trail import Trail
-from gossamer.app.why import Asking, crew_of
+from gossamer.app.why import Asking, crew_of, linked_from
 from gossamer.clock import Instant
 from gossamer.errors import ConfigError
 from gossamer.extracting import Quad
@@ -266,7 +267,8 @@ class Collection:
         crew = crew_of(directory, outside)
         with closing(read_only(directory.state)) as state:
             state.execute("BEGIN")  # one consistent state, however busy the crawl is
-            return Asking(state, settings, crew, outside.clock.now(), book, own).trail(url)
+            links = partial(linked_from, directory)
+            return Asking(state, settings, crew, outside.clock.now(), book, own, links).trail(url)
 
     def __iter__(self) -> Iterator[ExportedPage]:
         """Every page one can find, with its text, in no order.

@@ -120,12 +120,8 @@ class Returning:
         """What was read, with what the views are to get of it: nothing, when nothing that counts has changed; when the
         page is gone, that it says nothing any more."""
         past, read = end.visit.past, end.read
-        if past is None or read is None:
-            return read
-        if is_gone(end):
-            capture = capture_of(end.outcome)
-            assert capture is not None, "or nothing would have been read"
-            return msgspec.structs.replace(read, reading=encode(silence(capture))) if past.is_page else read
+        if past is None or read is None or is_gone(end):
+            return shown_once(end)
         if read.prints is None or past.prints == UNKNOWN or read.is_page != past.is_page:
             return read
         is_new = counts(self.change(past, read), self._counting(read))
@@ -283,6 +279,15 @@ def free_after(visit: Visit, done_at: Instant) -> Instant:
     """When a page may be visited again after this visit, as its host asks (Recrawl-delay); 0: at any time."""
     delay_s = visit.robots.recrawl_delay_s if visit.robots is not None else None
     return done_at + math.ceil(delay_s * SECOND) if delay_s else 0
+
+
+def shown_once(end: End) -> ReadDone | None:
+    """What was read, with what the views are to get of it, in a crawl that comes back to a page only because somebody
+    asked for it: when the page is gone, that it says nothing any more."""
+    past, read, capture = end.visit.past, end.read, capture_of(end.outcome)
+    if past is None or read is None or capture is None or not is_gone(end) or not past.is_page:
+        return read
+    return msgspec.structs.replace(read, reading=encode(silence(capture)))
 
 
 def is_item(visit: Visit, past: Past) -> bool:

@@ -63,11 +63,13 @@ class Desk:
         assert answer.status == 303, answer.text
         shown = self.see(answer.headers["location"]).page
         said = shown.css_first("div[role=status], div[role=alert]")
-        assert said is not None
+        assert said is not None, shown.text()[:1500]
         return " ".join(said.text().split())
 
     def state(self) -> str:
-        return str(self.json("/crawl.json")["state"])
+        found = self.json("/crawl.json")
+        assert "state" in found, found
+        return str(found["state"])
 
     def mark(self) -> str:
         """Of the rules as they stand."""

@@ -19,6 +19,7 @@ from gossamer.app.assemble import Crawling, open_crawl
 from gossamer.app.damage import EVENT as DAMAGE
 from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.ending import STOPPED, Ended, summary, waiting_for_options
+from gossamer.app.fetch_again import FetchedBy, fetch_again
 from gossamer.app.memory import spare_the_collector
 from gossamer.app.network import real_network
 from gossamer.app.options import config_of, keep_options, withheld_in_words
@@ -73,6 +74,9 @@ def crawl(
     config: Annotated[
         Path | None, Parameter(help="Settings file; gossamer.toml in the data directory if not given.")
     ] = None,
+    again: Annotated[
+        tuple[str, ...], Parameter(help="Fetch this URL again, or `all` that was visited; politely, as ever.")
+    ] = (),
     json: Annotated[bool, Parameter(help="One JSON object a line, each written once its visit is on disk.")] = False,
 ) -> int:
     flags = {
@@ -95,6 +99,8 @@ def crawl(
     refuse_lost_state(directory)
     if not addresses and not directory.state.is_file():
         raise ConfigError("name at least one address to begin with: gossamer crawl https://example.org/")
+    if again and fetch_again(directory, again) is FetchedBy.RUNNING_CRAWL:
+        return 0
     return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json, flags))
 
 

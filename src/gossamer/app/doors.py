@@ -45,6 +45,7 @@ DOORS = (
             "gossamer crawl example.org example.net --scope domain --max-pages 500",
             "gossamer crawl http://10.1.2.3/ --dir intranet --allow-address 10.1.0.0/16",
             "gossamer crawl --dir example --json | jq .url",
+            "gossamer crawl --again https://example.org/teapot --dir example",
         ),
     ),
     Door(
@@ -184,6 +185,20 @@ DOORS = (
             "gossamer why https://example.org/teapot --dir example",
             "gossamer why --host example.org --dir example",
             "gossamer why https://example.org/teapot --dir example --json | jq .waits",
+        ),
+    ),
+    Door(
+        "retry",
+        "gossamer.app.retry:retry",
+        "Bring URLs back that failed or were refused: by reason, host or URL.\n\n"
+        "What would wait again is shown first, with a few URLs of each kind. A running crawl takes them at once, else "
+        "the next one does; robots.txt and politeness hold as always. Pages that were fetched are fetched again with "
+        "`gossamer crawl --again`. Exit code 1 when there is nothing of that kind.",
+        (
+            "gossamer retry --reason timeout --dir example",
+            "gossamer retry --host example.org --yes --dir example",
+            "gossamer retry --url https://example.org/teapot --yes --dir example",
+            "gossamer retry --reason filter-error --reason address --json --dir example",
         ),
     ),
     Door(

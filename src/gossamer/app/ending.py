@@ -107,7 +107,7 @@ def left_out(tally: Tally) -> list[str]:
     return [*lines, "the same command asks again; with --forever a crawl goes on asking by itself"] if many else []
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class OptionWait(msgspec.Struct, frozen=True):
     """URLs that wait for an option, and the flags that let the crawl go on with them."""
 
     reason: Reason
@@ -116,18 +116,18 @@ class Waiting(msgspec.Struct, frozen=True):
     flags: str
 
 
-def waiting_for_options(held: Sequence[EndedGroup], allowed: Sequence[str] = ()) -> list[Waiting]:
+def waiting_for_options(held: Sequence[EndedGroup], allowed: Sequence[str] = ()) -> list[OptionWait]:
     """`allowed`: what is open already, since a flag replaces the one before. Addresses that nothing opens are left
     out."""
     found = []
     for group in held:
         if group.reason is Reason.CONTACT:
-            found.append(Waiting(group.reason, group.urls, "no contact is set", "--contact you@example.org"))
+            found.append(OptionWait(group.reason, group.urls, "no contact is set", "--contact you@example.org"))
         closed = {address: many for detail, many in group.details if (address := closed_address(detail))}
         if closed:
             flags = " ".join(f"--allow-address {address}" for address in dict.fromkeys((*allowed, *closed)))
             why = f"their addresses are not allowed: {', '.join(closed)}"
-            found.append(Waiting(group.reason, sum(closed.values()), why, flags))
+            found.append(OptionWait(group.reason, sum(closed.values()), why, flags))
     return found
 
 

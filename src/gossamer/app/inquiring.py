@@ -17,7 +17,7 @@ from gossamer.app.rules_file import RulesFile
 from gossamer.app.saying import as_json, counted
 from gossamer.app.settings import Settings
 from gossamer.app.trail import Section, Trail, told, told_host
-from gossamer.app.why import Asking, crew_of
+from gossamer.app.why import Asking, crew_of, linked_from
 from gossamer.archive.reader import read_capture
 from gossamer.frontier.known import last_end
 from gossamer.frontier.listing import host_ledger
@@ -146,7 +146,8 @@ class Inquiry:
         book = RulesFile(outside.files, directory.root, silent).book()
         with closing(read_only(directory.state)) as state:
             state.execute("BEGIN")  # one consistent state, however busy the crawl is
-            return question(Asking(state, self._settings, crew, outside.dates.now(), book, self._own))
+            links = partial(linked_from, directory)
+            return question(Asking(state, self._settings, crew, outside.dates.now(), book, self._own, links))
 
 
 def state_of(is_known: bool, reason: Reason | None, is_captured: bool) -> TargetState:

@@ -9,6 +9,7 @@ RETIRE = "retire"
 REINSTATE = "reinstate"
 RELEASE = "release"
 SEED = "seed"
+REQUEUE = "requeue"
 
 
 class Standing(Protocol):

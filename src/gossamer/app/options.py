@@ -17,7 +17,7 @@ from gossamer.app.config import GUARDED, Config, Withheld, load, named_file
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.outside import Outside
 from gossamer.clock import in_words
-from gossamer.errors import DirectoryUnusable
+from gossamer.errors import GossamerError
 from gossamer.store import options, seeds
 from gossamer.store.database import Database, read_only
 from gossamer.store.options import Option
@@ -60,7 +60,7 @@ def stored_in(root: Path) -> dict[str, Option]:
     state = Directory(root).state
     if not state.is_file():
         return {}
-    with suppress(sqlite3.Error, DirectoryUnusable), closing(read_only(state)) as connection:
+    with suppress(sqlite3.Error, GossamerError), closing(read_only(state)) as connection:
         return {name: option for name, option in options.every(connection).items() if name in STORED}
     return {}
 

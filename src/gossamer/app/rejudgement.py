@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -101,6 +101,13 @@ class Rejudgement:
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._told_s = clock.elapsed_s()
+
+    async def __aenter__(self) -> Self:
+        await self.run()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     def soon(self) -> None:
         task = asyncio.ensure_future(self._beside())

@@ -5,13 +5,15 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from gossamer.app.obeying import SEED, obey
+from gossamer.app.obeying import REQUEUE, SEED, obey
 from gossamer.app.ruling import Ruling
 from gossamer.errors import DiskFull
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.scope import Reach
 from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Reason
+from gossamer.values.selection import Selection
 from gossamer.values.url import Url, url_of
 
 CRAWLER = "crawler"
@@ -45,7 +47,7 @@ class Steering:
         for command in asked:
             with contextlib.suppress(DiskFull):  # it stays where it is, and is carried out when there is room
                 done += await obey([command], self.frontier)
-                done += [command.id] if await self._sown(command) else []
+                done += [command.id] if await self._sown(command) or await self._requeued(command) else []
         for number in done:
             await asyncio.to_thread(self.control.done, number)
         if self.stop is not None and any(command.verb == "stop" for command in asked):
@@ -62,6 +64,19 @@ class Steering:
                 self._paused = False
             case verb:
                 return verb == "stop" and self.stop is not None
+        return True
+
+    async def _requeued(self, command: Command) -> bool:
+        """URLs wait again, those that were named or all that ended in some way."""
+        if command.verb != REQUEUE:
+            return False
+        reasons, urls = command.args.get("reasons"), command.args.get("urls")
+        selection = Selection(
+            frozenset([Reason(one) for one in reasons if one in set(Reason)] if isinstance(reasons, list) else ()),
+            str(command.args.get("host", "")),
+            tuple([url for text in urls if (url := url_of(str(text)))] if isinstance(urls, list) else ()),
+        )
+        await self.frontier.requeue(selection)
         return True
 
     async def _sown(self, command: Command) -> bool:

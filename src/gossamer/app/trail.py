@@ -9,6 +9,7 @@ from gossamer.values.capture import charset_in_words
 from gossamer.values.link import How
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.selection import Failure
 
 FOUND = {
     How.SEED: "given as a seed",
@@ -70,6 +71,15 @@ class Ended(msgspec.Struct, frozen=True):
     detail: str
     settled_at: Instant | None
     failures: int
+
+
+class FailedBefore(msgspec.Struct, frozen=True):
+    """A failed visit before the last one."""
+
+    at: Instant
+    reason: Reason
+    says: str
+    detail: str = ""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -135,6 +145,8 @@ class Trail(msgspec.Struct, frozen=True):
     visits: tuple[Visited, ...] = ()
     """Newest first."""
     ended: Ended | None = None
+    failures: tuple[FailedBefore, ...] = ()
+    """Before the last visit, the newest first; at most ten."""
     due_at: Instant | None = None
     before: int | None = None
     """How many of its host go first."""
@@ -230,8 +242,9 @@ def _visits(trail: Trail) -> list[str]:
             lines.append(f"  {ended.detail}")
         if ended.failures:
             lines.append(f"  failed {counted(ended.failures, 'time')} in a row")
-        if ended.failures > 1:
-            lines.append("  only the last end is stored: the failures before it left nothing that could be listed")
+    for failure in trail.failures:
+        detail = f" ({failure.detail})" if failure.detail else ""
+        lines.append(f"before that {failure.reason}, {moment(failure.at, now)}: {failure.says}{detail}")
     for visit in trail.visits:
         kind = "a page, searchable" if visit.is_page else "kept, not searchable"
         read_in = f"{charset_in_words(visit.charset, visit.charset_from)}, " if visit.charset else ""
@@ -285,6 +298,10 @@ def _asked(asked: Asked, now: Instant) -> str:
     if asked.expires_at is not None and asked.state is not RobotsState.PENDING:
         parts.append(f"asked for again {moment(asked.expires_at, now)}")
     return f"{start}: {', '.join(parts)}"
+
+
+def failed_before(failure: Failure) -> FailedBefore:
+    return FailedBefore(failure.at, failure.reason, IN_WORDS[failure.reason], failure.detail)
 
 
 def ended_of(reason: Reason, detail: str, settled_at: Instant | None, failures: int) -> Ended:

@@ -1,9 +1,10 @@
 """`gossamer why URL`: the whole trail of an address in words, and for a host: why is nothing being fetched?"""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -32,21 +33,24 @@ from gossamer.app.trail import (
     Visited,
     asked_of,
     ended_of,
+    failed_before,
     told,
     told_host,
 )
 from gossamer.app.waiting import Crew, gap_in_words, host_waits, waits_of
 from gossamer.clock import Instant
-from gossamer.errors import ConfigError
+from gossamer.errors import ConfigError, GossamerError
 from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.hosts import SCHEMES, find_host_id, lane_of
-from gossamer.frontier.known import Known, known
+from gossamer.frontier.known import Known, depths_of, known
 from gossamer.frontier.listing import HostState, Template, host_state, templates, waits_before
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST, priority_of
+from gossamer.frontier.requeue import failures_of
 from gossamer.frontier.rulebook import Rulebook
 from gossamer.frontier.sieve import Keys
 from gossamer.landing import MAPS
+from gossamer.links.reader import LinksReader
 from gossamer.monitor.control import Control
 from gossamer.pace import Pace
 from gossamer.rules import robots as robots_rules
@@ -91,7 +95,7 @@ def why(
         state.execute("BEGIN")  # one consistent state, however busy the crawl is
         book = RulesFile(outside.files, directory.root, silent).book()
         own = filters_to_ask(settings.crawl.filters, directory.root)
-        asking = Asking(state, settings, crew, outside.clock.now(), book, own)
+        asking = Asking(state, settings, crew, outside.clock.now(), book, own, partial(linked_from, directory))
         found: Trail | HostTrail
         if url is not None:
             found = asking.trail(url)
@@ -109,6 +113,17 @@ def show(sections: Iterable[Section], console: Console) -> None:
         console.print(Text(heading, style="bold"))
         for line in lines:
             console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def linked_from(directory: Directory, url: Url) -> Sequence[Url]:
+    reader = LinksReader(directory.links)
+    try:
+        reader.open()
+        return reader.incoming(url).sources
+    except (GossamerError, sqlite3.Error):
+        return ()
+    finally:
+        reader.close()
 
 
 def crew_of(directory: Directory, outside: Outside) -> Crew:
@@ -137,6 +152,8 @@ class Asking:
     now: Instant
     book: RuleBook = NO_RULES
     own: tuple[OwnFilter, ...] = ()
+    linked_from: Callable[[Url], Sequence[Url]] = lambda _: ()
+    """Pages that link to a URL, as far as the links view knows."""
 
     def trail(self, typed: str) -> Trail:
         (whole,) = checked_seeds([typed])
@@ -163,6 +180,7 @@ class Asking:
             ended=ended_of(found.reason, found.detail, found.settled_at, found.failures)
             if found and found.reason
             else None,
+            failures=tuple(map(failed_before, failures_of(self.state, fetched, Keys(id_of, identity_of)))),
             due_at=found.due_at if found is not None and found.is_queued else None,
             before=before,
             waits=tuple(waits_of(found, host, robots, before, self.crew, self.now)) if found and host else (),
@@ -235,7 +253,7 @@ class Asking:
         return [one for one in templates(self.state, name) if one.quarantined_at is not None]
 
     def _rulings(self, url: Url, found: Known | None, robots: Robots | None, host: HostState | None) -> list[Ruling]:
-        depth, how = (found.depth, found.how) if found is not None else (0, How.LINK)
+        depth, how = (found.depth, found.how) if found is not None else (self._depth_of(url), How.LINK)
         reaches = [(seed, scope.Reach(reach)) for seed, reach in seeds.every(self.state)]
         rulings = [
             *[
@@ -251,6 +269,12 @@ class Asking:
             rulings += self._template(url, host)
         rulings.append(_robots_ruling(url, robots))
         return rulings
+
+    def _depth_of(self, url: Url) -> int:
+        """How deep a URL is that was never stored, perhaps because a rule kept it out: one link from the nearest page
+        that links to it. Where none is known, as if a seed linked to it."""
+        known = [depth for depth in depths_of(self.state, self.linked_from(url), identity_of) if depth is not None]
+        return min(known, default=0) + 1
 
     def _scope(self, url: Url, depth: int, how: How, reaches: Reaches) -> Ruling:
         whole = scope.scope_of(reaches, self.settings.crawl.max_depth)

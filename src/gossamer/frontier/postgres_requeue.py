@@ -25,7 +25,7 @@ Key = tuple[int, int]
 START: Key = (FIRST, FIRST)
 
 
-class Ended(NamedTuple):
+class SharedEndRow(NamedTuple):
     """A row of `ended_after`."""
 
     host_id: int
@@ -52,12 +52,12 @@ def requeue_some(
     return amount, None if is_whole else (rows[-1].host_id, rows[-1].id)
 
 
-def _rows(connection: Connection, selection: Selection, after: Key, naming: Naming) -> list[Ended]:
+def _rows(connection: Connection, selection: Selection, after: Key, naming: Naming) -> list[SharedEndRow]:
     reasons = [reason.value for reason in selection.reasons] or None
     if selection.urls:
         keys = [key for url in selection.urls if (key := key_of(connection, url, naming.url_id, naming.identity))]
         named = {"host_ids": [key[0] for key in keys], "ids": [key[1] for key in keys], "reasons": reasons}
-        return [Ended._make(row) for row in connection.execute(_SQL["ended_named"], named)]
+        return [SharedEndRow._make(row) for row in connection.execute(_SQL["ended_named"], named)]
     host_id = find_host_id(connection, selection.host) if selection.host else None
     if selection.host and host_id is None:
         return []
@@ -69,10 +69,12 @@ def _rows(connection: Connection, selection: Selection, after: Key, naming: Nami
         "host_id": host_id,
         "most": AT_ONCE,
     }
-    return [Ended._make(row) for row in connection.execute(_SQL["ended_after"], given)]
+    return [SharedEndRow._make(row) for row in connection.execute(_SQL["ended_after"], given)]
 
 
-def _wait_again(connection: Connection, worker_id: int, rows: Sequence[Ended], naming: Naming, now: Moment) -> int:
+def _wait_again(
+    connection: Connection, worker_id: int, rows: Sequence[SharedEndRow], naming: Naming, now: Moment
+) -> int:
     if not rows:
         return 0
     given = {"host_ids": [row.host_id for row in rows], "ids": [row.id for row in rows]}

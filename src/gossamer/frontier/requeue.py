@@ -37,7 +37,7 @@ Lane = tuple[int, int]
 """Host id and lane."""
 
 
-class Ended(NamedTuple):
+class EndRow(NamedTuple):
     """A row of `ended_all` and its sisters."""
 
     host_id: int
@@ -100,8 +100,8 @@ def _step(
 ) -> Callable[[sqlite3.Connection], Moved]:
     def step(connection: sqlite3.Connection) -> Moved:
         rows = connection.execute(_SQL[part.statement], (*part.given, *after, AT_ONCE)).fetchall()
-        found = [Ended._make(row[: len(Ended._fields)]) for row in rows]
-        last = tuple(rows[-1][len(Ended._fields) :]) if len(rows) == AT_ONCE else None
+        found = [EndRow._make(row[: len(EndRow._fields)]) for row in rows]
+        last = tuple(rows[-1][len(EndRow._fields) :]) if len(rows) == AT_ONCE else None
         return _requeue(connection, _chosen(found, selection), clock.now(), last)
 
     return step
@@ -117,13 +117,13 @@ def _parts(connection: sqlite3.Connection, selection: Selection) -> list[Part]:
     return [Part("ended_all", (), (FIRST, FIRST))]
 
 
-def _named(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys) -> list[Ended]:
+def _named(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys) -> list[EndRow]:
     found = [key_of(connection, url, keys.url_id, keys.identity) for url in urls]
     rows = [connection.execute(_SQL["ended_one"], key).fetchone() for key in found if key is not None]
-    return [Ended._make(row) for row in rows if row is not None]
+    return [EndRow._make(row) for row in rows if row is not None]
 
 
-def _chosen(rows: Sequence[Ended], selection: Selection) -> list[Ended]:
+def _chosen(rows: Sequence[EndRow], selection: Selection) -> list[EndRow]:
     return [
         row
         for row in rows
@@ -133,7 +133,7 @@ def _chosen(rows: Sequence[Ended], selection: Selection) -> list[Ended]:
 
 
 def _requeue(
-    connection: sqlite3.Connection, rows: Sequence[Ended], now: Instant, after: tuple[int, ...] | None
+    connection: sqlite3.Connection, rows: Sequence[EndRow], now: Instant, after: tuple[int, ...] | None
 ) -> Moved:
     over = [row for row in rows if row.due_at is None]
     queue_at(connection, [(row.host_id, row.id, row.lane, row.priority) for row in over], [0] * len(over))

@@ -23,7 +23,7 @@ from gossamer.store import statements
 
 ADDRESSEE = {
     "checkpoint": "indexer",
-    **dict.fromkeys(("pause", "resume", "stop", "retire", "reinstate", "release", "seed"), "crawler"),
+    **dict.fromkeys(("pause", "resume", "stop", "retire", "reinstate", "release", "seed", "requeue"), "crawler"),
 }
 """The verbs, and the process each is meant for."""
 BUSY_S = 5.0
