@@ -100,8 +100,7 @@ async def open_crawl(
     """Open every room of a crawl, recovering from whatever ended the last one, and offer the seeds.
 
     REQUIRES: the caller holds the directory's lock. The archive closes before the indexer is let finish, so that it
-    sees the end of the last volume; once `stop` is set it is not waited for long.
-    """
+    sees the end of the last volume; once `stop` is set it is not waited for long."""
     words, facts = Backlog(outside.clock), Backlog(outside.clock)
     tell = noting((words, facts), tell)
     async with AsyncExitStack() as opened:
@@ -122,12 +121,12 @@ async def open_crawl(
         await opened.enter_async_context(chronicling(directory, outside, settings.crawl.revisit != "no", tell))
         await frontier.offer([Offer(start, How.SEED) for start in starts])
         await frontier.revive(starts)
-        rejudgement = rejudging(directory, settings, frontier, database, ruling, outside, tell)
-        await opened.enter_async_context(rejudgement)
+        rejudged = rejudging(directory, settings, frontier, database, ruling, outside, tell)
+        soon = (await opened.enter_async_context(rejudged)).soon
         measuring = measures(settings, outside, ruling.nudge_visit)
         revisits = coming_back(measuring.returning, settings, frontier, directory.links, outside, tell)
         await opened.enter_async_context(revisits)
-        steering = Steering(frontier, control, ruling, stop, partial(remembered, database), rejudgement.soon)
+        steering = Steering(frontier, control, ruling, stop, partial(remembered, database), soon)
         rooms = Rooms(
             frontier=frontier,
             fetch=client.fetch,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json as json_format
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -92,17 +93,23 @@ def status(
         table.add_row("", f"{view.name}: {view.fault}")
     for name in unended:
         table.add_row("", f"forgetting {harmless(name)} did not come to its end: `gossamer forget --dir {dir}` goes on")
-    for process in processes:
-        table.add_row("", f"{process['name']} at work (pid {process['pid']}), heard of {process['silent_s']} s ago")
-        if isinstance(waits := process.get("waits"), dict):
-            table.add_row("", harmless(str(waits.get("says", ""))))
-    if not processes:
-        table.add_row("", "nobody is at work on it")
+    for line in processes_in_words(processes):
+        table.add_row("", line)
     table.add_row("", f"sandbox: {in_words(held) if held else 'no worker could be started'}")
     for hint in system.hints:
         table.add_row(hint.severity, Text.assemble((hint.words, "bold"), f" {hint.mend}"))
     Console().print(table, highlight=False)
     return 0
+
+
+def processes_in_words(processes: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """A line for each process at work, and one for what it waits for."""
+    for process in processes:
+        yield f"{process['name']} at work (pid {process['pid']}), heard of {process['silent_s']} s ago"
+        if isinstance(waits := process.get("waits"), dict):
+            yield harmless(str(waits.get("says", "")))
+    if not processes:
+        yield "no process is at work on it"
 
 
 async def barriers_here(outside: Outside) -> Barriers | None:
