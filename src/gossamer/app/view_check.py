@@ -295,7 +295,7 @@ def _facts(name: str, folder: Path, files: Files) -> OpenView:
     position = position_in(files.read(path)) if files.size(path) is not None else None
     store = opened(folder)
     with damage_named(folder, OSError, RuntimeError, ValueError):
-        is_empty = not sum(1 for _ in store)  # every fact is read, and with it the checksums of the store
+        is_empty = not sum(1 for _ in store)  # reads every fact, by one of the store's indexes
 
     def held(urls: Sequence[Url]) -> Mapping[int, Instant]:
         with damage_named(folder, OSError, RuntimeError, ValueError):
