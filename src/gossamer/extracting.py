@@ -161,9 +161,8 @@ def extract(
     `url` is the page's address, http or https: relative addresses are relative to it. `media_type` decides how the
     bytes are read, and may hold a charset. `vocabularies` are the documents, by IRI, that `expand_vocabularies` may use
     (RDFa Core 1.1, 10); `processor_graph` adds the notices as facts (7.6). `rdfa_version` overrides the version that
-    the page declares: "1.0" or "1.1".
-    (RDFa Core 1.1, 10); `processor_graph` adds the notices as facts (7.6). `contexts` are JSON-LD context documents by
-    URL: none is ever fetched, and those of schema.org and Activity Streams are known without.
+    the page declares: "1.0" or "1.1". `contexts` are JSON-LD context documents by URL: none is ever fetched, and those
+    of schema.org and Activity Streams are known without.
 
     Raises ConfigError for a `url`, a syntax or a context that cannot be, never for anything the page holds.
     """

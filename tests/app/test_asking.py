@@ -15,7 +15,7 @@ def test_status_is_for_people_and_for_programs(
 ) -> None:
     assert left(monkeypatch, "status", "--dir", collection.root) == 0
     text = capsys.readouterr().out
-    assert "8  pages" in text and "robots: robots.txt does not allow it" in text and "nobody is at work" in text
+    assert "8  pages" in text and "robots: robots.txt does not allow it" in text and "no process is at work" in text
     assert left(monkeypatch, "status", "--dir", collection.root, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["pages"], told["queued"], told["leased"], told["hosts"]) == (8, 0, 0, 1)

@@ -267,6 +267,16 @@ def test_a_form_that_is_too_long_or_none_is_refused_in_words(tmp_path: Path) -> 
         assert here.json("/crawl.json")["seed_count"] == 0
 
 
+def test_the_page_says_what_an_idle_crawl_waits_for(tmp_path: Path) -> None:
+    outside, says = real_outside(), "waiting 58 s to retry http://a.test/<b>: server-error (status 500)"
+    with desk(tmp_path) as here, Control(here.directory.control, outside.clock) as control:
+        assert "waiting" not in here.see("/crawl").text
+        control.beat("crawler", outside.processes.own_pid(), {"waits": {"says": says}})
+        shown = here.see("/crawl").page.css_first("#waits")
+        assert shown is not None and shown.text() == f"It is {says}."
+        assert here.json("/crawl.json")["crawler"]["waits"] == says
+
+
 def test_F_W16_previews_hold_at_most_two_of_the_threads_that_make_pages(tmp_path: Path) -> None:
     outside = real_outside()
     with Control(tmp_path / "control.db", outside.clock) as control, ThreadPoolExecutor(1) as crew:

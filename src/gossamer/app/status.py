@@ -33,6 +33,7 @@ from gossamer.workers.barriers import Barriers, echo, in_words
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
 
+NUMBERED = ("captures in the archive", "addresses known", "waiting", "visits under way", "hosts")
 MOST_LOOKED_THROUGH = 200_000
 """Captures; a second's work."""
 
@@ -69,15 +70,7 @@ def status(
     table = Table(show_header=False, box=None, title=str(dir), title_justify="left")
     table.add_column(justify="right", style="bold")
     table.add_column()
-    words = (
-        f"pages (gossamer export pages --dir {dir})",
-        "captures in the archive",
-        "addresses known",
-        "waiting",
-        "visits under way",
-        "hosts",
-    )
-    for number, says in zip(numbers.values(), words, strict=True):
+    for number, says in zip(numbers.values(), (f"pages (gossamer export pages --dir {dir})", *NUMBERED), strict=True):
         table.add_row(f"{number:,}", says)
     for reason, number in sorted(counts.by_reason.items(), key=lambda one: -one[1]):
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
@@ -93,8 +86,8 @@ def status(
         table.add_row("", f"{view.name}: {view.fault}")
     for name in unended:
         table.add_row("", f"forgetting {harmless(name)} did not come to its end: `gossamer forget --dir {dir}` goes on")
-    for line in processes_in_words(processes):
-        table.add_row("", line)
+    for line in at_work_in_words(processes):
+        table.add_row("", Text(line))
     table.add_row("", f"sandbox: {in_words(held) if held else 'no worker could be started'}")
     for hint in system.hints:
         table.add_row(hint.severity, Text.assemble((hint.words, "bold"), f" {hint.mend}"))
@@ -102,8 +95,8 @@ def status(
     return 0
 
 
-def processes_in_words(processes: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """A line for each process at work, and one for what it waits for."""
+def at_work_in_words(processes: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """Who works on the collection, and what a crawl that has nothing to do waits for."""
     for process in processes:
         yield f"{process['name']} at work (pid {process['pid']}), heard of {process['silent_s']} s ago"
         if isinstance(waits := process.get("waits"), dict):
