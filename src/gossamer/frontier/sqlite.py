@@ -3,6 +3,7 @@
 import math
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
@@ -272,9 +273,7 @@ class SqliteFrontier:
         def work(connection: sqlite3.Connection) -> _Written:
             now = self._clock.now()
             leases = [lease_of(settled, self._leases) for settled in done]
-            pairs = [
-                (self._by_this_clock(settled, lease, now), lease) for settled, lease in zip(done, leases, strict=True)
-            ]
+            pairs = [(self._by_this_clock(one, lease, now), lease) for one, lease in zip(done, leases, strict=True)]
             if len({lease.host.id for _, lease in pairs}) < len(pairs):
                 raise ValueError("a visit is settled twice")
             quarantined: list[tuple[int, str, str]] = []
@@ -283,15 +282,8 @@ class SqliteFrontier:
                 found = self._learned(connection, settled, lease, now)
                 quarantined.extend([found] if found is not None else [])
 
-            settling = Settling(
-                connection,
-                self._rulebook,
-                self._politeness,
-                self._chance,
-                lambda host_id: self._backing.stays(host_id, now),
-                now,
-                learn,
-            )
+            stays = partial(self._backing.stays, now=now)
+            settling = Settling(connection, self._rulebook, self._politeness, self._chance, stays, now, learn)
             settling.settle(pairs)
             for settled, _ in pairs:
                 if settled.robots is not None:
