@@ -124,7 +124,7 @@ def test_numbers_in_json_are_safe_for_every_reader(site: Site) -> None:
 
 CHANGING = {
     "/crawl/start", "/crawl/pause", "/crawl/resume", "/crawl/stop", "/crawl/seeds", "/crawl/hosts/change",
-    "/crawl/rules/save", "/crawl/rules/undo",
+    "/crawl/rules/save", "/crawl/rules/undo", "/page/again",
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from tests.app.site import page
@@ -20,7 +21,10 @@ from gossamer.monitor.control import Control
 from gossamer.store import seeds
 from gossamer.store.database import read_only
 
-POSTS = ("start", "pause", "resume", "stop", "seeds", "rules/save", "rules/undo", "hosts/change")
+POSTS = (
+    "/crawl/start", "/crawl/pause", "/crawl/resume", "/crawl/stop", "/crawl/seeds", "/crawl/rules/save",
+    "/crawl/rules/undo", "/crawl/hosts/change", "/page/again",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -60,6 +64,20 @@ def test_a_crawl_that_has_nothing_left_says_that_it_has_ended_and_what_it_found(
         assert [one["outcome"] for one in rows] == ["fetched"] * 7
         assert {one["url"] for one in rows} == {here.web.root + path[1:] for path in many(3)}
         assert here.json("/crawl/hosts.json")["hosts"][0]["visits"] >= 7
+
+
+def test_a_page_is_fetched_again_on_request(tmp_path: Path) -> None:
+    with desk(tmp_path) as here:
+        here.change("/crawl/seeds", seeds=here.web.root, reach="host", then="start")
+        until(lambda: here.state() == "at rest", "it never ended")
+        where = f"/page?url={quote(here.web.root, safe='')}"
+        shown = here.see(where).page
+        assert trouble_in(shown) == [] and "Fetch again" in shown.text()
+        before = here.web.pages_hit().count("/")
+        assert here.change("/page/again", url=here.web.root) == "The next crawl fetches it."
+        assert "waits" in here.change("/page/again", url=here.web.root)
+        here.change("/crawl/start")
+        until(lambda: here.web.pages_hit().count("/") == before + 1, "it was not fetched again")
 
 
 def test_seeds_added_while_the_crawl_runs_are_crawled(slow: Desk) -> None:
@@ -204,7 +222,7 @@ def test_M_B6_a_site_is_excluded_retired_and_reinstated_by_a_click(tmp_path: Pat
 
 def test_F_W8_nothing_is_changed_without_the_token(slow: Desk) -> None:
     for path in POSTS:
-        answer = slow.site.ask(f"/crawl/{path}", "POST", b"seeds=http://a.test/&action=retire&host=a.test")
+        answer = slow.site.ask(path, "POST", b"seeds=http://a.test/&action=retire&host=a.test&url=http://a.test/")
         assert answer.status == 403, path
     assert not (slow.directory.root / "rules.txt").exists() and slow.json("/crawl.json")["seed_count"] == 0
     for path in ("/crawl", "/crawl/hosts", "/crawl/rules"):

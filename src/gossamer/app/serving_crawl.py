@@ -15,6 +15,7 @@ from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.heartbeats import at_work
 from gossamer.app.options import config_of, stored_in
 from gossamer.app.outside import Outside
+from gossamer.app.retry import bring_back
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.serving_lists import Lists
@@ -24,12 +25,15 @@ from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.index.searcher import Stored
 from gossamer.monitor.control import Control
 from gossamer.processes import Child
+from gossamer.rules.canonical import stripped
 from gossamer.rules.filters import NO_RULES, Problems, load_rules
 from gossamer.rules.scope import Reach
 from gossamer.store import seeds
 from gossamer.store.database import read_only
 from gossamer.store.lock import NAME as LOCK_NAME
 from gossamer.store.lock import holder_in_words
+from gossamer.values.outcome import Reason
+from gossamer.values.selection import Selection
 from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.web.crawl_rooms import (
@@ -46,6 +50,8 @@ from gossamer.web.crawl_rooms import (
 )
 
 MODULE = "gossamer.app.crawl_child"
+FETCHABLE = frozenset(Reason) - {Reason.FORGOTTEN}
+"""Ends after which a page may be asked for again."""
 LOOK_S = 0.1
 PATIENCE_S = 10.0
 STATE_S = 2.5
@@ -252,6 +258,17 @@ class Helm:
         except DirectoryBusy:
             raise GossamerError("another program writes to the collection; try again when it has ended") from None
 
+    async def fetch_again(self, text: str) -> str:
+        url = stripped(checked_seeds([text])[0])
+        try:
+            moved = await bring_back(self.directory, self.outside, Selection(FETCHABLE, urls=(url,)))
+        except DirectoryBusy:
+            raise GossamerError("another program writes to the collection; try again when it has ended") from None
+        if not moved:
+            raise GossamerError("It waits to be fetched already, or no such URL is known here.")
+        is_running = self.standing().crawler.is_alive
+        return "It is fetched again as soon as its host may be visited." if is_running else "The next crawl fetches it."
+
     def _holder(self) -> str:
         """Who the lock's file names, as long as that process lives. The lock itself is not touched: whoever tried it
         at this moment would be refused."""
@@ -329,6 +346,7 @@ async def crawl_rooms(
                 helm.save_rules,
                 helm.undo_rules,
                 helm.change_host,
+                helm.fetch_again,
             )
         finally:
             await helm.close()

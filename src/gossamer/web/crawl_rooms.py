@@ -264,3 +264,5 @@ class CrawlRooms:
     undo_rules: Callable[[], Awaitable[str]] = not_here
     change_host: Callable[[HostAction, str, str], Awaitable[str]] = not_here
     """The host, and why it is retired or what is released."""
+    fetch_again: Callable[[str], Awaitable[str]] = not_here
+    """Given a URL that is known."""

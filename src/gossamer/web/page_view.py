@@ -1,5 +1,6 @@
 """What is known of one address: its facts, copy, text, links, words and versions, and why it is as it is."""
 
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -12,6 +13,8 @@ from gossamer.index.searcher import Counted
 from gossamer.values.url import Url
 from gossamer.web import cached, page_history, page_host
 from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.changing import change, field
+from gossamer.web.crawl_forms import Notice, Notices, form_of, then, told
 from gossamer.web.faults import fault
 from gossamer.web.page_known import MOST_LINKS, PageJson, chosen, gathered, instant_of, version_of, with_facts
 from gossamer.web.page_rooms import Why, place_of
@@ -55,7 +58,7 @@ class PageWords(msgspec.Struct, frozen=True):
 
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:
-    routes = APIRouter()
+    routes, notices = APIRouter(), Notices()
     routes.include_router(cached.router(rooms, show))
     routes.include_router(page_host.router(rooms, show))
     routes.include_router(page_history.router(rooms, show))
@@ -70,8 +73,16 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         fact: str = "",
         since: Annotated[str, Query(alias="from")] = "",
         until: Annotated[str, Query(alias="to")] = "",
+        said: Annotated[str, Query(max_length=20)] = "",
     ) -> Response:
-        return await shown(rooms, show, request, url, tab, at, fact, (since, until))
+        telling = partial(show, said=notices.named(said))
+        return await shown(rooms, telling, request, url, tab, at, fact, (since, until))
+
+    @routes.post("/page/again", summary="Fetch a page again", **change(url=field("Its URL.", needed=True)))
+    async def again(request: Request) -> Response:
+        url = (await form_of(request)).get("url", "")
+        notice = await told(rooms.crawl.fetch_again(url)) if url else Notice("Say which page: send its url.", "bad")
+        return then(request, notices, notice, "/page", url=url, show="why")
 
     @routes.get("/page/words", response_class=HTMLResponse, summary="The words of a page and their counts")
     async def words(request: Request, url: str = "") -> Response:
