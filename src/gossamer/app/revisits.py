@@ -27,7 +27,6 @@ from gossamer.values import spreadsheet
 from gossamer.values.due import IN_WORDS, Why
 from gossamer.values.json_form import json_bytes
 
-NOTHING = 1
 NEVER = "no page comes again here: gossamer crawl --forever comes back to pages"
 COLUMNS = (
     "url", "host", "due_at", "why", "says", "visited_at", "changed_at", "visits", "changes", "changes_a_day",
@@ -87,7 +86,7 @@ def revisits(
         show(rows, now, Console())
     else:
         print("nothing is due now" if due else NEVER)
-    return 0 if rows else NOTHING
+    return 0
 
 
 def revisit_of(one: Remembered) -> Revisit:
