@@ -271,6 +271,8 @@ class Searcher:
     def _look_at_format(self) -> None:
         mark = self._folder / FORMAT
         version = mark.read_bytes().decode("ascii", "replace") if mark.is_file() else ""
+        if not version and not any(self._folder.glob("*.store")):  # its writer has just begun, and says so next
+            raise DirectoryUnusable(f"there is no index in {self._folder} yet; crawl something first")
         if version != str(VERSION):
             said = f"its format is {version or 'unknown'}"
             raise ViewDamaged(self._folder, f"{said}, and this version of Gossamer reads {VERSION}")
