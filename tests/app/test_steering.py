@@ -152,6 +152,7 @@ def test_M_B9_a_host_is_retired_and_reinstated_in_a_running_crawl(tmp_path: Path
     root, one, other = tmp_path / "c", Web(many(KINDS, 16), 0.3), Web(many(KINDS, 60))
     with one.serving(), other.serving():
         gossamer("crawl", other.root, "--dir", root, *QUICK, "--max-pages", 1)
+        gossamer("config", "unset", "crawl.max_pages", "--dir", root)
         with crawling(one, root) as crawl:
             wait_until(lambda: len(other.hits) > 4, "the other host is not visited")
             done = gossamer("hosts", "retire", other.name, "--why", "too loud", "--dir", root)
@@ -175,6 +176,7 @@ def test_M_B9_a_host_is_retired_and_reinstated_without_a_crawl(tmp_path: Path) -
     root, web = tmp_path / "c", Web(many(("page",), 5))
     with web.serving():
         gossamer("crawl", web.root, "--dir", root, *QUICK, "--max-pages", 1)
+        gossamer("config", "unset", "crawl.max_pages", "--dir", root)
         assert "is retired: nothing is fetched there" in gossamer("hosts", "retire", web.name, "--dir", root).stdout
         assert gossamer("hosts", "retire", web.name, "--dir", root).returncode != 0, "it is already"
         before = len(web.hits)

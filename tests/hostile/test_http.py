@@ -228,7 +228,7 @@ def test_F_H10_what_is_not_an_answer_is_a_protocol_error(name):
 
 
 def test_F_H10_no_answer_at_all_is_a_connection_that_ended():
-    assert failure("H10-empty") == Failed(Reason.DISCONNECTED, "Server disconnected")
+    assert failure("H10-empty") == Failed(Reason.DISCONNECTED, "the server closed the connection without an answer")
 
 
 def test_F_H10_a_304_has_no_body_whatever_it_says_and_one_that_comes_is_nobodys():

@@ -27,7 +27,7 @@ WAIT_S = 5.0
 def refuse_missing(directory: Directory, outside: Outside, *views: Path) -> None:
     """Raises ViewDamaged for a view that is not there, though there are pages and nobody is about to make it."""
     missing = [path for path in views if not path.exists() or (path.is_dir() and not outside.files.names(path))]
-    if not missing:
+    if not missing or not directory.state.exists():
         return
     with closing(read_only(directory.state)) as state:
         has_pages = tallies.counts(state).pages > 0
