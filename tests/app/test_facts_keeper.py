@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pyoxigraph import Store
 from tests.app.site import PATIENCE_S, wait_until
 from tests.graph.pages import graph_in, thing
 from tests.workers.sessions import BY_SESSION, session_of
@@ -119,8 +120,7 @@ def test_a_checkpoint_has_what_was_committed_before_it(tmp_path: Path) -> None:
         facts.copy()
         made = newest(DiskFiles(), directory.checkpoints)
     assert made is not None
-    with graph_in(made.folder) as copied:
-        assert copied.fetched_at(thing(1).url) is not None
+    assert len(Store.read_only(str(made.folder))) > 0
 
 
 def test_its_death_is_told_to_whoever_asks_next(tmp_path: Path) -> None:
