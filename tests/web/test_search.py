@@ -204,7 +204,7 @@ def test_results_as_csv_are_all_of_them_and_say_so_where_they_are_cut(
     assert len({row["url"] for row in rows}) == len(rows)
     assert len(site.ask(query + "&limit=7", accept="*/*").text.splitlines()) == 8
 
-    beyond = site.ask(query + f"&start={DEEPEST_HIT - MOST_HITS}", accept="*/*").text.splitlines()
+    beyond = site.ask(query + f"&from={DEEPEST_HIT - MOST_HITS}", accept="*/*").text.splitlines()
     assert len(beyond) == 1, "nothing is there, and nothing was cut"
 
 
