@@ -163,7 +163,9 @@ def write_rows(pieces: Iterator[bytes], unit: str, write: Write, says: Says) -> 
 def write_facts(directory: Directory, outside: Outside, write: Write, says: Says) -> int:
     checkpoint = newest(outside.files, directory.checkpoints)
     if checkpoint is None:
-        raise DirectoryUnusable(f"no facts are ready in {directory.root} yet; `gossamer rebuild` makes them")
+        raise DirectoryUnusable(
+            f"no facts are ready in {directory.checkpoints} yet; `gossamer rebuild --dir {directory.root}` makes them"
+        )
     count = 0
     for piece in page_facts(opened(checkpoint.folder)):
         count += piece.count(b"\n")
