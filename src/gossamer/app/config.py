@@ -31,7 +31,7 @@ GUARDED = frozenset(
         "web.public",
     }
 )
-"""Settings that open a door when they are not at their default: what may be dialled, who is believed, who is let in."""
+"""Settings that open a door when they are not at their default: what may be dialled, who is believed, who connects."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def search_in(argument: str) -> Callable[[bytes], bytes]:
     search = search_of(Directory(Path(argument)), SystemClock(), LEFT_ALONE_S)
     answering = Answering(search.find, search.is_found, search.suggest, make_templates())
     bundled()
-    with contextlib.suppress(*TROUBLE):  # whoever asks is told
+    with contextlib.suppress(*TROUBLE):  # the first question reports it
         if search.renew():
             for words in FIRST:
                 answering(Question("page", asked_of(words, {}, {})))

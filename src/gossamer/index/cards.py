@@ -2,7 +2,7 @@
 
 A page that is gone, or asks not to be indexed, has an entry without words and without a card: it only holds the place
 against older captures. It has a `url_id` and a `fetched_at`, so whatever asks by one of these, or for all entries, must
-ask for `WITH_WORDS` too. An entry that has words and no card that can be read is damaged; whoever meets one goes on
+ask for `WITH_WORDS` too. An entry that has words and no card that can be read is damaged; a reader goes on
 without it and counts it.
 """
 

@@ -15,7 +15,7 @@ class Selection(msgspec.Struct, frozen=True):
     host: str = ""
     urls: tuple[Url, ...] = ()
     hows: frozenset[How] = frozenset()
-    """How they were come by."""
+    """How they were found."""
 
 
 class EndedGroup(msgspec.Struct, frozen=True):
