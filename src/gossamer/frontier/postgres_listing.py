@@ -11,9 +11,7 @@ from gossamer.clock import SECOND, Instant
 from gossamer.frontier.listing import HostState, Ledger, Template
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.priority import links_in
-from gossamer.frontier.revisit_list import Remembered
 from gossamer.store.statements import load
-from gossamer.values.past import decoded
 
 _SQL = load("gossamer.frontier", "postgres_listing.sql")
 
@@ -45,14 +43,6 @@ def queued(connection: Connection) -> Iterator[tuple[str, int]]:
     """Every address that waits in the queue, and its depth."""
     with connection.transaction(), connection.cursor(name="queued") as cursor:  # read by parts: there may be millions
         yield from cursor.execute(_SQL["queued"])
-
-
-def remembered(connection: Connection, host: str | None = None) -> Iterator[Remembered]:
-    """Pages that come again, in no order; of one host, or of all."""
-    with connection.transaction(), connection.cursor(name="remembered") as cursor:
-        for url, name, due_at, kept in cursor.execute(_SQL["remembered"], {"host": host}):
-            if (past := decoded(bytes(kept))) is not None:
-                yield Remembered(url, name, due_at, past)
 
 
 def workers(connection: Connection) -> list[tuple[str, Instant]]:

@@ -23,8 +23,3 @@ WHERE q.lane = ANY('{0,1}'::smallint[]);
 
 -- workers: Crawlers that are at work, and until when each will be believed to be.
 SELECT name, alive_until FROM workers WHERE alive_until IS NOT NULL ORDER BY name;
-
--- remembered: Pages that come again, what is known of each, and when its visit is due; of one host, or of all (NULL).
-SELECT a.url, h.name, a.due_at, r.past
-FROM revisits r JOIN hosts h ON h.id = r.host_id JOIN addresses a ON a.host_id = r.host_id AND a.id = r.id
-WHERE %(host)s::text IS NULL OR h.name = %(host)s;
