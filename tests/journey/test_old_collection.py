@@ -36,9 +36,8 @@ def gossamer(*arguments: str, collection: Path, exit_code: int = 0) -> str:
 def test_words_and_facts_are_found(collection: Path) -> None:
     hits = json.loads(gossamer("search", "tropical fish", "--json", collection=collection))["hits"]
     assert {hit["url"] for hit in hits} == {SITE, SITE + "fish/", SITE + "fish/angelfish.html"}
-    found = gossamer(
-        "sparql", "SELECT ?name { ?s a schema:Person ; schema:name ?name }", "--format", "csv", collection=collection
-    )
+    people = "PREFIX schema: <http://schema.org/> SELECT ?name { ?s a schema:Person ; schema:name ?name }"
+    found = gossamer("sparql", people, "--format", "csv", collection=collection)
     assert found.split() == ["name", "Ada", "Close"]
 
 
