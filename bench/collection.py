@@ -17,8 +17,9 @@ from itertools import accumulate
 from pathlib import Path
 
 from gossamer.app.directory import Directory
-from gossamer.clock import SECOND, SystemClock
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.store import Graph
@@ -27,7 +28,6 @@ from gossamer.links.store import Links
 from gossamer.store.database import Database
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading, Thing
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 WORDS = 150_000

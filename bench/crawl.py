@@ -28,7 +28,7 @@ from bench.measure import Measured, compile_once, run
 from bench.nginx import Serving, serving
 from bench.web import DOMAIN, PORT, BenchManifest, Size, read_manifest, write_web
 from gossamer.app.directory import Directory
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened, page_facts
 from gossamer.index.searcher import Searcher

@@ -22,7 +22,8 @@ from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gossamer.app.memory import spare_the_collector
+from gossamer.base.tell import silent
+from gossamer.base.tuning import spare_the_collector
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.store.database import Database
@@ -30,7 +31,6 @@ from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

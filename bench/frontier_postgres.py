@@ -12,7 +12,8 @@ from contextlib import AsyncExitStack
 import psutil
 from tests.postgres_server import Server, server
 
-from gossamer.clock import SECOND, Clock, SystemClock
+from gossamer.base.clock import SECOND, Clock, SystemClock
+from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.postgres import PostgresFrontier
 from gossamer.frontier.postgres_database import SharedDatabase
@@ -20,7 +21,6 @@ from gossamer.frontier.postgres_standing import Stay
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

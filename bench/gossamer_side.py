@@ -11,9 +11,9 @@ import uvloop
 
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Network, real_outside
 from gossamer.app.progress import Tally
 from gossamer.app.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
+from gossamer.base.environment import Network, real_outside
 from gossamer.fetch.plan import AddressPlan
 from gossamer.values.url import Url
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import trustme
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
 
 LOOPBACK = "127.0.0.1"
 START_WITHIN_S = 10.0

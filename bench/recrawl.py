@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 from gossamer.app.simulating import BEST, Plan, Result, simulated
 from gossamer.app.synthetic_web import CLASSES
-from gossamer.clock import SECOND
+from gossamer.base.clock import DAY_S, SECOND
 from gossamer.recrawl.counting import counted, likeliest
 from gossamer.recrawl.learning import Panels, learnt
 from gossamer.recrawl.least_age import Age
 from gossamer.recrawl.rates import IGNORANT, likely_rate, observed, posterior
 from gossamer.values.due import Known
-from gossamer.values.history import DAY_S, History, Seen, packed, unpacked
+from gossamer.values.history import History, Seen, packed, unpacked
 
 MARKS = {3.0: 0.90, 10.0: 0.75, 30.0: 0.40}
 """Days between visits that the budget allows, and the share of the optimum's win that is asked for."""

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import tantivy
 
-from gossamer.clock import SystemClock
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SystemClock
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
 from gossamer.search.find import Search
 from gossamer.search.query import parse
 from gossamer.values.page import Page, Reading
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 DEEP = 10

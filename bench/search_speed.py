@@ -18,15 +18,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.collection import Writing, build
-from gossamer.clock import SystemClock
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SystemClock
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.index.facets import FACETS
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
 from gossamer.links.reader import LinksReader
 from gossamer.search.find import Search
 from gossamer.search.query import parse
-from gossamer.values.tell import silent
 
 PER_SECOND = 50
 COMMIT_S = 1.5

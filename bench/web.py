@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
 from gossamer.demo import words
 from gossamer.demo.draw import Draw
 from gossamer.demo.layout import Frame, Leaf, Way, framed

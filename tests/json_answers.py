@@ -5,7 +5,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from gossamer.clock import Instant, from_words
+from gossamer.base.clock import Instant, from_words
 
 T = TypeVar("T")
 

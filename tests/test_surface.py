@@ -12,7 +12,7 @@ from tests.web.site import make_collection
 
 import gossamer
 from gossamer import opening
-from gossamer.errors import ConfigError, DirectoryUnusable, QueryRefused
+from gossamer.base.errors import ConfigError, DirectoryUnusable, QueryRefused
 
 HOSTILE = "http://hostile.test/page/0"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 from gossamer.extract.contexts import HELD, Contexts, checked
 from gossamer.extract.expansion import FORMATS, USES_VOCABULARY, expanded, relations_in
 from gossamer.extract.hosts import NOT_WELL_FORMED, base_of, host_of

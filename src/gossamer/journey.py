@@ -16,8 +16,9 @@ from typing import TypeVar
 import msgspec
 
 from gossamer.archive.volumes import Volumes
-from gossamer.clock import SECOND, Clock
-from gossamer.errors import DiskFull, WorkerLost
+from gossamer.base.clock import SECOND, Clock
+from gossamer.base.errors import DiskFull, WorkerLost
+from gossamer.base.tell import Tell
 from gossamer.fetch.budget import Budget
 from gossamer.frontier.protocol import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
@@ -32,7 +33,6 @@ from gossamer.values.capture import Place
 from gossamer.values.link import How
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, capture_of
 from gossamer.values.robots import RobotsState
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 from gossamer.workers.costs import Costs

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gossamer.chance import Chance
-from gossamer.clock import SECOND, Instant
+from gossamer.base.chance import Chance
+from gossamer.base.clock import SECOND, Instant
 from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.parse.listed import Listed, Listing

@@ -24,14 +24,15 @@ from gossamer.app.directory import Directory, existing
 from gossamer.app.export import write_file
 from gossamer.app.exporting import exports_of
 from gossamer.app.options import config_of
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.present_search import search_of
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.trail import Trail
 from gossamer.app.why import Asking, crew_of, linked_from
-from gossamer.clock import Instant
-from gossamer.errors import ConfigError
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError
+from gossamer.base.tell import silent
 from gossamer.extracting import Quad
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened
@@ -47,7 +48,6 @@ from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.query import Query, Sort
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 from gossamer.web.export_rooms import ExportedPage
 from gossamer.web.rooms import Ask

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from gossamer.archive.record import response_record, revisit_record
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.parse.listed import Listing
 from gossamer.parse.sniff import media_type_of
 from gossamer.rules.marks import Marks

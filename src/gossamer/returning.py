@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from gossamer.chance import Chance
-from gossamer.clock import DAY, SECOND, Instant
+from gossamer.base.chance import Chance
+from gossamer.base.clock import DAY, SECOND, Instant
 from gossamer.fetch.answer import moment_of, validators_of
 from gossamer.frontier.priority import priority_of
 from gossamer.parse.listed import Listed, Listing

@@ -10,8 +10,8 @@ from typing import cast
 
 import msgspec
 
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.files import Appender, Files, Lock, SystemCalls
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.files import Appender, Files, Lock, SystemCalls
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome
 from gossamer.values.past import Validators

@@ -8,8 +8,9 @@ from typing import Any
 from gossamer.app.assemble import politeness
 from gossamer.app.directory import Directory
 from gossamer.app.settings import Settings
-from gossamer.clock import SECOND
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SECOND
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.rules.templates import template_of
@@ -20,7 +21,6 @@ from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

@@ -14,13 +14,13 @@ from tests.archive import past
 from gossamer.app.backup import BackedUp, back_up
 from gossamer.app.compacting import compact
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.replay import build_again
 from gossamer.archive.catalogue import Catalogue
-from gossamer.errors import DirectoryBusy, DirectoryUnusable
-from gossamer.files import DiskFiles
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.rules.retention import Retain
-from gossamer.values.tell import silent
 
 AGENT = "Gossamer"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.app.config import keys, load, named_file, sample
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 
 
 def written(folder: Path, text: str) -> Path:

@@ -13,8 +13,8 @@ from tests.app.site import PATIENCE_S, gossamer, started
 
 from gossamer.app.demo_changing import known_dates
 from gossamer.app.directory import Directory
-from gossamer.app.outside import real_outside
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.environment import real_outside
 from gossamer.store import captures
 from gossamer.store.database import read_only
 

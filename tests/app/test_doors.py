@@ -8,7 +8,7 @@ from tests.app.site import gossamer
 
 from gossamer.app import cli
 from gossamer.app.doors import DOORS, SHOW
-from gossamer.errors import ConfigError, DirectoryBusy, DiskFull, GossamerError
+from gossamer.base.errors import ConfigError, DirectoryBusy, DiskFull, GossamerError
 
 
 def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -15,7 +15,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
 from gossamer.graph.export import opened
 from gossamer.graph.names import PROVENANCE
 

@@ -24,15 +24,15 @@ from gossamer.app.indexer import MERGING_NICENESS as INDEX_MERGING_NICENESS
 from gossamer.app.indexer import NICENESS
 from gossamer.app.indexing import MODULE as INDEXER
 from gossamer.app.indexing import become_the_one
-from gossamer.app.outside import real_outside
 from gossamer.app.readers import NICENESS as READERS_NICENESS
-from gossamer.clock import SystemClock
-from gossamer.errors import DiskFull, WorkerLost
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SystemClock
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import DiskFull, WorkerLost
+from gossamer.base.files import DiskFiles
+from gossamer.base.processes import Child, SystemProcesses
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.page_facts import PageFacts
 from gossamer.monitor.control import Control
-from gossamer.processes import Child, SystemProcesses
 
 MANY = AT_A_TIME + 20
 """Pages that take two messages."""

@@ -19,19 +19,19 @@ from gossamer.app.admission import open_ruling
 from gossamer.app.backup import back_up
 from gossamer.app.directory import Directory
 from gossamer.app.forgetting import entries_of, forget
-from gossamer.app.outside import real_outside
 from gossamer.app.replay import build_again, followed, mark_finished
 from gossamer.app.settings import FetchSettings, Settings
 from gossamer.app.sowing import Sowing
 from gossamer.archive.catalogue import Catalogue
-from gossamer.errors import ConfigError, DirectoryBusy
-from gossamer.files import DiskFiles
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import ConfigError, DirectoryBusy
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import Tell, silent
 from gossamer.frontier.ends import every_end
 from gossamer.monitor.control import Control
 from gossamer.store import seeds, tallies
 from gossamer.store.database import Database, read_only
 from gossamer.values.capture import Capture
-from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 
 SECRET = "zanzibarquux"

@@ -15,11 +15,11 @@ from tests.monitor.test_sampling import BUSY, GONE, NOW, QUIET, remembering
 from gossamer.app.chronicling import Keeper, chronicling, standing_now
 from gossamer.app.directory import Directory
 from gossamer.app.freshness import freshness, in_words_of
-from gossamer.app.outside import Outside, real_outside
-from gossamer.app.short_days import Even, short_days
-from gossamer.clock import SECOND
-from gossamer.errors import GossamerError
-from gossamer.files import DiskFiles
+from gossamer.base.calendar import Even, short_days
+from gossamer.base.clock import SECOND
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import GossamerError
+from gossamer.base.files import DiskFiles
 from gossamer.frontier.steps import Steps
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits

@@ -9,9 +9,10 @@ import msgspec
 
 from gossamer.app.again import again_of, in_words
 from gossamer.app.hastening import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
-from gossamer.chance import seeded
-from gossamer.clock import DAY
-from gossamer.files import DiskFiles
+from gossamer.base.chance import seeded
+from gossamer.base.clock import DAY
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.links.store import Links
@@ -30,7 +31,6 @@ from gossamer.values.outcome import Fetched, Reason
 from gossamer.values.page import Page, Reading
 from gossamer.values.past import Look, Past
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

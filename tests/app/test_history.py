@@ -15,13 +15,13 @@ from gossamer.app.history_export import PROGRESS, Written, export_tree
 from gossamer.app.history_job import job
 from gossamer.app.history_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart
 from gossamer.app.history_past import Past, extractor
-from gossamer.app.outside import real_outside
 from gossamer.archive.history import Timeline, Version
-from gossamer.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
+from gossamer.base.tell import silent
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Run
 from gossamer.rules.retention import Retain
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 
 ESCAPE = "\x1b]0;mine\x07"

@@ -15,8 +15,9 @@ from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, 
 
 from gossamer.app.directory import Directory
 from gossamer.app.history_asking import MOST_PAGES, replay, unheard
-from gossamer.app.outside import real_outside
-from gossamer.errors import QueryRefused
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import QueryRefused
+from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import digest, opened, page_facts
 from gossamer.graph.page_facts import PageFacts
@@ -27,7 +28,6 @@ from gossamer.reading import done
 from gossamer.returning import silence
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture
-from gossamer.values.tell import silent
 from gossamer.values.url import Host, Url
 
 URLS = [Url(f"https://{host}.test/{path}") for host in ("a", "b") for path in ("", "x", "y?z={|}")]

@@ -15,7 +15,7 @@ from tests.archive.test_damage import flipped
 from gossamer.app import lost_state
 from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
 from gossamer.frontier.restoration import reason_of
 from gossamer.store import captures
 from gossamer.values.capture import Kept

@@ -16,7 +16,7 @@ from tests.app.test_steering import many as leading_to
 from gossamer.app import own_filters
 from gossamer.app.allowed_code import Code, allow
 from gossamer.app.own_filters import GROUP, MOST_SLOW, Beside, TooSlow, safe
-from gossamer.errors import ConfigError, GossamerError
+from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
 
 HANGS = {

@@ -9,7 +9,7 @@ from tests.app.site import gossamer
 from gossamer.app import cli
 from gossamer.app.plan import plan
 from gossamer.app.planning import KB, Plan, Shares, Wish, connections, hosts_for, planned
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 
 
 def bottleneck(found: Plan) -> str:

@@ -15,8 +15,8 @@ from gossamer.app.directory import Directory
 from gossamer.app.plugged import NAME, Plugged, job_for, kept_in, recalled
 from gossamer.app.plugins import plugged_in, protocols_of, split, write
 from gossamer.archive.reader import volumes_in
-from gossamer.errors import ConfigError
-from gossamer.files import DiskFiles
+from gossamer.base.errors import ConfigError
+from gossamer.base.files import DiskFiles
 from gossamer.frontier.listing import ledger
 from gossamer.read_job import JOB
 from gossamer.store.database import read_only

@@ -10,7 +10,7 @@ from tests.app.conftest import Collection
 from tests.app.site import gossamer
 
 from gossamer.app.ledger import Kept, Row, Seen, contradiction, kept_by, reported, suspects, worst_first
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 
 
 def seen(*moments: float, took_s: float | None = None) -> list[Seen]:

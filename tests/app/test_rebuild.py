@@ -17,13 +17,13 @@ from tests.archive.test_damage import flipped
 from gossamer.app.crash import REBUILD_POINTS, VARIABLE
 from gossamer.app.directory import Directory, generations
 from gossamer.app.generation import ORIGIN, Origin, begin, origin_of, unfinished
-from gossamer.app.outside import real_outside
 from gossamer.app.present_search import search_of
 from gossamer.app.replay import build_again
 from gossamer.archive.catalogue import Catalogue
-from gossamer.clock import SystemClock
-from gossamer.errors import DiskFull
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SystemClock
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import DiskFull
+from gossamer.base.files import DiskFiles
 from gossamer.search.query import parse
 
 AGENT = "gossamer"

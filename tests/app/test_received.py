@@ -18,7 +18,7 @@ from tests.app.site import PATIENCE_S, plain_environment
 from gossamer.app.allowed_code import Code, allowed_file, is_allowed
 from gossamer.app.foreign import loaded
 from gossamer.app.own_filters import filters_to_ask
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 from gossamer.values.url import admit
 
 PROGRAM = [sys.executable, "-P", "-m", "gossamer"]

@@ -9,20 +9,20 @@ from tests.rules.roaming import Roamed, roam
 from tests.rules.test_novelty import at, marks, prose
 
 from gossamer.app import remembering
-from gossamer.app.outside import Outside
 from gossamer.app.remembering import NAME, keep, packed, recalled, unpacked
-from gossamer.chance import seeded
+from gossamer.base.chance import seeded
+from gossamer.base.environment import Outside
+from gossamer.base.files import DiskFiles
+from gossamer.base.processes import SystemProcesses
+from gossamer.base.tell import silent
 from gossamer.demo.answers import Question
 from gossamer.demo.manifest import ExpectedTrap, manifest_of
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
 from gossamer.demo.verdict import trapped
 from gossamer.demo.web import DemoWeb
-from gossamer.files import DiskFiles
-from gossamer.processes import SystemProcesses
 from gossamer.rules.learning import Learning
 from gossamer.rules.soft404 import Says
 from gossamer.testing import FakeClock, FaultyFiles
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 RESTARTS = 20

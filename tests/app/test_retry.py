@@ -8,7 +8,7 @@ import pytest
 from tests.app.site import OPEN, QUICK, Site, gossamer, json_lines, page, searchable, started
 
 from gossamer.app.retry import selected
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 
 PAGES = {"/": page("Home", "The first page.", "/a", "/b"), "/a": page("Apple", "Fruit.")}
 

@@ -9,7 +9,7 @@ import pytest
 from tests.monitor.test_sampling import BUSY, GONE, QUIET, remembering
 
 from gossamer.app.revisits import COLUMNS, revisits
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 
 
 @pytest.fixture

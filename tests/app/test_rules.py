@@ -11,8 +11,9 @@ from gossamer.app.allowed_code import Code, allow
 from gossamer.app.own_filters import GROUP, own_filters, safe
 from gossamer.app.rules import CHUNK, in_words, looks
 from gossamer.app.rules_file import RulesFile
-from gossamer.errors import ConfigError
-from gossamer.files import DiskFiles
+from gossamer.base.errors import ConfigError
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.rules.filters import NO_RULES, RuleBook, load_rules
@@ -22,7 +23,6 @@ from gossamer.store import seeds
 from gossamer.store.database import Database, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 CALENDAR = 'exclude path ~ "/calendar/"'

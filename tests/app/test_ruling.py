@@ -4,9 +4,9 @@ from pathlib import Path
 
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.ruling import Ruling
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.rules.scope import Reach
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 

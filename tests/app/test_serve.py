@@ -15,10 +15,10 @@ from tests.app.conftest import Collection
 from tests.app.site import PATIENCE_S
 
 from gossamer.app.directory import Directory
-from gossamer.app.outside import real_outside
 from gossamer.app.serve import door_of, is_any_address, is_own_machine, names_of, served, warnings, web_server
 from gossamer.app.settings import Settings, WebSettings
-from gossamer.errors import ConfigError, DirectoryUnusable
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.web.tokens import Keys
 
 KEYS = Keys("a" * 40, "r" * 40)

@@ -13,8 +13,8 @@ from gossamer.app.freshness_plot import as_svg, in_terminal
 from gossamer.app.simulate import checked
 from gossamer.app.simulating import BEST, Plan, Result, simulated
 from gossamer.app.synthetic_web import CLASSES, WEBS, Nature, SyntheticWeb, links_of, parent_of
-from gossamer.chance import seeded
-from gossamer.errors import ConfigError
+from gossamer.base.chance import seeded
+from gossamer.base.errors import ConfigError
 from gossamer.recrawl.ages import average_age, freshness, optimum
 
 PAGES = 2_000

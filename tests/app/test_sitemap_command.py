@@ -13,8 +13,8 @@ from tests.app.site import gossamer
 from gossamer.app.sitemap import earlier, home_of
 from gossamer.app.sitemap_files import Chosen, Met, address_of, chosen_from, frequency_of, interval_of, reason_against
 from gossamer.app.sitemap_xml import files_of
-from gossamer.clock import SECOND, from_words
-from gossamer.errors import ConfigError
+from gossamer.base.clock import SECOND, from_words
+from gossamer.base.errors import ConfigError
 from gossamer.parse.sitemaps import parse_sitemap
 from gossamer.values.url import Url
 

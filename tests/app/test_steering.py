@@ -12,7 +12,7 @@ from tests.app.site import OPEN, PATIENCE_S, QUICK, gossamer, json_lines, search
 
 from gossamer.app.allowed_code import Code, allow
 from gossamer.app.directory import Directory
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
 from gossamer.monitor.control import Control
 
 SLOW = (*OPEN, "--delay", "0.1")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from gossamer.app.taking_in import TakenIn, not_here
 from gossamer.archive.frames import Aside
-from gossamer.clock import SECOND, SystemClock
+from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.tell import silent
 from gossamer.store import captures
 from gossamer.store.database import Database
 from gossamer.values.capture import Capture, Kept, Place
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 HOME, AT = Url("http://a.test/"), 1_790_000_000 * SECOND

@@ -13,12 +13,12 @@ import pytest
 from tests.app.site import PATIENCE_S
 from tests.json_answers import decoded
 
-from gossamer.clock import SECOND, SystemClock
+from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.tell import silent
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import System
 from gossamer.monitor.vitals import NODE, Vitals
 from gossamer.store.database import Database
-from gossamer.values.tell import silent
 
 
 @pytest.fixture

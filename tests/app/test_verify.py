@@ -16,17 +16,17 @@ from tests.archive.test_damage import flipped, overwritten
 from gossamer.app.backup import back_up
 from gossamer.app.compacting import compact
 from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.outside import real_outside
 from gossamer.app.verify import Verification
 from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
-from gossamer.files import DiskFiles
+from gossamer.base.environment import real_outside
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.index.searcher import Searcher
 from gossamer.rules.retention import Retain
 from gossamer.store.database import read_only
 from gossamer.store.tallies import counts
 from gossamer.values.capture import Kept
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 FILES = DiskFiles()

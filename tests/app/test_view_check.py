@@ -16,17 +16,17 @@ from tests.index.damaged import damage_entry
 from gossamer.app.backup import back_up
 from gossamer.app.crash import VARIABLE
 from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.outside import real_outside
 from gossamer.archive.catalogue import Catalogue
-from gossamer.files import DiskFiles
+from gossamer.base.environment import real_outside
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.store import Graph
 from gossamer.index.writer import IndexWriter
+from gossamer.indexer.updates import position_in
 from gossamer.spool.follower import Position
 from gossamer.values.capture import Kept
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
-from gossamer.views import position_in
 
 FILES = DiskFiles()
 VIEWS = ("index", "links.db", "graph", "checkpoints")

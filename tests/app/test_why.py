@@ -16,8 +16,8 @@ from gossamer.app.settings import CrawlSettings, Settings
 from gossamer.app.trail import HostTrail, Trail, told, told_host
 from gossamer.app.waiting import Crew
 from gossamer.app.why import Asking, removed
-from gossamer.clock import SECOND
-from gossamer.errors import ConfigError
+from gossamer.base.clock import SECOND
+from gossamer.base.errors import ConfigError
 from gossamer.rules.filters import RuleBook, load_rules
 from gossamer.rules.scope import Reach
 from gossamer.rules.templates import template_of

@@ -89,7 +89,11 @@ def test_pure_rooms_reach_nothing_outside() -> None:
         if room_of(path) not in PURE:
             continue
         for _, used in imported(tree):
-            if used.split(".")[0] in OUTSIDE or used in ("gossamer.files", "gossamer.processes", "gossamer.chance"):
+            if used.split(".")[0] in OUTSIDE or used in (
+                "gossamer.base.files",
+                "gossamer.base.processes",
+                "gossamer.base.chance",
+            ):
                 wrong.append(f"{name} imports {used}")
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and node.id in ("SystemClock", "open"):
@@ -99,14 +103,14 @@ def test_pure_rooms_reach_nothing_outside() -> None:
 
 # What each seam hides, and the only modules that may touch it.
 SEAMS = {
-    "time": {"clock.py"},
-    "random": {"chance.py"},
-    "secrets": {"chance.py"},
-    "subprocess": {"processes.py"},
+    "time": {"base/clock.py"},
+    "random": {"base/chance.py"},
+    "secrets": {"base/chance.py"},
+    "subprocess": {"base/processes.py"},
     "multiprocessing": set(),
     "pickle": set(),
     "shelve": set(),
-    "socket": {"processes.py", "workers/pool.py", "workers/child.py", "workers/channel.py", "workers/sandbox.py",
+    "socket": {"base/processes.py", "workers/pool.py", "workers/child.py", "workers/channel.py", "workers/sandbox.py",
                "fetch/dial.py", "fetch/resolve.py", "fetch/client.py", "fetch/foreign.py", "demo/server.py",
                "web/connections.py",  # drops a connection that reads too slowly
                "app/serve.py", "app/indexing.py", "app/indexer.py",
@@ -132,7 +136,7 @@ def test_nobody_reaches_round_a_seam() -> None:
 
 # The seams themselves (the faulty file layers too), and two that must act on their own process: a worker's limits, a
 # rehearsed crash.
-EXEMPT = {"files.py", "testing.py", "processes.py", "clock.py", "workers/child.py", "app/crash.py"}
+EXEMPT = {"base/files.py", "testing.py", "base/processes.py", "base/clock.py", "workers/child.py", "app/crash.py"}
 WRITING = {"write_text", "write_bytes", "unlink", "rename", "touch", "rmdir", "mkdir", "symlink_to", "rmtree"}
 OS_CALLS = {"open", "fork", "system", "popen", "remove", "unlink", "rename", "replace", "mkdir", "makedirs", "kill",
             "killpg", "posix_spawn"}  # fmt: skip

@@ -8,16 +8,16 @@ from pathlib import Path
 from gossamer.app.directory import Directory
 from gossamer.app.history_job import job
 from gossamer.app.history_past import Past
-from gossamer.app.outside import Outside, real_outside
 from gossamer.archive.volumes import Volumes
-from gossamer.clock import SECOND, Instant, from_words
+from gossamer.base.clock import SECOND, Instant, from_words
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.tell import silent
 from gossamer.read_job import Keep, ReadJob, kept_at
 from gossamer.reading import done
 from gossamer.store import captures
 from gossamer.store.database import Database
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.past import Original
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 START_AT: Instant = from_words("2026-11-01T08:00:00Z")

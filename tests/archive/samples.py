@@ -6,7 +6,7 @@ from pathlib import Path
 import fastwarc
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.values.capture import Capture
 from gossamer.values.url import Url
 

@@ -12,12 +12,12 @@ from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import Catalogue, acknowledged, may_be_page
 from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import End, Volumes
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.store import captures
 from gossamer.store.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Truncated
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 FILES = DiskFiles()

@@ -21,8 +21,9 @@ from gossamer.archive.compaction import Compaction, Rewritten, gaps, matching, n
 from gossamer.archive.reader import read_record, scan, volumes_in
 from gossamer.archive.record import response_record, revisit_record
 from gossamer.archive.volumes import Volumes
-from gossamer.errors import DiskFull
-from gossamer.files import DiskFiles, Files
+from gossamer.base.errors import DiskFull
+from gossamer.base.files import DiskFiles, Files
+from gossamer.base.tell import Tell, silent
 from gossamer.rules.retention import Retain
 from gossamer.store import captures, tallies
 from gossamer.store.captures_moved import laid
@@ -30,7 +31,6 @@ from gossamer.store.database import Database, read_only
 from gossamer.testing import FakeClock, FaultyFiles
 from gossamer.values.capture import Capture, Kept, Place
 from gossamer.values.past import Original
-from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 
 FILES = DiskFiles()

@@ -20,14 +20,14 @@ from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import Scanned, read_capture, scan
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import End, Volumes
-from gossamer.errors import ArchiveDamaged
-from gossamer.files import DiskFiles
+from gossamer.base.errors import ArchiveDamaged
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.spool.follower import Follower, Position
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import captures
 from gossamer.store.database import Database
 from gossamer.testing import FakeClock
-from gossamer.values.tell import silent
 
 FILES = DiskFiles()
 

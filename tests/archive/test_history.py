@@ -7,7 +7,7 @@ import pytest
 from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, kettle
 
 from gossamer.archive.history import in_force, kinds_of, moment_of, until, vanished
-from gossamer.clock import SECOND, in_words
+from gossamer.base.clock import SECOND, in_words
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept, Place
 from gossamer.values.history import Change

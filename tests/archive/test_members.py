@@ -4,7 +4,7 @@ from itertools import islice
 from pathlib import Path
 
 from gossamer.archive.members import Damaged, members
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
 
 
 class Closed(DiskFiles):

@@ -13,11 +13,11 @@ from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture, scan, scanned, target_in
 from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import Volumes
-from gossamer.errors import ArchiveDamaged
-from gossamer.files import DiskFiles
+from gossamer.base.errors import ArchiveDamaged
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Place
-from gossamer.values.tell import silent
 
 FILES = DiskFiles()
 

@@ -22,7 +22,7 @@ from gossamer.archive.record import (
     stored_fields,
     warcinfo_record,
 )
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
 from gossamer.values.capture import Capture, Place, Truncated
 from gossamer.values.past import Original
 from gossamer.values.url import Url

@@ -13,11 +13,11 @@ from gossamer.archive.members import Torn
 from gossamer.archive.reader import Scanned, read_capture, scan, volumes_in
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import End, Volumes, room_left
-from gossamer.errors import DiskFull, GossamerError
-from gossamer.files import DiskFiles, Files
+from gossamer.base.errors import DiskFull, GossamerError
+from gossamer.base.files import DiskFiles, Files
+from gossamer.base.tell import silent
 from gossamer.testing import FakeClock, Fault, FaultyFiles
 from gossamer.values.capture import Capture, Place
-from gossamer.values.tell import silent
 
 
 def opened(folder: Path, files: Files | None = None, tell=silent, roll_at_bytes: int = 1 << 30) -> Volumes:

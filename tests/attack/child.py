@@ -17,9 +17,9 @@ from tests.attack.web import KINDS, PORTS
 from tests.hostile.harness import Stalls
 
 from gossamer.app import cli, crawl
-from gossamer.app.outside import Network, Outside
+from gossamer.base.environment import Network, Outside
+from gossamer.base.network import Endpoint
 from gossamer.fetch.resolve import DnsResolver
-from gossamer.fetch.seams import Endpoint
 
 WATCHED = "watched.json"
 EVERY_S, LATE_S = 0.02, 0.06

@@ -19,10 +19,10 @@ from tests.hostile.behaviours.load import Copied
 from tests.hostile.names import NameServer
 from tests.hostile.server import BY_HOST, HostileServer
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.files import DiskFiles
 from gossamer.demo.accesslog import AccessLog
 from gossamer.demo.server import LONGEST_HEAD, DemoServer
-from gossamer.files import DiskFiles
 
 PORTS, SENT, AUTHORITY = "ports-{}.json", "sent.json", "authority.pem"
 Doors = dict[str, dict[str, int]]

@@ -16,7 +16,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.parse.feed_json import parse_json_feed
 from gossamer.parse.feeds import Feed, FeedLink, Item, parse_feed
 from gossamer.values.url import Url, url_of

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
-from gossamer.values.tell import silent
 from gossamer.values.url import url_of
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))

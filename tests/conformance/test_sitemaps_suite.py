@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.clock import SECOND, from_words
+from gossamer.base.clock import SECOND, from_words
 from gossamer.parse.sitemaps import Sitemap, parse_sitemap
 from gossamer.values.url import url_of
 

@@ -14,9 +14,9 @@ from gossamer.archive.frames import ImportReport
 from gossamer.archive.reader import read_capture
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.testing import FakeClock
-from gossamer.values.tell import silent
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "warc"

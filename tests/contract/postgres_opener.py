@@ -7,11 +7,11 @@ from typing import Any
 
 from tests.postgres_server import server
 
+from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.protocol import Frontier
 from gossamer.testing import FakeClock
 from gossamer.values.link import Offer
-from gossamer.values.tell import silent
 
 
 @asynccontextmanager

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from tests.contract import postgres_opener
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
+from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.protocol import Frontier
 from gossamer.frontier.sieve import Sieve
@@ -26,7 +27,6 @@ from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.past import Past
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.contract.test_frontier import OPENERS, Opener, entry, run, seed, settled, take_page
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LOWEST, Budget
 from gossamer.frontier.protocol import Frontier

@@ -16,7 +16,6 @@ from gossamer.app import indexing
 from gossamer.app.config import FILE_NAME
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Network, real_outside
 from gossamer.app.progress import JsonLines
 from gossamer.app.settings import (
     ArchiveSettings,
@@ -26,6 +25,7 @@ from gossamer.app.settings import (
     RetrySettings,
     Settings,
 )
+from gossamer.base.environment import Network, real_outside
 
 SETTINGS = Settings(
     contact="https://crash.demo.test/",

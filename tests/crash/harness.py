@@ -22,9 +22,9 @@ from tests.crash import verify
 from tests.crash.web import PROFILE, SEED
 
 from gossamer.app.crash import CRASH_POINTS, VARIABLE
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.files import DiskFiles
 from gossamer.demo.accesslog import read_log
-from gossamer.files import DiskFiles
 from gossamer.monitor.control import Control
 
 TARGETS = ("crawler", "reader", "indexer", "facts keeper", "all")

@@ -21,15 +21,15 @@ import uvloop
 
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Network, real_outside
 from gossamer.app.progress import JsonLines
 from gossamer.app.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings
+from gossamer.base.environment import Network, real_outside
+from gossamer.base.files import DiskFiles
 from gossamer.demo.accesslog import read_log
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.plan import address_plan
 from gossamer.demo.verdict import Found, Verdict, check
 from gossamer.demo.web import DemoWeb
-from gossamer.files import DiskFiles
 from gossamer.frontier.ends import every_end
 from gossamer.frontier.listing import ledger
 from gossamer.index.searcher import Searcher

@@ -24,7 +24,7 @@ from warcio.warcwriter import WARCWriter
 
 from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
 from gossamer.values.capture import Kept
 
 HOSTS, PAGES = 6, 25

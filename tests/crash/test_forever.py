@@ -13,8 +13,8 @@ import pytest
 from tests.crash import harness, verify
 
 from gossamer.app.directory import Directory
+from gossamer.base.files import DiskFiles
 from gossamer.demo.accesslog import read_log
-from gossamer.files import DiskFiles
 from gossamer.store.database import read_only
 from gossamer.values.past import Past, decoded
 

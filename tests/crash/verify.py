@@ -16,13 +16,13 @@ from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.app.backup import back_up
 from gossamer.app.directory import Directory
-from gossamer.app.outside import real_outside
 from gossamer.app.replay import build_again
 from gossamer.archive.catalogue import Catalogue
+from gossamer.base.environment import real_outside
+from gossamer.base.files import DiskFiles
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.verdict import Found, check
-from gossamer.files import DiskFiles
 from gossamer.frontier.ends import every_end
 from gossamer.graph.export import opened
 from gossamer.index.searcher import Searcher

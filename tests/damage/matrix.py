@@ -23,8 +23,8 @@ from tests.damage.served import served
 
 from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import Directory
-from gossamer.errors import GossamerError
-from gossamer.files import DiskFiles
+from gossamer.base.errors import GossamerError
+from gossamer.base.files import DiskFiles
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import digest, opened
 from gossamer.store import captures, forgotten, seeds, tallies

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.demo.accesslog import Hit
 from gossamer.values.url import Url
 

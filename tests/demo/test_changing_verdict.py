@@ -6,7 +6,7 @@ from functools import lru_cache
 import msgspec
 import pytest
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.answers import Question
 from gossamer.demo.changing import Fate, price_of, version_of

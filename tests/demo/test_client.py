@@ -2,7 +2,8 @@
 
 import asyncio
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.tell import silent
 from gossamer.demo.manifest import ExpectedPage, manifest_of
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
@@ -11,7 +12,6 @@ from gossamer.fetch.client import Client
 from gossamer.fetch.settings import Fetch
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Fetched, Outcome, reason_of
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 WEB = DemoWeb(seed=5, hosts=2, pages=12, profile_name="quick", trap_pages=3)

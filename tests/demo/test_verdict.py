@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import ExpectedHost, ExpectedPage, Manifest, manifest_of
 from gossamer.demo.verdict import SYNTAXES, Found, check, expected_facts, may_be_asked

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from gossamer.base.errors import ConfigError
 from gossamer.demo.answers import Answer, Question
 from gossamer.demo.manifest import Manifest, manifest_of
 from gossamer.demo.oddities import NOWHERE, ODD_HOSTS
@@ -14,7 +15,6 @@ from gossamer.demo.prose import pool
 from gossamer.demo.tongues import TONGUES
 from gossamer.demo.verdict import may_be_asked
 from gossamer.demo.web import DemoWeb
-from gossamer.errors import ConfigError
 from gossamer.values.url import url_of
 
 WEB = DemoWeb(seed=3, hosts=12, pages=240)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 from gossamer.extract import vocabularies
 from gossamer.extract.vocabularies import bundled, label_of, namespace_of, with_own
 

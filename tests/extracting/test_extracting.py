@@ -8,7 +8,7 @@ import pyoxigraph as ox
 import pytest
 
 import gossamer
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 from gossamer.extract.page import SYNTAXES
 from gossamer.extract.source import Notice
 from gossamer.extracting import NOT_MARKUP, remarks_of

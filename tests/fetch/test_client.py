@@ -10,8 +10,9 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from gossamer import __version__
-from gossamer.clock import SECOND, SystemClock
-from gossamer.errors import ConfigError
+from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.errors import ConfigError
+from gossamer.base.tell import silent
 from gossamer.fetch.answer import Head, validators_of, wait_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan, made_up_address
@@ -21,7 +22,6 @@ from gossamer.testing import FakeClock
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
 from gossamer.values.past import Validators
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import VisitKind
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.tell import Tell, silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.dial import Connection, Connections
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.settings import Fetch
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
-from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 
 SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, at_once=2, idle_s=15.0)

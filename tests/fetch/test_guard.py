@@ -6,7 +6,7 @@ import re
 import pytest
 from tests.hostile.special import ADDRESSES
 
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 from gossamer.fetch.guard import METADATA, address_of, forbidden, forbidden_name, is_opened, ranges
 
 PUBLIC = "1.1.1.1 8.8.8.8 20.0.0.1 93.184.216.34 172.32.0.1 192.0.1.1 2606:4700::1111 2a00:1450::1 2620:fe::fe"

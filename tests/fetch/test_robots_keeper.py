@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.rules.robots import judge, parse

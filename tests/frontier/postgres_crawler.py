@@ -9,7 +9,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from gossamer.clock import SECOND, SystemClock
+from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.postgres import PostgresFrontier
 from gossamer.frontier.postgres_database import SharedDatabase
@@ -18,7 +19,6 @@ from gossamer.frontier.postgres_standing import Stay
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from bench.frontier import measure
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
+from gossamer.base.tell import silent
 from gossamer.frontier import sieve as sieving
 from gossamer.frontier.ends import every_end
 from gossamer.frontier.listing import held, host_state, hosts, ledger, preview, queued, templates, waits_before
@@ -23,7 +24,6 @@ from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind, Yield
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from tests.contract.test_frontier import entry, seed, settled, take_page
 
 from gossamer.app.waiting import awaited_in_words
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
+from gossamer.base.tell import silent
 from gossamer.frontier.awaited import Awaited
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
@@ -14,7 +15,6 @@ from gossamer.store.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsState
-from gossamer.values.tell import silent
 
 PAGE = "https://a.test/1"
 

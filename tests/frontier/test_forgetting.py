@@ -8,7 +8,8 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
+from gossamer.base.tell import silent
 from gossamer.frontier.forgetting import forget
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sieve import Keys, Sieve, journal, lay_on_heaps, waiting_in
@@ -23,7 +24,6 @@ from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Settled, VisitKind
 

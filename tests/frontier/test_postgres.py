@@ -17,8 +17,9 @@ import msgspec
 import pytest
 from tests.postgres_server import Server, server, why_absent
 
-from gossamer.clock import SECOND, SystemClock
-from gossamer.errors import DirectoryUnusable
+from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.errors import DirectoryUnusable
+from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST, Budget
 from gossamer.testing import FakeClock
@@ -26,7 +27,6 @@ from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind, Yield
 
@@ -639,7 +639,7 @@ def test_a_wrong_address_is_refused_at_once_and_without_its_password() -> None:
 def test_without_psycopg_the_message_says_what_to_install() -> None:
     script = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from gossamer.errors import GossamerError\n"
+        "from gossamer.base.errors import GossamerError\n"
         "try:\n    import gossamer.frontier.postgres\n"
         "except GossamerError as missing:\n    print(missing)\n"
     )

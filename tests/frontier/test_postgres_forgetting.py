@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.postgres_server import server, why_absent
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
+from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import Forgotten, forgotten_of
@@ -17,7 +18,6 @@ from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

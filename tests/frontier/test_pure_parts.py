@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.politeness import DOWN, FAILURES, Politeness, failures_after, free_at, gap_s, troubles_after
 from gossamer.frontier.postgres_rulebook import Moment

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.frontier.backs import Backs
 from gossamer.frontier.codes import HOW_CODES, REASON_CODES
 from gossamer.frontier.gate import Ask, gate_of

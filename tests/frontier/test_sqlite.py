@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from gossamer.clock import SECOND
-from gossamer.errors import DiskFull
+from gossamer.base.clock import SECOND
+from gossamer.base.errors import DiskFull
+from gossamer.base.tell import silent
 from gossamer.frontier import backing
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.rulebook import Rulebook
@@ -25,7 +26,6 @@ from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Settled, Visit, VisitKind
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
+from gossamer.base.tell import silent
 from gossamer.frontier import host_list, visit_list
 from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.visit_list import Ended, Position, visits
@@ -17,7 +18,6 @@ from gossamer.store.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
-from gossamer.values.tell import silent
 
 REASONS = (Reason.FETCHED, Reason.FETCHED, Reason.GONE, Reason.DNS, Reason.ROBOTS)
 AMOUNT = 300

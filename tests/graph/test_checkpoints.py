@@ -2,13 +2,13 @@ from pathlib import Path
 
 from tests.graph.pages import thing
 
-from gossamer.clock import SECOND
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SECOND
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import EVERY_S, KEPT, Checkpoints, newest
 from gossamer.graph.export import digest, opened
 from gossamer.graph.store import Graph
 from gossamer.testing import FakeClock
-from gossamer.values.tell import silent
 
 FILES = DiskFiles()
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Quad, QueryBoolean, Store
 
-from gossamer.errors import QueryRefused
+from gossamer.base.errors import QueryRefused
 from gossamer.graph.query_text import LONGEST_QUERY, inspect, refuse_remote
 from gossamer.graph.tokens import tokens_of
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from pyoxigraph import RdfFormat, parse
 
-from gossamer.clock import SystemClock
-from gossamer.errors import ViewDamaged
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import ViewDamaged
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.extract.page import extract
 from gossamer.extract.places import packed
-from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.names import graph_name
 from gossamer.graph.page_facts import PageFacts
@@ -19,7 +20,6 @@ from gossamer.graph.sources import FILE, SourcesReader
 from gossamer.graph.store import Graph
 from gossamer.parse.html import parse_html, seen_in
 from gossamer.values.page import ntriples
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 FILES, CLOCK = DiskFiles(), SystemClock()

@@ -13,15 +13,15 @@ import pyoxigraph
 import pytest
 from tests.graph.pages import page, thing
 
-from gossamer.clock import SystemClock
-from gossamer.errors import QueryRefused, QueryTooLong
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import QueryRefused, QueryTooLong
+from gossamer.base.files import DiskFiles
+from gossamer.base.processes import SystemProcesses
+from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.export import digest
 from gossamer.graph.sparql import MOST_ROWS, QueryPool, SparqlResult
 from gossamer.graph.store import Graph
-from gossamer.processes import SystemProcesses
-from gossamer.values.tell import silent
 
 JSON = "application/sparql-results+json"
 EVERYTHING = "SELECT * { ?s ?p ?o }"

@@ -9,17 +9,17 @@ import pyoxigraph
 import pytest
 from tests.graph.pages import page
 
-from gossamer.clock import SystemClock
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import QueryRefused
+from gossamer.base.files import DiskFiles
+from gossamer.base.processes import SystemProcesses
+from gossamer.base.tell import silent
 from gossamer.extract.vocabularies import bundled
-from gossamer.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.mistakes import explained
 from gossamer.graph.sparql import QueryPool, SparqlResult
 from gossamer.graph.store import Graph
 from gossamer.graph.widening import BRACKETS, NO_BLANKS, NO_SHORT_FORM, PATHS, VARIABLES, widened
-from gossamer.processes import SystemProcesses
-from gossamer.values.tell import silent
 
 JSON = "application/sparql-results+json"
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from tests.graph.pages import START
 
-from gossamer.clock import SystemClock
-from gossamer.errors import DirectoryUnusable, QueryRefused, ViewDamaged
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged
+from gossamer.base.files import DiskFiles
+from gossamer.base.processes import SystemProcesses
+from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import FORMAT, Checkpoints, newest
 from gossamer.graph.export import opened
 from gossamer.graph.keeping import FactsHere
@@ -19,10 +21,8 @@ from gossamer.graph.sources import FILE
 from gossamer.graph.sparql import QueryPool, SparqlResult
 from gossamer.graph.spelling import canonical_query
 from gossamer.graph.store import Graph
-from gossamer.processes import SystemProcesses
 from gossamer.reading import read
 from gossamer.values.capture import Capture
-from gossamer.values.tell import silent
 from gossamer.values.url import url_of
 
 JSON = "application/sparql-results+json"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 from tests.graph.pages import START, graph_in, page, thing, url
 
-from gossamer.clock import SECOND
-from gossamer.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.base.clock import SECOND
+from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.graph import store as store_room
 from gossamer.graph.export import digest, opened, page_facts
 from gossamer.graph.names import PROVENANCE, graph_name

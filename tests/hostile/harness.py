@@ -15,13 +15,13 @@ from tests.hostile.behaviour import MIB
 from tests.hostile.behaviours.codings import BOMBS, bomb
 from tests.hostile.server import HostileServer
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.network import Endpoint
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
-from gossamer.fetch.seams import Endpoint
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Outcome
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import VisitKind
 

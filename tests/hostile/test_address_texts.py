@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.journey.crawling import crawl, page
 
-from gossamer.clock import SECOND, SystemClock
+from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.settings import Fetch
@@ -20,7 +21,6 @@ from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Fetched, Moved
 from gossamer.values.page import MOST_LINKS
-from gossamer.values.tell import silent
 from gossamer.values.url import LONGEST_URL, Url, url_of
 
 SECRET = "hunter2-geheim"

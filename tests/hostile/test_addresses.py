@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from tests.hostile.harness import Doors, answering
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.network import DirectDialer, Endpoint
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.guard import BAD_PORTS
 from gossamer.fetch.plan import AddressPlan
-from gossamer.fetch.seams import DirectDialer, Endpoint
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 
 SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, connect_s=60.0)

@@ -17,8 +17,9 @@ from tests.hostile.special import ADDRESSES, CODES, LOOPBACKS, NO_ADDRESSES, TAR
 from tests.journey import crawling
 
 import gossamer
-from gossamer.clock import SystemClock
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import QueryRefused
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan, made_up_address
 from gossamer.fetch.robots import entry_of
@@ -31,7 +32,6 @@ from gossamer.rules.robots import parse
 from gossamer.rules.scope import Reach
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Fetched, Moved, Reason, Refused
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Visit, VisitKind
 

@@ -9,8 +9,8 @@ import pytest
 from tests.hostile.behaviour import tear_down
 from tests.journey.crawling import Told
 
-from gossamer.chance import seeded
-from gossamer.clock import SystemClock
+from gossamer.base.chance import seeded
+from gossamer.base.clock import SystemClock
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.settings import Fetch

@@ -8,12 +8,12 @@ import pytest
 from tests.hostile.harness import Doors, answering
 from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.resolve import AT_ONCE, DnsResolver
 from gossamer.fetch.settings import Fetch
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 
 T = TypeVar("T")

@@ -11,14 +11,14 @@ from tests.hostile.server import HostileServer
 from tests.journey import crawling
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.settings import Fetch
 from gossamer.reading import ReadJob, done
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Unchanged
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 
 HTML = b"<!DOCTYPE html><html><title>x</title><p>words"

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from gossamer.clock import SECOND, from_words, in_words
+from gossamer.base.clock import SECOND, from_words, in_words
 from gossamer.parse.feeds import MOST_ITEMS, parse_feed
 from gossamer.parse.listings import MOST_NEW, SOONEST_S, Listing, listing_of
 from gossamer.parse.sitemaps import LARGEST, MOST_ENTRIES, parse_sitemap

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from tests.contract.test_frontier import sqlite_frontier
 
-from gossamer.clock import SECOND, SystemClock
+from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.robots import entry_of
@@ -29,7 +30,6 @@ from gossamer.values.capture import Capture
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Failed, Fetched, Gone, Outcome, Reason, reason_of
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from gossamer.chance import seeded
-from gossamer.clock import SECOND, Instant
+from gossamer.base.chance import seeded
+from gossamer.base.clock import SECOND, Instant
+from gossamer.base.tell import silent
 from gossamer.fetch.answer import Head, outcome_of
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
@@ -21,7 +22,6 @@ from gossamer.values.capture import Capture
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Failed, Outcome, Reason, reason_of
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

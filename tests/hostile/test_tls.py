@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 import pytest
 import trustme
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason
-from gossamer.values.tell import silent
 from gossamer.values.url import url_of
 
 SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0, connect_s=60.0)

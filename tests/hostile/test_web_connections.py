@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 from tests.web.gate import gate_of
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
 from gossamer.web import connections, guard
 from gossamer.web.connections import Serving, server_of
 from gossamer.web.headers import HEADERS

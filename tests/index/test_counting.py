@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.index import facets
 from gossamer.index.asking import Asking
 from gossamer.index.facets import FACETS, estimated
@@ -15,7 +16,6 @@ from gossamer.index.writer import IndexWriter
 from gossamer.search.query import parse
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 PAGES = 400

@@ -8,9 +8,10 @@ import pytest
 import tantivy
 from tests.index.damaged import damage_entry
 
-from gossamer.errors import DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
+from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.extract.vocabularies import with_own
-from gossamer.files import DiskFiles
 from gossamer.index.asking import MOST_PARTS
 from gossamer.index.schema import last_part, names_above, signs_of
 from gossamer.index.searcher import Searcher
@@ -20,7 +21,6 @@ from gossamer.search.query import parse
 from gossamer.values.link import Link
 from gossamer.values.page import Directives, Page, Reading
 from gossamer.values.query import Query, Word
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.index import asking, snapshot
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
 from gossamer.search.query import parse
 from gossamer.values.page import Page, Reading
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 

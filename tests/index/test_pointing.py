@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.index.dictionary import Form
 from gossamer.index.pointing import FEW, FIRST, targets_of
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 SITES = 2 * FEW

@@ -9,17 +9,17 @@ from pathlib import Path
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import Catalogue, acknowledged
 from gossamer.archive.volumes import Volumes, room_left
-from gossamer.chance import seeded
-from gossamer.clock import Clock, Instant, SystemClock
+from gossamer.base.chance import seeded
+from gossamer.base.clock import Clock, Instant, SystemClock
+from gossamer.base.files import DiskFiles, Files
+from gossamer.base.processes import SystemProcesses
 from gossamer.fetch.settings import RobotsKeeping
-from gossamer.files import DiskFiles, Files
 from gossamer.frontier.ends import every_end
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Measures
 from gossamer.pace import Pace
-from gossamer.processes import SystemProcesses
 from gossamer.reading import job
 from gossamer.recrawl.retry import Retry
 from gossamer.returning import Returning

@@ -13,19 +13,19 @@ from tests.journey.crawling import Told
 from gossamer.app.admission import open_ruling
 from gossamer.app.assemble import budget, measures, pace, politeness
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
-from gossamer.chance import seeded
-from gossamer.clock import SECOND, Instant, SystemClock
+from gossamer.base.chance import seeded
+from gossamer.base.clock import SECOND, Instant, SystemClock
+from gossamer.base.environment import Outside
+from gossamer.base.files import DiskFiles
+from gossamer.base.processes import SystemProcesses
 from gossamer.fetch.answer import Head, outcome_of
-from gossamer.files import DiskFiles
 from gossamer.frontier.known import Known
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Rooms
-from gossamer.processes import SystemProcesses
 from gossamer.reading import job
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.templates import template_of

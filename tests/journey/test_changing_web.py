@@ -10,7 +10,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from tests.journey.crawling import Crawled, Told, crawl
 from tests.journey.test_returning import returning, spooled
 
-from gossamer.clock import DAY
+from gossamer.base.clock import DAY
 from gossamer.demo.answers import Answer, Question
 from gossamer.demo.changing import Fate, fate_of, price_of, version_of
 from gossamer.demo.web import DemoWeb

@@ -6,8 +6,8 @@ from pathlib import Path
 from tests.journey.crawling import Told, crawl, page
 
 from gossamer.archive.reader import read_capture
-from gossamer.clock import SystemClock
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SystemClock
+from gossamer.base.files import DiskFiles
 from gossamer.journey import within_chain
 from gossamer.pace import Pace
 from gossamer.rules.scope import Reach

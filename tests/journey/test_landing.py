@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from gossamer.chance import seeded
-from gossamer.clock import SECOND
+from gossamer.base.chance import seeded
+from gossamer.base.clock import SECOND
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.landing import AGAIN_S, Followed, Lists, Measures, Outages, settled
 from gossamer.parse.listed import Listing

@@ -8,14 +8,14 @@ import pytest
 from tests.journey.crawling import crawl
 from tests.simulation.virtual import VirtualClock, VirtualLoop
 
-from gossamer.chance import seeded
-from gossamer.clock import Instant
+from gossamer.base.chance import seeded
+from gossamer.base.clock import Instant
+from gossamer.base.tell import silent
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Measures
 from gossamer.pace import HELD_S, WAIT_S, Hold, Pace, hold_of, sleep_s
 from gossamer.recrawl.retry import Retry
-from gossamer.values.tell import silent
 from gossamer.values.visit import Counts, Visit
 
 

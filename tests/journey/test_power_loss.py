@@ -20,14 +20,14 @@ from gossamer.archive.compaction import Compaction, tidy
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
 from gossamer.archive.volumes import Volumes
-from gossamer.clock import SystemClock
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SystemClock
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.pace import Pace
 from gossamer.spool.follower import Follower, Position
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store.database import Database
 from gossamer.testing import PowerCuts
-from gossamer.values.tell import silent
 
 PAGES = 300
 STEP = int(os.environ.get("POWERLOSS_STEP", "9"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.journey.crawling import crawl, page
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
 from gossamer.journey import REST_S
 
 HOSTS = 40

@@ -15,9 +15,10 @@ from tests.journey.crawling import Crawled, Told, crawl, page
 
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_record
-from gossamer.chance import seeded
-from gossamer.clock import DAY, SECOND
-from gossamer.files import DiskFiles
+from gossamer.base.chance import seeded
+from gossamer.base.clock import DAY, SECOND
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.recrawl.calendar import Allowance, Calendar
 from gossamer.recrawl.naming import policy_named
 from gossamer.returning import End, Plan, Returning
@@ -30,7 +31,6 @@ from gossamer.values.outcome import Failed, Fetched, Gone, Outcome, Reason, Refu
 from gossamer.values.page import Reading
 from gossamer.values.past import Past, Validators
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
 

@@ -8,7 +8,7 @@ from tests.contract.test_scheduling import SteppedClock
 from tests.journey.crawling import page
 from tests.journey.test_returning import HOME, Changing, Says, crawl_for, spooled
 
-from gossamer.clock import DAY, SECOND
+from gossamer.base.clock import DAY, SECOND
 from gossamer.testing import FakeClock
 
 ROBOTS = HOME + "robots.txt"

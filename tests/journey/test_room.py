@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.journey.crawling import crawl, page
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
 from gossamer.pace import Pace, room_for
 from gossamer.testing import TinyWeb
 from gossamer.values.outcome import Outcome

@@ -8,12 +8,12 @@ import pytest
 from tests.journey import crawling
 from tests.journey.crawling import Told, crawl, page
 
-from gossamer.errors import DiskFull
-from gossamer.files import DiskFiles
+from gossamer.base.errors import DiskFull
+from gossamer.base.files import DiskFiles
+from gossamer.base.processes import Child, SystemProcesses
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import tasks_for
 from gossamer.pace import Pace
-from gossamer.processes import Child, SystemProcesses
 from gossamer.testing import FaultyFiles
 from gossamer.values.visit import Visit
 

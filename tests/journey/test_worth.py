@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gossamer.chance import seeded
-from gossamer.clock import DAY, SECOND, Instant
+from gossamer.base.chance import seeded
+from gossamer.base.clock import DAY, SECOND, Instant
 from gossamer.frontier.priority import priority_of
 from gossamer.parse.listed import Listed, Listing
 from gossamer.read_job import ReadDone

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.links.reader import TARGET_BYTES, Anchor, LinksReader, Runs, marks_of
 from gossamer.links.store import Links
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 

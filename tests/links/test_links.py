@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.errors import DirectoryUnusable
-from gossamer.files import DiskFiles
+from gossamer.base.errors import DirectoryUnusable
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.links.changes import LONGEST_TEXT, MOST_ANCHORS, Columns, by_target, pack, rows_between, unpack
 from gossamer.links.reader import Anchor, LinksReader
 from gossamer.links.store import Links
 from gossamer.values.link import Link
 from gossamer.values.page import Directives, Page, Reading
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 

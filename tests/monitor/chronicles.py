@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gossamer.clock import SECOND, Instant, from_words
+from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.monitor.chronicle import Chronicle, Run, Sample, SiteSample, Visits
 from gossamer.recrawl.measuring import Freshness
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.monitor.chronicles import DAY, MINUTE, START_AT, chronicle_of, sample
 
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import SITES_THEN, Chronicle, Run, Visits, packed, run_at, thinned, unpacked, visits_in
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
 from gossamer.monitor import control as control_room
 from gossamer.monitor.control import Beat, Control
 from gossamer.testing import FakeClock
@@ -92,7 +92,7 @@ def test_a_beat_is_given_up_rather_than_waited_for_without_end(tmp_path: Path, m
 def test_many_processes_may_open_and_beat_at_once(tmp_path: Path) -> None:
     script = (
         "import os, sys; from pathlib import Path\n"
-        "from gossamer.clock import SystemClock; from gossamer.monitor.control import Control\n"
+        "from gossamer.base.clock import SystemClock; from gossamer.monitor.control import Control\n"
         "with Control(Path(sys.argv[1]), SystemClock()) as control:\n"
         "    for number in range(50):\n"
         "        assert control.beat(sys.argv[2], os.getpid(), {'n': number})\n"

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.monitor.history import MOST_POINTS, as_csv, history_of, since, step_for
 from gossamer.monitor.vitals import FIGURES, NODE, Sample
 

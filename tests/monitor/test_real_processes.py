@@ -12,9 +12,9 @@ from pathlib import Path
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.app.monitoring import Watch
-from gossamer.app.outside import Network, real_outside
 from gossamer.app.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
+from gossamer.base.environment import Network, real_outside
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb
@@ -147,7 +147,7 @@ def wait_for(happens: Callable[[], bool]) -> None:
 FULL = """
 import os, resource, sys
 from pathlib import Path
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said

@@ -1,6 +1,6 @@
 """All machines and processes in one list."""
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.monitor.system import averages_of, listed, state_of, totals_of
 from gossamer.monitor.vitals import NODE, Vitals
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.monitor import control as control_room
 from gossamer.monitor.control import Control
 from gossamer.monitor.vitals import FIGURES, NODE, Spent, Vitals, numbered, percent

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.clock import in_words
+from gossamer.base.clock import in_words
 from gossamer.parse.dates import instant_of
 
 DIALECTS = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.clock import from_words
+from gossamer.base.clock import from_words
 from gossamer.parse.feed_json import is_json_feed, parse_json_feed
 from gossamer.parse.feeds import Feed, parse_feed
 from gossamer.parse.html import parse_html, seen_in

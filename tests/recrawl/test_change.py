@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gossamer.clock import from_words
+from gossamer.base.clock import from_words
 from gossamer.recrawl.change import compared, counts, facts_print, prints_of, without_today
 from gossamer.values.history import Change, Prints
 from gossamer.values.page import Page, Reading

@@ -2,12 +2,12 @@
 
 import pytest
 
-from gossamer.clock import from_words
+from gossamer.base.clock import DAY_S, from_words
 from gossamer.recrawl.hints import Hints, hinted, importance_of, published
 from gossamer.recrawl.least_age import Age, Patience
 from gossamer.recrawl.rates import FASTEST, IGNORANT, likely_rate, observed, posterior
 from gossamer.values.due import Known
-from gossamer.values.history import DAY_S, History, Seen
+from gossamer.values.history import History, Seen
 
 NOW = from_words("2026-11-15T10:00:00Z")
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from gossamer.base.clock import DAY_S
 from gossamer.recrawl.ages import Kind, age_after, average_age, optimum
 from gossamer.recrawl.measuring import Copy, Sums, first_days, in_short, measured, prior_from, summed, together
 from gossamer.recrawl.rates import RATES, observed
-from gossamer.values.history import DAY_S, History, Seen
+from gossamer.values.history import History, Seen
 
 
 def test_M_C2_the_age_of_a_page_that_changes_weekly_is_2_6_days_after_a_week() -> None:

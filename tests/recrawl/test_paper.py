@@ -2,10 +2,10 @@
 
 import pytest
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import DAY_S, SECOND
 from gossamer.recrawl.paper import Paper, Tree, Turns, after_look, every_after, is_called_by_links, moved_threshold
 from gossamer.values.due import Known, Why
-from gossamer.values.history import DAY_S, History, Seen
+from gossamer.values.history import History, Seen
 
 DAY = round(DAY_S * SECOND)
 TEN_OF_TWENTY = 0b01010101010101010101

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import DAY_S, SECOND
 from gossamer.recrawl.ages import best_interval, gain
 from gossamer.recrawl.least_age import Age, Patience
 from gossamer.recrawl.naming import DEFAULT, POLICIES, policy_named
@@ -17,7 +17,7 @@ from gossamer.recrawl.price import price_for, visits_at
 from gossamer.recrawl.rates import IGNORANT, RATES, observed, posterior
 from gossamer.recrawl.worth import interval_worth, worth_after
 from gossamer.values.due import IN_WORDS, Known, Why
-from gossamer.values.history import DAY_S, History, Seen
+from gossamer.values.history import History, Seen
 
 DAY = round(DAY_S * SECOND)
 

@@ -9,7 +9,7 @@ from bench.recrawl import MOST_ERROR, PRIORS, median_errors
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import DAY_S, SECOND
 from gossamer.recrawl.counting import corrected, counted, from_last_dates, likeliest
 from gossamer.recrawl.learning import Learning, Panels, learnt, smoothed
 from gossamer.recrawl.rates import (
@@ -22,7 +22,7 @@ from gossamer.recrawl.rates import (
     posterior,
     prior_of,
 )
-from gossamer.values.history import DAY_S, PACKED_BYTES, History, Seen, packed, unpacked
+from gossamer.values.history import PACKED_BYTES, History, Seen, packed, unpacked
 
 DAY = round(DAY_S * SECOND)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.recrawl.retry import TRANSIENT, Retry, next_due
 from gossamer.values.outcome import Reason
 

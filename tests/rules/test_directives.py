@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.rules.directives import directives_of
 from gossamer.values.page import Directives
 

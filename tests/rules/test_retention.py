@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.clock import DAY
+from gossamer.base.clock import DAY
 from gossamer.rules.retention import MONTH, WEEK, Retain, Version, kept, retain_of
 from gossamer.values.capture import VANISHED
 

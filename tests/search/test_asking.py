@@ -9,8 +9,9 @@ import pytest
 from rich.console import Console
 
 from gossamer.app.ask import show
-from gossamer.clock import SECOND, from_words
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SECOND, from_words
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.index.searcher import Searcher
 from gossamer.index.snippets import Segment
 from gossamer.index.writer import IndexWriter
@@ -22,7 +23,6 @@ from gossamer.search.query import parse
 from gossamer.testing import FakeClock
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading, Thing
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 SCHEMA = "http://schema.org/"

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gossamer.errors import DirectoryUnusable, QueryRefused, ViewDamaged
-from gossamer.files import DiskFiles
+from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
 from gossamer.links.reader import LinksReader
@@ -19,7 +20,6 @@ from gossamer.testing import FakeClock
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.query import Query, Word
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 NEAR = ("harbor", "harbour")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.simulation.web import SimWeb
 
-from gossamer.clock import Clock, Instant
+from gossamer.base.clock import Clock, Instant
 from gossamer.frontier.protocol import Frontier
 from gossamer.values.link import Offer
 from gossamer.values.outcome import Failed, Fetched, Gone, Outcome

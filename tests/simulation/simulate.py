@@ -16,9 +16,10 @@ from gossamer import pace
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
-from gossamer.chance import seeded
+from gossamer.base.chance import seeded
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.fetch.settings import RobotsKeeping
-from gossamer.files import DiskFiles
 from gossamer.frontier.ends import every_end
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.protocol import Frontier
@@ -34,7 +35,6 @@ from gossamer.store import tallies
 from gossamer.store.database import Database, read_only
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.workers.worker import Answer
 

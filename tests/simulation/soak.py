@@ -23,12 +23,13 @@ from tests.simulation.virtual import VirtualClock, VirtualLoop
 from gossamer import pace
 from gossamer.app.chronicling import chronicling
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside, real_outside
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
-from gossamer.chance import seeded
-from gossamer.clock import Clock, SystemClock
+from gossamer.base.chance import seeded
+from gossamer.base.clock import Clock, SystemClock
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.tell import silent
 from gossamer.demo.answers import Question
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import Head, outcome_of
@@ -49,7 +50,6 @@ from gossamer.values.capture import Capture
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Outcome
 from gossamer.values.past import Validators
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 from gossamer.workers.worker import Answer

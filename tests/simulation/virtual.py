@@ -5,7 +5,7 @@ import selectors
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason
 from gossamer.values.url import Url

@@ -11,13 +11,13 @@ from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import volumes_in
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes
-from gossamer.errors import DiskFull, GossamerError
-from gossamer.files import DiskFiles, Files
+from gossamer.base.errors import DiskFull, GossamerError
+from gossamer.base.files import DiskFiles, Files
+from gossamer.base.tell import silent
 from gossamer.spool.follower import Follower, Frame, Position
 from gossamer.spool.frames import HEAD_BYTES, PIECE_BYTES, frame, frames, sound_end
 from gossamer.spool.spool import SpoolWriter, discard, spooled_volumes
 from gossamer.testing import FakeClock, Fault, FaultyFiles
-from gossamer.values.tell import silent
 
 FILES = DiskFiles()
 

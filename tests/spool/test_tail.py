@@ -4,8 +4,8 @@ import errno
 
 import pytest
 
-from gossamer.errors import DiskFull, GossamerError
-from gossamer.files import DiskFiles
+from gossamer.base.errors import DiskFull, GossamerError
+from gossamer.base.files import DiskFiles
 from gossamer.spool.tail import Tail
 from gossamer.testing import Fault, FaultyFiles
 

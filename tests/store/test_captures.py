@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from gossamer.base.tell import silent
 from gossamer.store import captures, tallies
 from gossamer.store.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place, capture_id_of
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 T = TypeVar("T")

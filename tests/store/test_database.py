@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gossamer.errors import DirectoryUnusable, DiskFull, StateDamaged
+from gossamer.base.errors import DirectoryUnusable, DiskFull, StateDamaged
+from gossamer.base.tell import silent
 from gossamer.store import seeds, tallies
 from gossamer.store.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 ADD = "INSERT INTO tallies (name, number) VALUES (?, 1)"

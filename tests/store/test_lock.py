@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.errors import DirectoryBusy
-from gossamer.files import DiskFiles
+from gossamer.base.errors import DirectoryBusy
+from gossamer.base.files import DiskFiles
 from gossamer.store.lock import hold, holder_in_words
 
 HOLDER = """
 import sys
 from pathlib import Path
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
 from gossamer.store.lock import hold
 lock = hold(DiskFiles(), Path(sys.argv[1]), "pid 4711 (gossamer crawl, since noon)")
 print("held", flush=True)

@@ -11,15 +11,16 @@ from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes
-from gossamer.clock import SECOND
-from gossamer.errors import WorkerLost
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SECOND
+from gossamer.base.errors import WorkerLost
+from gossamer.base.files import DiskFiles
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.export import digest
 from gossamer.graph.keeping import FactsHere
 from gossamer.graph.store import Graph
 from gossamer.index.searcher import Searcher
 from gossamer.index.writer import IndexWriter
+from gossamer.indexer.updates import Following, GraphView, Views, newest_of, position_in
 from gossamer.links.reader import LinksReader
 from gossamer.links.store import Links
 from gossamer.search.query import parse
@@ -31,7 +32,6 @@ from gossamer.values.capture import Capture, Place
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
-from gossamer.views import Following, GraphView, Views, newest_of, position_in
 
 
 def page(address: str, words: str, at: int, links: Sequence[str] = ()) -> Capture:

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from gossamer.archive.record import response_record
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.values.capture import Capture
 from gossamer.values.url import Url, url_of
 

@@ -24,7 +24,7 @@ from tests.web.site import LONG_S, Site, serving
 
 from gossamer.app import serving_crawl, sowing
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Network
+from gossamer.base.environment import Network
 from gossamer.fetch.plan import AddressPlan
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
@@ -160,7 +160,7 @@ def secluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
     begins: in the place of one a program is started that ends at once."""
     plan = AddressPlan({})
     monkeypatch.setattr(sowing, "real_network", lambda outside: Network(plan, plan))
-    monkeypatch.setattr(serving_crawl, "MODULE", "gossamer.chance")
+    monkeypatch.setattr(serving_crawl, "MODULE", "gossamer.base.chance")
     directory = Directory(tmp_path / "c")
     with serving(directory) as site:
         yield site, (directory.root / "token").read_text().strip()

@@ -13,10 +13,10 @@ from tests.web.crawling import Desk, desk, many, until
 from tests.web.site import LONG_S, Site, trouble_in
 
 from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.outside import real_outside
 from gossamer.app.serving_crawl import STILL_STARTING, Helm
 from gossamer.app.settings import Settings
-from gossamer.errors import GossamerError
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import GossamerError
 from gossamer.monitor.control import Control
 from gossamer.store import seeds
 from gossamer.store.database import read_only

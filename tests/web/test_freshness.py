@@ -10,7 +10,7 @@ from tests.web.exposition import families
 from tests.web.site import Site, serving, trouble_in
 
 from gossamer.app.directory import Directory
-from gossamer.files import DiskFiles
+from gossamer.base.files import DiskFiles
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Run
 from gossamer.monitor.freshness import MEANINGS

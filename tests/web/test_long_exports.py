@@ -11,9 +11,10 @@ from tests.web.site import Site, serving
 
 from gossamer.app.directory import Directory
 from gossamer.app.exporting import exports_of
-from gossamer.app.outside import real_outside
-from gossamer.clock import SECOND, SystemClock
-from gossamer.files import DiskFiles
+from gossamer.base.clock import SECOND, SystemClock
+from gossamer.base.environment import real_outside
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.store import Graph
@@ -23,7 +24,6 @@ from gossamer.index.writer import IndexWriter
 from gossamer.search.query import parse as asked
 from gossamer.values.page import Page, Reading
 from gossamer.values.query import DEEPEST_HIT, Query
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.web.exports import pages_csv, pages_jsonl
 

@@ -13,10 +13,10 @@ from tests.web.site import Site
 
 from gossamer.app.demo import settings_for
 from gossamer.app.directory import Directory
-from gossamer.app.outside import real_outside
 from gossamer.app.serve import web_rooms
+from gossamer.base.environment import real_outside
+from gossamer.base.tell import silent
 from gossamer.testing import FakeClock
-from gossamer.values.tell import silent
 from gossamer.web.app import make_site
 from gossamer.web.door import Entrance
 from gossamer.web.guard import ASKING, CHANGING, READING, UNLOCKED

@@ -16,7 +16,7 @@ from tests.web.test_page_view import at
 
 from gossamer.app.directory import Directory
 from gossamer.archive.history import Timeline
-from gossamer.clock import in_words
+from gossamer.base.clock import in_words
 from gossamer.values.url import Url
 from gossamer.web.page_history import NOT_YET, badges_of, dots_of, line_of
 from gossamer.web.page_history_rooms import HistoryRooms

@@ -7,8 +7,8 @@ import pytest
 from tests.web.hostile_pages import ORIGIN
 from tests.web.site import Site, trouble_in
 
+from gossamer.base.errors import QueryTooLong
 from gossamer.demo.oddities import ODD
-from gossamer.errors import QueryTooLong
 from gossamer.web.cached import MOST_AT_ONCE, MOST_WAITING, POLICY, Turns
 from gossamer.web.page_rooms import place_of
 from gossamer.web.page_view import TABS

@@ -5,8 +5,8 @@ from dataclasses import replace
 import jinja2
 import pytest
 
-from gossamer.clock import from_words
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import from_words
+from gossamer.base.errors import QueryRefused
 from gossamer.search.answer import Answer, Facet, Span
 from gossamer.values.spreadsheet import harmless
 from gossamer.web.names import language

@@ -9,9 +9,9 @@ from tests.web.gate import BEARER, COOKIE, KEYS, ask, gate_of, site_of
 
 from gossamer.app.directory import Directory
 from gossamer.app.token import kept_keys, keys_of
-from gossamer.chance import unguessable
-from gossamer.clock import SystemClock
-from gossamer.files import DiskFiles
+from gossamer.base.chance import unguessable
+from gossamer.base.clock import SystemClock
+from gossamer.base.files import DiskFiles
 from gossamer.testing import FakeClock
 from gossamer.web.door import same_site
 from gossamer.web.sessions import MOST_SESSIONS, SESSION_S, Sessions

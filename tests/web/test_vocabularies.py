@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from tests.web.site import Site
 
-from gossamer.clock import SECOND
-from gossamer.errors import QueryTooLong
+from gossamer.base.clock import SECOND
+from gossamer.base.errors import QueryTooLong
 from gossamer.graph.sparql import SparqlResult
 from gossamer.testing import FakeClock
 from gossamer.web.vocabularies import all_of, one_of

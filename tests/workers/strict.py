@@ -9,10 +9,10 @@ import sys
 
 from tests.workers import jobs
 
-from gossamer.clock import SystemClock
-from gossamer.errors import WorkerLost
-from gossamer.processes import SystemProcesses
-from gossamer.values.tell import silent
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import WorkerLost
+from gossamer.base.processes import SystemProcesses
+from gossamer.base.tell import silent
 from gossamer.workers import seccomp
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from tests.workers import jobs
 
-from gossamer.clock import SystemClock
-from gossamer.errors import WorkerLost
-from gossamer.processes import SystemProcesses
-from gossamer.values.tell import silent
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import WorkerLost
+from gossamer.base.processes import SystemProcesses
+from gossamer.base.tell import silent
 from gossamer.workers import seccomp
 from gossamer.workers.barriers import MEANINGS, Barriers, from_bits, in_words, weakest
 from gossamer.workers.limits import Limits

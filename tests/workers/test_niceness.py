@@ -9,12 +9,12 @@ import pytest
 from tests.workers import jobs
 from tests.workers.sessions import BY_SESSION, session_of
 
-from gossamer.app.outside import real_outside
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
-from gossamer.clock import SystemClock
-from gossamer.processes import SystemProcesses
-from gossamer.values.tell import silent
+from gossamer.base.clock import SystemClock
+from gossamer.base.environment import real_outside
+from gossamer.base.processes import SystemProcesses
+from gossamer.base.tell import silent
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
 
@@ -65,7 +65,7 @@ def test_where_sessions_share_the_cpus_the_worker_s_own_stands_back_and_nobody_e
 @pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
 def test_a_session_that_others_share_is_left_alone() -> None:
     before = session_of("self")
-    told = "from gossamer.processes import let_others_go_first; let_others_go_first(4)"
+    told = "from gossamer.base.processes import let_others_go_first; let_others_go_first(4)"
     subprocess.run([sys.executable, "-c", told], check=True, timeout=60)
     assert session_of("self") == before
 
@@ -74,7 +74,7 @@ def test_a_session_that_others_share_is_left_alone() -> None:
 def test_threads_that_stand_back_further_already_are_left_there() -> None:
     """Whoever starts the program with nice(1) has said so for all of it; and only root may take it back."""
     told = (
-        "import os; from gossamer.processes import SystemProcesses; os.nice(12);"
+        "import os; from gossamer.base.processes import SystemProcesses; os.nice(12);"
         "found = SystemProcesses().stand_back(('python',), 5); print(found, os.getpriority(os.PRIO_PROCESS, 0))"
     )
     run = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)

@@ -11,10 +11,10 @@ import pytest
 import uvloop
 from tests.workers import jobs
 
-from gossamer.clock import SystemClock
-from gossamer.errors import WorkerLost
-from gossamer.processes import SystemProcesses
-from gossamer.values.tell import silent
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import WorkerLost
+from gossamer.base.processes import SystemProcesses
+from gossamer.base.tell import silent
 from gossamer.workers.child import generation_of
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool, name_of
@@ -433,9 +433,9 @@ def test_a_job_that_cannot_be_loaded_is_told_to_the_caller() -> None:
 def test_a_worker_whose_pool_is_gone_ends_by_itself() -> None:
     script = (
         "import asyncio, os, sys\n"
-        "from gossamer.clock import SystemClock\n"
-        "from gossamer.processes import SystemProcesses\n"
-        "from gossamer.values.tell import silent\n"
+        "from gossamer.base.clock import SystemClock\n"
+        "from gossamer.base.processes import SystemProcesses\n"
+        "from gossamer.base.tell import silent\n"
         "from gossamer.workers.limits import Limits\n"
         "from gossamer.workers.pool import Pool\n"
         "from tests.workers import jobs\n"

@@ -4,18 +4,18 @@ import asyncio
 from collections.abc import Sequence
 
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
 from gossamer.app.own_filters import own_filters
 from gossamer.app.remembering import recalled
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.ruling import Ruling
 from gossamer.app.seeding import remembered
 from gossamer.app.settings import Settings
-from gossamer.errors import ConfigError
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ConfigError
+from gossamer.base.tell import Tell
 from gossamer.rules.verdict import Denied
 from gossamer.store import forgotten
 from gossamer.store.database import Database
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 

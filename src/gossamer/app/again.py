@@ -3,7 +3,7 @@
 import msgspec
 
 from gossamer.app.saying import counted, moment
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.due import IN_WORDS, Why
 from gossamer.values.past import Past
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.clock import SystemClock
-from gossamer.errors import ConfigError
-from gossamer.files import DiskFiles, Files
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import ConfigError
+from gossamer.base.files import DiskFiles, Files
 
 NAME = "trusted.json"
 PATIENCE_S = 5.0

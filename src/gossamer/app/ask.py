@@ -14,15 +14,15 @@ from rich.text import Text
 
 from gossamer.app.asking import open_search, queries, refuse_missing
 from gossamer.app.directory import DEFAULT, existing
-from gossamer.app.outside import real_outside
 from gossamer.app.saying import as_json, counted, harmless
-from gossamer.clock import in_words
-from gossamer.errors import ConfigError, QueryRefused
+from gossamer.base.clock import in_words
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import ConfigError, QueryRefused
+from gossamer.base.tell import silent
 from gossamer.index.explaining import Explanation
 from gossamer.search.find import FACETS, Answer, Entity, Hit
 from gossamer.search.query import parse
 from gossamer.values.json_form import json_value
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 FORMATS = {

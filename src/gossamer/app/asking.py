@@ -5,10 +5,11 @@ from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
 from gossamer.app.directory import VOCABULARY, Directory
-from gossamer.app.outside import Outside
 from gossamer.app.present_search import search_of
-from gossamer.clock import SECOND
-from gossamer.errors import ViewDamaged
+from gossamer.base.clock import SECOND
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ViewDamaged
+from gossamer.base.tell import Tell
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.names import OURS
 from gossamer.graph.sources import FILE as SOURCES
@@ -17,7 +18,6 @@ from gossamer.monitor.control import Control
 from gossamer.search.find import Search
 from gossamer.store import tallies
 from gossamer.store.database import read_only
-from gossamer.values.tell import Tell
 from gossamer.web.rooms import Ask
 
 FRESH_S = 30.0

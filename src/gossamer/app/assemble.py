@@ -16,7 +16,6 @@ from gossamer.app.damage import mark_lost
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
 from gossamer.app.meaning import budget, fetch_settings, politeness, robots_keeping
-from gossamer.app.outside import Network, Outside
 from gossamer.app.own_contexts import folder_of
 from gossamer.app.plugged import Plugged, job_for
 from gossamer.app.plugins import plugged_in, protocols_of
@@ -27,12 +26,14 @@ from gossamer.app.remembering import remembering
 from gossamer.app.ruling import Ruling
 from gossamer.app.seeding import remembered
 from gossamer.app.settings import Settings
-from gossamer.app.short_days import Even
 from gossamer.app.steering import CRAWLER, Steering
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
+from gossamer.base.calendar import Even
+from gossamer.base.environment import Network, Outside
+from gossamer.base.tell import Tell
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol
@@ -47,7 +48,6 @@ from gossamer.rules.templates import template_of
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store.database import Database
 from gossamer.values.link import How, Offer
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit
 from gossamer.workers.limits import MIB

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 
 
 @dataclass(slots=True)

@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
-from gossamer.errors import GossamerError
+from gossamer.base.environment import Outside
+from gossamer.base.errors import GossamerError
+from gossamer.base.tell import Tell
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Sample, Visits
 from gossamer.monitor.sampling import ENOUGH, newest_place, sampled, visits_since
 from gossamer.store import tallies
 from gossamer.store.database import read_only
-from gossamer.values.tell import Tell
 
 SOON_S, EVERY_S = 5.0, 600.0
 PART = 20

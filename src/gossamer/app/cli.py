@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 from gossamer import __version__
 from gossamer.app.doors import DOORS, SHOW, UNSET, Door
 from gossamer.app.saying import error_in_words
-from gossamer.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
+from gossamer.base.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
 
 EXIT_CODES = {
     0: "all went well",

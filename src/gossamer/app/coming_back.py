@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.hastening import Hastening, Neighbours, hastening, no_neighbours
-from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings
+from gossamer.base.environment import Outside
+from gossamer.base.tell import Tell
 from gossamer.frontier.protocol import Frontier
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.naming import policy_named
@@ -18,7 +19,6 @@ from gossamer.recrawl.paper import Tree
 from gossamer.returning import Returning
 from gossamer.values.due import Known
 from gossamer.values.history import Change
-from gossamer.values.tell import Tell
 from gossamer.values.visit import Visit
 
 

@@ -10,15 +10,15 @@ import msgspec
 from gossamer.app.damage import noting_damage
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.indexing import become_the_one
-from gossamer.app.outside import Outside
 from gossamer.app.replay import followed, mark_finished
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.compaction import Compaction, Going, Rewritten, retired, tidy
 from gossamer.archive.volumes import Volumes
+from gossamer.base.environment import Outside
+from gossamer.base.tell import Tell
 from gossamer.rules.retention import Retain
 from gossamer.store.database import Database, read_only
-from gossamer.values.tell import Tell
 
 Says = Callable[[str], None]
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gossamer.app.settings import Settings
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 from gossamer.rules.retention import retain_of
 
 FILE_NAME = "gossamer.toml"

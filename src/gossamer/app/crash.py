@@ -3,8 +3,8 @@
 import os
 import signal
 
-from gossamer.errors import ConfigError
-from gossamer.values.tell import Tell
+from gossamer.base.errors import ConfigError
+from gossamer.base.tell import Tell
 
 VARIABLE = "GOSSAMER_CRASH_AT"
 CRASH_POINTS = (

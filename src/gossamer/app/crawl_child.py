@@ -19,15 +19,15 @@ from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.ending import next_steps, waiting_for_options
 from gossamer.app.network import real_network
 from gossamer.app.options import config_of, withheld_in_words
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import PlainLines
 from gossamer.app.saying import error_in_words
 from gossamer.app.settings import Settings
 from gossamer.app.tally import Tally
-from gossamer.clock import in_words
-from gossamer.errors import GossamerError
-from gossamer.files import Appender
+from gossamer.base.clock import in_words
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import GossamerError
+from gossamer.base.files import Appender
 
 MOST_LOG = 256 * 1024
 """Bytes; when there are more it is begun anew, and the one before kept."""

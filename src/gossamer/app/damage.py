@@ -7,14 +7,14 @@ from pathlib import Path
 
 from gossamer.app.saying import counted
 from gossamer.archive.verify import Finding
-from gossamer.clock import Instant
-from gossamer.files import Files
+from gossamer.base.clock import Instant
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.frontier.reviving import fetch_again
 from gossamer.frontier.sieve import Keys
 from gossamer.rules.canonical import identity_of
 from gossamer.store import captures, damage
 from gossamer.store.damage import Mark
-from gossamer.values.tell import Tell
 from gossamer.values.url import id_of
 
 DAMAGED = 4

@@ -17,18 +17,18 @@ from gossamer.app.crawl import catch_signals, crawl_to_end
 from gossamer.app.demo_changing import DAYS, show_changing
 from gossamer.app.directory import Directory
 from gossamer.app.ending import summary
-from gossamer.app.outside import Network, real_outside
 from gossamer.app.progress import face_for
 from gossamer.app.serve import address_of, is_free, link_of, web_server
 from gossamer.app.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.app.tally import Tally
+from gossamer.base.environment import Network, real_outside
+from gossamer.base.errors import ConfigError
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.verdict import Found, Verdict, check
 from gossamer.demo.web import DemoWeb
-from gossamer.errors import ConfigError
 from gossamer.frontier.ends import every_end
 from gossamer.index.searcher import Searcher
 from gossamer.store.database import read_only

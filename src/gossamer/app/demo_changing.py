@@ -14,12 +14,13 @@ from rich.table import Table
 from gossamer.app.crawl import catch_signals, crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.app.ending import summary
-from gossamer.app.outside import Network, Outside, real_outside
 from gossamer.app.serve import address_of, is_free, link_of, web_server
 from gossamer.app.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
-from gossamer.app.short_days import short_days
 from gossamer.app.tally import Tally
-from gossamer.clock import SECOND, Instant
+from gossamer.base.calendar import short_days
+from gossamer.base.clock import DAY_S, SECOND, Instant
+from gossamer.base.environment import Network, Outside, real_outside
+from gossamer.base.files import Files
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.changing_verdict import LEAST_SPARED, ChangingVerdict, Kept, check_changing, items_with
 from gossamer.demo.changing_verdict import PRICED as PRICES
@@ -27,7 +28,6 @@ from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.verdict import SLACK_S
 from gossamer.demo.web import DemoWeb
-from gossamer.files import Files
 from gossamer.graph.export import facts_of, opened
 from gossamer.index.searcher import Searcher
 from gossamer.monitor import chronicle
@@ -35,7 +35,6 @@ from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.freshness import days_in_words
 from gossamer.store import captures
 from gossamer.store.database import read_only
-from gossamer.values.history import DAY_S
 from gossamer.values.url import Url
 
 SUGGESTIONS = ("harbour", "type:Offer", "news")

@@ -16,7 +16,6 @@ from cyclopts import Parameter
 from gossamer.app.damage import DAMAGED, beyond_end
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.exporting import exports_of
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
@@ -24,8 +23,10 @@ from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
 from gossamer.archive.export import volumes_of
 from gossamer.archive.members import Damaged
-from gossamer.clock import in_words
-from gossamer.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
+from gossamer.base.clock import in_words
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
+from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened, page_facts
 from gossamer.read_job import ReadDone, ReadJob, parts_of
@@ -36,7 +37,6 @@ from gossamer.values.capture import Capture
 from gossamer.values.outcome import GROUPS, Reason
 from gossamer.values.page import Reading
 from gossamer.values.query import Query
-from gossamer.values.tell import silent
 from gossamer.web.exports import pages_csv, visits_csv
 from gossamer.workers.pool import Pool
 

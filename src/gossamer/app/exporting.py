@@ -5,8 +5,8 @@ from contextlib import closing
 
 from gossamer.app.asking import refuse_missing
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
-from gossamer.errors import DirectoryUnusable
+from gossamer.base.environment import Outside
+from gossamer.base.errors import DirectoryUnusable
 from gossamer.frontier.visits import LastVisit, every_visit
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import facts_of, opened, page_facts

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
 
 from gossamer.app.one_page import AllowAddress, Config, Contact, ContextFolder, Delay, Manners, own_contexts, page_of
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 from gossamer.extract.prefixes import PREFIXES
 from gossamer.extract.source import RdfaVersion
 from gossamer.extract.things import things_of

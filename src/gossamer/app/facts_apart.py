@@ -13,9 +13,9 @@ from typing import BinaryIO, cast
 import msgspec
 
 from gossamer.app.directory import Directory
-from gossamer.errors import WorkerLost
+from gossamer.base.errors import WorkerLost
+from gossamer.base.processes import Child, Processes
 from gossamer.graph.page_facts import PageFacts
-from gossamer.processes import Child, Processes
 from gossamer.workers.wire import Kind, frame, received
 
 NAME, MODULE = "facts keeper", "gossamer.app.facts_keeper"

@@ -18,18 +18,18 @@ from gossamer.app import crash
 from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import NAME, Commit, Copy, Order, Pages, orders
 from gossamer.app.indexing import dropped, only_one
-from gossamer.app.memory import spare_the_collector
 from gossamer.app.modes import keep_private
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import error_in_words
-from gossamer.errors import GossamerError, ViewDamaged
-from gossamer.files import DiskFiles
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import GossamerError, ViewDamaged
+from gossamer.base.files import DiskFiles
+from gossamer.base.processes import let_other_sessions_go_first
+from gossamer.base.tell import Tell, silent
+from gossamer.base.tuning import spare_the_collector
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.keeping import FactsHere
 from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.store import Graph
-from gossamer.processes import let_other_sessions_go_first
-from gossamer.values.tell import Tell, silent
 from gossamer.workers.sandbox import leave_with_parent
 from gossamer.workers.wire import Kind, frame
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from gossamer.app.directory import Directory, existing, lock_directory
-from gossamer.app.outside import real_outside
 from gossamer.app.retry import bring_back, groups_in
 from gossamer.app.saying import counted
 from gossamer.app.seeding import checked_seeds
-from gossamer.errors import ConfigError, DirectoryBusy
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.rules.canonical import stripped
 from gossamer.values.selection import Selection
 

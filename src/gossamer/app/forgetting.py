@@ -21,12 +21,13 @@ from gossamer.app.directory import LOG_NAME, Directory, lock_directory
 from gossamer.app.forgetting_views import remove_from_views
 from gossamer.app.generation import refuse_without_room, unfinished
 from gossamer.app.indexing import become_the_one
-from gossamer.app.outside import Outside
 from gossamer.app.replay import followed, mark_finished, replace_views
 from gossamer.app.seeding import checked_seeds
 from gossamer.archive.compaction import matching
-from gossamer.clock import Instant
-from gossamer.errors import ConfigError
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ConfigError
+from gossamer.base.tell import Tell, silent
 from gossamer.frontier.forgetting import forget as forget_addresses
 from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
@@ -36,7 +37,6 @@ from gossamer.store import captures_moved, forgotten
 from gossamer.store.database import Database, read_only
 from gossamer.store.forgotten import Entry
 from gossamer.store.scrubbing import scrub
-from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Host, Url, url_of
 
 Says = Callable[[str], None]

@@ -4,13 +4,13 @@ views have given up, until those are merged away, or all are made again."""
 from collections.abc import Sequence
 
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
+from gossamer.base.environment import Outside
+from gossamer.base.tell import Tell
 from gossamer.graph.checkpoints import Checkpoints, newest
 from gossamer.graph.store import Graph
 from gossamer.index.writer import IndexWriter
 from gossamer.links.store import Links
 from gossamer.returning import silent_page
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from gossamer.clock import from_words
+from gossamer.base.clock import from_words
 from gossamer.monitor.freshness import Box, Told, rounded_up
 
 MARKS = "*o+x#@%"

@@ -12,13 +12,13 @@ import msgspec
 from gossamer import __version__
 from gossamer.app import plugged
 from gossamer.app.directory import GENERATION, UNFINISHED, Directory, outdated
-from gossamer.app.outside import Outside
 from gossamer.app.own_contexts import FOLDER, contexts_in
 from gossamer.app.plan import size_of
 from gossamer.archive.reader import volumes_in
-from gossamer.errors import DiskFull
-from gossamer.files import Files
-from gossamer.values.tell import Tell
+from gossamer.base.environment import Outside
+from gossamer.base.errors import DiskFull
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 
 ORIGIN = "origin"
 PER_ARCHIVE_BYTE = 3

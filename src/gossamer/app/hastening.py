@@ -13,15 +13,15 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import DirectoryUnusable, DiskFull
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.errors import DirectoryUnusable, DiskFull
+from gossamer.base.tell import Tell
 from gossamer.frontier.protocol import Frontier
 from gossamer.links.reader import LinksReader, Runs
 from gossamer.recrawl.neighbours import is_older, is_to_be_looked_at, judged
 from gossamer.returning import Returning
 from gossamer.values.due import Sooner, Why
 from gossamer.values.past import Past
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 EVERY_S = 120.0

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from gossamer.app.outside import Outside
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
+from gossamer.base.environment import Outside
 from gossamer.monitor.control import Beat
 
 

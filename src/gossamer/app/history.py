@@ -26,12 +26,12 @@ from gossamer.app.history_shown import (
     timeline_shown,
 )
 from gossamer.app.options import config_of
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.working import Working
 from gossamer.archive.history import moment_of, vanished
-from gossamer.clock import Instant, in_words
-from gossamer.errors import ConfigError, GossamerError
+from gossamer.base.clock import Instant, in_words
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.store import captures
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept

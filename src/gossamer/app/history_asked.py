@@ -7,7 +7,7 @@ import msgspec
 
 from gossamer.app.plugged import NOTHING, Plugged
 from gossamer.archive.history import Difference
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.capture import Capture
 from gossamer.values.history import Prints
 

@@ -21,11 +21,11 @@ from gossamer.app.history_asking import Says, unheard
 from gossamer.app.history_lists import Lists, Placed, rows_in
 from gossamer.app.history_names import file_of, folder_at, told_apart
 from gossamer.app.history_past import Past, batches
-from gossamer.app.outside import Outside
 from gossamer.archive.catalogue import Catalogue
 from gossamer.archive.reader import stem_of
-from gossamer.clock import SECOND, Instant
-from gossamer.errors import ConfigError
+from gossamer.base.clock import SECOND, Instant
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ConfigError
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Run, run_at
 from gossamer.values.capture import Kept, capture_id_of

@@ -13,7 +13,7 @@ from gossamer.app.plugged_reader import safe
 from gossamer.archive.history import Difference, kinds_of
 from gossamer.archive.history_facts import fact_changes
 from gossamer.archive.history_text import text_changes
-from gossamer.clock import in_words
+from gossamer.base.clock import in_words
 from gossamer.extract.contexts import hold
 from gossamer.parse.coding import decode
 from gossamer.parse.html import LARGEST

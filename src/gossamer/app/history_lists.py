@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.clock import Instant, from_words, in_words
-from gossamer.files import Files
+from gossamer.base.clock import Instant, from_words, in_words
+from gossamer.base.files import Files
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
 

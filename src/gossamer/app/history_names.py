@@ -10,7 +10,7 @@ that a file name should not hold; `!~` begins what was added to tell two names a
 import hashlib
 import re
 
-from gossamer.clock import Instant, in_words
+from gossamer.base.clock import Instant, in_words
 from gossamer.values.url import Url
 
 LONGEST_NAME = 120

@@ -14,7 +14,6 @@ import msgspec
 from gossamer import __version__
 from gossamer.app.directory import Directory
 from gossamer.app.history_asked import HistoryDone, HistoryJob, Said, answer, job_with, jobs
-from gossamer.app.outside import Outside
 from gossamer.app.plugged import recalled
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
@@ -28,14 +27,15 @@ from gossamer.archive.history import (
     until,
 )
 from gossamer.archive.reader import read_capture
-from gossamer.clock import Instant, from_words, in_words
-from gossamer.errors import ArchiveDamaged, GossamerError, WorkerLost
+from gossamer.base.clock import Instant, from_words, in_words
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
+from gossamer.base.tell import silent
 from gossamer.recrawl.change import compared
 from gossamer.store import captures
 from gossamer.store.database import read_only
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
-from gossamer.values.tell import silent
 from gossamer.values.url import Host, Url
 from gossamer.workers.limits import MIB
 

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from gossamer.app.directory import Directory
 from gossamer.app.history_asked import Said
 from gossamer.app.history_past import past_of
-from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings
 from gossamer.archive.history import Difference
-from gossamer.errors import GossamerError
+from gossamer.base.environment import Outside
+from gossamer.base.errors import GossamerError
 from gossamer.values.capture import Kept
 from gossamer.web.page_history_rooms import HistoryRooms
 

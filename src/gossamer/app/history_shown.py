@@ -11,7 +11,7 @@ from gossamer.app.history_asking import PastAnswer
 from gossamer.app.saying import counted, harmless
 from gossamer.archive.history import Difference, Timeline, Version
 from gossamer.archive.history_text import TextLine
-from gossamer.clock import Instant, in_words
+from gossamer.base.clock import Instant, in_words
 from gossamer.values.capture import Kept
 
 SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}

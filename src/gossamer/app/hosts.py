@@ -18,13 +18,14 @@ from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.app.meaning import politeness
 from gossamer.app.obeying import REINSTATE, RELEASE, RETIRE
 from gossamer.app.options import config_of
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, lasting, moment
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.waiting import gap_in_words, unread_at
 from gossamer.app.why import crew_of
-from gossamer.clock import Clock, Instant
-from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.base.clock import Clock, Instant
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.base.tell import silent
 from gossamer.frontier import listing, quarantine, standing
 from gossamer.frontier.host_list import robots_of
 from gossamer.frontier.listing import HostState
@@ -34,7 +35,6 @@ from gossamer.monitor.control import Control
 from gossamer.rules.templates import template_of
 from gossamer.store.database import Database, read_only
 from gossamer.values.robots import Robots
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 PATIENCE_S = 30.0

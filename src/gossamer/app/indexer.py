@@ -23,11 +23,9 @@ from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import NAME as KEEPER
 from gossamer.app.facts_apart import FactsApart, facts_apart
 from gossamer.app.indexing import become_the_one, dropped
-from gossamer.app.memory import spare_the_collector
 from gossamer.app.modes import keep_private
 from gossamer.app.omission import noting_omissions
 from gossamer.app.options import config_of
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
 from gossamer.app.saying import error_in_words
@@ -35,17 +33,21 @@ from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
-from gossamer.errors import ConfigError, GossamerError, ViewDamaged, WorkerLost
-from gossamer.files import DiskFiles
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, GossamerError, ViewDamaged, WorkerLost
+from gossamer.base.files import DiskFiles
+from gossamer.base.processes import keep_freed_memory, let_others_go_first
+from gossamer.base.tell import Tell, silent
+from gossamer.base.tuning import spare_the_collector
 from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.sieve import Keys
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.index.writer import IndexWriter
+from gossamer.indexer.updates import Following, GraphView, Reread, Views
 from gossamer.links.store import Links
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
-from gossamer.processes import keep_freed_memory, let_others_go_first
 from gossamer.read_job import ReadDone, ReadJob, parts_of
 from gossamer.returning import silence
 from gossamer.rules.canonical import identity_of
@@ -56,9 +58,7 @@ from gossamer.store import captures, forgotten
 from gossamer.store.database import read_only
 from gossamer.values.capture import VANISHED, Capture, Place
 from gossamer.values.page import Reading
-from gossamer.values.tell import Tell, silent
 from gossamer.values.url import id_of
-from gossamer.views import Following, GraphView, Reread, Views
 from gossamer.workers.sandbox import leave_with_parent
 
 NAME = "indexer"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
 from gossamer.app.saying import error_in_words
-from gossamer.errors import DirectoryBusy, GossamerError
-from gossamer.files import Files, Lock
-from gossamer.processes import Child
-from gossamer.values.tell import Tell
+from gossamer.base.environment import Outside
+from gossamer.base.errors import DirectoryBusy, GossamerError
+from gossamer.base.files import Files, Lock
+from gossamer.base.processes import Child
+from gossamer.base.tell import Tell
 
 MODULE = "gossamer.app.indexer"
 LOOK_EVERY_S = 0.2

@@ -26,8 +26,8 @@ from gossamer.app.one_page import (
     page_in,
     page_of,
 )
-from gossamer.app.outside import Outside, real_outside
-from gossamer.errors import ConfigError, GossamerError
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.extract.contexts import hold
 from gossamer.extract.roles import ROLE as ROLE_TERM
 from gossamer.extract.things import Thing

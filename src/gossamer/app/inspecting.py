@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 from gossamer.extract.prefixes import PREFIXES
 from gossamer.extract.things import Thing
 from gossamer.extracting import Remark

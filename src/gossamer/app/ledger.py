@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 
 TOLERANCE_S = 0.005
 """A visit's beginning is read from the clock on the wall, its length from one that is never set."""

@@ -24,7 +24,6 @@ from gossamer.app.one_page import (
     OnePage,
     page_of,
 )
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.saying import as_json, counted, harmless
@@ -32,6 +31,8 @@ from gossamer.app.seeding import checked_seeds
 from gossamer.app.trail import Ruling
 from gossamer.app.why import Asking, crew_of
 from gossamer.archive.catalogue import Catalogue
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.tell import silent
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
@@ -43,7 +44,6 @@ from gossamer.rules.traps import judge_shape
 from gossamer.rules.verdict import Denied
 from gossamer.store.database import read_only
 from gossamer.values.link import Link
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 
 NOTHING = 1

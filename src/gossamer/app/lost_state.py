@@ -17,12 +17,13 @@ from gossamer.app.admission import open_ruling
 from gossamer.app.damage import noting_damage
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.indexing import become_the_one
-from gossamer.app.outside import Outside
 from gossamer.app.saying import counted
 from gossamer.app.settings import Settings
 from gossamer.archive.adoption import adopt
-from gossamer.clock import SECOND
-from gossamer.errors import DirectoryUnusable, ViewDamaged
+from gossamer.base.clock import SECOND
+from gossamer.base.environment import Outside
+from gossamer.base.errors import DirectoryUnusable, ViewDamaged
+from gossamer.base.tell import silent
 from gossamer.frontier.restoration import enter_found, enter_visited, settle_restored
 from gossamer.frontier.sieve import Keys
 from gossamer.links.export import every_link
@@ -32,7 +33,6 @@ from gossamer.store.database import Database
 from gossamer.store.forgotten import Entry
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts
 

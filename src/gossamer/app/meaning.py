@@ -2,10 +2,10 @@
 
 from gossamer.app.plugged import NOTHING, Plugged
 from gossamer.app.settings import Settings
+from gossamer.base.clock import DAY_S
 from gossamer.fetch.settings import Fetch, RobotsKeeping
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import Budget
-from gossamer.values.history import DAY_S
 
 
 def fetch_settings(settings: Settings, plugged: Plugged = NOTHING) -> Fetch:

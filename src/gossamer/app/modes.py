@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from gossamer.files import DIRECTORY_MODE, FILE_MODE, make_private
+from gossamer.base.files import DIRECTORY_MODE, FILE_MODE, make_private
 
 FOLDERS = frozenset({"archive", "spool", "graph", "checkpoints", "index"})
 FILES = frozenset(

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
 from gossamer.app.settings import Settings
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
+from gossamer.base.environment import Outside
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.control import Control

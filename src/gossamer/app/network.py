@@ -1,8 +1,8 @@
 """The network as the running program uses it. Apart from `outside`: the indexer never dials, and need not load this."""
 
-from gossamer.app.outside import Network, Outside
+from gossamer.base.environment import Network, Outside
+from gossamer.base.network import DirectDialer
 from gossamer.fetch.resolve import DnsResolver
-from gossamer.fetch.seams import DirectDialer
 
 
 def real_network(outside: Outside) -> Network:

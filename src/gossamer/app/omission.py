@@ -7,12 +7,12 @@ from contextlib import contextmanager
 import msgspec
 
 from gossamer.app.directory import Directory
-from gossamer.errors import ArchiveDamaged
-from gossamer.files import Files
+from gossamer.base.errors import ArchiveDamaged
+from gossamer.base.files import Files
+from gossamer.indexer.updates import Reread
 from gossamer.spool.tail import Tail
 from gossamer.values.capture import Place
 from gossamer.values.page import Reading
-from gossamer.views import Reread
 
 NAME = "left-out"
 MOST_SYNCED = 20

@@ -18,12 +18,13 @@ from gossamer.app.directory import DEFAULT
 from gossamer.app.meaning import fetch_settings, politeness, robots_keeping
 from gossamer.app.network import real_network
 from gossamer.app.options import config_of
-from gossamer.app.outside import Network, Outside, real_outside
 from gossamer.app.own_contexts import INDEX, contexts_in
 from gossamer.app.seeding import admitted, checked_seeds
 from gossamer.app.settings import Settings
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import ConfigError, GossamerError
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.environment import Network, Outside, real_outside
+from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
 from gossamer.fetch.settings import WANTED
@@ -38,7 +39,6 @@ from gossamer.reading import UNREADABLE, done
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import IN_WORDS, Fetched, Moved, Outcome, Refused, capture_of, reason_of
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
 

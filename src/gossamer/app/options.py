@@ -15,13 +15,13 @@ from typing import TypeVar
 from gossamer.app.allowed_code import allow_options, are_allowed
 from gossamer.app.config import GUARDED, Config, Withheld, load, named_file
 from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.outside import Outside
-from gossamer.clock import in_words
-from gossamer.errors import GossamerError
+from gossamer.base.clock import in_words
+from gossamer.base.environment import Outside
+from gossamer.base.errors import GossamerError
+from gossamer.base.tell import silent
 from gossamer.store import options, seeds
 from gossamer.store.database import Database, read_only
 from gossamer.store.options import Option
-from gossamer.values.tell import silent
 
 T = TypeVar("T")
 SCOPE = "crawl.scope"

@@ -6,7 +6,7 @@ Its `index.toml` says which file holds the context of which URL: `"https://examp
 import tomllib
 from pathlib import Path
 
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 from gossamer.extract.contexts import LARGEST, checked
 
 FOLDER = "contexts"

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from gossamer.app.allowed_code import Code, is_allowed
 from gossamer.app.foreign import loaded
-from gossamer.errors import ConfigError, GossamerError
+from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.base.tell import Tell, silent
 from gossamer.rules.filters import OwnFilter
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
-from gossamer.values.tell import Tell, silent
 
 GROUP = "gossamer.filters"
 LIMIT_S = 2.0

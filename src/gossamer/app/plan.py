@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.app.directory import Directory, existing
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.planning import DAY_S, KB, Plan, Shares, Wish, planned
 from gossamer.app.saying import lasting
-from gossamer.errors import ConfigError
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError
 from gossamer.store import surveys, tallies
 from gossamer.store.database import read_only
 

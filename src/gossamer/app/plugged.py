@@ -7,8 +7,8 @@ import msgspec
 
 from gossamer.app.allowed_code import Code, is_allowed, refusal
 from gossamer.app.own_contexts import folder_of
-from gossamer.errors import ConfigError
-from gossamer.files import Files
+from gossamer.base.errors import ConfigError
+from gossamer.base.files import Files
 from gossamer.read_job import JOB
 from gossamer.values.url import admit
 

@@ -16,9 +16,9 @@ import msgspec
 
 from gossamer.app.foreign import is_there, loaded
 from gossamer.app.plugged import NAME, NOTHING, READERS, Plugged, kept_in
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
+from gossamer.base.files import Files
 from gossamer.fetch.protocols import OtherProtocol
-from gossamer.files import Files
 from gossamer.values.url import admit
 
 PROTOCOLS = "gossamer.protocols"

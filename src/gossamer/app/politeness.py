@@ -14,11 +14,11 @@ from rich.text import Text
 
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.ledger import Report, Row, Seen, contradiction, kept_by, reported, suspects
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted
 from gossamer.app.working import Working
 from gossamer.archive.reader import read_capture
-from gossamer.errors import ArchiveDamaged
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ArchiveDamaged
 from gossamer.frontier.listing import Ledger, ledger
 from gossamer.store.database import read_only
 from gossamer.store.surveys import Moment, moments

@@ -3,8 +3,8 @@
 from contextlib import closing
 
 from gossamer.app.directory import INDEX, LINKS, VOCABULARY, Directory
-from gossamer.clock import Clock
-from gossamer.errors import ConfigError, ViewDamaged
+from gossamer.base.clock import Clock
+from gossamer.base.errors import ConfigError, ViewDamaged
 from gossamer.extract.vocabularies import LONGEST_OWN, Vocabularies, bundled, with_own
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader

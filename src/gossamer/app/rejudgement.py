@@ -22,8 +22,9 @@ from gossamer.app.allowed_code import Code
 from gossamer.app.own_filters import GROUP
 from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import acknowledged
-from gossamer.clock import Clock
-from gossamer.errors import DirectoryUnusable, GossamerError
+from gossamer.base.clock import Clock
+from gossamer.base.errors import DirectoryUnusable, GossamerError
+from gossamer.base.tell import Tell
 from gossamer.frontier.known import depths_of
 from gossamer.frontier.requeue import FIRST, HAD, Redirect, redirects_after
 from gossamer.frontier.sqlite import SqliteFrontier
@@ -38,7 +39,6 @@ from gossamer.store.database import Database
 from gossamer.values.link import How, Link, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import Selection
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url, url_of
 
 OUTSIDE = frozenset({Reason.FILTER, Reason.SCOPE, Reason.FILTER_ERROR})

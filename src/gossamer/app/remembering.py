@@ -19,12 +19,12 @@ from pathlib import Path
 import msgspec
 from xxhash import xxh3_128_digest
 
-from gossamer.app.outside import Outside
-from gossamer.clock import Clock
-from gossamer.files import Files
+from gossamer.base.clock import Clock
+from gossamer.base.environment import Outside
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.rules.kept import Part
 from gossamer.rules.learning import Learning
-from gossamer.values.tell import Tell
 
 NAME = "learned"
 EVERY_S = 60.0

@@ -10,10 +10,11 @@ from cyclopts import Parameter
 
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.app.obeying import REQUEUE
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted
 from gossamer.app.seeding import checked_seeds
-from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.base.tell import silent
 from gossamer.frontier.requeue import ended, requeue
 from gossamer.frontier.sieve import Keys
 from gossamer.monitor.control import Control
@@ -21,7 +22,6 @@ from gossamer.rules.canonical import identity_of, stripped
 from gossamer.store.database import Database, read_only
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.selection import EndedGroup, Selection
-from gossamer.values.tell import silent
 from gossamer.values.url import id_of
 
 KEYS = Keys(id_of, identity_of)

@@ -16,10 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.app.directory import DEFAULT, existing
-from gossamer.app.outside import real_outside
 from gossamer.app.saying import as_json, counted, harmless, lasting, moment
-from gossamer.clock import SECOND, Instant, in_words
-from gossamer.errors import ConfigError
+from gossamer.base.clock import SECOND, Instant, in_words
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import ConfigError
 from gossamer.frontier.revisit_list import Remembered, remembered
 from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
 from gossamer.store.database import read_only

@@ -15,13 +15,14 @@ from rich.console import Console
 from gossamer.app.meaning import fetch_settings, politeness, robots_keeping
 from gossamer.app.network import real_network
 from gossamer.app.one_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
-from gossamer.app.outside import Network, Outside, real_outside
 from gossamer.app.robots_job import SurveyJob, answer, job
 from gossamer.app.robots_shown import Asked, Looked, Tested, as_json, show
 from gossamer.app.seeding import admitted, checked_seeds
 from gossamer.app.settings import Settings
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import ConfigError, WorkerLost
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.environment import Network, Outside, real_outside
+from gossamer.base.errors import ConfigError, WorkerLost
+from gossamer.base.tell import silent
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s
@@ -32,7 +33,6 @@ from gossamer.rules.robots_text import MOST_BYTES
 from gossamer.rules.verdict import Allowed
 from gossamer.values.outcome import Fetched, Outcome
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Visit, VisitKind
 from gossamer.workers.limits import Limits

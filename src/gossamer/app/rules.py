@@ -12,17 +12,17 @@ import msgspec
 from cyclopts import Parameter
 
 from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.rules_file import RulesFile, checked
-from gossamer.clock import Clock
-from gossamer.errors import ConfigError, DirectoryUnusable
+from gossamer.base.clock import Clock
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, DirectoryUnusable
+from gossamer.base.tell import silent
 from gossamer.frontier.listing import queued
 from gossamer.rules.filters import NO_RULES, Problems, RuleBook, load_rules
 from gossamer.rules.scope import Reach
 from gossamer.rules.verdict import Denied
 from gossamer.store import seeds, tallies
 from gossamer.store.database import read_only
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 
 EXAMPLES = 10

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from gossamer.errors import ConfigError
-from gossamer.files import Files
+from gossamer.base.errors import ConfigError
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.rules.filters import NO_RULES, Problem, Problems, RuleBook, load_rules, rule_of
-from gossamer.values.tell import Tell
 
 FILE_NAME = "rules.txt"
 BEFORE_NAME = "rules.before.txt"

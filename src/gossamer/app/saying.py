@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant, in_words
+from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.values.json_form import json_bytes
 
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")

@@ -9,8 +9,8 @@ import msgspec
 
 from gossamer.app.directory import Directory
 from gossamer.app.present_search import search_of
-from gossamer.clock import SystemClock
-from gossamer.errors import GossamerError
+from gossamer.base.clock import SystemClock
+from gossamer.base.errors import GossamerError
 from gossamer.extract.vocabularies import bundled
 from gossamer.web.rendering import make_templates
 from gossamer.web.search_address import asked_of

@@ -8,11 +8,11 @@ import msgspec
 
 from gossamer.app.directory import Directory
 from gossamer.app.search_job import JOB, NO_ANSWER, RENEW
-from gossamer.clock import Clock
-from gossamer.errors import WorkerLost
-from gossamer.processes import Processes
+from gossamer.base.clock import Clock
+from gossamer.base.errors import WorkerLost
+from gossamer.base.processes import Processes
+from gossamer.base.tell import Tell, silent
 from gossamer.search.find import REFRESH_S
-from gossamer.values.tell import Tell, silent
 from gossamer.web.search_page import Question, Reply
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool

@@ -8,7 +8,8 @@ import sqlite3
 from collections.abc import Sequence
 
 from gossamer.app.settings import Settings
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
+from gossamer.base.network import Resolver
 from gossamer.fetch.guard import (
     BAD_PORTS,
     METADATA,
@@ -19,7 +20,6 @@ from gossamer.fetch.guard import (
     is_opened,
     ranges,
 )
-from gossamer.fetch.seams import Resolver
 from gossamer.rules.scope import Reach
 from gossamer.store import seeds
 from gossamer.store.database import Database

@@ -25,7 +25,6 @@ from gossamer.app.inquiring import page_rooms
 from gossamer.app.modes import keep_private
 from gossamer.app.monitoring import monitor_rooms
 from gossamer.app.options import config_of, withheld_in_words
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_contexts import FOLDER as CONTEXTS
 from gossamer.app.present_search import search_of
 from gossamer.app.searchers import Searchers
@@ -33,12 +32,13 @@ from gossamer.app.serving_crawl import crawl_rooms
 from gossamer.app.settings import Settings, WebSettings
 from gossamer.app.token import ADMIN, READER, kept_keys, keys_of
 from gossamer.app.vocabulary import vocabulary_rooms
-from gossamer.errors import ConfigError
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError
+from gossamer.base.tell import Tell, silent
 from gossamer.monitor.control import Beat, Control
 from gossamer.store import captures, tallies
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
-from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
 from gossamer.web.app import make_app

@@ -14,17 +14,18 @@ from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.heartbeats import at_work
 from gossamer.app.options import config_of, stored_in
-from gossamer.app.outside import Outside
 from gossamer.app.retry import bring_back
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.serving_lists import Lists
 from gossamer.app.settings import Settings
 from gossamer.app.sowing import Sowing, may_go
-from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.base.processes import Child
+from gossamer.base.tell import silent
 from gossamer.index.searcher import Stored
 from gossamer.monitor.control import Control
-from gossamer.processes import Child
 from gossamer.rules.canonical import stripped
 from gossamer.rules.filters import NO_RULES, Problems, load_rules
 from gossamer.rules.scope import Reach
@@ -34,7 +35,6 @@ from gossamer.store.lock import NAME as LOCK_NAME
 from gossamer.store.lock import holder_in_words
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import Selection
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.web.crawl_rooms import (
     Crawler,

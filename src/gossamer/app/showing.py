@@ -13,8 +13,8 @@ from rich.table import Table
 from gossamer.app.config import GUARDED, Key, in_toml, keys, sample
 from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.options import config_of, stored_in, unset_option, withheld_in_words
-from gossamer.app.outside import real_outside
-from gossamer.errors import ConfigError
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import ConfigError
 
 
 def show(

@@ -12,9 +12,9 @@ from rich.progress import TaskID
 from rich.table import Table
 
 from gossamer.app.freshness_plot import as_svg, in_terminal
-from gossamer.app.outside import real_outside
 from gossamer.app.simulating import BEST, Plan, Result, simulated
-from gossamer.errors import ConfigError
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import ConfigError
 
 Named = Literal["uniform", "paper", "tree", "age", "optimum"]
 SIDE_BY_SIDE: tuple[Named, ...] = ("uniform", "paper", "age", "optimum")

@@ -9,14 +9,14 @@ from heapq import heapify, heappop, heappush
 import msgspec
 
 from gossamer.app.synthetic_web import ROOMS, WEBS, Nature, SyntheticWeb, links_of, parent_of, rounded
-from gossamer.chance import Chance, seeded
-from gossamer.clock import DAY, Instant
+from gossamer.base.chance import Chance, seeded
+from gossamer.base.clock import DAY, DAY_S, Instant
 from gossamer.recrawl.ages import optimum
 from gossamer.recrawl.naming import policy_named
 from gossamer.recrawl.paper import Paper, Tree, Turns, after_look
 from gossamer.recrawl.policy import Policy, in_days
 from gossamer.values.due import Due, Known, Planned, Why
-from gossamer.values.history import DAY_S, History, Seen
+from gossamer.values.history import History, Seen
 
 BEST = "optimum"
 """Not a policy: what one that knew the true rates would do."""

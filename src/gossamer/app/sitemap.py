@@ -8,11 +8,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.sitemap_files import Choice, chosen_from, files_in
 from gossamer.app.sitemap_xml import Made, files_of
-from gossamer.clock import Instant
-from gossamer.errors import ConfigError
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError
 from gossamer.parse.sitemaps import parse_sitemap
 from gossamer.rules.robots import parse
 from gossamer.values.robots import Robots, RobotsState

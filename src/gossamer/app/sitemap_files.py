@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.rules.robots import judge
 from gossamer.rules.verdict import Denied
 from gossamer.values.robots import Robots

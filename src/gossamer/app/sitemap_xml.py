@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from gossamer.app.sitemap_files import Chosen
-from gossamer.clock import SECOND, Instant, in_words
+from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.parse.sitemaps import LARGEST, MOST_ENTRIES
 from gossamer.values.url import Url
 

@@ -8,10 +8,11 @@ from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.meaning import budget, politeness
 from gossamer.app.network import real_network
 from gossamer.app.obeying import SEED
-from gossamer.app.outside import Outside
 from gossamer.app.seeding import WANTS_CONTACT, admitted, checked_seeds, remembered
 from gossamer.app.settings import Settings
-from gossamer.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.base.tell import silent
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of
@@ -21,7 +22,6 @@ from gossamer.rules.verdict import Denied
 from gossamer.store import forgotten
 from gossamer.store.database import Database, read_only
 from gossamer.values.link import How, Offer
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.web.crawl_rooms import SeedsTaken
 

@@ -6,11 +6,11 @@ import msgspec
 
 from gossamer.app.assemble import Crawling
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
 from gossamer.app.tally import Tally
 from gossamer.app.waiting import awaited_in_words
-from gossamer.clock import SECOND, Instant
-from gossamer.errors import DiskFull
+from gossamer.base.clock import SECOND, Instant
+from gossamer.base.environment import Outside
+from gossamer.base.errors import DiskFull
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
 
-from gossamer.chance import Chance
+from gossamer.base.chance import Chance
 from gossamer.recrawl.ages import Kind
 
 NEVER = math.inf

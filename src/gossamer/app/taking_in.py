@@ -19,7 +19,6 @@ from gossamer.app.damage import DAMAGED, noting_damage, tell_damage
 from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.indexing import indexer_running
 from gossamer.app.options import config_of
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import reader_pool
 from gossamer.app.settings import Settings
@@ -27,15 +26,16 @@ from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
 from gossamer.archive.frames import Aside, ImportReport
 from gossamer.archive.volumes import Volumes
-from gossamer.clock import DAY, Instant
-from gossamer.errors import ConfigError, GossamerError, WorkerLost
+from gossamer.base.clock import DAY, Instant
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, GossamerError, WorkerLost
+from gossamer.base.tell import silent
 from gossamer.read_job import ReadDone, ReadJob, Task, kept_at, parts_of, stored
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import captures, forgotten
 from gossamer.store.database import Database
 from gossamer.values.capture import Capture, Kept
-from gossamer.values.tell import silent
 from gossamer.values.url import Url
 from gossamer.workers.pool import Pool
 

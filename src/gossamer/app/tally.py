@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 from gossamer.values.outcome import GROUP_OF, IN_WORDS, Reason, in_group
 from gossamer.values.visit import Counts, VisitKind
 

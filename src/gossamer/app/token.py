@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gossamer.app.directory import Directory
-from gossamer.chance import unguessable
-from gossamer.files import Files
+from gossamer.base.chance import unguessable
+from gossamer.base.files import Files
 from gossamer.web.tokens import Keys
 
 ADMIN, READER = "token", "reader-token"

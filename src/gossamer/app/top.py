@@ -19,8 +19,8 @@ from rich.text import Text
 from gossamer.app.directory import DEFAULT, existing
 from gossamer.app.monitoring import Watch
 from gossamer.app.options import config_of
-from gossamer.app.outside import Outside, real_outside
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
+from gossamer.base.environment import Outside, real_outside
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import System
 from gossamer.monitor.words import CARDS, Row, cells_of, rows_of

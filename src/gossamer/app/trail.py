@@ -4,7 +4,7 @@ import msgspec
 
 from gossamer.app.again import Again, in_words
 from gossamer.app.saying import counted, lasting, moment
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.capture import charset_in_words
 from gossamer.values.link import How
 from gossamer.values.outcome import IN_WORDS, Reason

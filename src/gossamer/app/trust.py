@@ -14,8 +14,8 @@ from gossamer.app.options import config_of, stored_in
 from gossamer.app.own_filters import GROUP
 from gossamer.app.plugged import READERS, kept_in
 from gossamer.app.plugins import PROTOCOLS, split
-from gossamer.errors import ConfigError
-from gossamer.files import DiskFiles
+from gossamer.base.errors import ConfigError
+from gossamer.base.files import DiskFiles
 
 
 def trust(

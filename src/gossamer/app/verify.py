@@ -17,18 +17,18 @@ from gossamer.app.directory import DEFAULT, Directory, existing, has_lost_state,
 from gossamer.app.generation import unfinished
 from gossamer.app.indexer import rereading
 from gossamer.app.options import config_of
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.app.working import Working
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.repair import repair
 from gossamer.archive.verify import Finding, verified
-from gossamer.clock import Instant, in_words
-from gossamer.errors import ConfigError, DirectoryBusy
+from gossamer.base.clock import Instant, in_words
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, DirectoryBusy
+from gossamer.base.tell import silent
 from gossamer.store import damage
 from gossamer.store.database import Database, read_only
-from gossamer.values.tell import silent
 
 MOST_SHOWN = 50
 

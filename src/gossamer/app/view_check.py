@@ -12,11 +12,11 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
 from gossamer.app.saying import counted
-from gossamer.clock import Instant
-from gossamer.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
-from gossamer.files import Files
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside
+from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
+from gossamer.base.files import Files
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import held_at, opened
 from gossamer.graph.sources import FILE as SOURCES
@@ -24,6 +24,7 @@ from gossamer.graph.sources import damaged_records
 from gossamer.graph.store import POSITION
 from gossamer.index.checksums import damaged_files
 from gossamer.index.searcher import Searcher
+from gossamer.indexer.updates import Reread, position_in
 from gossamer.links.export import every_link
 from gossamer.links.reader import LinksReader
 from gossamer.spool.follower import Position
@@ -31,7 +32,6 @@ from gossamer.store import captures, tallies
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
-from gossamer.views import Reread, position_in
 
 AT_ONCE = 500
 NOT_MADE = "not made yet"

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
-from gossamer.errors import GossamerError, ViewDamaged
+from gossamer.base.environment import Outside
+from gossamer.base.errors import GossamerError, ViewDamaged
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened
 from gossamer.index.searcher import Searcher

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from threading import Lock
 
 from gossamer.app.directory import Directory
-from gossamer.app.outside import Outside
 from gossamer.app.present_search import refuse_lost_views
-from gossamer.clock import SECOND, Clock
-from gossamer.errors import DirectoryUnusable, ViewDamaged
+from gossamer.base.clock import SECOND, Clock
+from gossamer.base.environment import Outside
+from gossamer.base.errors import DirectoryUnusable, ViewDamaged
 from gossamer.index.facets import findable, in_use
 from gossamer.index.searcher import Searcher
 from gossamer.web.rooms import Ask

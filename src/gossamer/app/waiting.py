@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.app.saying import counted, lasting, moment
 from gossamer.app.trail import Wait
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.fetch.guard import closed_address
 from gossamer.frontier.awaited import Awaited
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of

@@ -17,7 +17,6 @@ from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.heartbeats import at_work
 from gossamer.app.meaning import politeness
 from gossamer.app.options import config_of
-from gossamer.app.outside import Outside, real_outside
 from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.saying import as_json, counted
@@ -38,8 +37,10 @@ from gossamer.app.trail import (
     told_host,
 )
 from gossamer.app.waiting import Crew, gap_in_words, host_waits, waits_of
-from gossamer.clock import Instant
-from gossamer.errors import ConfigError, GossamerError
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.base.tell import silent
 from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.hosts import SCHEMES, find_host_id, lane_of
 from gossamer.frontier.known import Known, depths_of, known
@@ -65,7 +66,6 @@ from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.link import How
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.tell import silent
 from gossamer.values.url import Url, id_of
 
 Reaches = list[tuple[Url, scope.Reach]]

@@ -6,7 +6,7 @@ from typing import Self
 from rich.console import Console
 from rich.status import Status
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 
 EVERY_S = 5.0
 FIRST_S = 2.0

@@ -12,12 +12,12 @@ from gossamer.archive.catalogue import acknowledged, may_be_page
 from gossamer.archive.members import Damaged
 from gossamer.archive.reader import Scanned, Trace, scan, volumes_in
 from gossamer.archive.volumes import End
-from gossamer.files import Files
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.parse.sniff import is_sitemap, media_type_of
 from gossamer.store import captures
 from gossamer.store.database import Database
 from gossamer.values.capture import Capture, Kept, capture_id_of
-from gossamer.values.tell import Tell
 
 ADOPTED_AT_ONCE = 200
 WORDLESS = ("image/", "audio/", "video/", "font/", "application/gzip", "application/x-gzip")

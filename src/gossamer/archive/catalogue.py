@@ -8,9 +8,9 @@ from typing import Self
 
 from gossamer.archive.reader import read_capture
 from gossamer.archive.volumes import End
-from gossamer.clock import Instant
-from gossamer.errors import ArchiveDamaged
-from gossamer.files import Files
+from gossamer.base.clock import Instant
+from gossamer.base.errors import ArchiveDamaged
+from gossamer.base.files import Files
 from gossamer.store import captures
 from gossamer.store.database import Database, read_only
 from gossamer.values.capture import Capture, Kept, Truncated

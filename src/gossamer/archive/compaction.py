@@ -24,16 +24,16 @@ from gossamer.archive.reader import VOLUME_NAME, generation_of, stem_of, target_
 from gossamer.archive.record import warcinfo_record
 from gossamer.archive.verify import Finding, verified
 from gossamer.archive.volumes import ABOUT
-from gossamer.clock import Clock, Instant
-from gossamer.errors import DiskFull, GossamerError
-from gossamer.files import Files
+from gossamer.base.clock import Clock, Instant
+from gossamer.base.errors import DiskFull, GossamerError
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell, silent
 from gossamer.rules.retention import Retain, kept
 from gossamer.spool.spool import discard
 from gossamer.spool.tail import Tail
 from gossamer.store import captures, captures_moved
 from gossamer.store.captures_moved import Laid, Moved
 from gossamer.store.database import Database
-from gossamer.values.tell import Tell, silent
 
 PART = ".part"
 WARCINFO = "warcinfo"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gossamer.archive.members import Damaged, Member, members
 from gossamer.archive.reader import volumes_in
-from gossamer.files import Files
+from gossamer.base.files import Files
 
 
 def volumes_of(

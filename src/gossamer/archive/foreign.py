@@ -14,7 +14,7 @@ import msgspec
 
 from gossamer.archive.frames import MOST_HEAD_BYTES, Frame, FrameReader, ImportReport, frames
 from gossamer.archive.record import Field, original_fields
-from gossamer.clock import Instant, from_words
+from gossamer.base.clock import Instant, from_words
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.url import url_of
 

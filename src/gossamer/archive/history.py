@@ -9,7 +9,7 @@ from itertools import groupby
 import msgspec
 
 from gossamer.archive.history_text import TextLine
-from gossamer.clock import SECOND, Instant, from_words
+from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.store.captures import kept_of
 from gossamer.store.statements import load
 from gossamer.values.capture import VANISHED, Kept

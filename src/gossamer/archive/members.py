@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.errors import ArchiveDamaged
-from gossamer.files import Files
+from gossamer.base.errors import ArchiveDamaged
+from gossamer.base.files import Files
 from gossamer.spool.deflate import Broken, gzip_inflater
 
 PIECE_BYTES = 128 * 1024

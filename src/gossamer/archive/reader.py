@@ -8,9 +8,9 @@ import msgspec
 
 from gossamer.archive.members import Damaged, Torn, damaged, member_at, members
 from gossamer.archive.record import DISTRUST, TOOK, Field, original_fields
-from gossamer.clock import Instant, from_words
-from gossamer.errors import ArchiveDamaged
-from gossamer.files import Files
+from gossamer.base.clock import Instant, from_words
+from gossamer.base.errors import ArchiveDamaged
+from gossamer.base.files import Files
 from gossamer.values.capture import Capture, Place, Truncated
 from gossamer.values.url import Url
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import xxhash
 
-from gossamer.clock import Instant, in_words
+from gossamer.base.clock import Instant, in_words
 from gossamer.spool.deflate import gzip_member
 from gossamer.values.capture import Capture, capture_id_of
 from gossamer.values.past import Original

@@ -8,8 +8,8 @@ from pathlib import Path
 from gossamer.archive.compaction import PART
 from gossamer.archive.members import Member, members
 from gossamer.archive.verify import Finding, fault_of
-from gossamer.errors import DiskFull, GossamerError
-from gossamer.files import Files
+from gossamer.base.errors import DiskFull, GossamerError
+from gossamer.base.files import Files
 from gossamer.spool.tail import Tail
 from gossamer.store import captures
 

@@ -9,9 +9,9 @@ import msgspec
 
 from gossamer.archive.members import Damaged, Member, Torn, members
 from gossamer.archive.reader import Scanned, Trace, read_record, target_in
-from gossamer.clock import Instant
-from gossamer.errors import ArchiveDamaged
-from gossamer.files import Files
+from gossamer.base.clock import Instant
+from gossamer.base.errors import ArchiveDamaged
+from gossamer.base.files import Files
 from gossamer.store import captures
 from gossamer.values.capture import Capture, Kept
 

@@ -13,12 +13,12 @@ import msgspec
 from gossamer.archive.members import Damaged, Member, members
 from gossamer.archive.reader import VOLUME_NAME, volumes_in
 from gossamer.archive.record import warcinfo_record
-from gossamer.clock import Clock, in_words
-from gossamer.errors import GossamerError
-from gossamer.files import Files
+from gossamer.base.clock import Clock, in_words
+from gossamer.base.errors import GossamerError
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.spool.tail import Tail
 from gossamer.values.capture import Place
-from gossamer.values.tell import Tell
 
 ROLL_AT_BYTES = 1 << 30
 ABOUT = {"software": "gossamer"}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.clock import Instant
-from gossamer.files import Appender, Files
+from gossamer.base.clock import Instant
+from gossamer.base.files import Appender, Files
 
 
 class Hit(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import brotli
 import xxhash
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 
 HTML = "text/html; charset=utf-8"
 CHANGED = "Wed, 01 Jan 2025 08:00:00 GMT"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from html import escape
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.demo.draw import Draw
 from gossamer.demo.sites import Site
 

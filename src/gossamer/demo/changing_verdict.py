@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.changing import Fate, fate_of, price_of, version_of
 from gossamer.demo.verdict import TooEarly, too_early

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from gossamer.chance import seeded
+from gossamer.base.chance import seeded
 from gossamer.values.url import id_of
 
 T = TypeVar("T")

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from gossamer.clock import Clock, Instant, SystemClock
+from gossamer.base.clock import Clock, Instant, SystemClock
+from gossamer.base.files import DiskFiles
 from gossamer.demo.accesslog import AccessLog, Hit
 from gossamer.demo.answers import REASONS, Answer, Question, missing
 from gossamer.demo.profiles import PROFILES
 from gossamer.demo.web import DemoWeb
-from gossamer.files import DiskFiles
 
 LOOPBACK = "127.0.0.1"
 LONGEST_HEAD = 64 << 10

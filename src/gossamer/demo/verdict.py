@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import msgspec
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import ExpectedHost, ExpectedPage, ExpectedTrap, Manifest
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED

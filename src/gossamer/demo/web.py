@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
+from gossamer.base.errors import ConfigError
 from gossamer.demo import changing, notices, odd_answers, trap_answers
 from gossamer.demo.answers import Answer, Question, coded, missing, page, plain
 from gossamer.demo.compose import item_page, listing_page, start_page
@@ -16,7 +17,6 @@ from gossamer.demo.profiles import PROFILES, Profile
 from gossamer.demo.prose import paragraph
 from gossamer.demo.sites import RING, Item, Site, number_in
 from gossamer.demo.traps import TRAP_HOSTS
-from gossamer.errors import ConfigError
 
 FEWEST_PAGES = 3
 LEDGERS = 3

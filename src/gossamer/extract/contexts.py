@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 
 MOST = 100
 LARGEST = 1 << 20

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from pyoxigraph import NamedNode, RdfFormat, parse
 
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 from gossamer.extract.identity import canonical
 
 Kind = Literal["class", "property"]

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 
 from multidict import CIMultiDictProxy
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.fetch.settings import Fetch
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged

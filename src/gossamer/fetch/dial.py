@@ -17,14 +17,14 @@ from typing import Generic, NamedTuple, TypeVar
 
 import aiohappyeyeballs
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
+from gossamer.base.network import Dialer, Endpoint, Resolver
+from gossamer.base.tell import Tell
 from gossamer.fetch.guard import BAD_PORTS, address_of, forbidden, forbidden_name, is_opened, ranges
-from gossamer.fetch.seams import Dialer, Endpoint, Resolver
 from gossamer.fetch.settings import Fetch
 from gossamer.fetch.tls import Trust, in_words, trust_of
 from gossamer.fetch.wire import Protocol
 from gossamer.values.outcome import Failed, Reason, Refused
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 NEXT_ADDRESS_AFTER_S = 0.25

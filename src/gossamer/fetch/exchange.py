@@ -19,7 +19,7 @@ from aiohttp.http_exceptions import (
 from aiohttp.http_parser import RawResponseMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 from gossamer.fetch.answer import Head, is_wanted, is_what_we_have, limit_of, outcome_of
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.dial import Connection, Connections

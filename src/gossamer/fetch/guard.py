@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from gossamer.errors import ConfigError
+from gossamer.base.errors import ConfigError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Range = ipaddress.IPv4Network | ipaddress.IPv6Network

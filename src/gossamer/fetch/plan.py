@@ -6,7 +6,7 @@ to addresses that look public, and dialling any of them ends at a server on this
 
 from collections.abc import Mapping
 
-from gossamer.fetch.seams import Endpoint
+from gossamer.base.network import Endpoint
 
 LOOPBACK = "127.0.0.1"
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import aiodns
 import pycares
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 
 MOST_REMEMBERED = 50_000
 """Addresses kept in memory, over all names; a name without one counts as one."""

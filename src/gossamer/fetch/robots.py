@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.fetch.settings import RobotsKeeping
 from gossamer.rules.robots import ParsedRobots
 from gossamer.values.capture import Capture

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.codes import REASONS
 from gossamer.frontier.hosts import LANES_OF, text_of
 from gossamer.frontier.rulebook import Rulebook

@@ -3,8 +3,8 @@
 import sqlite3
 from dataclasses import dataclass, field
 
-from gossamer.chance import Chance
-from gossamer.clock import Instant
+from gossamer.base.chance import Chance
+from gossamer.base.clock import Instant
 from gossamer.frontier.backs import NEVER, PER_FETCH, Backs
 from gossamer.frontier.front import Resolving, choose, first_at
 from gossamer.frontier.leasing import Lease, Leasing

@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 
 PER_FETCH = 3
 """Back queues for each fetch in flight (Mercator's figure): enough that some host may be touched at any moment."""

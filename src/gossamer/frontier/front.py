@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from gossamer.chance import Chance
-from gossamer.clock import Instant
+from gossamer.base.chance import Chance
+from gossamer.base.clock import Instant
 from gossamer.frontier.hosts import text_of
 from gossamer.frontier.priority import BANDS, pick_band
 from gossamer.store.statements import load

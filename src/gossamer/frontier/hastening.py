@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gossamer.clock import DAY, Instant
+from gossamer.base.clock import DAY, Instant
 from gossamer.frontier.hosts import find_host_id, parts_of
 from gossamer.frontier.sieve import Keys
 from gossamer.store.statements import load

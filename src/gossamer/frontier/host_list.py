@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.hosts import find_host_id
 from gossamer.frontier.listing import HostState, Template, host_state, templates
 from gossamer.frontier.priority import LAST

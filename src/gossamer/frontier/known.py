@@ -6,7 +6,7 @@ from itertools import groupby
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.codes import HOWS, REASONS
 from gossamer.frontier.hosts import HELD, find_host_id, name_of, next_id, parts_of, text_of
 from gossamer.store.statements import load

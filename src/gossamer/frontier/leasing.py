@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.hosts import LANES_OF, name_of, text_of

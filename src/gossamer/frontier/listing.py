@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.hosts import HELD, text_of
 from gossamer.frontier.known import known
 from gossamer.frontier.priority import links_in

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.values.outcome import PAGE_FAULTS, Reason
 from gossamer.values.visit import Settled, VisitKind
 

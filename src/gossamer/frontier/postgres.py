@@ -13,8 +13,9 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from gossamer.chance import Chance, seeded
-from gossamer.clock import SECOND, Clock, Instant
+from gossamer.base.chance import Chance, seeded
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.tell import Tell
 from gossamer.frontier import postgres_quarantine as quarantine
 from gossamer.frontier import postgres_standing as standing
 from gossamer.frontier.front import Resolve, Resolving
@@ -45,7 +46,6 @@ from gossamer.values.due import Sooner
 from gossamer.values.link import How, Offer
 from gossamer.values.past import Past
 from gossamer.values.selection import EndedGroup, Failure, Selection
-from gossamer.values.tell import Tell
 from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts, Settled, Visit

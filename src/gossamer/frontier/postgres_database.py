@@ -12,10 +12,10 @@ from importlib import resources
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from gossamer.clock import Clock
-from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError
+from gossamer.base.clock import Clock
+from gossamer.base.errors import DirectoryUnusable, DiskFull, GossamerError
+from gossamer.base.tell import Tell
 from gossamer.store.statements import load
-from gossamer.values.tell import Tell
 
 try:
     import psycopg

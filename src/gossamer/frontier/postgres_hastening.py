@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gossamer.clock import DAY, Instant
+from gossamer.base.clock import DAY, Instant
 from gossamer.frontier.hastening import noted
 from gossamer.frontier.hosts import lane_of
 from gossamer.frontier.postgres_database import Connection

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.chance import Chance
-from gossamer.clock import SECOND, Instant
+from gossamer.base.chance import Chance
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.hosts import text_of
 from gossamer.frontier.politeness import FAILED, Politeness, gap_s

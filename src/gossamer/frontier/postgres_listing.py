@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.listing import HostState, Ledger, Template
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.priority import links_in

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.front import MOST_RESOLVED, Resolving
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.postgres_database import Connection

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import GossamerError
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.errors import GossamerError
+from gossamer.base.tell import Tell
 from gossamer.frontier import postgres_standing as standing
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.postgres_database import Connection, SharedDatabase
@@ -14,7 +15,6 @@ from gossamer.frontier.postgres_rulebook import Moment, ReadTime, moment
 from gossamer.frontier.postgres_standing import Life, Stay
 from gossamer.frontier.steps import TOLERANCE, Steps
 from gossamer.store.statements import load
-from gossamer.values.tell import Tell
 
 _SQL = load("gossamer.frontier", "postgres.sql")
 

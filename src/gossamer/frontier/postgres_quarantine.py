@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.hosts import HELD
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.postgres_entering import tally

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.hosts import lane_of
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.postgres_entering import Entering, Naming, tally

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.hosts import lane_of
 from gossamer.frontier.postgres_database import Connection
 from gossamer.frontier.postgres_entering import MOST_AT_ONCE, Entering, Naming, tally

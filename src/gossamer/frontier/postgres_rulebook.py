@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from gossamer.clock import SECOND, Clock, Instant
+from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.frontier.postgres_database import Connection
 from gossamer.store.statements import load
 from gossamer.values.robots import Robots

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.chance import Chance
-from gossamer.clock import SECOND, Instant
-from gossamer.errors import GossamerError
+from gossamer.base.chance import Chance
+from gossamer.base.clock import SECOND, Instant
+from gossamer.base.errors import GossamerError
 from gossamer.frontier import postgres_captures as captures
 from gossamer.frontier.gate import is_given_up
 from gossamer.frontier.hosts import parts_of

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.hosts import next_id
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.postgres_database import Connection

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.due import Sooner
 from gossamer.values.link import Offer
 from gossamer.values.past import Past

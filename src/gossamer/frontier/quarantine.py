@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.hosts import HELD, find_host_id, host_id_of, text_of
 from gossamer.store import tallies
 from gossamer.store.statements import load

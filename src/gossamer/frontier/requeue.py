@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from gossamer.clock import Clock, Instant
+from gossamer.base.clock import Clock, Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.hastening import moved_to
 from gossamer.frontier.hosts import find_host_id, text_of

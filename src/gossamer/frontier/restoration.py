@@ -6,7 +6,7 @@ Functions on a connection, inside the caller's transaction; the database is a ne
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.sieve import Keys, merge_offers
 from gossamer.store import tallies

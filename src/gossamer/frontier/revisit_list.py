@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.hosts import text_of
 from gossamer.store.statements import load
 from gossamer.values.past import Past, decoded

@@ -4,7 +4,7 @@ import math
 import sqlite3
 from collections.abc import Sequence
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.hastening import moved_to
 from gossamer.frontier.hosts import find_host_id, parts_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.link import Offer, Said
 
 LONGEST_S = 10 * 365 * 86_400

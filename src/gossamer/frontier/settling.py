@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gossamer.chance import Chance
-from gossamer.clock import SECOND, Instant
+from gossamer.base.chance import Chance
+from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.gate import is_given_up
 from gossamer.frontier.hosts import LANES_OF, host_id_of

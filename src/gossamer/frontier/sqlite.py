@@ -9,8 +9,9 @@ from typing import NamedTuple, Self
 
 import msgspec
 
-from gossamer.chance import Chance, seeded
-from gossamer.clock import SECOND, Clock, Instant
+from gossamer.base.chance import Chance, seeded
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.tell import Tell
 from gossamer.frontier.awaited import Awaited, awaited
 from gossamer.frontier.backing import Backing
 from gossamer.frontier.backs import Backs
@@ -40,7 +41,6 @@ from gossamer.values.due import Sooner
 from gossamer.values.link import LISTS, How, Offer
 from gossamer.values.past import Past, encoded
 from gossamer.values.selection import EndedGroup, Failure, Selection
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts, Settled, Visit
 

@@ -5,7 +5,7 @@ Functions on a writer's connection, inside its transaction; a running crawl is a
 
 import sqlite3
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.hosts import find_host_id
 from gossamer.store import tallies
 from gossamer.store.statements import load

@@ -1,6 +1,6 @@
 """Whether somebody has set the wall clock. Pure: the caller reads both clocks."""
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 
 TOLERANCE = 2 * SECOND
 """Clocks are slewed all the time; less than this since the last look is no step."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.hosts import text_of
 from gossamer.store.statements import load

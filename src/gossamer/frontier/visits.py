@@ -7,7 +7,7 @@ from contextlib import closing
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.codes import HOWS, REASONS
 from gossamer.frontier.hosts import text_of
 from gossamer.store.statements import load

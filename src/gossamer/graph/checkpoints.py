@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.files import Files
-from gossamer.values.tell import Tell
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 
 PREFIX = "facts-"
 MAKING = "making-"

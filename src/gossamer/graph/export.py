@@ -6,8 +6,8 @@ from pathlib import Path
 import xxhash
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
-from gossamer.clock import Instant, from_words
-from gossamer.errors import ViewDamaged, damage_named
+from gossamer.base.clock import Instant, from_words
+from gossamer.base.errors import ViewDamaged, damage_named
 from gossamer.graph.checkpoints import unlike_format, unlike_seal
 from gossamer.graph.names import FETCHED_AT, PROVENANCE, graph_name
 from gossamer.values.url import Url

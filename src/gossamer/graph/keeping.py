@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from gossamer.files import Files
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.store import POSITION, Graph
-from gossamer.values.tell import Tell
 
 
 class FactsHere:

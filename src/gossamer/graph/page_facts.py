@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.url import Url
 
 

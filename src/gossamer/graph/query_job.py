@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
-from gossamer.errors import ConfigError, QueryRefused, ViewDamaged
+from gossamer.base.errors import ConfigError, QueryRefused, ViewDamaged
 from gossamer.extract.identity import canonical
 from gossamer.extract.origins import Source, text_of
 from gossamer.extract.vocabularies import Kind, Vocabularies, with_own

@@ -6,7 +6,7 @@ It is judged by its tokens (`tokens`), so that a string, an IRI, a name or a var
 import re
 from dataclasses import dataclass
 
-from gossamer.errors import QueryRefused
+from gossamer.base.errors import QueryRefused
 from gossamer.graph.spelling import unescaped
 from gossamer.graph.tokens import END, Token, tokens_of
 

@@ -24,7 +24,7 @@ from pyoxigraph import (
     serialize,
 )
 
-from gossamer.errors import QueryRefused
+from gossamer.base.errors import QueryRefused
 from gossamer.extract.vocabularies import bundled
 from gossamer.values.spreadsheet import harmless, is_command
 

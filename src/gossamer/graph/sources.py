@@ -12,9 +12,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.errors import DiskFull, GossamerError, ViewDamaged
+from gossamer.base.errors import DiskFull, GossamerError, ViewDamaged
+from gossamer.base.files import Files
 from gossamer.extract.origins import Record, unpacked
-from gossamer.files import Files
 from gossamer.store import statements
 from gossamer.values.url import id_of
 

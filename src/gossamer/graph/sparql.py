@@ -9,15 +9,15 @@ from types import TracebackType
 
 import msgspec
 
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import QueryRefused, QueryTooLong, ViewDamaged, WorkerLost
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.errors import QueryRefused, QueryTooLong, ViewDamaged, WorkerLost
+from gossamer.base.files import Files
+from gossamer.base.processes import Processes
+from gossamer.base.tell import Tell
 from gossamer.extract.vocabularies import LONGEST_OWN
-from gossamer.files import Files
 from gossamer.graph.checkpoints import EVERY_S, newest
 from gossamer.graph.query_job import Damaged, Found, Gone, Question, Refused, Reply, Unsourced, job
 from gossamer.graph.query_text import LONGEST_QUERY
-from gossamer.processes import Processes
-from gossamer.values.tell import Tell
 from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool

@@ -13,14 +13,14 @@ from types import TracebackType
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
 
-from gossamer.clock import Clock, Instant, from_words, in_words
-from gossamer.errors import DirectoryBusy, DirectoryUnusable, GossamerError, ViewDamaged, damage_named
-from gossamer.files import Files
+from gossamer.base.clock import Clock, Instant, from_words, in_words
+from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, GossamerError, ViewDamaged, damage_named
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.graph.checkpoints import FORMAT, VERSION
 from gossamer.graph.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
 from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.sources import PageSources, Sources
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 POSITION = "position"

@@ -16,7 +16,7 @@ brackets [ ], ( ) or an expression. Domains and ranges are not used: on the web 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from gossamer.errors import QueryRefused
+from gossamer.base.errors import QueryRefused
 from gossamer.extract.vocabularies import Kind, Vocabularies
 from gossamer.graph.tokens import CLOSES, END, Token, in_full, prefixes_in, tokens_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import tantivy
 from tantivy import Occur
 
-from gossamer.errors import QueryRefused
+from gossamer.base.errors import QueryRefused
 from gossamer.index import filters
 from gossamer.index.cards import WITH_WORDS
 from gossamer.index.dictionary import Form, beginning, forms, is_stop_word, near

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import tantivy
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.index.cards import card_at
 from gossamer.index.filters import EARLIEST, GROUPS, having, own_superclasses
 from gossamer.index.ontology import means, namespaces_of

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 import msgspec
 import tantivy
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.url import Url, id_of
 
 VERSION = 4

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import msgspec
 import tantivy
 
-from gossamer.clock import Instant
-from gossamer.errors import DirectoryUnusable, QueryRefused, ViewDamaged, damage_named
+from gossamer.base.clock import Instant
+from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged, damage_named
 from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.index import entities, facets
 from gossamer.index.asking import Asking

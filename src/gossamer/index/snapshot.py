@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import tantivy
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.extract.vocabularies import Vocabularies, bundled
 from gossamer.index.schema import TRAITS
 

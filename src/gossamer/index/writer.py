@@ -5,15 +5,15 @@ from pathlib import Path
 
 import tantivy
 
-from gossamer.clock import Instant
-from gossamer.errors import DirectoryBusy, DirectoryUnusable, DiskFull, GossamerError, ViewDamaged, damage_named
-from gossamer.files import Files
+from gossamer.base.clock import Instant
+from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, DiskFull, GossamerError, ViewDamaged, damage_named
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.index.blocks import META, with_small_blocks
 from gossamer.index.entry import entry_of
 from gossamer.index.schema import ANALYZER, FORMAT, POSITION, VERSION, analyzer, schema
 from gossamer.index.snapshot import count, held_at
 from gossamer.values.page import Reading
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 HEAP_BYTES = 64_000_000

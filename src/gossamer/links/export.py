@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from gossamer.errors import damage_named
+from gossamer.base.errors import damage_named
 from gossamer.links.reader import LOWEST, links_in
 from gossamer.spool.deflate import Broken
 from gossamer.store.statements import load

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.clock import Instant
-from gossamer.errors import DirectoryUnusable, damage_named
+from gossamer.base.clock import Instant
+from gossamer.base.errors import DirectoryUnusable, damage_named
 from gossamer.links.changes import Change, Read, Standing, Target, applied, rows_between, unpack
 from gossamer.spool.deflate import Broken, inflated
 from gossamer.store.statements import load

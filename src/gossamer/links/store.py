@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.clock import Instant
-from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError, ViewDamaged, damage_named
-from gossamer.files import Files
+from gossamer.base.clock import Instant
+from gossamer.base.errors import DirectoryUnusable, DiskFull, GossamerError, ViewDamaged, damage_named
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.links.changes import Columns, Target, applied, by_target, changes_between, pack, pointing
 from gossamer.links.reader import BEYOND, LOWEST, SQL, MergeState, changes_in, links_in, merge_state, targets_state
 from gossamer.spool.deflate import Broken, deflated
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
-from gossamer.values.tell import Tell
 from gossamer.values.url import Url
 
 VERSION = 1

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 from xxhash import xxh3_128_digest
 
-from gossamer.clock import SECOND, Instant
-from gossamer.files import Files
+from gossamer.base.clock import SECOND, Instant
+from gossamer.base.files import Files
 from gossamer.recrawl.measuring import Freshness
 
 NAME = "chronicle"

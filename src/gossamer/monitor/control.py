@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import GossamerError
-from gossamer.files import create_private
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.errors import GossamerError
+from gossamer.base.files import create_private
 from gossamer.monitor.vitals import HOUR_S, Figures, Sample, Vitals, slot_of
 from gossamer.store import statements
 

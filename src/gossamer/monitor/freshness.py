@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant, in_words
+from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.monitor.chronicle import Chronicle, Run, Sample, SiteSample, Visits, visits_in
 from gossamer.recrawl.measuring import Freshness
 

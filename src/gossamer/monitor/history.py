@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant, in_words
+from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.monitor.vitals import FIGURES, HOUR_S, NODE, Figures, Sample
 from gossamer.values.spreadsheet import harmless
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gossamer import __version__
-from gossamer.clock import SECOND, Clock, Instant
+from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import Machine
 from gossamer.monitor.vitals import BEAT_S, NODE, Figures, Spent, Vitals, numbered, percent

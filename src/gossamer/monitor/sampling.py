@@ -11,11 +11,10 @@ from contextlib import closing
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.monitor.chronicle import SITES_NOW, Sample, SiteSample, Visits
 from gossamer.recrawl.measuring import Copy, Freshness, Sums, first_days, in_short, prior_from, summed, together
 from gossamer.store.statements import load
-from gossamer.values.history import DAY_S
 from gossamer.values.past import Past, decoded
 
 DAY = DAY_S * SECOND

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.monitor.hints import Survey
 from gossamer.store.statements import load
 

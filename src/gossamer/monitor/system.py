@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.monitor.hints import Hint
 from gossamer.monitor.vitals import BEAT_S, NODE, Figures, Vitals
 

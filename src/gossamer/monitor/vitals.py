@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 
 Figures = dict[str, float]
 """By name; `FIGURES` says what each means. A figure that a process has nothing to say about is not there."""

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gossamer.clock import Instant, in_words
+from gossamer.base.clock import Instant, in_words
 from gossamer.monitor.system import Beaten, System, is_alive
 from gossamer.monitor.vitals import Figures
 

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 
 LONGEST = 100
 _ISO = re.compile(

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.parse.charset import as_utf8
 from gossamer.parse.dates import instant_of
 from gossamer.parse.feed_text import plain

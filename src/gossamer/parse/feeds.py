@@ -10,7 +10,7 @@ import msgspec
 from ada_url import join_url
 from lxml import etree
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.parse.dates import instant_of
 from gossamer.parse.feed_names import DATES, NO_RANK, SUMMARIES, TITLES, module_and_name
 from gossamer.parse.feed_text import words_of

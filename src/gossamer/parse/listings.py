@@ -7,7 +7,7 @@ of its own map (sitemaps.org), and how often a page is visited stays for the pol
 import re
 from collections.abc import Iterable, Sequence
 
-from gossamer.clock import DAY, Instant
+from gossamer.base.clock import DAY, Instant
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.feed_json import is_json_feed, parse_json_feed
 from gossamer.parse.feeds import Feed, parse_feed

@@ -3,7 +3,7 @@
 import msgspec
 from lxml import etree
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.parse.dates import instant_of
 from gossamer.parse.lenient import name_of, text_of
 from gossamer.parse.text import folded

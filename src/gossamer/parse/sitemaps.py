@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 from lxml import etree
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.dates import instant_of

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gossamer.clock import DAY, Instant
-from gossamer.values.history import DAY_S
+from gossamer.base.clock import DAY, DAY_S, Instant
 
 
 @dataclass(frozen=True, slots=True)

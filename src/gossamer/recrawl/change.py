@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.values.history import COUNTS, Change, Prints
 from gossamer.values.page import Reading
 

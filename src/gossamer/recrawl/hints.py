@@ -4,8 +4,8 @@ import math
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
-from gossamer.values.history import DAY_S, History
+from gossamer.base.clock import DAY_S, SECOND, Instant
+from gossamer.values.history import History
 
 TRUST = 0.5
 """A hint counts as half a change that was seen: two visits outweigh it."""

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.recrawl.learning import Learning, Panels
 from gossamer.recrawl.policy import in_days, varied
 from gossamer.recrawl.price import price_for
 from gossamer.recrawl.rates import IGNORANT, Prior, likelihoods, observed
 from gossamer.recrawl.worth import interval_worth
 from gossamer.values.due import Due, Known, Planned, Why
-from gossamer.values.history import DAY_S, Seen
+from gossamer.values.history import Seen
 
 
 @dataclass(frozen=True, slots=True)

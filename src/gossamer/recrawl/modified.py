@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 
 _STATED = re.compile(rb"^\S+ <[^>\s]*(?:dateModified|modified_time|terms/modified)> \"([^\"\\]{8,40})\"", re.MULTILINE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

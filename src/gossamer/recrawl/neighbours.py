@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.recrawl.paper import is_called_by_links, moved_threshold
-from gossamer.values.history import DAY_S
 from gossamer.values.past import Look, Past
 
 CRAWL = round(DAY_S * SECOND)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.url import Url
 
 MOST_CHANGED = 20_000

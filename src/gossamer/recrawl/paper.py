@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.recrawl.policy import in_days
 from gossamer.recrawl.rates import observed
 from gossamer.values.due import Due, Known, Planned, Why

@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.values.due import Due, Known, Planned, Why
-from gossamer.values.history import DAY_S, Seen
+from gossamer.values.history import Seen
 
 _MOST_OFF = 0.1
 """Share of the interval by which a visit is early or late at the most ..."""

@@ -14,8 +14,8 @@ from math import exp
 
 import msgspec
 
-from gossamer.clock import Instant
-from gossamer.values.history import DAY_S, History, Seen
+from gossamer.base.clock import DAY_S, Instant
+from gossamer.values.history import History, Seen
 
 SLOWEST, FASTEST, STEPS = 1.0 / 2048.0, 8.0, 20
 _RATIO = math.log(FASTEST / SLOWEST) / (STEPS - 1)

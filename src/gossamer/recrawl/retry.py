@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.values.outcome import Reason
 
 TRANSIENT = frozenset(

@@ -1,6 +1,6 @@
 """Every page alike: what is left when nothing is known, and hard to beat where nothing is to be known."""
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.recrawl.policy import in_days, varied
 from gossamer.recrawl.rates import observed
 from gossamer.values.due import Due, Known, Planned, Why

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.clock import DAY, Instant
+from gossamer.base.clock import DAY, Instant
 from gossamer.values.capture import VANISHED
 
 WEEK = 7 * DAY

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.index.completing import Completion
 from gossamer.index.entities import Entity
 from gossamer.index.facets import Facet, Span

@@ -6,8 +6,8 @@ from itertools import starmap, zip_longest
 from threading import Lock
 from typing import TypeVar
 
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import DirectoryUnusable, ViewDamaged
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.errors import DirectoryUnusable, ViewDamaged
 from gossamer.index.completing import better, completions
 from gossamer.index.copies import Copy
 from gossamer.index.explaining import Explanation

@@ -24,8 +24,8 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.clock import Instant, from_words, in_words
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import Instant, from_words, in_words
+from gossamer.base.errors import QueryRefused
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Field, Query, Sort, Word
 
 LONGEST_QUERY = 4_000

@@ -7,11 +7,11 @@ from typing import Protocol
 
 import msgspec
 
-from gossamer.files import Files
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell, silent
 from gossamer.spool.frames import END_NUMBER, frames_from
 from gossamer.spool.spool import SUFFIX, discard, spooled_volumes
 from gossamer.values.capture import Place
-from gossamer.values.tell import Tell, silent
 
 
 class Position(msgspec.Struct, frozen=True, order=True, array_like=True):

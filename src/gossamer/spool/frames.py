@@ -15,7 +15,7 @@ from zlib import crc32
 import msgspec
 import xxhash
 
-from gossamer.files import Files
+from gossamer.base.files import Files
 
 MAGIC = b"GsF1"
 HEAD = struct.Struct("<4sIQQIQ")

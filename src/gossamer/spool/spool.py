@@ -7,12 +7,12 @@ back until `sync`, so that the views never see a reading whose capture is not ye
 import contextlib
 from pathlib import Path
 
-from gossamer.errors import GossamerError
-from gossamer.files import Files
+from gossamer.base.errors import GossamerError
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
 from gossamer.spool.frames import END, frame, sound_end
 from gossamer.spool.tail import Tail
 from gossamer.values.capture import Place
-from gossamer.values.tell import Tell
 
 SUFFIX = ".spool"
 

@@ -7,8 +7,8 @@ import contextlib
 import errno
 from pathlib import Path
 
-from gossamer.errors import DiskFull, GossamerError
-from gossamer.files import Appender, Files
+from gossamer.base.errors import DiskFull, GossamerError
+from gossamer.base.files import Appender, Files
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 

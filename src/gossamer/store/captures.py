@@ -6,7 +6,7 @@ from itertools import groupby
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept, Place

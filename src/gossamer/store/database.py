@@ -17,10 +17,10 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from gossamer.clock import Clock
-from gossamer.errors import DirectoryUnusable, DiskFull, GossamerError, StateDamaged
-from gossamer.files import DiskFiles
-from gossamer.values.tell import Tell
+from gossamer.base.clock import Clock
+from gossamer.base.errors import DirectoryUnusable, DiskFull, GossamerError, StateDamaged
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import Tell
 
 T = TypeVar("T")
 UNDER_FULL_DISK = ("SQLITE_IOERR", "SQLITE_CANTOPEN")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.rules.forgotten import Forgotten, forgotten_of, key_of
 from gossamer.store import seeds
 from gossamer.store.statements import load

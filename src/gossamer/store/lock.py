@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gossamer.errors import DirectoryBusy
-from gossamer.files import Files, Lock
+from gossamer.base.errors import DirectoryBusy
+from gossamer.base.files import Files, Lock
 
 NAME = "writer.lock"
 

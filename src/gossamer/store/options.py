@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.store.statements import load
 
 _SQL = load("gossamer.store", "options.sql")

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.store.statements import load
 from gossamer.values.capture import Place
 from gossamer.values.url import Host, Url

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.url import Url, id_of
 
 VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})

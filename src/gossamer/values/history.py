@@ -5,9 +5,8 @@ from enum import IntFlag
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 
-DAY_S = 86_400.0
 MOST_RECENT = 32
 """Ends of visits that are remembered one by one, as bits."""
 _PACKED = struct.Struct("<ffeeHIBB")

@@ -1,6 +1,6 @@
 """Values as JSON for programs: every instant is RFC 3339 text in UTC, whatever holds it.
 
-Inside the program an instant is an integer of microseconds (`gossamer.clock`). A field says so in its type, `Instant`,
+Inside the program an instant is an integer of microseconds (`gossamer.base.clock`). A field says so in its type, `Instant`,
 and that is what this goes by; its name means nothing.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from gossamer.clock import Instant, in_words
+from gossamer.base.clock import Instant, in_words
 
 _INSTANT = get_args(Instant)[1]
 

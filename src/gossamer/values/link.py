@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.url import Url
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.link import Link
 from gossamer.values.url import Url
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.history import History, Prints, packed, unpacked
 
 MOST_NEW = 10

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 
 MOST_HITS = 100
 DEEPEST_HIT = 10_000

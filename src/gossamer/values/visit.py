@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer, Said
 from gossamer.values.outcome import Reason

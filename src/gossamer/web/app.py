@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from gossamer import __version__
-from gossamer.errors import GossamerError, StateDamaged, ViewDamaged
+from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged
 from gossamer.web import (
     api,
     crawl,

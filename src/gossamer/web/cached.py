@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
-from gossamer.errors import ArchiveDamaged, QueryTooLong, WorkerLost
+from gossamer.base.errors import ArchiveDamaged, QueryTooLong, WorkerLost
 from gossamer.values.capture import Kept
 from gossamer.values.url import url_of
 from gossamer.web.faults import fault

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from gossamer.clock import in_words
-from gossamer.errors import GossamerError
+from gossamer.base.clock import in_words
+from gossamer.base.errors import GossamerError
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.freshness import days_in_words
 from gossamer.monitor.hints import Hint

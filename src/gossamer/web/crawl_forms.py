@@ -8,7 +8,7 @@ import msgspec
 from fastapi import HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
-from gossamer.errors import GossamerError
+from gossamer.base.errors import GossamerError
 from gossamer.web.answers import json_answer
 
 LONGEST = 1_500_000

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.clock import Instant
-from gossamer.errors import GossamerError
+from gossamer.base.clock import Instant
+from gossamer.base.errors import GossamerError
 from gossamer.frontier.host_list import Order
 from gossamer.rules.scope import Reach
 from gossamer.values.outcome import Reason

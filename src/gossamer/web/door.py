@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 from gossamer.web.faults import fault
 from gossamer.web.sessions import SESSION_S, Sessions
 from gossamer.web.showing import Show

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from gossamer.clock import in_words
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import in_words
+from gossamer.base.errors import QueryRefused
 from gossamer.graph.results import JSON, media_type_for
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.entity_found import bindings

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from fastapi.concurrency import run_in_threadpool
 
-from gossamer.clock import Instant, in_words
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import Instant, in_words
+from gossamer.base.errors import QueryRefused
 from gossamer.extract import vocabularies
 from gossamer.values.query import Query
 from gossamer.values.url import url_of

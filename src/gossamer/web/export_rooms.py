@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.frontier.visits import LastVisit
 from gossamer.values.link import Link
 from gossamer.values.query import Query

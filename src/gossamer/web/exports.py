@@ -5,8 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from gossamer.clock import in_words
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import in_words
+from gossamer.base.errors import QueryRefused
 from gossamer.frontier.visits import LastVisit
 from gossamer.values.json_form import json_bytes
 from gossamer.values.link import Link

@@ -4,8 +4,8 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from gossamer.clock import in_words
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import in_words
+from gossamer.base.errors import QueryRefused
 from gossamer.graph.results import ROWS, TRIPLES, media_type_for
 from gossamer.web import sparql_description, sparql_terms
 from gossamer.web.answers import FAULTS, JSON, Described, Refusal, Responses, answers_with

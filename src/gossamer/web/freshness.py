@@ -7,7 +7,7 @@ import msgspec
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
 
-from gossamer.clock import Instant, from_words
+from gossamer.base.clock import Instant, from_words
 from gossamer.monitor.freshness import (
     MEANINGS,
     Box,

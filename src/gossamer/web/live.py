@@ -9,8 +9,8 @@ from fastapi import Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from gossamer.clock import Clock
-from gossamer.errors import GossamerError
+from gossamer.base.clock import Clock
+from gossamer.base.errors import GossamerError
 from gossamer.web.monitor_rooms import Ending, unheard
 
 MOST_STREAMS = 32

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from gossamer import __version__
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.system import Beaten, System, is_alive
 from gossamer.web.rooms import WebRooms

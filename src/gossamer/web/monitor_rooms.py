@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.system import System
 from gossamer.monitor.vitals import Sample

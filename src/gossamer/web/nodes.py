@@ -7,7 +7,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.monitor.history import History, as_csv, history_of, since, step_for
 from gossamer.monitor.system import System
 from gossamer.monitor.vitals import Figures

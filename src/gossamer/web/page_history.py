@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from gossamer.archive.history import Difference, Timeline, Version
-from gossamer.clock import Instant, from_words, in_words
-from gossamer.errors import GossamerError
+from gossamer.base.clock import Instant, from_words, in_words
+from gossamer.base.errors import GossamerError
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
 from gossamer.web.answers import answers_with, json_answer

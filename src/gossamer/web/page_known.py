@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from gossamer.clock import Instant, from_words, in_words
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import Instant, from_words, in_words
+from gossamer.base.errors import QueryRefused
 from gossamer.graph.names import PATH, SPELLING, SYNTAX, graph_name
 from gossamer.index.searcher import Counted
 from gossamer.values.capture import Kept

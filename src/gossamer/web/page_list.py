@@ -6,7 +6,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from gossamer.errors import QueryRefused
+from gossamer.base.errors import QueryRefused
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.crawl_forms import Notices
 from gossamer.web.crawl_rooms import PagesAsked, PagesFound

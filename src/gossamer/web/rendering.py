@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 import markupsafe
 
-from gossamer.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant
 from gossamer.values.capture import charset_in_words
 from gossamer.web.names import language
 

@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gossamer.clock import SECOND, Clock
+from gossamer.base.clock import SECOND, Clock
+from gossamer.base.tell import Tell, silent
 from gossamer.graph.sparql import MOST_ROWS, SparqlResult
 from gossamer.index.searcher import Stored
 from gossamer.links.reader import Anchor, Incoming
 from gossamer.monitor.control import Beat
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
-from gossamer.values.tell import Tell, silent
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
 from gossamer.web.crawl_rooms import CrawlRooms

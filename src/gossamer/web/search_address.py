@@ -13,8 +13,8 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from gossamer.clock import Instant, from_words
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import Instant, from_words
+from gossamer.base.errors import QueryRefused
 from gossamer.search.query import GROUPS as FIELDS
 from gossamer.search.query import LONGEST_QUERY, SHORTEST_PREFIX, parse, text_of
 from gossamer.search.query import Group as GroupName

@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
-from gossamer.clock import SECOND
-from gossamer.errors import WorkerLost
+from gossamer.base.clock import SECOND
+from gossamer.base.errors import WorkerLost
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.web.answers import JSON
 from gossamer.web.faults import fault

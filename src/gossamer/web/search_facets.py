@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 from zlib import crc32
 
-from gossamer.clock import Instant, in_words
+from gossamer.base.clock import Instant, in_words
 from gossamer.extract.vocabularies import bundled
 from gossamer.search.answer import Answer, Facet, Span
 from gossamer.search.query import parse, text_of, toggled

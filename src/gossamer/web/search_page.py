@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, Protocol
 import jinja2
 import msgspec
 
-from gossamer.clock import Instant
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import Instant
+from gossamer.base.errors import QueryRefused
 from gossamer.search.answer import Answer, Completion
 from gossamer.values.json_form import json_bytes
 from gossamer.values.query import Query

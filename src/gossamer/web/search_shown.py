@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from gossamer.clock import in_words
+from gossamer.base.clock import in_words
 from gossamer.search.answer import Answer, Entity, Hit
 from gossamer.search.query import parse, text_of
 from gossamer.web.names import Named, named

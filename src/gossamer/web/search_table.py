@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gossamer.clock import in_words
+from gossamer.base.clock import in_words
 from gossamer.search.answer import Hit
 from gossamer.web.cells import csv_line
 

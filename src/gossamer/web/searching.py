@@ -7,7 +7,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from gossamer.errors import QueryRefused
+from gossamer.base.errors import QueryRefused
 from gossamer.index.copies import Copy
 from gossamer.index.explaining import Explanation
 from gossamer.search.answer import Answer

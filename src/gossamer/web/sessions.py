@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 
-from gossamer.chance import unguessable
-from gossamer.clock import Clock
+from gossamer.base.chance import unguessable
+from gossamer.base.clock import Clock
 from gossamer.web.tokens import Keys, Role
 
 SESSION_S = 7 * 24 * 3600.0

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from fastapi import Request
 
-from gossamer.errors import QueryRefused, QueryTooLong
+from gossamer.base.errors import QueryRefused, QueryTooLong
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
 
-from gossamer.errors import QueryRefused
+from gossamer.base.errors import QueryRefused
 from gossamer.graph.results import JSON, N_TRIPLES
 from gossamer.graph.sparql import MOST_ROWS, SparqlResult
 from gossamer.values.url import Url, url_of

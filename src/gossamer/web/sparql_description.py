@@ -6,7 +6,7 @@ from itertools import islice
 from fastapi import APIRouter, Request, Response
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, serialize
 
-from gossamer.clock import in_words
+from gossamer.base.clock import in_words
 from gossamer.graph.names import PATH, SYNTAX
 from gossamer.graph.query_job import IS_A, SPECIALISES
 from gossamer.graph.results import JSON_LD, N_TRIPLES, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 import msgspec
 from fastapi import APIRouter, Query, Response
 
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.errors import QueryRefused
 from gossamer.extract.vocabularies import Kind, bundled, label_of
 from gossamer.graph.names import CAPTURE, FETCHED_AT
 from gossamer.graph.results import JSON

@@ -6,7 +6,7 @@ import msgspec
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 
-from gossamer.clock import SECOND
+from gossamer.base.clock import SECOND
 from gossamer.monitor.control import Beat
 from gossamer.values.outcome import IN_WORDS
 from gossamer.web.answers import answers_with, json_answer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from gossamer.clock import Clock
+from gossamer.base.clock import Clock
 
 WINDOW_S = 60.0
 MOST_WRONG = 10

@@ -8,8 +8,8 @@ import msgspec
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from gossamer.clock import DAY, SECOND, Instant, from_words, in_words
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import DAY, SECOND, Instant, from_words, in_words
+from gossamer.base.errors import QueryRefused
 from gossamer.values.outcome import GROUP_OF, GROUPS, IN_WORDS, Reason
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.cells import csv_line

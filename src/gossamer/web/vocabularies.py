@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
-from gossamer.clock import in_words
+from gossamer.base.clock import in_words
 from gossamer.extract.identity import canonical
 from gossamer.extract.vocabularies import bundled
 from gossamer.web.answers import answers_with, json_answer

@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 from types import TracebackType
 
-from gossamer.clock import Clock
-from gossamer.errors import QueryRefused
+from gossamer.base.clock import Clock
+from gossamer.base.errors import QueryRefused
 from gossamer.web.entity_found import bindings
 from gossamer.web.entity_queries import TYPE
 from gossamer.web.rooms import Ask

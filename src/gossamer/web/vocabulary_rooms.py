@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from gossamer.clock import Instant
+from gossamer.base.clock import Instant
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
-from gossamer.clock import SystemClock
-from gossamer.processes import keep_freed_memory
+from gossamer.base.clock import SystemClock
+from gossamer.base.processes import keep_freed_memory
 from gossamer.workers import sandbox, seccomp
 from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import Limits

@@ -12,10 +12,10 @@ from types import TracebackType
 
 import msgspec
 
-from gossamer.clock import Clock
-from gossamer.errors import WorkerLost
-from gossamer.processes import Processes
-from gossamer.values.tell import Tell
+from gossamer.base.clock import Clock
+from gossamer.base.errors import WorkerLost
+from gossamer.base.processes import Processes
+from gossamer.base.tell import Tell
 from gossamer.workers.barriers import Barriers, weakest
 from gossamer.workers.limits import Limits
 from gossamer.workers.lines import Line, Lines

@@ -14,8 +14,8 @@ import signal
 import sys
 from pathlib import Path
 
-from gossamer.clock import Clock
-from gossamer.processes import let_others_go_first
+from gossamer.base.clock import Clock
+from gossamer.base.processes import let_others_go_first
 from gossamer.workers.limits import Limits
 
 CLONE_NEWUSER = 0x10000000  # unshare(2)

@@ -8,8 +8,8 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from gossamer.errors import WorkerLost
-from gossamer.processes import Child
+from gossamer.base.errors import WorkerLost
+from gossamer.base.processes import Child
 from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import Limits
 from gossamer.workers.lines import Line

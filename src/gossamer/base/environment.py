@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from gossamer.app.short_days import ShortDays
-from gossamer.chance import Chance, system_chance
-from gossamer.clock import Clock, SystemClock
-from gossamer.fetch.seams import Dialer, Resolver
-from gossamer.files import DiskFiles, Files
-from gossamer.processes import Processes, SystemProcesses
+from gossamer.base.calendar import ShortDays
+from gossamer.base.chance import Chance, system_chance
+from gossamer.base.clock import Clock, SystemClock
+from gossamer.base.files import DiskFiles, Files
+from gossamer.base.network import Dialer, Resolver
+from gossamer.base.processes import Processes, SystemProcesses
 
 
 @dataclass(frozen=True, slots=True)

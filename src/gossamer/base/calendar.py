@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from gossamer.clock import SECOND, Clock, Instant
-from gossamer.values.history import DAY_S
+from gossamer.base.clock import DAY_S, SECOND, Clock, Instant
 
 
 @dataclass(frozen=True, slots=True)

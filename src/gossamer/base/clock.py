@@ -66,3 +66,6 @@ def from_words(text: str) -> Instant:
         moment = moment.replace(tzinfo=UTC)
     whole = int(moment.replace(microsecond=0).timestamp())
     return whole * SECOND + moment.microsecond
+
+
+DAY_S = 86_400.0

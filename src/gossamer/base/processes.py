@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from gossamer.clock import SystemClock
+from gossamer.base.clock import SystemClock
 
 MOST_TOLD = 20
 """Times that the kernel is told how far to stand back, where many processes begin at once."""

@@ -1,0 +1,1 @@
+"""The machine, passed in: errors, clock, chance, files, processes, network. Nothing below it."""
