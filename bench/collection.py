@@ -21,13 +21,13 @@ from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.store import Graph
 from gossamer.index.writer import IndexWriter
 from gossamer.links.store import Links
 from gossamer.store.database import Database
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading, Thing
+from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url
 
 WORDS = 150_000

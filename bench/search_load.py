@@ -33,8 +33,8 @@ from bench.nginx import serving
 from bench.web import PORT, Size
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
-from gossamer.app.settings import CrawlSettings, PolitenessSettings, Settings
 from gossamer.base.environment import Network, real_outside
+from gossamer.config.settings import CrawlSettings, PolitenessSettings, Settings
 from gossamer.fetch.plan import AddressPlan
 from gossamer.store import tallies
 from gossamer.store.database import read_only

@@ -23,7 +23,6 @@ from gossamer.fetch.budget import Budget
 from gossamer.frontier.protocol import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
 from gossamer.pace import Hold, Pace, hold_of, room_for, sleep_s
-from gossamer.read_job import ReadDone, ReadJob, Task, parts_of, stored
 from gossamer.returning import shown_once
 from gossamer.rules.learning import Learned
 from gossamer.rules.robots import judge
@@ -31,6 +30,7 @@ from gossamer.rules.verdict import Denied
 from gossamer.spool.spool import SpoolWriter
 from gossamer.values.capture import Place
 from gossamer.values.link import How
+from gossamer.values.messages import ReadDone, ReadJob, Task, parts_of, stored
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, capture_of
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url

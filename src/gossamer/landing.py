@@ -7,16 +7,16 @@ import msgspec
 
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
+from gossamer.config.fetch import RobotsKeeping
 from gossamer.fetch.robots import entry_of
-from gossamer.fetch.settings import RobotsKeeping
-from gossamer.parse.listed import Listed, Listing
-from gossamer.read_job import ReadDone, kept_at
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
 from gossamer.returning import End, Plan, Returning, free_after, news_in
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learning import Learned
 from gossamer.values.capture import Capture, Kept, Place, Truncated
 from gossamer.values.link import How, Offer, Said
+from gossamer.values.listing import Listed, Listing
+from gossamer.values.messages import ReadDone, kept_at
 from gossamer.values.outcome import (
     PAGE_FAULTS,
     Failed,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gossamer.fetch.budget import CROWD
-from gossamer.read_job import Keep
+from gossamer.values.messages import Keep
 
 WAIT_S = 0.25
 SOONEST_S = 0.005

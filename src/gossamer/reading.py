@@ -19,13 +19,11 @@ from gossamer.parse.fingerprints import exact, near
 from gossamer.parse.html import LARGEST, Seen, parse_html, seen_in
 from gossamer.parse.language import language_of
 from gossamer.parse.links import links_of
-from gossamer.parse.listed import Listing
 from gossamer.parse.listings import listing_of
 from gossamer.parse.plain import first_line, xml_text, xml_title
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.text import folded
 from gossamer.parse.xml import doctype_of, parse_xml
-from gossamer.read_job import Learnt, ReadDone, ReadJob, job_of, stored
 from gossamer.recrawl.change import prints_of
 from gossamer.recrawl.modified import modified_at
 from gossamer.rules.canonical import may_be_marked, stripped
@@ -36,6 +34,8 @@ from gossamer.rules.soft404 import what_it_says
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.link import Link
+from gossamer.values.listing import Listing
+from gossamer.values.messages import Learnt, ReadDone, ReadJob, job_of, stored
 from gossamer.values.page import MOST_LINKS, Page, Reading, Triple, ntriples
 from gossamer.values.plain import OwnReader
 from gossamer.values.url import Url, url_of

@@ -12,8 +12,6 @@ from gossamer.base.chance import Chance
 from gossamer.base.clock import DAY, SECOND, Instant
 from gossamer.fetch.answer import moment_of, validators_of
 from gossamer.frontier.priority import priority_of
-from gossamer.parse.listed import Listed, Listing
-from gossamer.read_job import ReadDone
 from gossamer.recrawl.calendar import Allowance, Calendar
 from gossamer.recrawl.change import compared, counts, links_print
 from gossamer.recrawl.hints import Hints, hinted, importance_of, published
@@ -27,6 +25,8 @@ from gossamer.values.capture import Capture
 from gossamer.values.due import Known, Why
 from gossamer.values.history import COUNTS, Change, Prints, Seen, packed
 from gossamer.values.link import How
+from gossamer.values.listing import Listed, Listing
+from gossamer.values.messages import ReadDone
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged, capture_of
 from gossamer.values.page import Directives, Page, Reading
 from gossamer.values.past import FADES, Past

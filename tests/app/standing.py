@@ -7,10 +7,10 @@ from typing import Any
 
 from gossamer.app.assemble import politeness
 from gossamer.app.directory import Directory
-from gossamer.app.settings import Settings
 from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.rules.templates import template_of

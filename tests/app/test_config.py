@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.app.config import keys, load, named_file, sample
 from gossamer.base.errors import ConfigError
+from gossamer.config.load import keys, load, named_file, sample
 
 
 def written(folder: Path, text: str) -> Path:

@@ -31,8 +31,8 @@ from gossamer.base.errors import DiskFull, WorkerLost
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import Child, SystemProcesses
 from gossamer.graph.checkpoints import newest
-from gossamer.graph.page_facts import PageFacts
 from gossamer.monitor.control import Control
+from gossamer.values.page_facts import PageFacts
 
 MANY = AT_A_TIME + 20
 """Pages that take two messages."""

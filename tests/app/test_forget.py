@@ -20,13 +20,13 @@ from gossamer.app.backup import back_up
 from gossamer.app.directory import Directory
 from gossamer.app.forgetting import entries_of, forget
 from gossamer.app.replay import build_again, followed, mark_finished
-from gossamer.app.settings import FetchSettings, Settings
 from gossamer.app.sowing import Sowing
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
+from gossamer.config.settings import FetchSettings, Settings
 from gossamer.frontier.ends import every_end
 from gossamer.monitor.control import Control
 from gossamer.store import seeds, tallies

@@ -16,8 +16,6 @@ from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.links.store import Links
-from gossamer.parse.listed import Listed, Listing
-from gossamer.read_job import ReadDone
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.naming import policy_named
 from gossamer.returning import End, Returning
@@ -27,6 +25,8 @@ from gossamer.values.capture import Capture
 from gossamer.values.due import Sooner
 from gossamer.values.history import Prints
 from gossamer.values.link import How, Link, Offer
+from gossamer.values.listing import Listed, Listing
+from gossamer.values.messages import ReadDone
 from gossamer.values.outcome import Fetched, Reason
 from gossamer.values.page import Page, Reading
 from gossamer.values.past import Look, Past

@@ -20,14 +20,14 @@ from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import digest, opened, page_facts
-from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.store import Graph
-from gossamer.read_job import ReadJob
 from gossamer.reading import done
 from gossamer.returning import silence
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture
+from gossamer.values.messages import ReadJob
+from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Host, Url
 
 URLS = [Url(f"https://{host}.test/{path}") for host in ("a", "b") for path in ("", "x", "y?z={|}")]

@@ -14,10 +14,10 @@ from gossamer.app.assemble import politeness
 from gossamer.app.directory import Directory
 from gossamer.app.hosts import Shown, changed, shown, sorted_usefully, state_of
 from gossamer.app.obeying import obey
-from gossamer.app.settings import Settings
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
+from gossamer.config.settings import Settings
 from gossamer.frontier.host_list import robots_of
 from gossamer.frontier.listing import host_state, hosts
 from gossamer.monitor.control import Command, Control

@@ -13,13 +13,13 @@ from gossamer.app.generation import origin_of
 from gossamer.app.own_contexts import contexts_in, folder_of
 from gossamer.app.plugged import NAME, job_for, recalled
 from gossamer.app.readers import reader_pool
-from gossamer.app.settings import Settings
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
-from gossamer.read_job import ReadDone, ReadJob, parts_of
+from gossamer.config.settings import Settings
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture
+from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.url import Url
 
 URL = "https://example.org/contexts/v1"

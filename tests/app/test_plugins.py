@@ -18,8 +18,8 @@ from gossamer.archive.reader import volumes_in
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.frontier.listing import ledger
-from gossamer.read_job import JOB
 from gossamer.store.database import read_only
+from gossamer.values.messages import JOB
 
 PROTOCOL = """
 from gossamer.fetch.protocols import Answer

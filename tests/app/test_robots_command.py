@@ -13,9 +13,9 @@ from tests.app.site import OPEN, Site
 from gossamer.app import cli
 from gossamer.app.robots import Asking, Reader, exit_code, judged, looked_up
 from gossamer.app.robots_shown import Looked
-from gossamer.app.settings import Settings
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Network, real_outside
+from gossamer.config.settings import Settings
 from gossamer.fetch.plan import AddressPlan
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused

@@ -16,9 +16,9 @@ from tests.app.site import PATIENCE_S
 
 from gossamer.app.directory import Directory
 from gossamer.app.serve import door_of, is_any_address, is_own_machine, names_of, served, warnings, web_server
-from gossamer.app.settings import Settings, WebSettings
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
+from gossamer.config.settings import Settings, WebSettings
 from gossamer.web.tokens import Keys
 
 KEYS = Keys("a" * 40, "r" * 40)

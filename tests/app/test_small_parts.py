@@ -9,10 +9,10 @@ from rich.console import Console
 from gossamer.app.backlog import Backlog
 from gossamer.app.crash import CRASH_POINTS, crashing
 from gossamer.app.seeding import admitted, checked_seeds
-from gossamer.app.settings import FetchSettings, Settings
 from gossamer.app.working import Working
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
+from gossamer.config.settings import FetchSettings, Settings
 from gossamer.testing import FakeClock
 from gossamer.values.url import Url
 

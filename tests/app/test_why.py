@@ -11,13 +11,12 @@ from tests.app.site import gossamer
 from tests.app.standing import SEED, Story, make
 
 from gossamer.app import cli
-from gossamer.app.saying import as_json, lasting, moment
-from gossamer.app.settings import CrawlSettings, Settings
 from gossamer.app.trail import HostTrail, Trail, told, told_host
 from gossamer.app.waiting import Crew
 from gossamer.app.why import Asking, removed
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import ConfigError
+from gossamer.config.settings import CrawlSettings, Settings
 from gossamer.rules.filters import RuleBook, load_rules
 from gossamer.rules.scope import Reach
 from gossamer.rules.templates import template_of
@@ -25,6 +24,7 @@ from gossamer.store.database import read_only
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsRule, RobotsState
 from gossamer.values.url import Url
+from gossamer.values.wording import as_json, lasting, moment
 
 AT_WORK = Crew(True)
 PATTERN = template_of(Url("https://a.test/cal/2002"))

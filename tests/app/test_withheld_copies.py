@@ -2,9 +2,9 @@
 
 import pytest
 
-from gossamer.app.copy_asked import CopyJob
 from gossamer.app.copy_job import copied
 from gossamer.values.capture import Capture
+from gossamer.values.copy_messages import CopyJob
 from gossamer.values.url import Url
 
 HTML = ("Content-Type", "text/html")

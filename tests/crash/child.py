@@ -13,11 +13,12 @@ from tests.crash.web import demo_plan, demo_seeds
 
 from gossamer import returning
 from gossamer.app import indexing
-from gossamer.app.config import FILE_NAME
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.app.progress import JsonLines
-from gossamer.app.settings import (
+from gossamer.base.environment import Network, real_outside
+from gossamer.config.load import FILE_NAME
+from gossamer.config.settings import (
     ArchiveSettings,
     CrawlSettings,
     PolitenessSettings,
@@ -25,7 +26,6 @@ from gossamer.app.settings import (
     RetrySettings,
     Settings,
 )
-from gossamer.base.environment import Network, real_outside
 
 SETTINGS = Settings(
     contact="https://crash.demo.test/",

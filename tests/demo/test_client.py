@@ -4,12 +4,12 @@ import asyncio
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
+from gossamer.config.fetch import Fetch
 from gossamer.demo.manifest import ExpectedPage, manifest_of
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.client import Client
-from gossamer.fetch.settings import Fetch
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Fetched, Outcome, reason_of
 from gossamer.values.url import Url

@@ -6,11 +6,11 @@ import pytest
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
+from gossamer.config.fetch import Fetch
 from gossamer.fetch.budget import MEDIUM, MIB, Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.exchange import Body
 from gossamer.fetch.plan import AddressPlan
-from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason
 from gossamer.values.url import url_of
 

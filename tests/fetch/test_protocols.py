@@ -7,10 +7,10 @@ import pytest
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
+from gossamer.config.fetch import Fetch
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.protocols import Answer, Dial
-from gossamer.fetch.settings import Fetch
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused
 from gossamer.values.url import DEFAULT_PORTS, Url

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from gossamer.base.clock import SECOND
+from gossamer.config.fetch import RobotsKeeping
 from gossamer.fetch.robots import entry_of
-from gossamer.fetch.settings import RobotsKeeping
 from gossamer.rules.robots import judge, parse
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.capture import Capture, Truncated

@@ -14,12 +14,12 @@ from gossamer.extract.page import extract
 from gossamer.extract.places import packed
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.names import graph_name
-from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.query_job import Found, Question, Unsourced, _reply
 from gossamer.graph.sources import FILE, SourcesReader
 from gossamer.graph.store import Graph
 from gossamer.parse.html import parse_html, seen_in
 from gossamer.values.page import ntriples
+from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url
 
 FILES, CLOCK = DiskFiles(), SystemClock()

@@ -16,13 +16,13 @@ from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import FORMAT, Checkpoints, newest
 from gossamer.graph.export import opened
 from gossamer.graph.keeping import FactsHere
-from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.sources import FILE
 from gossamer.graph.sparql import QueryPool, SparqlResult
 from gossamer.graph.spelling import canonical_query
 from gossamer.graph.store import Graph
 from gossamer.reading import read
 from gossamer.values.capture import Capture
+from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import url_of
 
 JSON = "application/sparql-results+json"

@@ -14,8 +14,8 @@ from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.graph import store as store_room
 from gossamer.graph.export import digest, opened, page_facts
 from gossamer.graph.names import PROVENANCE, graph_name
-from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.store import Graph
+from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import url_of
 
 A = "http://a.test/x"

@@ -18,9 +18,9 @@ from tests.hostile.server import HostileServer
 from gossamer.base.clock import SystemClock
 from gossamer.base.network import Endpoint
 from gossamer.base.tell import silent
+from gossamer.config.fetch import Fetch
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
-from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Outcome
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import VisitKind

@@ -20,10 +20,10 @@ import gossamer
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
+from gossamer.config.fetch import Fetch, RobotsKeeping
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan, made_up_address
 from gossamer.fetch.robots import entry_of
-from gossamer.fetch.settings import Fetch, RobotsKeeping
 from gossamer.graph.query_text import inspect
 from gossamer.parse.feeds import parse_feed
 from gossamer.parse.sitemaps import parse_sitemap

@@ -11,9 +11,9 @@ from tests.journey.crawling import Told
 
 from gossamer.base.chance import seeded
 from gossamer.base.clock import SystemClock
+from gossamer.config.fetch import Fetch
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
-from gossamer.fetch.settings import Fetch
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason
 from gossamer.values.url import Url, url_of
 

@@ -9,9 +9,9 @@ from tests.hostile.harness import Doors, answering
 from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 
 from gossamer.base.tell import silent
+from gossamer.config.fetch import Fetch
 from gossamer.fetch.client import Client
 from gossamer.fetch.resolve import AT_ONCE, DnsResolver
-from gossamer.fetch.settings import Fetch
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
 from gossamer.values.url import Url, url_of

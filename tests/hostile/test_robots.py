@@ -17,10 +17,10 @@ from tests.contract.test_frontier import sqlite_frontier
 
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
+from gossamer.config.fetch import Fetch, RobotsKeeping
 from gossamer.fetch.client import Client
 from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.robots import entry_of
-from gossamer.fetch.settings import Fetch, RobotsKeeping
 from gossamer.journey import refusal
 from gossamer.reading import ReadJob, done
 from gossamer.rules.robots import judge

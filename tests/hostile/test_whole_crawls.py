@@ -15,7 +15,7 @@ from tests.app.answers import Web as LocalWeb
 from tests.app.site import PATIENCE_S, QUICK, gossamer, person, searchable, started, wait_until
 from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
 
-from gossamer.app.settings import CrawlSettings, Settings
+from gossamer.config.settings import CrawlSettings, Settings
 from gossamer.values.outcome import Reason
 
 HOST = "http://a.test"

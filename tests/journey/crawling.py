@@ -13,7 +13,7 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import Clock, Instant, SystemClock
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.processes import SystemProcesses
-from gossamer.fetch.settings import RobotsKeeping
+from gossamer.config.fetch import RobotsKeeping
 from gossamer.frontier.ends import every_end
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier

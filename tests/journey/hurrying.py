@@ -13,7 +13,6 @@ from tests.journey.crawling import Told
 from gossamer.app.admission import open_ruling
 from gossamer.app.assemble import budget, measures, pace, politeness
 from gossamer.app.directory import Directory
-from gossamer.app.settings import Settings
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
@@ -22,6 +21,7 @@ from gossamer.base.clock import SECOND, Instant, SystemClock
 from gossamer.base.environment import Outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
+from gossamer.config.settings import Settings
 from gossamer.fetch.answer import Head, outcome_of
 from gossamer.frontier.known import Known
 from gossamer.frontier.sqlite import SqliteFrontier

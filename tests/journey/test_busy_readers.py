@@ -10,9 +10,9 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
 from gossamer.fetch.budget import Budget
 from gossamer.journey import in_reader
-from gossamer.read_job import ReadJob, job_of
 from gossamer.reading import done
 from gossamer.values.capture import Capture
+from gossamer.values.messages import ReadJob, job_of
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.workers.costs import Costs

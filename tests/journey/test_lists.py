@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.app.answers import article, feed, map_index, site_map
 from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
 
-from gossamer.app.settings import CrawlSettings, Settings
+from gossamer.config.settings import CrawlSettings, Settings
 from gossamer.values.link import How
 
 HOST = "http://a.test"

@@ -11,14 +11,14 @@ import pytest
 from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND, Instant
 from gossamer.frontier.priority import priority_of
-from gossamer.parse.listed import Listed, Listing
-from gossamer.read_job import ReadDone
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.naming import POLICIES, policy_named
 from gossamer.returning import End, Returning, news_in
 from gossamer.values.capture import Capture
 from gossamer.values.history import Change, Prints
 from gossamer.values.link import How, Said
+from gossamer.values.listing import Listed, Listing
+from gossamer.values.messages import ReadDone
 from gossamer.values.outcome import Fetched, Reason
 from gossamer.values.past import Past
 from gossamer.values.url import Url

@@ -12,9 +12,9 @@ from pathlib import Path
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.app.monitoring import Watch
-from gossamer.app.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
+from gossamer.config.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from gossamer.read_job import JOB, stored
 from gossamer.reading import ReadJob, done, job
 from gossamer.values.capture import Capture
+from gossamer.values.messages import JOB, stored
 from gossamer.values.url import Url
 from gossamer.workers.pool import name_of
 

@@ -19,7 +19,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.chance import seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.fetch.settings import RobotsKeeping
+from gossamer.config.fetch import RobotsKeeping
 from gossamer.frontier.ends import every_end
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.protocol import Frontier
@@ -27,13 +27,13 @@ from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Measures
 from gossamer.pace import Pace
-from gossamer.read_job import job_of
 from gossamer.reading import done, job
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import tallies
 from gossamer.store.database import Database, read_only
 from gossamer.values.link import How, Offer
+from gossamer.values.messages import job_of
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.workers.worker import Answer

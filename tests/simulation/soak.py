@@ -30,10 +30,10 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import Clock, SystemClock
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
+from gossamer.config.fetch import RobotsKeeping
 from gossamer.demo.answers import Question
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import Head, outcome_of
-from gossamer.fetch.settings import RobotsKeeping
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Rooms

@@ -20,10 +20,10 @@ from gossamer.app.crawl import crawl_to_end
 from gossamer.app.demo import settings_for
 from gossamer.app.directory import Directory
 from gossamer.app.serve import address_of, web_server
-from gossamer.app.settings import WebSettings
 from gossamer.app.taking_in import take_in
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
+from gossamer.config.settings import WebSettings
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb

@@ -20,7 +20,7 @@ from tests.web.site import LONG_S, Answer, Site, serving
 
 from gossamer.app.directory import Directory
 from gossamer.app.serve import door_of, outer_address, warnings
-from gossamer.app.settings import WebSettings
+from gossamer.config.settings import WebSettings
 from gossamer.testing import FakeClock
 from gossamer.web.tokens import MOST_WRONG
 

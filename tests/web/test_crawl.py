@@ -14,9 +14,9 @@ from tests.web.site import LONG_S, Site, trouble_in
 
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.serving_crawl import STILL_STARTING, Helm
-from gossamer.app.settings import Settings
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import GossamerError
+from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
 from gossamer.store import seeds
 from gossamer.store.database import read_only

@@ -10,11 +10,11 @@ from tests.workers import jobs
 from tests.workers.sessions import BY_SESSION, session_of
 
 from gossamer.app.readers import reader_pool
-from gossamer.app.settings import Settings
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
 

@@ -9,10 +9,10 @@ from gossamer.app.remembering import recalled
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.ruling import Ruling
 from gossamer.app.seeding import remembered
-from gossamer.app.settings import Settings
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell
+from gossamer.config.settings import Settings
 from gossamer.rules.verdict import Denied
 from gossamer.store import forgotten
 from gossamer.store.database import Database

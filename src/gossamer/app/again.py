@@ -2,10 +2,10 @@
 
 import msgspec
 
-from gossamer.app.saying import counted, moment
 from gossamer.base.clock import Instant
 from gossamer.values.due import IN_WORDS, Why
 from gossamer.values.past import Past
+from gossamer.values.wording import counted, moment
 
 WAITED_FOR = {
     "vanished": "it is gone, and looked for ever more seldom",

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from gossamer.app.asking import open_search, queries, refuse_missing
 from gossamer.app.directory import DEFAULT, existing
-from gossamer.app.saying import as_json, counted, harmless
 from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, QueryRefused
@@ -24,6 +23,7 @@ from gossamer.search.find import FACETS, Answer, Entity, Hit
 from gossamer.search.query import parse
 from gossamer.values.json_form import json_value
 from gossamer.values.url import Url
+from gossamer.values.wording import as_json, counted, harmless
 
 FORMATS = {
     "": "text/tab-separated-values, text/turtle",

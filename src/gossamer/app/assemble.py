@@ -15,7 +15,6 @@ from gossamer.app.coming_back import coming_back, returning
 from gossamer.app.damage import mark_lost
 from gossamer.app.directory import Directory
 from gossamer.app.indexing import Indexer, indexer_running
-from gossamer.app.meaning import budget, fetch_settings, politeness, robots_keeping
 from gossamer.app.own_contexts import folder_of
 from gossamer.app.plugged import Plugged, job_for
 from gossamer.app.plugins import plugged_in, protocols_of
@@ -25,7 +24,6 @@ from gossamer.app.rejudgement import Rejudgement, digests
 from gossamer.app.remembering import remembering
 from gossamer.app.ruling import Ruling
 from gossamer.app.seeding import remembered
-from gossamer.app.settings import Settings
 from gossamer.app.steering import CRAWLER, Steering
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
@@ -34,6 +32,8 @@ from gossamer.archive.volumes import Volumes, room_left
 from gossamer.base.calendar import Even
 from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell
+from gossamer.config.settings import Settings
+from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol

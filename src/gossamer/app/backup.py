@@ -14,7 +14,6 @@ from gossamer.app import plugged, remembering
 from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.modes import USERS, is_ours, keep_private
-from gossamer.app.saying import counted
 from gossamer.app.verify import in_a_line, told
 from gossamer.app.working import Working
 from gossamer.archive.repair import write_spans
@@ -24,6 +23,7 @@ from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.monitor import chronicle
 from gossamer.store import captures
 from gossamer.store.database import read_only
+from gossamer.values.wording import counted
 
 TRIES = 5
 PART = ".part"

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.hastening import Hastening, Neighbours, hastening, no_neighbours
-from gossamer.app.settings import Settings
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
+from gossamer.config.settings import Settings
 from gossamer.frontier.protocol import Frontier
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.naming import policy_named

@@ -4,7 +4,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from gossamer.app.copy_asked import Copied, CopyJob
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
@@ -12,6 +11,7 @@ from gossamer.parse.harmless import Mark, harmless, harmless_text
 from gossamer.parse.html import LARGEST, parse_html, seen_in
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.rules.directives import directives_of
+from gossamer.values.copy_messages import Copied, CopyJob
 from gossamer.values.url import Url
 
 LONGEST_TEXT = 2_000_000

@@ -25,7 +25,6 @@ from gossamer.app.options import config_of, keep_options, withheld_in_words
 from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import Face, JsonLines, face_for
 from gossamer.app.seeding import admitted, checked_seeds
-from gossamer.app.settings import Settings
 from gossamer.app.standing import crawler_pulse, hear_indexer, our_standing
 from gossamer.app.tally import Tally
 from gossamer.base.environment import Network, Outside, real_outside
@@ -33,6 +32,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.processes import allow_open_files, keep_freed_memory
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import spare_the_collector
+from gossamer.config.settings import Settings
 from gossamer.monitor.pulse import Pulse, guarded
 from gossamer.monitor.vitals import BEAT_S
 from gossamer.recrawl.naming import DEFAULT as POLICY

@@ -21,13 +21,13 @@ from gossamer.app.network import real_network
 from gossamer.app.options import config_of, withheld_in_words
 from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import PlainLines
-from gossamer.app.saying import error_in_words
-from gossamer.app.settings import Settings
 from gossamer.app.tally import Tally
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import Appender
+from gossamer.config.settings import Settings
+from gossamer.values.wording import error_in_words
 
 MOST_LOG = 256 * 1024
 """Bytes; when there are more it is begun anew, and the one before kept."""

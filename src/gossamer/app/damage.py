@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gossamer.app.saying import counted
 from gossamer.archive.verify import Finding
 from gossamer.base.clock import Instant
 from gossamer.base.files import Files
@@ -16,6 +15,7 @@ from gossamer.rules.canonical import identity_of
 from gossamer.store import captures, damage
 from gossamer.store.damage import Mark
 from gossamer.values.url import id_of
+from gossamer.values.wording import counted
 
 DAMAGED = 4
 """The exit code of a command that did its work and came by damage."""

@@ -18,7 +18,6 @@ from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.exporting import exports_of
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import reader_pool
-from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
 from gossamer.archive.export import volumes_of
@@ -27,13 +26,14 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
 from gossamer.graph.checkpoints import newest
 from gossamer.graph.export import opened, page_facts
-from gossamer.read_job import ReadDone, ReadJob, parts_of
 from gossamer.spool.codec import decode
 from gossamer.store import captures as stored_captures
 from gossamer.store.database import read_only
 from gossamer.values.capture import Capture
+from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.outcome import GROUPS, Reason
 from gossamer.values.page import Reading
 from gossamer.values.query import Query

@@ -15,7 +15,7 @@ import msgspec
 from gossamer.app.directory import Directory
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Child, Processes
-from gossamer.graph.page_facts import PageFacts
+from gossamer.values.page_facts import PageFacts
 from gossamer.workers.wire import Kind, frame, received
 
 NAME, MODULE = "facts keeper", "gossamer.app.facts_keeper"

@@ -19,7 +19,6 @@ from gossamer.app.directory import Directory
 from gossamer.app.facts_apart import NAME, Commit, Copy, Order, Pages, orders
 from gossamer.app.indexing import dropped, only_one
 from gossamer.app.modes import keep_private
-from gossamer.app.saying import error_in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
@@ -28,8 +27,9 @@ from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.keeping import FactsHere
-from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.store import Graph
+from gossamer.values.page_facts import PageFacts
+from gossamer.values.wording import error_in_words
 from gossamer.workers.sandbox import leave_with_parent
 from gossamer.workers.wire import Kind, frame
 

@@ -13,12 +13,12 @@ from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.forgetting import IN_DELETED_PARTS, NOT_REACHED, Erased, allow, entries_of, listed, look_ahead
 from gossamer.app.forgetting import forget as forget_now
 from gossamer.app.options import config_of
-from gossamer.app.saying import as_json, counted, harmless, moment
 from gossamer.app.working import Working
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.store.forgotten import Entry
+from gossamer.values.wording import as_json, counted, harmless, moment
 
 
 def forget(

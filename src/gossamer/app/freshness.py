@@ -12,13 +12,13 @@ from rich.text import Text
 from gossamer.app.chronicling import standing_now
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.freshness_plot import over_time
-from gossamer.app.saying import as_json, counted, harmless
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
 from gossamer.monitor.freshness import Told, days_in_words, even, span_in_words, sparkline, told
+from gossamer.values.wording import as_json, counted, harmless
 
 NOTHING = 1
 EVERY_SITE = 1_000_000

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from gossamer.app.ask import FORMATS, tabled
 from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.history_asked import Said
 from gossamer.app.history_asking import MOST_PAGES, PastAnswer, asked_at
 from gossamer.app.history_export import export_tree
 from gossamer.app.history_past import DAMAGED, Past, extractor, past_of
@@ -26,7 +25,6 @@ from gossamer.app.history_shown import (
     timeline_shown,
 )
 from gossamer.app.options import config_of
-from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.working import Working
 from gossamer.archive.history import moment_of, vanished
 from gossamer.base.clock import Instant, in_words
@@ -36,6 +34,8 @@ from gossamer.store import captures
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.url import Host, Url, url_of
+from gossamer.values.version_messages import Said
+from gossamer.values.wording import as_json, counted, harmless
 
 NO_PAGE = "nothing of {url} was kept{when}; `gossamer why` says what became of it"
 SOME_DAMAGED = 4

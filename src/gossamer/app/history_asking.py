@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.app.directory import VOCABULARY, Directory
-from gossamer.app.history_asked import Said
 from gossamer.app.history_past import Past, batches, extractor
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
 from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.query_text import inspect
 from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.sparql import QueryPool, SparqlResult
 from gossamer.graph.store import Graph
 from gossamer.values.capture import Kept, capture_id_of
+from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Host, Url
+from gossamer.values.version_messages import Said
 
 MOST_PAGES = 20_000
 TIME_S = 60.0

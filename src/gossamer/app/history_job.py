@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.foreign import loaded
-from gossamer.app.history_asked import HistoryDone, HistoryJob, Said
 from gossamer.app.own_contexts import contexts_in
 from gossamer.app.plugged import DECODER, READERS
 from gossamer.app.plugged_reader import safe
@@ -21,6 +20,7 @@ from gossamer.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
 from gossamer.recrawl.change import compared, prints_of
 from gossamer.values.capture import Capture
 from gossamer.values.url import admit
+from gossamer.values.version_messages import HistoryDone, HistoryJob, Said
 
 MOST_FACTS = 5_000
 MOST_LINES = 2_000

@@ -13,10 +13,8 @@ import msgspec
 
 from gossamer import __version__
 from gossamer.app.directory import Directory
-from gossamer.app.history_asked import HistoryDone, HistoryJob, Said, answer, job_with, jobs
 from gossamer.app.plugged import recalled
 from gossamer.app.readers import reader_pool
-from gossamer.app.settings import Settings
 from gossamer.archive.history import (
     Difference,
     Timeline,
@@ -31,12 +29,14 @@ from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
 from gossamer.recrawl.change import compared
 from gossamer.store import captures
 from gossamer.store.database import read_only
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
 from gossamer.values.url import Host, Url
+from gossamer.values.version_messages import HistoryDone, HistoryJob, Said, answer, job_with, jobs
 from gossamer.workers.limits import MIB
 
 MOST_VERSIONS = 500

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from gossamer.app.directory import Directory
-from gossamer.app.history_asked import Said
 from gossamer.app.history_past import past_of
-from gossamer.app.settings import Settings
 from gossamer.archive.history import Difference
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
+from gossamer.config.settings import Settings
 from gossamer.values.capture import Kept
+from gossamer.values.version_messages import Said
 from gossamer.web.page_history_rooms import HistoryRooms
 
 WITHHELD = "the site asks not to show copies of this page, so versions of it are not compared here"

@@ -6,13 +6,13 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.history_asked import Said
 from gossamer.app.history_asking import PastAnswer
-from gossamer.app.saying import counted, harmless
 from gossamer.archive.history import Difference, Timeline, Version
 from gossamer.archive.history_text import TextLine
 from gossamer.base.clock import Instant, in_words
 from gossamer.values.capture import Kept
+from gossamer.values.version_messages import Said
+from gossamer.values.wording import counted, harmless
 
 SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}
 

@@ -15,10 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
-from gossamer.app.meaning import politeness
 from gossamer.app.obeying import REINSTATE, RELEASE, RETIRE
 from gossamer.app.options import config_of
-from gossamer.app.saying import as_json, counted, lasting, moment
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.waiting import gap_in_words, unread_at
 from gossamer.app.why import crew_of
@@ -26,6 +24,7 @@ from gossamer.base.clock import Clock, Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
+from gossamer.config.slices import politeness
 from gossamer.frontier import listing, quarantine, standing
 from gossamer.frontier.host_list import robots_of
 from gossamer.frontier.listing import HostState
@@ -36,6 +35,7 @@ from gossamer.rules.templates import template_of
 from gossamer.store.database import Database, read_only
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
+from gossamer.values.wording import as_json, counted, lasting, moment
 
 PATIENCE_S = 30.0
 SILENT_S = 2.0

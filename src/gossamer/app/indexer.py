@@ -28,8 +28,6 @@ from gossamer.app.omission import noting_omissions
 from gossamer.app.options import config_of
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import lazy_readers
-from gossamer.app.saying import error_in_words
-from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
@@ -39,6 +37,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import keep_freed_memory, let_others_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
+from gossamer.config.settings import Settings
 from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.sieve import Keys
 from gossamer.graph.checkpoints import Checkpoints
@@ -48,7 +47,6 @@ from gossamer.links.store import Links
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
-from gossamer.read_job import ReadDone, ReadJob, parts_of
 from gossamer.returning import silence
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import NOTHING, Forgotten
@@ -57,8 +55,10 @@ from gossamer.spool.follower import Follower
 from gossamer.store import captures, forgotten
 from gossamer.store.database import read_only
 from gossamer.values.capture import VANISHED, Capture, Place
+from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.page import Reading
 from gossamer.values.url import id_of
+from gossamer.values.wording import error_in_words
 from gossamer.workers.sandbox import leave_with_parent
 
 NAME = "indexer"

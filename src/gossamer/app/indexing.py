@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.app.directory import Directory
-from gossamer.app.saying import error_in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryBusy, GossamerError
 from gossamer.base.files import Files, Lock
 from gossamer.base.processes import Child
 from gossamer.base.tell import Tell
+from gossamer.values.wording import error_in_words
 
 MODULE = "gossamer.app.indexer"
 LOOK_EVERY_S = 0.2

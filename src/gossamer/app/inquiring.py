@@ -9,17 +9,15 @@ from urllib.parse import quote
 import msgspec
 
 from gossamer.app.asking import refuse_missing
-from gossamer.app.copy_asked import JOB, CopyJob, answer
 from gossamer.app.directory import Directory
 from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.rules_file import RulesFile
-from gossamer.app.saying import as_json, counted
-from gossamer.app.settings import Settings
 from gossamer.app.trail import Section, Trail, told, told_host
 from gossamer.app.why import Asking, crew_of, linked_from
 from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
 from gossamer.frontier.known import last_end
 from gossamer.frontier.listing import host_ledger
 from gossamer.graph.names import graph_name
@@ -31,8 +29,10 @@ from gossamer.rules.filters import OwnFilter
 from gossamer.store import captures
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
+from gossamer.values.copy_messages import JOB, CopyJob, answer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
+from gossamer.values.wording import as_json, counted
 from gossamer.web.page_rooms import HostWhy, PageRooms, Promise, TargetState, Why, WhySection, anchor_in_copy, place_of
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.config import FILE_NAME, load
 from gossamer.app.directory import Directory, existing
 from gossamer.app.one_page import (
     NOWHERE,
@@ -26,13 +25,13 @@ from gossamer.app.one_page import (
 )
 from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.rules_file import RulesFile
-from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.trail import Ruling
 from gossamer.app.why import Asking, crew_of
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
+from gossamer.config.load import FILE_NAME, load
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
@@ -45,6 +44,7 @@ from gossamer.rules.verdict import Denied
 from gossamer.store.database import read_only
 from gossamer.values.link import Link
 from gossamer.values.url import Url, url_of
+from gossamer.values.wording import as_json, counted, harmless
 
 NOTHING = 1
 

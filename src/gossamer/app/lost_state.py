@@ -17,13 +17,12 @@ from gossamer.app.admission import open_ruling
 from gossamer.app.damage import noting_damage
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.indexing import become_the_one
-from gossamer.app.saying import counted
-from gossamer.app.settings import Settings
 from gossamer.archive.adoption import adopt
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
 from gossamer.frontier.restoration import enter_found, enter_visited, settle_restored
 from gossamer.frontier.sieve import Keys
 from gossamer.links.export import every_link
@@ -35,6 +34,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts
+from gossamer.values.wording import counted
 
 AT_ONCE = 2_000
 TAILS = ("", "-wal", "-shm")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from gossamer.app.directory import Directory
-from gossamer.app.settings import Settings
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
+from gossamer.config.settings import Settings
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.control import Control

@@ -14,11 +14,11 @@ from rich.text import Text
 
 from gossamer.app.directory import Directory, existing
 from gossamer.app.planning import DAY_S, KB, Plan, Shares, Wish, planned
-from gossamer.app.saying import lasting
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.store import surveys, tallies
 from gossamer.store.database import read_only
+from gossamer.values.wording import lasting
 
 ENOUGH_PAGES = 20
 """Fewer say nothing about the next million."""

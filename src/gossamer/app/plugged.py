@@ -9,7 +9,7 @@ from gossamer.app.allowed_code import Code, is_allowed, refusal
 from gossamer.app.own_contexts import folder_of
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
-from gossamer.read_job import JOB
+from gossamer.values.messages import JOB
 from gossamer.values.url import admit
 
 NAME = "plugged.json"

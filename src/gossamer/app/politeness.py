@@ -14,7 +14,6 @@ from rich.text import Text
 
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.ledger import Report, Row, Seen, contradiction, kept_by, reported, suspects
-from gossamer.app.saying import as_json, counted
 from gossamer.app.working import Working
 from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside, real_outside
@@ -22,6 +21,7 @@ from gossamer.base.errors import ArchiveDamaged
 from gossamer.frontier.listing import Ledger, ledger
 from gossamer.store.database import read_only
 from gossamer.store.surveys import Moment, moments
+from gossamer.values.wording import as_json, counted
 
 BROKEN = 4
 """The exit code of a check that found a miss."""

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from gossamer.app.damage import EVENT as DAMAGE
 from gossamer.app.damage import damage_in_words
-from gossamer.app.saying import harmless
 from gossamer.app.tally import Tally, trouble_in_words
+from gossamer.values.wording import harmless
 
 NOTICES = {
     "disk.low": "the disk is nearly full: the crawl waits for room and goes on by itself",

@@ -5,10 +5,10 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from gossamer.app.settings import Settings
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
-from gossamer.read_job import JOB
+from gossamer.config.settings import Settings
+from gossamer.values.messages import JOB
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
 

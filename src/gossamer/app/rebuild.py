@@ -15,12 +15,12 @@ from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.lost_state import restore_state
 from gossamer.app.options import config_of
 from gossamer.app.replay import Rebuilt, build_again
-from gossamer.app.saying import counted
 from gossamer.app.seeding import checked_seeds
-from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
+from gossamer.values.wording import counted
 
 
 def rebuild(

@@ -20,11 +20,11 @@ import msgspec
 
 from gossamer.app.allowed_code import Code
 from gossamer.app.own_filters import GROUP
-from gossamer.app.settings import Settings
 from gossamer.archive.catalogue import acknowledged
 from gossamer.base.clock import Clock
 from gossamer.base.errors import DirectoryUnusable, GossamerError
 from gossamer.base.tell import Tell
+from gossamer.config.settings import Settings
 from gossamer.frontier.known import depths_of
 from gossamer.frontier.requeue import FIRST, HAD, Redirect, redirects_after
 from gossamer.frontier.sqlite import SqliteFrontier

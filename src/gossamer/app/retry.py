@@ -10,7 +10,6 @@ from cyclopts import Parameter
 
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.app.obeying import REQUEUE
-from gossamer.app.saying import as_json, counted
 from gossamer.app.seeding import checked_seeds
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
@@ -23,6 +22,7 @@ from gossamer.store.database import Database, read_only
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.selection import EndedGroup, Selection
 from gossamer.values.url import id_of
+from gossamer.values.wording import as_json, counted
 
 KEYS = Keys(id_of, identity_of)
 NOT_RETRIED = frozenset({Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.FORGOTTEN})

@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.app.directory import DEFAULT, existing
-from gossamer.app.saying import as_json, counted, harmless, lasting, moment
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
@@ -26,6 +25,7 @@ from gossamer.store.database import read_only
 from gossamer.values import spreadsheet
 from gossamer.values.due import IN_WORDS, Why
 from gossamer.values.json_form import json_bytes
+from gossamer.values.wording import as_json, counted, harmless, lasting, moment
 
 NEVER = "no page comes again here: gossamer crawl --forever comes back to pages"
 COLUMNS = (

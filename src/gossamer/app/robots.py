@@ -12,17 +12,17 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.meaning import fetch_settings, politeness, robots_keeping
 from gossamer.app.network import real_network
 from gossamer.app.one_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
 from gossamer.app.robots_job import SurveyJob, answer, job
 from gossamer.app.robots_shown import Asked, Looked, Tested, as_json, show
 from gossamer.app.seeding import admitted, checked_seeds
-from gossamer.app.settings import Settings
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError, WorkerLost
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
+from gossamer.config.slices import fetch_settings, politeness, robots_keeping
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s

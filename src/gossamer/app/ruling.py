@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from gossamer.app.rules_file import RulesFile
 from gossamer.landing import MAPS
-from gossamer.read_job import ReadDone
 from gossamer.rules.filters import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.rules.learning import Learned, Learning
@@ -13,6 +12,7 @@ from gossamer.rules.mirrors import Evidence
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
 from gossamer.rules.verdict import Denied, FilterFailed
 from gossamer.values.link import How, Offer
+from gossamer.values.messages import ReadDone
 from gossamer.values.outcome import Failed, Reason, Refused
 from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url

@@ -17,7 +17,6 @@ from anyio.to_thread import current_default_thread_limiter
 from cyclopts import Parameter
 
 from gossamer.app.asking import query_pool
-from gossamer.app.config import FILE_NAME
 from gossamer.app.directory import DEFAULT, VOCABULARY, Directory, existing, refuse_lost_state
 from gossamer.app.exporting import exports_of
 from gossamer.app.history_serving import history_rooms
@@ -29,12 +28,13 @@ from gossamer.app.own_contexts import FOLDER as CONTEXTS
 from gossamer.app.present_search import search_of
 from gossamer.app.searchers import Searchers
 from gossamer.app.serving_crawl import crawl_rooms
-from gossamer.app.settings import Settings, WebSettings
 from gossamer.app.token import ADMIN, READER, kept_keys, keys_of
 from gossamer.app.vocabulary import vocabulary_rooms
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell, silent
+from gossamer.config.load import FILE_NAME
+from gossamer.config.settings import Settings, WebSettings
 from gossamer.monitor.control import Beat, Control
 from gossamer.store import captures, tallies
 from gossamer.store.database import read_only

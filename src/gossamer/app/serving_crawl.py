@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 
 from gossamer.app import hosts, rules
-from gossamer.app.config import FILE_NAME
 from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.heartbeats import at_work
@@ -18,12 +17,13 @@ from gossamer.app.retry import bring_back
 from gossamer.app.rules_file import RulesFile
 from gossamer.app.seeding import checked_seeds
 from gossamer.app.serving_lists import Lists
-from gossamer.app.settings import Settings
 from gossamer.app.sowing import Sowing, may_go
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.processes import Child
 from gossamer.base.tell import silent
+from gossamer.config.load import FILE_NAME
+from gossamer.config.settings import Settings
 from gossamer.index.searcher import Stored
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import stripped

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from gossamer.app.directory import Directory
 from gossamer.app.hosts import state_of
-from gossamer.app.meaning import politeness
-from gossamer.app.settings import Settings
 from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused
+from gossamer.config.settings import Settings
+from gossamer.config.slices import politeness
 from gossamer.frontier import host_list, visit_list
 from gossamer.frontier.host_list import LOWEST, Listed
 from gossamer.frontier.visit_list import LAST, Ended, Position

@@ -5,14 +5,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.meaning import budget, politeness
 from gossamer.app.network import real_network
 from gossamer.app.obeying import SEED
 from gossamer.app.seeding import WANTS_CONTACT, admitted, checked_seeds, remembered
-from gossamer.app.settings import Settings
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
+from gossamer.config.slices import budget, politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of

@@ -18,17 +18,17 @@ from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.heartbeats import at_work
 from gossamer.app.monitoring import Watch
 from gossamer.app.options import config_of
-from gossamer.app.saying import harmless
-from gossamer.app.settings import Settings
 from gossamer.app.view_faults import unusable
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
 from gossamer.rules.retention import retain_of
 from gossamer.store import damage, forgotten, tallies
 from gossamer.store.database import read_only
 from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.wording import harmless
 from gossamer.workers.barriers import Barriers, echo, in_words
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool

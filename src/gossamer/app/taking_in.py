@@ -21,7 +21,6 @@ from gossamer.app.indexing import indexer_running
 from gossamer.app.options import config_of
 from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import reader_pool
-from gossamer.app.settings import Settings
 from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
 from gossamer.archive.frames import Aside, ImportReport
@@ -30,12 +29,13 @@ from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, WorkerLost
 from gossamer.base.tell import silent
-from gossamer.read_job import ReadDone, ReadJob, Task, kept_at, parts_of, stored
+from gossamer.config.settings import Settings
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store import captures, forgotten
 from gossamer.store.database import Database
 from gossamer.values.capture import Capture, Kept
+from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at, parts_of, stored
 from gossamer.values.url import Url
 from gossamer.workers.pool import Pool
 

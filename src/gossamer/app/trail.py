@@ -3,13 +3,13 @@
 import msgspec
 
 from gossamer.app.again import Again, in_words
-from gossamer.app.saying import counted, lasting, moment
 from gossamer.base.clock import Instant
 from gossamer.values.capture import charset_in_words
 from gossamer.values.link import How
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.selection import Failure
+from gossamer.values.wording import counted, lasting, moment
 
 FOUND = {
     How.SEED: "given as a seed",

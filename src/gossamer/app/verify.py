@@ -17,7 +17,6 @@ from gossamer.app.directory import DEFAULT, Directory, existing, has_lost_state,
 from gossamer.app.generation import unfinished
 from gossamer.app.indexer import rereading
 from gossamer.app.options import config_of
-from gossamer.app.saying import as_json, counted, harmless
 from gossamer.app.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.app.working import Working
 from gossamer.archive.places import ArchivePlaces
@@ -29,6 +28,7 @@ from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import silent
 from gossamer.store import damage
 from gossamer.store.database import Database, read_only
+from gossamer.values.wording import as_json, counted, harmless
 
 MOST_SHOWN = 50
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.app.directory import Directory
-from gossamer.app.saying import counted
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
@@ -32,6 +31,7 @@ from gossamer.store import captures, tallies
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
+from gossamer.values.wording import counted
 
 AT_ONCE = 500
 NOT_MADE = "not made yet"

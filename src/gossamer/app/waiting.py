@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gossamer.app.saying import counted, lasting, moment
 from gossamer.app.trail import Wait
 from gossamer.base.clock import Instant
 from gossamer.fetch.guard import closed_address
@@ -16,6 +15,7 @@ from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState
+from gossamer.values.wording import counted, lasting, moment
 
 
 class Crew(msgspec.Struct, frozen=True):

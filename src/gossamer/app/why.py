@@ -15,13 +15,10 @@ from rich.text import Text
 from gossamer.app.again import Again, again_of
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.heartbeats import at_work
-from gossamer.app.meaning import politeness
 from gossamer.app.options import config_of
 from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.rules_file import RulesFile
-from gossamer.app.saying import as_json, counted
 from gossamer.app.seeding import checked_seeds
-from gossamer.app.settings import Settings
 from gossamer.app.trail import (
     HostTrail,
     Ruling,
@@ -41,6 +38,8 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import silent
+from gossamer.config.settings import Settings
+from gossamer.config.slices import politeness
 from gossamer.frontier.hastening import pasts_of
 from gossamer.frontier.hosts import SCHEMES, find_host_id, lane_of
 from gossamer.frontier.known import Known, depths_of, known
@@ -67,6 +66,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.link import How
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url, id_of
+from gossamer.values.wording import as_json, counted
 
 Reaches = list[tuple[Url, scope.Reach]]
 LONGEST_WAY = 100

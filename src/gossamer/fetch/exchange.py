@@ -20,10 +20,10 @@ from aiohttp.http_parser import RawResponseMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from gossamer.base.clock import Clock
+from gossamer.config.fetch import Fetch
 from gossamer.fetch.answer import Head, is_wanted, is_what_we_have, limit_of, outcome_of
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.dial import Connection, Connections
-from gossamer.fetch.settings import Fetch
 from gossamer.parse.coding import STEP, Decoder, codings_of
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused, Unchanged

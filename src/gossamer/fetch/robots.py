@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.fetch.settings import RobotsKeeping
+from gossamer.config.fetch import RobotsKeeping
 from gossamer.rules.robots import ParsedRobots
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import HELD, IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged

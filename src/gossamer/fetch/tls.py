@@ -3,7 +3,7 @@
 import ssl
 from typing import NamedTuple
 
-from gossamer.fetch.settings import Fetch
+from gossamer.config.fetch import Fetch
 
 
 class Trust(NamedTuple):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.store import POSITION, Graph
+from gossamer.values.page_facts import PageFacts
 
 
 class FactsHere:

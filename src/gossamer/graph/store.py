@@ -19,8 +19,8 @@ from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.graph.checkpoints import FORMAT, VERSION
 from gossamer.graph.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
-from gossamer.graph.page_facts import PageFacts
 from gossamer.graph.sources import PageSources, Sources
+from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url
 
 POSITION = "position"

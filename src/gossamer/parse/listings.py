@@ -11,10 +11,10 @@ from gossamer.base.clock import DAY, Instant
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.feed_json import is_json_feed, parse_json_feed
 from gossamer.parse.feeds import Feed, parse_feed
-from gossamer.parse.listed import Listed, Listing
 from gossamer.parse.sitemaps import Entry, MapEntry, Sitemap, parse_sitemap
 from gossamer.parse.sniff import essence, is_sitemap, is_xml
 from gossamer.values.link import How
+from gossamer.values.listing import Listed, Listing
 from gossamer.values.url import Url
 
 MOST_NEW = 200

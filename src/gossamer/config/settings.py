@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gossamer.fetch.settings import WANTED
+from gossamer.config.fetch import WANTED
 
 
 def _setting(default: Any, says: str, *, least: float = 0, most: float | None = None, example: object = None) -> Any:

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from gossamer.app.settings import Settings
 from gossamer.base.errors import ConfigError
+from gossamer.config.settings import Settings
 from gossamer.rules.retention import retain_of
 
 FILE_NAME = "gossamer.toml"

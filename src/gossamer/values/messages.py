@@ -8,7 +8,6 @@ import msgspec
 
 from gossamer.archive.record import response_record, revisit_record
 from gossamer.base.clock import Instant
-from gossamer.parse.listed import Listing
 from gossamer.parse.sniff import media_type_of
 from gossamer.rules.marks import Marks
 from gossamer.rules.robots import ParsedRobots
@@ -16,6 +15,7 @@ from gossamer.rules.soft404 import Says
 from gossamer.values.capture import Capture, Kept, Place, Truncated
 from gossamer.values.history import Prints
 from gossamer.values.link import How
+from gossamer.values.listing import Listing
 from gossamer.values.past import Original
 
 JOB = "gossamer.reading:job"

@@ -1,0 +1,1 @@
+"""Settings: every key, where its value comes from, and the slice each room is given."""
