@@ -33,7 +33,7 @@ import gossamer
 from bench.extract_pages import Sample, dense_pages, real_pages
 from gossamer.extract.page import SYNTAXES, extract
 from gossamer.parse.charset import as_utf8, charset_of
-from gossamer.parse.html import Seen, parse_html, seen_in
+from gossamer.parse.html.tree import Seen, parse_html, seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url, url_of
 

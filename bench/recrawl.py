@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from gossamer.app.simulating import BEST, Plan, Result, simulated
 from gossamer.app.synthetic_web import CLASSES
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.recrawl.counting import counted, likeliest
-from gossamer.recrawl.learning import Panels, learnt
-from gossamer.recrawl.least_age import Age
+from gossamer.recrawl.age import Age
+from gossamer.recrawl.estimators import counted, likeliest
+from gossamer.recrawl.priors import Panels, learnt
 from gossamer.recrawl.rates import IGNORANT, likely_rate, observed, posterior
 from gossamer.values.due import Known
 from gossamer.values.history import History, Seen, packed, unpacked

@@ -8,7 +8,7 @@ import pyoxigraph as ox
 from gossamer.extract.page import READERS, SYNTAXES, Extraction, extract
 from gossamer.extract.source import Found, Source
 from gossamer.extract.terms import Labels
-from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.values.page import MOST_TRIPLES, Triple, ntriples
 from gossamer.values.tree import Survey
 from gossamer.values.url import Url, url_of

@@ -12,20 +12,20 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gossamer.base.errors import ConfigError
-from gossamer.extract.contexts import HELD, Contexts, checked
-from gossamer.extract.expansion import FORMATS, USES_VOCABULARY, expanded, relations_in
-from gossamer.extract.hosts import NOT_WELL_FORMED, base_of, host_of
-from gossamer.extract.identity import iri_of
-from gossamer.extract.known_vocabularies import KNOWN
+from gossamer.extract.entities import Thing, things_of
+from gossamer.extract.jsonld.contexts import HELD, Contexts, checked
 from gossamer.extract.page import SYNTAXES, Extraction
 from gossamer.extract.page import extract as extract_facts
-from gossamer.extract.processor_graph import processor_graph as as_processor_graph
+from gossamer.extract.rdfa.expansion import FORMATS, USES_VOCABULARY, expanded, relations_in
+from gossamer.extract.rdfa.host_language import NOT_WELL_FORMED, base_of, host_of
+from gossamer.extract.rdfa.known_vocabularies import KNOWN
+from gossamer.extract.rdfa.processor_graph import processor_graph as as_processor_graph
 from gossamer.extract.source import Host, Notice, RdfaVersion
 from gossamer.extract.terms import Labels
-from gossamer.extract.things import Thing, things_of
+from gossamer.extract.vocabularies.canonical import iri_of
 from gossamer.parse.charset import Charset, as_utf8, charset_of
-from gossamer.parse.html import parse_html, seen_in
-from gossamer.parse.locating import Paths, Spot, spots_of
+from gossamer.parse.html.positions import Paths, Spot, spots_of
+from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.sniff import HTML, essence, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.values.page import Triple
@@ -134,7 +134,7 @@ class Extracted:
         return "".join([f"{s} {p} {o} {g} .\n" for s, p, o, g in self])
 
     def items(self) -> list[Thing]:
-        """The page's things as plain dicts, one inside another: see `gossamer.extract.things`."""
+        """The page's things as plain dicts, one inside another: see `gossamer.extract.entities`."""
         return things_of(self.facts)
 
     @cached_property

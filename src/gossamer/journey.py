@@ -24,8 +24,8 @@ from gossamer.frontier.protocol import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
 from gossamer.pace import Hold, Pace, hold_of, room_for, sleep_s
 from gossamer.returning import shown_once
-from gossamer.rules.learning import Learned
-from gossamer.rules.robots import judge
+from gossamer.rules.learned.model import Learned
+from gossamer.rules.robots.matcher import judge
 from gossamer.rules.verdict import Denied
 from gossamer.spool.spool import SpoolWriter
 from gossamer.values.capture import Place

@@ -12,7 +12,7 @@ from gossamer.fetch.robots import entry_of
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
 from gossamer.returning import End, Plan, Returning, free_after, news_in
 from gossamer.rules.canonical import identity_of, stripped
-from gossamer.rules.learning import Learned
+from gossamer.rules.learned.model import Learned
 from gossamer.values.capture import Capture, Kept, Place, Truncated
 from gossamer.values.link import How, Offer, Said
 from gossamer.values.listing import Listed, Listing

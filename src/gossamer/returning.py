@@ -19,7 +19,7 @@ from gossamer.recrawl.news import News, Novelties
 from gossamer.recrawl.policy import Policy
 from gossamer.recrawl.rates import believed
 from gossamer.recrawl.retry import TRANSIENT
-from gossamer.rules.templates import template_of
+from gossamer.rules.learned.templates import template_of
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.due import Known, Why

@@ -12,8 +12,8 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach, judge, scope_of
-from gossamer.rules.templates import template_of
 from gossamer.rules.verdict import Allowed
 from gossamer.store import seeds
 from gossamer.store.database import Database

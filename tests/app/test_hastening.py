@@ -17,7 +17,7 @@ from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.links.store import Links
 from gossamer.recrawl.calendar import Allowance
-from gossamer.recrawl.naming import policy_named
+from gossamer.recrawl.policies import policy_named
 from gossamer.returning import End, Returning
 from gossamer.store.database import Database
 from gossamer.testing import FakeClock

@@ -21,8 +21,8 @@ from gossamer.config.settings import Settings
 from gossamer.frontier.host_list import robots_of
 from gossamer.frontier.listing import host_state, hosts
 from gossamer.monitor.control import Command, Control
+from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
-from gossamer.rules.templates import template_of
 from gossamer.store.database import read_only
 from gossamer.store.lock import hold
 from gossamer.values.outcome import Reason

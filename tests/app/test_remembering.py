@@ -20,8 +20,8 @@ from gossamer.demo.manifest import ExpectedTrap, manifest_of
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
 from gossamer.demo.verdict import trapped
 from gossamer.demo.web import DemoWeb
-from gossamer.rules.learning import Learning
-from gossamer.rules.soft404 import Says
+from gossamer.rules.learned.model import Learning
+from gossamer.rules.learned.soft404 import Says
 from gossamer.testing import FakeClock, FaultyFiles
 from gossamer.values.url import Url
 

@@ -16,8 +16,8 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.rules.filters import NO_RULES, RuleBook, load_rules
 from gossamer.rules.scope import Reach
+from gossamer.rules.user.rulebook import NO_RULES, RuleBook, load_rules
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
 from gossamer.store import seeds
 from gossamer.store.database import Database, read_only

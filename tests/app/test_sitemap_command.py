@@ -15,7 +15,7 @@ from gossamer.app.sitemap_files import Chosen, Met, address_of, chosen_from, fre
 from gossamer.app.sitemap_xml import files_of
 from gossamer.base.clock import SECOND, from_words
 from gossamer.base.errors import ConfigError
-from gossamer.parse.sitemaps import parse_sitemap
+from gossamer.parse.lists.sitemaps import parse_sitemap
 from gossamer.values.url import Url
 
 SITE = Url("https://example.org/")

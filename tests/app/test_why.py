@@ -17,9 +17,9 @@ from gossamer.app.why import Asking, removed
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import ConfigError
 from gossamer.config.settings import CrawlSettings, Settings
-from gossamer.rules.filters import RuleBook, load_rules
+from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
-from gossamer.rules.templates import template_of
+from gossamer.rules.user.rulebook import RuleBook, load_rules
 from gossamer.store.database import read_only
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsRule, RobotsState

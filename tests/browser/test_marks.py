@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.browser.chromium import tab
 
-from gossamer.parse.harmless import Mark, harmless
-from gossamer.parse.html import parse_html
+from gossamer.parse.html.tree import parse_html
+from gossamer.parse.safe_copy import Mark, harmless
 from gossamer.values.url import Url
 
 MARKED = "a, span, .gossamer-head"

@@ -15,10 +15,10 @@ import pyoxigraph as ox
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.extract.jsonld import Relabelled, read_script
+from gossamer.extract.jsonld.reader import Relabelled, read_script
 from gossamer.extract.page import extract
 from gossamer.extract.terms import Labels
-from gossamer.parse.html import seen_in
+from gossamer.parse.html.tree import seen_in
 from gossamer.values.page import MOST_TRIPLES, Triple, ntriples
 from gossamer.values.url import url_of
 

@@ -13,11 +13,11 @@ import pyoxigraph as ox
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.extract.microdata import read_microdata
-from gossamer.extract.microdata_vocabularies import REGISTRY, Registry
+from gossamer.extract.microdata.reader import read_microdata
+from gossamer.extract.microdata.vocabularies import REGISTRY, Registry
 from gossamer.extract.source import Found, Source
 from gossamer.extract.terms import Labels
-from gossamer.parse.html import seen_in
+from gossamer.parse.html.tree import seen_in
 from gossamer.values.page import ntriples
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))

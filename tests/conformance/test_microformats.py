@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.extract.microformats import parsed
-from gossamer.parse.html import seen_in
+from gossamer.extract.microformats.reader import parsed
+from gossamer.parse.html.tree import seen_in
 from gossamer.values.url import url_of
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))

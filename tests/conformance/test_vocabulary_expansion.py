@@ -12,10 +12,10 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from gossamer.extract.expansion import expanded
 from gossamer.extract.page import extract
+from gossamer.extract.rdfa.expansion import expanded
 from gossamer.extract.source import Host
-from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import parse_xml
 from gossamer.values.page import Triple, ntriples
 from gossamer.values.tree import Survey

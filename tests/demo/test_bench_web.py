@@ -11,7 +11,7 @@ from bench import nginx, web
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.extract.page import extract
-from gossamer.parse.html import seen_in
+from gossamer.parse.html.tree import seen_in
 from gossamer.values.url import url_of
 
 SIZE = web.Size(hosts=4, pages=60, seed=1)

@@ -15,7 +15,7 @@ from gossamer.demo.oddities import oddities
 from gossamer.demo.things import jsonld_facts, microdata_facts, rdfa_facts
 from gossamer.demo.web import DemoWeb
 from gossamer.extract.page import extract
-from gossamer.parse.html import seen_in
+from gossamer.parse.html.tree import seen_in
 from gossamer.values.url import url_of
 
 WEB = DemoWeb(seed=1, hosts=12, pages=240)

@@ -4,7 +4,7 @@ import pyoxigraph as ox
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.extract.page import Extraction, extract
-from gossamer.parse.html import seen_in
+from gossamer.parse.html.tree import seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.url import url_of
 

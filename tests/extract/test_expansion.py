@@ -3,7 +3,7 @@
 import pytest
 from tests.extract.pages import parses_again, read
 
-from gossamer.extract.expansion import (
+from gossamer.extract.rdfa.expansion import (
     LARGEST,
     MOST_ADDED,
     MOST_RELATIONS,
@@ -15,7 +15,7 @@ from gossamer.extract.expansion import (
     expanded,
     relations_in,
 )
-from gossamer.extract.known_vocabularies import DCTERMS, FOAF, KNOWN
+from gossamer.extract.rdfa.known_vocabularies import DCTERMS, FOAF, KNOWN
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.values.page import Triple
 

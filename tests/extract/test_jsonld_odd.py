@@ -6,9 +6,9 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from tests.extract.pages import ADDRESS, SCHEMA, lines, parses_again, read, script
 
-from gossamer.extract.jsonrepair import SENTENCES, repaired
+from gossamer.extract.jsonld.repair import SENTENCES, repaired
 from gossamer.extract.page import Extraction, extract
-from gossamer.parse.html import seen_in
+from gossamer.parse.html.tree import seen_in
 from gossamer.values.url import url_of
 
 AS = "https://www.w3.org/ns/activitystreams#"

@@ -6,23 +6,19 @@ import sys
 import pytest
 from tests.extract.pages import ADDRESS
 
-from gossamer.extract import (
-    expansion,
-    jsonld,
-    jsonld_local,
-    meta_tags,
-    microdata,
-    microformats,
-    microformats_names,
-    microformats_rdf,
-    patterns,
-    rdfa,
-    scope,
-    terms,
-)
+from gossamer.extract import terms
+from gossamer.extract.jsonld import local as jsonld_local
+from gossamer.extract.jsonld import reader as jsonld
+from gossamer.extract.meta import tags
+from gossamer.extract.microdata import reader as microdata
+from gossamer.extract.microformats import names as microformats_names
+from gossamer.extract.microformats import rdf as microformats_rdf
+from gossamer.extract.microformats import reader as microformats
 from gossamer.extract.page import extract
+from gossamer.extract.rdfa import expansion, patterns, scope
+from gossamer.extract.rdfa import reader as rdfa
 from gossamer.extract.source import Host, Source
-from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import parse_xml
 from gossamer.values.page import Triple
 from gossamer.values.url import Url
@@ -94,7 +90,7 @@ LIMITS = {
     "markup": (rdfa, "MOST_MARKUP", 60, f'<p {V}><b property="a" datatype="rdf:HTML"><i>1</i></b><b property="l" inlist '
                'datatype="rdf:HTML"><i>1</i><i>2</i><i>3</i><i>4</i></b></p>'),
     "copies": (patterns, "MOST_COPIES", 2, COPIES),
-    "letters of cards": (meta_tags, "MOST_LETTERS", 5, OG.format(names="og:image", two="/2.png") + WIDTH),
+    "letters of cards": (tags, "MOST_LETTERS", 5, OG.format(names="og:image", two="/2.png") + WIDTH),
     "letters of items": (microdata, "MOST_LETTERS", 5, f'<p itemscope itemtype="{S}T"><b itemprop="a">123456</b><b '
                          'itemprop="b">7</b></p>'),
     "steps": (microdata, "MOST_STEPS", 1, f'<p itemscope itemtype="{S}T" itemref="r"><b itemprop="a">1</b></p><p id="r">'
@@ -155,7 +151,7 @@ LONG_NAMES = {
 def test_a_name_that_is_too_long_is_nobody_else_s(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     page = LONG_NAMES[name].replace("{}", LONG)
     cut = facts(page)
-    for module in (terms, scope, microdata, meta_tags, microformats_rdf):
+    for module in (terms, scope, microdata, tags, microformats_rdf):
         monkeypatch.setattr(module, "LONGEST_IRI", 1 << 20)
     monkeypatch.setattr(scope, "_SHORT", 1 << 20)
     scope.terms_named.cache_clear()

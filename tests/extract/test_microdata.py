@@ -4,10 +4,10 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from tests.extract.pages import ADDRESS, lines, parses_again, read
 
-from gossamer.extract.microdata import DEEPEST, read_microdata
+from gossamer.extract.microdata.reader import DEEPEST, read_microdata
 from gossamer.extract.source import Found, Host, Source
 from gossamer.extract.terms import LONGEST_LITERAL, Labels
-from gossamer.parse.html import seen_in
+from gossamer.parse.html.tree import seen_in
 from gossamer.parse.xml import parse_xml
 
 T = 'itemtype="http://schema.org/Thing"'

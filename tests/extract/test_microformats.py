@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.extract.microformats import MOST_ITEMS, items_of, parsed
-from gossamer.extract.microformats_tree import MOST_LETTERS
-from gossamer.extract.microformats_values import assembled
-from gossamer.parse.html import seen_in
+from gossamer.extract.microformats.reader import MOST_ITEMS, items_of, parsed
+from gossamer.extract.microformats.tree import MOST_LETTERS
+from gossamer.extract.microformats.values import assembled
+from gossamer.parse.html.tree import seen_in
 
 BASE = "https://blog.example/posts/1"
 

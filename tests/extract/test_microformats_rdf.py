@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.extract import microformats_vocabulary as vocabulary
-from gossamer.extract.microformats_rdf import moment_term, read_microformats
+from gossamer.extract.microformats import vocabulary
+from gossamer.extract.microformats.rdf import moment_term, read_microformats
 from gossamer.extract.source import Found, Source
 from gossamer.extract.terms import RDF_TYPE, Labels
-from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, seen_in
 
 ADDRESS = "https://blog.example/posts/1"
 DOCS = Path(__file__).parents[2] / "docs" / "formats.md"

@@ -29,7 +29,7 @@ from gossamer.extract.origins import (
 from gossamer.extract.page import SYNTAXES, Extraction, extract
 from gossamer.extract.places import packed
 from gossamer.extract.terms import XSD
-from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import parse_xml
 from gossamer.values.page import Triple, ntriples
 from gossamer.values.tree import Element

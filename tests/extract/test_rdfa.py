@@ -2,7 +2,7 @@ import pytest
 from tests.extract.pages import ADDRESS, lines, read
 
 from gossamer.extract.markup import MOST_MARKUP
-from gossamer.extract.scope import MOST_NAMES, MOST_PREFIXES
+from gossamer.extract.rdfa.scope import MOST_NAMES, MOST_PREFIXES
 
 V = 'vocab="http://schema.org/"'
 

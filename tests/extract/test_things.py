@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from gossamer.extract.entities import DEEPEST, literal, things_of, words_of
 from gossamer.extract.terms import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE, XSD, quoted
-from gossamer.extract.things import DEEPEST, literal, things_of, words_of
 from gossamer.values.page import Triple
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.extracting.deep_pages import pages
 
-from gossamer.extract.jsonld_local import LONGEST_CHAIN, has_long_chain
+from gossamer.extract.jsonld.local import LONGEST_CHAIN, has_long_chain
 
 ROOT = Path(__file__).parents[2]
 SMALL_STACK = 512 * 1024

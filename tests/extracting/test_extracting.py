@@ -12,7 +12,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.extract.page import SYNTAXES
 from gossamer.extract.source import Notice
 from gossamer.extracting import NOT_MARKUP, remarks_of
-from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, seen_in
 
 ADDRESS = "https://shop.example/teapots/blue.html"
 PERSON = b'<body vocab="http://schema.org/"><p typeof="Person" resource="#ada"><b property="name">Ada</b>'

@@ -6,7 +6,7 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.config.fetch import RobotsKeeping
 from gossamer.fetch.robots import entry_of
-from gossamer.rules.robots import judge, parse
+from gossamer.rules.robots.matcher import judge, parse
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged

@@ -16,7 +16,7 @@ from gossamer.frontier.sieve import Keys, Sieve, journal, lay_on_heaps, waiting_
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import Forgotten, forgotten_of
-from gossamer.rules.templates import template_of
+from gossamer.rules.learned.templates import template_of
 from gossamer.store import forgotten, seeds, tallies
 from gossamer.store.database import Database, migrations
 from gossamer.store.forgotten import Entry

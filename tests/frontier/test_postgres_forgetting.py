@@ -12,7 +12,7 @@ from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import Forgotten, forgotten_of
-from gossamer.rules.templates import template_of
+from gossamer.rules.learned.templates import template_of
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer

@@ -17,7 +17,7 @@ from gossamer.graph.names import graph_name
 from gossamer.graph.query_job import Found, Question, Unsourced, _reply
 from gossamer.graph.sources import FILE, SourcesReader
 from gossamer.graph.store import Graph
-from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url

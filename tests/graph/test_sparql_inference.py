@@ -14,7 +14,7 @@ from gossamer.base.errors import QueryRefused
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.extract.vocabularies import bundled
+from gossamer.extract.vocabularies.relations import bundled
 from gossamer.graph.checkpoints import Checkpoints
 from gossamer.graph.mistakes import explained
 from gossamer.graph.sparql import QueryPool, SparqlResult

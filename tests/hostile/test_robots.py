@@ -23,7 +23,7 @@ from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.robots import entry_of
 from gossamer.journey import refusal
 from gossamer.reading import ReadJob, done
-from gossamer.rules.robots import judge
+from gossamer.rules.robots.matcher import judge
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture

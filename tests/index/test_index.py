@@ -11,7 +11,7 @@ from tests.index.damaged import damage_entry
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.extract.vocabularies import with_own
+from gossamer.extract.vocabularies.relations import with_own
 from gossamer.index.asking import MOST_PARTS
 from gossamer.index.schema import last_part, names_above, signs_of
 from gossamer.index.searcher import Searcher

@@ -28,7 +28,7 @@ from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.journey import Crawl, Rooms
 from gossamer.reading import job
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.templates import template_of
+from gossamer.rules.learned.templates import template_of
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store.database import Database
 from gossamer.testing import FakeClock

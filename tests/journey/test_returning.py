@@ -20,7 +20,7 @@ from gossamer.base.clock import DAY, SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.recrawl.calendar import Allowance, Calendar
-from gossamer.recrawl.naming import policy_named
+from gossamer.recrawl.policies import policy_named
 from gossamer.returning import End, Plan, Returning
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, Position

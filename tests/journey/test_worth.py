@@ -12,7 +12,7 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND, Instant
 from gossamer.frontier.priority import priority_of
 from gossamer.recrawl.calendar import Allowance
-from gossamer.recrawl.naming import POLICIES, policy_named
+from gossamer.recrawl.policies import POLICIES, policy_named
 from gossamer.returning import End, Returning, news_in
 from gossamer.values.capture import Capture
 from gossamer.values.history import Change, Prints

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.monitor.chronicle import Chronicle, Run, Sample, SiteSample, Visits
-from gossamer.recrawl.measuring import Freshness
+from gossamer.recrawl.freshness import Freshness
 
 START_AT: Instant = from_words("2026-11-01T08:00:00Z")
 MINUTE: Instant = 60 * SECOND

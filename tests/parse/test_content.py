@@ -1,7 +1,7 @@
 """The content block, the rest, and what the head says."""
 
 from gossamer.parse.content import LONGEST_TITLE, MOST_HEADINGS, blocks_of, head_of
-from gossamer.parse.html import parse_html, seen_in
+from gossamer.parse.html.tree import parse_html, seen_in
 
 
 def blocks(markup):

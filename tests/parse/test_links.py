@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.parse.html import parse_html, seen_in
-from gossamer.parse.links import LONGEST_TEXT, _Joiner, links_of
+from gossamer.parse.html.links import LONGEST_TEXT, _Joiner, links_of
+from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.values.page import MOST_LINKS
 from gossamer.values.url import Url, url_of
 

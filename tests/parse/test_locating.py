@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.parse.html import parse_html, seen_in
-from gossamer.parse.locating import Paths, spots_of
+from gossamer.parse.html.positions import Paths, spots_of
+from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import parse_xml
 from gossamer.values.tree import Survey
 

@@ -14,7 +14,7 @@ from gossamer.workers.pool import name_of
 PARSING = (
     "gossamer.reading",
     "gossamer.extract.page",
-    "gossamer.parse.html",
+    "gossamer.parse.html.tree",
     "selectolax",
     "lxml",
     "fasttext",

@@ -3,8 +3,8 @@
 import pytest
 
 from gossamer.base.clock import DAY_S, from_words
+from gossamer.recrawl.age import Age, Patience
 from gossamer.recrawl.hints import Hints, hinted, importance_of, published
-from gossamer.recrawl.least_age import Age, Patience
 from gossamer.recrawl.rates import FASTEST, IGNORANT, likely_rate, observed, posterior
 from gossamer.values.due import Known
 from gossamer.values.history import History, Seen

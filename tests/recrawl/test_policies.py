@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY_S, SECOND
+from gossamer.recrawl.age import Age, Patience
 from gossamer.recrawl.ages import best_interval, gain
-from gossamer.recrawl.least_age import Age, Patience
-from gossamer.recrawl.naming import DEFAULT, POLICIES, policy_named
+from gossamer.recrawl.policies import DEFAULT, POLICIES, policy_named
 from gossamer.recrawl.policy import Policy, varied
 from gossamer.recrawl.price import price_for, visits_at
 from gossamer.recrawl.rates import IGNORANT, RATES, observed, posterior

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.recrawl.counting import corrected, counted, from_last_dates, likeliest
-from gossamer.recrawl.learning import Learning, Panels, learnt, smoothed
+from gossamer.recrawl.estimators import corrected, counted, from_last_dates, likeliest
+from gossamer.recrawl.priors import Learning, Panels, learnt, smoothed
 from gossamer.recrawl.rates import (
     IGNORANT,
     MOST_CHANGES,

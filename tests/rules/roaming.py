@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from gossamer.reading import read
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.learning import Learned, Learning
-from gossamer.rules.marks import marks_of
-from gossamer.rules.mirrors import Evidence
-from gossamer.rules.soft404 import what_it_says
-from gossamer.rules.templates import template_of
+from gossamer.rules.learned.marks import marks_of
+from gossamer.rules.learned.mirrors import Evidence
+from gossamer.rules.learned.model import Learned, Learning
+from gossamer.rules.learned.soft404 import what_it_says
+from gossamer.rules.learned.templates import template_of
 from gossamer.rules.verdict import Denied
 from gossamer.values.capture import Capture
 from gossamer.values.page import Reading, Triple

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.rules.expressions import Asked, expression_of
-from gossamer.rules.filters import NO_RULES, UNKNOWN, Problems, RuleBook, Unknown, judge, load_rules
 from gossamer.rules.scope import Reach, scope_of
+from gossamer.rules.user.language import Asked, expression_of
+from gossamer.rules.user.rulebook import NO_RULES, UNKNOWN, Problems, RuleBook, Unknown, judge, load_rules
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied
 from gossamer.values.link import How
 from gossamer.values.url import Url

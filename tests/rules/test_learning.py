@@ -5,11 +5,11 @@ import random
 import pytest
 
 from gossamer.parse.fingerprints import exact, near
-from gossamer.rules.farms import Farms
-from gossamer.rules.marks import SAMPLES, Marks, marks_of
-from gossamer.rules.mirrors import ENOUGH, FIRST, Evidence, Mirror, Mirrors
+from gossamer.rules.learned.marks import SAMPLES, Marks, marks_of
+from gossamer.rules.learned.mirrors import ENOUGH, FIRST, Evidence, Mirror, Mirrors
+from gossamer.rules.learned.void_parameters import AGREED, MOST_PARTS, TRIED, Part, Voids, parts_of
+from gossamer.rules.learned.wildcard_domains import Farms
 from gossamer.rules.verdict import Allowed, Denied
-from gossamer.rules.voids import AGREED, MOST_PARTS, TRIED, Part, Voids, parts_of
 from gossamer.values.robots import RobotsRule
 from gossamer.values.url import Url
 

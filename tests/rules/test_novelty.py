@@ -4,8 +4,8 @@ import random
 from collections.abc import Iterator
 
 from gossamer.parse.fingerprints import near
-from gossamer.rules.marks import Marks, marks_of, names_of, words_of
-from gossamer.rules.novelty import WATCHED_FROM, Novelty
+from gossamer.rules.learned.marks import Marks, marks_of, names_of, words_of
+from gossamer.rules.learned.novelty import WATCHED_FROM, Novelty
 from gossamer.values.page import Triple
 from gossamer.values.url import Url
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gossamer.rules.patterns import Misread, pattern_of
+from gossamer.rules.user.regex import Misread, pattern_of
 
 ATOMS = st.sampled_from(
     ["a", "b", "/", "1", r"\d", r"\w", r"\S", ".", "[ab]", "[^a]", "[a-c/]", r"[\d-]", r"\.", "^", "$"]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.rules.robots import ParsedRobots, explain, judge, parse, pieces_of
-from gossamer.rules.robots_oddities import survey
-from gossamer.rules.robots_patterns import matches, normal_pattern, normal_target
-from gossamer.rules.robots_text import MOST_BYTES
+from gossamer.rules.robots.matcher import ParsedRobots, explain, judge, parse, pieces_of
+from gossamer.rules.robots.notices import survey
+from gossamer.rules.robots.parser import MOST_BYTES
+from gossamer.rules.robots.patterns import matches, normal_pattern, normal_target
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url, url_of

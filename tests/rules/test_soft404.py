@@ -6,9 +6,9 @@ from itertools import cycle
 import pytest
 
 from gossamer.parse.fingerprints import near
-from gossamer.rules.learning import Learning
-from gossamer.rules.marks import marks_of
-from gossamer.rules.soft404 import Says, what_it_says
+from gossamer.rules.learned.marks import marks_of
+from gossamer.rules.learned.model import Learning
+from gossamer.rules.learned.soft404 import Says, what_it_says
 from gossamer.values.url import Url
 
 Shown = tuple[str, str, str, str]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.rules.templates import LONGEST, kind_of, template_of
+from gossamer.rules.learned.templates import LONGEST, kind_of, template_of
 from gossamer.values.url import Url, url_of
 
 

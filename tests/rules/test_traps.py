@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gossamer.rules.traps import (
+from gossamer.rules.learned.traps import (
     MOST_OF_ONE,
     MOST_PARAMETERS,
     MOST_SEGMENTS,

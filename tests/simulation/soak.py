@@ -41,7 +41,7 @@ from gossamer.landing import Measures
 from gossamer.pace import Pace
 from gossamer.reading import job
 from gossamer.recrawl.calendar import Allowance
-from gossamer.recrawl.naming import policy_named
+from gossamer.recrawl.policies import policy_named
 from gossamer.recrawl.retry import Retry
 from gossamer.returning import Returning
 from gossamer.spool.spool import SpoolWriter

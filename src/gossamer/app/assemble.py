@@ -44,7 +44,7 @@ from gossamer.monitor.control import Control
 from gossamer.pace import Pace
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.templates import template_of
+from gossamer.rules.learned.templates import template_of
 from gossamer.spool.spool import SpoolWriter
 from gossamer.store.database import Database
 from gossamer.values.link import How, Offer

@@ -14,8 +14,8 @@ from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.frontier.protocol import Frontier
 from gossamer.recrawl.calendar import Allowance
-from gossamer.recrawl.naming import policy_named
 from gossamer.recrawl.paper import Tree
+from gossamer.recrawl.policies import policy_named
 from gossamer.returning import Returning
 from gossamer.values.due import Known
 from gossamer.values.history import Change

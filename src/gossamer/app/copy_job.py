@@ -7,8 +7,8 @@ import msgspec
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
-from gossamer.parse.harmless import Mark, harmless, harmless_text
-from gossamer.parse.html import LARGEST, parse_html, seen_in
+from gossamer.parse.html.tree import LARGEST, parse_html, seen_in
+from gossamer.parse.safe_copy import Mark, harmless, harmless_text
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.rules.directives import directives_of
 from gossamer.values.copy_messages import Copied, CopyJob

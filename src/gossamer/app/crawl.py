@@ -35,7 +35,7 @@ from gossamer.base.tuning import spare_the_collector
 from gossamer.config.settings import Settings
 from gossamer.monitor.pulse import Pulse, guarded
 from gossamer.monitor.vitals import BEAT_S
-from gossamer.recrawl.naming import DEFAULT as POLICY
+from gossamer.recrawl.policies import DEFAULT as POLICY
 from gossamer.values.outcome import HELD
 from gossamer.values.selection import Selection
 from gossamer.values.url import Url

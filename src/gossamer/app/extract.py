@@ -12,9 +12,9 @@ from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
 
 from gossamer.app.one_page import AllowAddress, Config, Contact, ContextFolder, Delay, Manners, own_contexts, page_of
 from gossamer.base.errors import ConfigError
-from gossamer.extract.prefixes import PREFIXES
+from gossamer.extract.entities import things_of
+from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.extract.source import RdfaVersion
-from gossamer.extract.things import things_of
 from gossamer.extracting import NOT_MARKUP, PROCESSOR_GRAPH, Extracted
 from gossamer.extracting import extract as extracted_from
 from gossamer.values.page import Triple as Fact

@@ -32,7 +32,7 @@ from gossamer.frontier.forgetting import forget as forget_addresses
 from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
 from gossamer.rules.forgotten import Forgotten, is_like
-from gossamer.rules.templates import template_of
+from gossamer.rules.learned.templates import template_of
 from gossamer.store import captures_moved, forgotten
 from gossamer.store.database import Database, read_only
 from gossamer.store.forgotten import Entry

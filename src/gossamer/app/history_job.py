@@ -13,9 +13,9 @@ from gossamer.archive.history import Difference, kinds_of
 from gossamer.archive.history_facts import fact_changes
 from gossamer.archive.history_text import text_changes
 from gossamer.base.clock import in_words
-from gossamer.extract.contexts import hold
+from gossamer.extract.jsonld.contexts import hold
 from gossamer.parse.coding import decode
-from gossamer.parse.html import LARGEST
+from gossamer.parse.html.tree import LARGEST
 from gossamer.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
 from gossamer.recrawl.change import compared, prints_of
 from gossamer.values.capture import Capture

@@ -31,7 +31,7 @@ from gossamer.frontier.listing import HostState
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
 from gossamer.monitor.control import Control
-from gossamer.rules.templates import template_of
+from gossamer.rules.learned.templates import template_of
 from gossamer.store.database import Database, read_only
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url

@@ -25,7 +25,7 @@ from gossamer.graph.sources import FILE as SOURCES
 from gossamer.graph.sources import SourcesReader
 from gossamer.index.searcher import Counted
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.filters import OwnFilter
+from gossamer.rules.user.rulebook import OwnFilter
 from gossamer.store import captures
 from gossamer.store.database import read_only
 from gossamer.values.capture import Kept

@@ -28,9 +28,9 @@ from gossamer.app.one_page import (
 )
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
-from gossamer.extract.contexts import hold
-from gossamer.extract.roles import ROLE as ROLE_TERM
-from gossamer.extract.things import Thing
+from gossamer.extract.entities import Thing
+from gossamer.extract.jsonld.contexts import hold
+from gossamer.extract.rdfa.roles import ROLE as ROLE_TERM
 from gossamer.extracting import Remark, extract
 
 FINE, FAULTY, UNREAD = 0, 1, 2

@@ -13,8 +13,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from gossamer.base.clock import Clock
-from gossamer.extract.prefixes import PREFIXES
-from gossamer.extract.things import Thing
+from gossamer.extract.entities import Thing
+from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.extracting import Remark
 from gossamer.values.capture import charset_in_words
 

@@ -35,11 +35,11 @@ from gossamer.config.load import FILE_NAME, load
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
-from gossamer.parse.html import LARGEST, Seen, parse_html, seen_in
-from gossamer.parse.links import links_of
+from gossamer.parse.html.links import links_of
+from gossamer.parse.html.tree import LARGEST, Seen, parse_html, seen_in
 from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
-from gossamer.rules.traps import judge_shape
+from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.verdict import Denied
 from gossamer.store.database import read_only
 from gossamer.values.link import Link

@@ -32,7 +32,7 @@ from gossamer.frontier.politeness import free_at, gap_s
 from gossamer.journey import refusal, within_chain
 from gossamer.landing import detail_of
 from gossamer.parse.coding import decode
-from gossamer.parse.html import LARGEST
+from gossamer.parse.html.tree import LARGEST
 from gossamer.parse.sniff import essence, media_type_of
 from gossamer.reading import UNREADABLE, done
 from gossamer.values.capture import Capture

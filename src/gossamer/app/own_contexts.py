@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from gossamer.base.errors import ConfigError
-from gossamer.extract.contexts import LARGEST, checked
+from gossamer.extract.jsonld.contexts import LARGEST, checked
 
 FOLDER = "contexts"
 INDEX = "index.toml"

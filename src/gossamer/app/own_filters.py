@@ -20,7 +20,7 @@ from gossamer.app.allowed_code import Code, is_allowed
 from gossamer.app.foreign import loaded
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import Tell, silent
-from gossamer.rules.filters import OwnFilter
+from gossamer.rules.user.rulebook import OwnFilter
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 
 GROUP = "gossamer.filters"

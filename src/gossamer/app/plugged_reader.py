@@ -8,7 +8,7 @@ import msgspec
 from gossamer.app.foreign import loaded
 from gossamer.app.own_contexts import contexts_in
 from gossamer.app.plugged import DECODER, READERS
-from gossamer.extract.contexts import hold
+from gossamer.extract.jsonld.contexts import hold
 from gossamer.reading import job
 from gossamer.values.plain import OwnReader, Text
 from gossamer.values.url import admit

@@ -5,7 +5,7 @@ from contextlib import closing
 from gossamer.app.directory import INDEX, LINKS, VOCABULARY, Directory
 from gossamer.base.clock import Clock
 from gossamer.base.errors import ConfigError, ViewDamaged
-from gossamer.extract.vocabularies import LONGEST_OWN, Vocabularies, bundled, with_own
+from gossamer.extract.vocabularies.relations import LONGEST_OWN, Vocabularies, bundled, with_own
 from gossamer.index.searcher import Searcher
 from gossamer.links.reader import LinksReader
 from gossamer.search.find import REFRESH_S, Search

@@ -23,8 +23,8 @@ from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.rules.kept import Part
-from gossamer.rules.learning import Learning
+from gossamer.rules.learned.model import Learning
+from gossamer.rules.learned.snapshot import Part
 
 NAME = "learned"
 EVERY_S = 60.0

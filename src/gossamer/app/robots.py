@@ -26,10 +26,10 @@ from gossamer.config.slices import fetch_settings, politeness, robots_keeping
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s
-from gossamer.rules.robots import explain
-from gossamer.rules.robots_groups import Naming
-from gossamer.rules.robots_oddities import Survey
-from gossamer.rules.robots_text import MOST_BYTES
+from gossamer.rules.robots.groups import Naming
+from gossamer.rules.robots.matcher import explain
+from gossamer.rules.robots.notices import Survey
+from gossamer.rules.robots.parser import MOST_BYTES
 from gossamer.rules.verdict import Allowed
 from gossamer.values.outcome import Fetched, Outcome
 from gossamer.values.robots import Robots, RobotsState

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.text import Text
 
 from gossamer.app.inspecting import counted, plain
-from gossamer.rules.robots import Explained
-from gossamer.rules.robots import in_words as rule_in_words
-from gossamer.rules.robots_oddities import Oddity
+from gossamer.rules.robots.matcher import Explained
+from gossamer.rules.robots.matcher import in_words as rule_in_words
+from gossamer.rules.robots.notices import Oddity
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
 
 MOST_SHOWN = 50

@@ -5,7 +5,7 @@ from pathlib import Path
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.rules.filters import NO_RULES, Problem, Problems, RuleBook, load_rules, rule_of
+from gossamer.rules.user.rulebook import NO_RULES, Problem, Problems, RuleBook, load_rules, rule_of
 
 FILE_NAME = "rules.txt"
 BEFORE_NAME = "rules.before.txt"

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from gossamer.app.rules_file import RulesFile
 from gossamer.landing import MAPS
-from gossamer.rules.filters import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.rules.forgotten import NOTHING, Forgotten
-from gossamer.rules.learning import Learned, Learning
-from gossamer.rules.mirrors import Evidence
+from gossamer.rules.learned.mirrors import Evidence
+from gossamer.rules.learned.model import Learned, Learning
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
+from gossamer.rules.user.rulebook import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.rules.verdict import Denied, FilterFailed
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import ReadDone

@@ -11,7 +11,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.present_search import search_of
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import GossamerError
-from gossamer.extract.vocabularies import bundled
+from gossamer.extract.vocabularies.relations import bundled
 from gossamer.web.rendering import make_templates
 from gossamer.web.search_address import asked_of
 from gossamer.web.search_page import Answering, Question

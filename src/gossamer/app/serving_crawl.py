@@ -27,8 +27,8 @@ from gossamer.config.settings import Settings
 from gossamer.index.searcher import Stored
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import stripped
-from gossamer.rules.filters import NO_RULES, Problems, load_rules
 from gossamer.rules.scope import Reach
+from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules
 from gossamer.store import seeds
 from gossamer.store.database import read_only
 from gossamer.store.lock import NAME as LOCK_NAME

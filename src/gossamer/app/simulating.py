@@ -12,8 +12,8 @@ from gossamer.app.synthetic_web import ROOMS, WEBS, Nature, SyntheticWeb, links_
 from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import DAY, DAY_S, Instant
 from gossamer.recrawl.ages import optimum
-from gossamer.recrawl.naming import policy_named
 from gossamer.recrawl.paper import Paper, Tree, Turns, after_look
+from gossamer.recrawl.policies import policy_named
 from gossamer.recrawl.policy import Policy, in_days
 from gossamer.values.due import Due, Known, Planned, Why
 from gossamer.values.history import History, Seen

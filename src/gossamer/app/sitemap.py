@@ -13,8 +13,8 @@ from gossamer.app.sitemap_xml import Made, files_of
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.parse.sitemaps import parse_sitemap
-from gossamer.rules.robots import parse
+from gossamer.parse.lists.sitemaps import parse_sitemap
+from gossamer.rules.robots.matcher import parse
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url, url_of
 

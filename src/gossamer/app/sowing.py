@@ -16,8 +16,8 @@ from gossamer.config.slices import budget, politeness
 from gossamer.frontier.sqlite import SqliteFrontier
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of
+from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
-from gossamer.rules.templates import template_of
 from gossamer.rules.verdict import Denied
 from gossamer.store import forgotten
 from gossamer.store.database import Database, read_only

@@ -53,12 +53,12 @@ from gossamer.landing import MAPS
 from gossamer.links.reader import LinksReader
 from gossamer.monitor.control import Control
 from gossamer.pace import Pace
-from gossamer.rules import robots as robots_rules
 from gossamer.rules import scope
 from gossamer.rules.canonical import identity_of, stripped
-from gossamer.rules.filters import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
-from gossamer.rules.templates import template_of
-from gossamer.rules.traps import judge_shape
+from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import judge_shape
+from gossamer.rules.robots import matcher as robots_rules
+from gossamer.rules.user.rulebook import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
 from gossamer.rules.verdict import Allowed, Denied, FilterFailed
 from gossamer.store import captures, damage, forgotten, seeds
 from gossamer.store.database import read_only

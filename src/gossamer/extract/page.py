@@ -3,17 +3,17 @@
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from gossamer.extract.contexts import HELD, Contexts
-from gossamer.extract.dublin_core import read_dublin_core
-from gossamer.extract.identity import iri_of
-from gossamer.extract.jsonld import read_jsonld
-from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER, is_all_cards, read_opengraph, read_twitter
-from gossamer.extract.microdata import read_microdata
-from gossamer.extract.microformats_rdf import read_microformats
-from gossamer.extract.rdfa import read_rdfa
-from gossamer.extract.rdfa_notices import MOST_NOTICES
+from gossamer.extract.jsonld.contexts import HELD, Contexts
+from gossamer.extract.jsonld.reader import read_jsonld
+from gossamer.extract.meta.dublin_core import read_dublin_core
+from gossamer.extract.meta.tags import OPEN_GRAPH, TWITTER, is_all_cards, read_opengraph, read_twitter
+from gossamer.extract.microdata.reader import read_microdata
+from gossamer.extract.microformats.rdf import read_microformats
+from gossamer.extract.rdfa.notices import MOST_NOTICES
+from gossamer.extract.rdfa.reader import read_rdfa
 from gossamer.extract.source import Found, Host, Notice, RdfaVersion, Source
 from gossamer.extract.terms import Labels, iri_term
+from gossamer.extract.vocabularies.canonical import iri_of
 from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Element, Survey
 from gossamer.values.url import Url

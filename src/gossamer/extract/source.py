@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from gossamer.extract.contexts import HELD, Contexts
+from gossamer.extract.jsonld.contexts import HELD, Contexts
 from gossamer.extract.terms import UNNAMED, Labels
 from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Element, Met, Survey

@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.fetch import RobotsKeeping
-from gossamer.rules.robots import ParsedRobots
+from gossamer.rules.robots.matcher import ParsedRobots
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import HELD, IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
 from gossamer.values.robots import HOPELESS, Robots, RobotsRule, RobotsState

@@ -2,7 +2,7 @@
 
 import re
 
-from gossamer.extract.vocabularies import bundled
+from gossamer.extract.vocabularies.relations import bundled
 
 _PLACE = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _UNKNOWN_PREFIX = re.compile(r"([A-Za-z][\w.-]*|):[\w.-]*$")

@@ -7,9 +7,9 @@ import msgspec
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
 from gossamer.base.errors import ConfigError, QueryRefused, ViewDamaged
-from gossamer.extract.identity import canonical
 from gossamer.extract.origins import Source, text_of
-from gossamer.extract.vocabularies import Kind, Vocabularies, with_own
+from gossamer.extract.vocabularies.canonical import canonical
+from gossamer.extract.vocabularies.relations import Kind, Vocabularies, with_own
 from gossamer.graph import results
 from gossamer.graph.checkpoints import unlike_format, unlike_seal
 from gossamer.graph.mistakes import explained

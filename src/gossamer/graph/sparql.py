@@ -14,7 +14,7 @@ from gossamer.base.errors import QueryRefused, QueryTooLong, ViewDamaged, Worker
 from gossamer.base.files import Files
 from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell
-from gossamer.extract.vocabularies import LONGEST_OWN
+from gossamer.extract.vocabularies.relations import LONGEST_OWN
 from gossamer.graph.checkpoints import EVERY_S, newest
 from gossamer.graph.query_job import Damaged, Found, Gone, Question, Refused, Reply, Unsourced, job
 from gossamer.graph.query_text import LONGEST_QUERY

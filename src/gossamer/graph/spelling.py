@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gossamer.extract.identity import canonical
+from gossamer.extract.vocabularies.canonical import canonical
 from gossamer.graph.tokens import Token, in_full, prefixes_in, tokens_of
 
 _CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import tantivy
 
-from gossamer.extract.vocabularies import bundled
+from gossamer.extract.vocabularies.relations import bundled
 from gossamer.index.cards import WITH_WORDS
 from gossamer.index.ontology import iris_of, namespaces_of
 from gossamer.index.schema import last_part

@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from gossamer.extract.identity import canonical
-from gossamer.extract.prefixes import PREFIXES
-from gossamer.extract.vocabularies import expanded, namespace_of, superclasses
+from gossamer.extract.rdfa.prefixes import PREFIXES
+from gossamer.extract.vocabularies.canonical import canonical
+from gossamer.extract.vocabularies.relations import expanded, namespace_of, superclasses
 from gossamer.index.schema import last_part
 
 MOST_INFERRED = 100

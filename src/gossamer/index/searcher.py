@@ -12,7 +12,7 @@ import tantivy
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged, damage_named
-from gossamer.extract.vocabularies import Vocabularies, bundled
+from gossamer.extract.vocabularies.relations import Vocabularies, bundled
 from gossamer.index import entities, facets
 from gossamer.index.asking import Asking
 from gossamer.index.cards import WITH_WORDS, card_at, card_in, entry_at

@@ -16,7 +16,7 @@ from xxhash import xxh3_128_digest
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.files import Files
-from gossamer.recrawl.measuring import Freshness
+from gossamer.recrawl.freshness import Freshness
 
 NAME = "chronicle"
 APART = 60

@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.monitor.chronicle import Chronicle, Run, Sample, SiteSample, Visits, visits_in
-from gossamer.recrawl.measuring import Freshness
+from gossamer.recrawl.freshness import Freshness
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 MEANINGS = {

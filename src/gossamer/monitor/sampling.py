@@ -13,7 +13,7 @@ import msgspec
 
 from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.monitor.chronicle import SITES_NOW, Sample, SiteSample, Visits
-from gossamer.recrawl.measuring import Copy, Freshness, Sums, first_days, in_short, prior_from, summed, together
+from gossamer.recrawl.freshness import Copy, Freshness, Sums, first_days, in_short, prior_from, summed, together
 from gossamer.store.statements import load
 from gossamer.values.past import Past, decoded
 

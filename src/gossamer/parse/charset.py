@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from gossamer.parse.guess import guessed
 from gossamer.parse.labels import EBCDIC, decode, encoding_in, encoding_named
-from gossamer.parse.wide import marked_wide, unmarked_wide
+from gossamer.parse.utf_wide import marked_wide, unmarked_wide
 
 PRESCANNED = 1024
 _LATE = 1 << 16

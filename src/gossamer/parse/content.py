@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
-from gossamer.parse.html import Seen, number_of, place_of
-from gossamer.parse.text import INLINE, folded
+from gossamer.parse.html.text import INLINE, folded
+from gossamer.parse.html.tree import Seen, number_of, place_of
 
 LONGEST_TITLE = 512
 LONGEST_DESCRIPTION = 1024

@@ -3,7 +3,7 @@
 import html
 import re
 
-from gossamer.parse.text import folded
+from gossamer.parse.html.text import folded
 
 LONGEST_TITLE = 512
 _MARKUP = re.compile(

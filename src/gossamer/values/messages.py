@@ -9,9 +9,9 @@ import msgspec
 from gossamer.archive.record import response_record, revisit_record
 from gossamer.base.clock import Instant
 from gossamer.parse.sniff import media_type_of
-from gossamer.rules.marks import Marks
-from gossamer.rules.robots import ParsedRobots
-from gossamer.rules.soft404 import Says
+from gossamer.rules.learned.marks import Marks
+from gossamer.rules.learned.soft404 import Says
+from gossamer.rules.robots.matcher import ParsedRobots
 from gossamer.values.capture import Capture, Kept, Place, Truncated
 from gossamer.values.history import Prints
 from gossamer.values.link import How

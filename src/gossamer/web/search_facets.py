@@ -7,7 +7,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from gossamer.base.clock import Instant, in_words
-from gossamer.extract.vocabularies import bundled
+from gossamer.extract.vocabularies.relations import bundled
 from gossamer.search.answer import Answer, Facet, Span
 from gossamer.search.query import parse, text_of, toggled
 from gossamer.values.query import Query

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Response
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies import Kind, bundled, label_of
+from gossamer.extract.vocabularies.relations import Kind, bundled, label_of
 from gossamer.graph.names import CAPTURE, FETCHED_AT
 from gossamer.graph.results import JSON
 from gossamer.web.answers import answers_with, json_answer

@@ -11,8 +11,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
 from gossamer.base.clock import in_words
-from gossamer.extract.identity import canonical
-from gossamer.extract.vocabularies import bundled
+from gossamer.extract.vocabularies.canonical import canonical
+from gossamer.extract.vocabularies.relations import bundled
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.cells import csv_line
 from gossamer.web.faults import fault

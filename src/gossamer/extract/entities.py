@@ -1,0 +1,151 @@
+"""Facts as a person thinks of them: things with types and properties, one inside another, as plain dicts.
+
+    {"type": [IRI, ...], "id": IRI, "properties": {IRI: [value, ...]}}
+
+A value is a string (a plain literal), `{"value", "language"}` or `{"value", "datatype"}` (other literals), `{"list"}`
+(an RDF list), a thing, or `{"id"}` (something of which nothing more is said, or that is told elsewhere).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gossamer.extract.rdfa.expansion import USES_VOCABULARY
+from gossamer.extract.terms import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE, XSD
+from gossamer.values.page import Triple
+
+DEEPEST = 32
+"""Things inside things; what lies deeper is told at the top and referred to by its id."""
+
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_PLAIN = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+
+Thing = dict[str, Any]
+Told = Mapping[str, list[tuple[str, str]]]
+"""What is said of each subject: predicates and objects, in document order."""
+
+
+def things_of(triples: Iterable[Triple]) -> list[Thing]:
+    """Every subject once: inside the first thing that mentions it, or at the top when none does. Which vocabularies
+    a page uses says nothing about any thing, and is left out."""
+    told: dict[str, list[tuple[str, str]]] = {}
+    for subject, predicate, thing in triples:
+        if predicate != USES_VOCABULARY:
+            told.setdefault(subject, []).append((predicate, thing))
+    return _Telling(told).all()
+
+
+class _Telling:
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self._mentions = Counter(
+            thing for subject, said in told.items() for _, thing in said if thing in told and thing != subject
+        )
+        self._placed: set[str] = set()
+        self._unlisted: set[str] = set()
+        """Cells found to lead nowhere, so that a long broken list is not walked once for each of its cells."""
+        self._waiting: list[tuple[str, Thing, int]] = []
+
+    def all(self) -> list[Thing]:
+        """Those that nothing mentions first; what is then left lies in circles or too deep, and is cut open at the
+        first in document order."""
+        tops = {subject: self._top(subject) for subject in self._told if not self._mentions[subject]}
+        for subject in self._told:
+            if subject not in self._placed:
+                tops[subject] = self._top(subject)
+        return [tops[subject] for subject in self._told if subject in tops]
+
+    def _top(self, subject: str) -> Thing:
+        shell = self._shell(subject, is_top=True)
+        self._waiting.append((subject, shell, 1))
+        while self._waiting:
+            self._fill(*self._waiting.pop())
+        return shell
+
+    def _shell(self, subject: str, is_top: bool) -> Thing:
+        """A thing with nothing in it yet. A blank node's label is told only where something refers to it."""
+        self._placed.add(subject)
+        shell: Thing = {"type": []}
+        if subject[0] == "<" or self._mentions[subject] > (0 if is_top else 1) or self._speaks_of_itself(subject):
+            shell["id"] = _id(subject)
+        shell["properties"] = {}
+        return shell
+
+    def _speaks_of_itself(self, subject: str) -> bool:
+        return any(thing == subject for _, thing in self._told[subject])
+
+    def _fill(self, subject: str, shell: Thing, depth: int) -> None:
+        for predicate, thing in self._told[subject]:
+            if predicate == RDF_TYPE and thing[0] == "<":
+                shell["type"].append(thing[1:-1])
+            else:
+                shell["properties"].setdefault(predicate[1:-1], []).append(self._value(thing, depth))
+
+    def _value(self, term: str, depth: int) -> Any:
+        if term[0] == '"':
+            return literal(term)
+        cells = self._cells(term)
+        if cells is None:
+            return self._one(term, depth)
+        self._placed.update(cells)
+        return {"list": [self._of_list(dict(self._told[cell])[RDF_FIRST], depth) for cell in cells]}
+
+    def _of_list(self, term: str, depth: int) -> Any:
+        """Lists in lists are told as the cells they are: nobody nests them, and depth stays bounded."""
+        return literal(term) if term[0] == '"' else self._one(term, depth)
+
+    def _one(self, term: str, depth: int) -> Thing:
+        if term in self._placed or term not in self._told or depth >= DEEPEST:
+            return {"id": _id(term)}
+        shell = self._shell(term, is_top=False)
+        self._waiting.append((term, shell, depth + 1))
+        return shell
+
+    def _cells(self, term: str) -> list[str] | None:
+        """The cells of a well-formed list that nothing else refers to; None when it is none."""
+        cells: dict[str, None] = {}
+        while term != RDF_NIL:
+            if term in cells or not self._is_cell(term):
+                self._unlisted.update(cells)
+                return None
+            cells[term] = None
+            term = dict(self._told[term])[RDF_REST]
+        return list(cells)
+
+    def _is_cell(self, term: str) -> bool:
+        said = self._told.get(term, ())
+        return (
+            len(said) == 2
+            and term[0] == "_"
+            and {predicate for predicate, _ in said} == {RDF_FIRST, RDF_REST}
+            and self._mentions[term] == 1
+            and term not in self._placed
+            and term not in self._unlisted
+        )
+
+
+def _id(term: str) -> str:
+    return term[1:-1] if term[0] == "<" else term
+
+
+def literal(term: str) -> str | dict[str, str]:
+    """A literal's words; with its language or datatype when it has one. REQUIRES: an N-Triples literal."""
+    end = term.rindex('"')
+    words, suffix = words_of(term), term[end + 1 :]
+    if suffix.startswith("@"):
+        return {"value": words, "language": suffix[1:]}
+    if suffix.startswith("^^") and suffix != f"^^<{XSD}string>":
+        return {"value": words, "datatype": suffix[3:-1]}
+    return words
+
+
+def words_of(term: str) -> str:
+    """What stands between the quotation marks, escapes undone."""
+    inside = term[1 : term.rindex('"')]
+    return _ESCAPE.sub(_unescaped, inside) if "\\" in inside else inside
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    return chr(int(code, 16)) if code else _PLAIN.get(found[3], found[3])

@@ -1,0 +1,1 @@
+"""JSON-LD 1.1 in script elements."""

@@ -1,0 +1,276 @@
+"""A JSON-LD script made ready for the parser: contexts made local, bad IRIs mended, misused keywords taken out.
+
+Nothing is ever fetched: references to the contexts we hold (schema.org, Activity Streams) are replaced by the few of
+their terms that the script uses (the whole context costs a hundred times as much to read), references to others by
+nothing.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from gossamer.extract.jsonld import activity_streams, schema_org
+from gossamer.extract.jsonld.contexts import HELD, Contexts, key_of
+from gossamer.extract.terms import joined, mended_iri
+
+DEEPEST = 64
+LONGEST_CHAIN = 64
+"""Terms of a context that are each defined by the next. The parser calls itself for every one of them."""
+MOST_CONTEXT_WORK = 1_000_000
+"""Local contexts times the terms they define: what applying them costs at worst."""
+MOST_SENTENCES = 100
+
+_FORBIDDEN_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\[\]]").search
+_KEYWORDS = frozenset(("@id", "@type", "@language", "@index"))
+_TYPED = frozenset(schema_org.TYPED)
+_NAMING = schema_org.LINKS | {"@id", "id", "@type", "type"}
+
+Json = Any
+"""What a script holds: decoded JSON of any shape."""
+
+
+class Unreadable(Exception):
+    """This script cannot be read; the flag says why. It never leaves this room."""
+
+    def __init__(self, flag: str, says: str) -> None:
+        super().__init__(flag)
+        self.flag = flag
+        self.says = says
+
+
+class Sentence(NamedTuple):
+    level: Literal["error", "warning", "info"]
+    kind: str
+    says: str
+
+
+class Remarks:
+    """What is odd about one script: flags for the reading, sentences for its author."""
+
+    __slots__ = ("flags", "sentences")
+
+    def __init__(self) -> None:
+        self.flags: list[str] = []
+        self.sentences: list[Sentence] = []
+
+    def add(self, level: Literal["error", "warning", "info"], kind: str, says: str, flag: str = "") -> None:
+        if flag and flag not in self.flags:
+            self.flags.append(flag)
+        if len(self.sentences) < MOST_SENTENCES:
+            self.sentences.append(Sentence(level, kind, says))
+
+
+class Localising:
+    """One walk over a script, in place."""
+
+    def __init__(self, remarks: Remarks, contexts: Contexts = HELD) -> None:
+        self._remarks = remarks
+        self._given = contexts
+        self._opened: set[str] = set()
+        """Of the given contexts, those that lead to the one being read: a circle is not followed."""
+        self._names: set[str] = set()
+        self._coercible: list[tuple[dict[str, Json], str]] = []
+        self._verbatim: set[str] = set()
+        self._schema_org: dict[str, object] = {}
+        self._activity_streams: dict[str, object] = {}
+        self._contexts = 0
+        self._terms = 0
+
+    def over(self, root: Json) -> None:
+        stack: list[tuple[Json, int]] = [(root, 1)]
+        while stack:
+            node, depth = stack.pop()
+            if depth > DEEPEST:
+                raise _too_deep()
+            inner = self._in_object(node, depth) if node.__class__ is dict else node
+            for value in inner:
+                if value.__class__ is dict or value.__class__ is list:
+                    stack.append((value, depth + 1))
+        if self._activity_streams:
+            known = activity_streams.TERMS
+            self._activity_streams.update({name: known[name] for name in self._names & known.keys()})
+        if self._schema_org:
+            self._fill_in()
+
+    def _in_object(self, node: dict[str, Json], depth: int) -> Iterable[Json]:
+        """Mends the object itself; what is inside its values is left for later."""
+        self._names.update(node)
+        if "@value" in node:
+            return ()
+        if not _KEYWORDS.isdisjoint(node):
+            self._take_out_misuse(node)
+        for key in _NAMING.intersection(node):
+            node[key] = self._mended(node[key])
+        for key in _TYPED.intersection(node):
+            self._coercible.append((node, key))
+        if "@context" in node:
+            node["@context"] = self._local(node["@context"], depth + 1)
+        elif not self._verbatim:
+            return node.values()
+        return [value for key, value in node.items() if key != "@context" and key not in self._verbatim]
+
+    def _mended(self, value: Json) -> Json:
+        """Spaces and the like inside an address are escaped; JSON-LD would otherwise drop the fact without a word."""
+        if value.__class__ is list:
+            return [self._mended(item) if item.__class__ is str else item for item in value]
+        if value.__class__ is not str:
+            return value
+        if _FORBIDDEN_IN_IRI(value):
+            self._remarks.add("warning", "jsonld-bad-address", f"{value[:200]!r} is no address as it is written.")
+            value = value.strip()
+            value = mended_iri(value) or value.replace(" ", "%20")
+        self._names.add(value)
+        return value
+
+    def _take_out_misuse(self, node: dict[str, Json]) -> None:
+        """A keyword with a value of the wrong kind would cost the whole script; without it the rest can be read."""
+        for key in ("@id", "@language", "@index"):
+            if key in node and not isinstance(node[key], str | dict | list):
+                del node[key]
+                self._note_misuse(key)
+        kinds = node.get("@type", "")
+        if not isinstance(kinds, str | dict):
+            node["@type"] = [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
+            if node["@type"] != kinds:
+                self._note_misuse("@type")
+
+    def _note_misuse(self, key: str) -> None:
+        says = f"{key} must be a string; what stands there is left out."
+        self._remarks.add("error", "jsonld-misused-keyword", says, "jsonld-repaired")
+
+    def _local(self, context: Json, depth: int) -> Json:
+        """`context` without anything that would have to be fetched."""
+        if depth > DEEPEST:
+            raise _too_deep()
+        local: list[Json] = []
+        for one in context if isinstance(context, list) else [context]:
+            self._contexts += 1
+            if isinstance(one, str):
+                found = self._bundled(one, depth)
+                local.extend(found if isinstance(found, list) else [found])
+            elif isinstance(one, dict):
+                local.append(self._own(one, depth))
+            elif one is None:
+                local.append(None)
+            else:
+                says = "@context must be an address or an object; what stands there is left out."
+                self._remarks.add("error", "jsonld-misused-keyword", says, "jsonld-repaired")
+        if self._contexts * (self._terms + 1) > MOST_CONTEXT_WORK:
+            raise Unreadable("jsonld-too-complex", "Its contexts define more than will be read.")
+        return local[0] if len(local) == 1 else local
+
+    def _bundled(self, reference: str, depth: int) -> Json:
+        if schema_org.IS_SCHEMA_ORG(reference):
+            self._schema_org.setdefault("@vocab", schema_org.VOCABULARY)
+            return self._schema_org
+        if activity_streams.IS_ACTIVITY_STREAMS(reference):
+            self._terms += len(activity_streams.ALWAYS)
+            self._activity_streams.update(activity_streams.ALWAYS)
+            return self._activity_streams
+        key = key_of(reference)
+        if key in self._given and key not in self._opened:
+            self._opened.add(key)
+            found = self._local(msgspec.json.decode(self._given[key])["@context"], depth + 1)
+            self._opened.discard(key)
+            return found
+        self._note_unknown(reference)
+        return {}
+
+    def _own(self, context: dict[str, Json], depth: int) -> Json:
+        """A context of the script's own; its terms may hold contexts in turn."""
+        self._terms += 1 + len(context)
+        if has_long_chain(context):
+            says = f"Its context defines more than {LONGEST_CHAIN} terms each by the next."
+            raise Unreadable("jsonld-too-deep", says)
+        if "@import" in context:
+            self._note_unknown(context.pop("@import"))
+        if isinstance(context.get("@base"), str):
+            context["@base"] = self._usable_base(context["@base"])
+        for term, definition in context.items():
+            if isinstance(definition, dict):
+                if "@context" in definition:
+                    definition["@context"] = self._local(definition["@context"], depth + 2)
+                if definition.get("@type") == "@json":  # JSON as it stands is the value: no JSON-LD inside
+                    self._verbatim.add(term)
+        return context
+
+    def _usable_base(self, base: str) -> str | None:
+        """None, which leaves relative addresses without a meaning, when it is none: the parser would refuse it all.
+        It takes out no dots of a base either (RFC 3986, 5.2.4)."""
+        if _FORBIDDEN_IN_IRI(base):
+            self._remarks.add("error", "jsonld-bad-address", f"@base {base[:200]!r} is no address.", "jsonld-repaired")
+            return None
+        if ("/./" in base or "/../" in base) and base.startswith(("http://", "https://")):
+            return joined(base, base) or base
+        return base
+
+    def _note_unknown(self, reference: Json) -> None:
+        says = (
+            f"The context {str(reference)[:200]!r} is not held here, and none is ever fetched: its names are unknown. "
+            "Put it into a folder of contexts (`contexts/` in the collection, or --contexts)."
+        )
+        self._remarks.add("warning", "jsonld-unknown-context", says, "jsonld-unknown-context")
+
+    def _fill_in(self) -> None:
+        """The prefixes and terms of schema.org that are used.
+
+        The types it gives to values are written to the values themselves, which costs the parser far less than
+        terms do; beside contexts of the script's own, which may say otherwise, the terms are defined."""
+        known = self._schema_org
+        used = {name.partition(":")[0] for name in self._names if ":" in name}
+        if self._terms:
+            used.update(schema_org.PREFIXES)
+            known.update({key: schema_org.TERMS[key] for _, key in self._coercible})
+        else:
+            for node, key in self._coercible:
+                node[key] = _typed(node[key], schema_org.TYPED[key])
+        for prefix in used & schema_org.PREFIXES.keys():
+            known[prefix] = schema_org.PREFIXES[prefix]
+        for alias in self._names & schema_org.ALIASES.keys():
+            known[alias] = schema_org.ALIASES[alias]
+
+
+def has_long_chain(context: dict[str, Json]) -> bool:
+    """Whether, somewhere, more than `LONGEST_CHAIN` terms are each defined by the next (JSON-LD 1.1 API, 4.2.2)."""
+    done: dict[str, int] = {}
+    """How long the chain is that starts with a term; 0 while it is being followed."""
+    for start in context if len(context) > LONGEST_CHAIN else ():
+        path = [(start, _needed(context, start))] if start not in done else []
+        while path:
+            term, needed = path[-1]
+            done.setdefault(term, 0)
+            if len(path) > LONGEST_CHAIN:
+                return True
+            following = needed.pop() if needed else None
+            if following is None:
+                path.pop()
+                done[term] = 1 + max((done[one] for one in _needed(context, term) if one in done), default=0)
+            elif following not in done:
+                path.append((following, _needed(context, following)))
+            elif len(path) + done[following] > LONGEST_CHAIN:
+                return True
+    return False
+
+
+def _needed(context: dict[str, Json], term: str) -> list[str]:
+    """The terms of the same context that must be defined before this one."""
+    definition = context[term]
+    values = definition.values() if isinstance(definition, dict) else (definition,)
+    names = [value for value in (term, *values) if isinstance(value, str)]
+    found = {name for one in names for name in (one, one.partition(":")[0])}
+    return [name for name in found if name != term and name in context]
+
+
+def _typed(value: Json, kind: str) -> Json:
+    """`value` as type coercion would understand it (JSON-LD 1.1, 4.2.3)."""
+    if isinstance(value, list):
+        return [_typed(item, kind) for item in value]
+    if kind == "@id":
+        return {"@id": value} if isinstance(value, str) else value
+    return value if isinstance(value, dict) or value is None else {"@value": value, "@type": kind}
+
+
+def _too_deep() -> Unreadable:
+    return Unreadable("jsonld-too-deep", f"It nests more than {DEEPEST} levels deep.")

@@ -1,0 +1,1 @@
+"""Facts in meta elements: Open Graph, Twitter cards, Dublin Core."""

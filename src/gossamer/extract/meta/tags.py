@@ -1,0 +1,239 @@
+"""What `<meta>` says of a page: Open Graph and its kin, and Twitter cards.
+
+Predicates are the namespaces of the prefixes, declared by the page or usual, with all that follows the first colon
+(`og:image:alt` is `http://ogp.me/ns#image:alt`), and values are plain literals in the language in force: what RDFa
+reads from the same element is the very same fact. The subject is the page's own address.
+
+A structured property (`og:image:width`) speaks of the last `og:image` above it (https://ogp.me, Structured Properties).
+Two images of one width would be a single fact of the page, so the image's own address is given it as well. The first
+value of a repeated property is the preferred one (Arrays): it comes first here too.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from gossamer.extract.rdfa.host_language import RULES
+from gossamer.extract.rdfa.scope import declarations
+from gossamer.extract.source import Found, Host, Notice, Source
+from gossamer.extract.terms import LONGEST_IRI, LONGEST_LITERAL, UNNAMED, absolute, iri_term, language_suffix, quoted
+from gossamer.values.tree import Attributes, Element
+
+MOST_LETTERS = 32 << 20
+"""All values of a page together."""
+
+OPEN_GRAPH: dict[str, str] = {
+    "og": "http://ogp.me/ns#",
+    **{
+        kind: f"http://ogp.me/ns/{kind}#"
+        for kind in (
+            "article", "book", "books", "business", "fb", "fitness", "game", "music", "place", "product", "profile",
+            "restaurant", "video", "website",
+        )
+    },
+}  # fmt: skip
+"""Prefixes that pages use without declaring them, and what https://ogp.me and its publishers call them."""
+TWITTER: dict[str, str] = {"twitter": "https://dev.twitter.com/cards#"}
+"""Twitter never gave its names a namespace; this is the one in use."""
+
+_USUAL = OPEN_GRAPH.keys() | TWITTER.keys()
+_MEDIA = frozenset(("og:image", "og:video", "og:audio"))
+_STRUCTURED = _MEDIA | {"music:song", "music:album", "video:actor"}
+_SINGLE = frozenset(("og:title", "og:type", "og:url", "og:description", "og:site_name", "og:determiner", "og:locale"))
+_REQUIRED = ("og:title", "og:type", "og:image", "og:url")
+
+
+def read_opengraph(source: Source) -> Found:
+    return _read(source, OPEN_GRAPH, _REQUIRED)
+
+
+def read_twitter(source: Source) -> Found:
+    return _read(source, TWITTER, ("twitter:card",))
+
+
+def _read(source: Source, usual: Mapping[str, str], required: Iterable[str]) -> Found:
+    metas = [
+        (element, attributes)
+        for element, _, attributes in source.metas
+        if ":" in (attributes.get("property") or "") or ":" in (attributes.get("name") or "")
+    ]
+    if not metas:
+        return Found()
+    cards = _Cards(source, usual)
+    cards.over(metas)
+    if source.takes_notes:
+        cards.note_what_is_missing(required)
+    return cards.found
+
+
+def is_all_cards(found: Found) -> bool:
+    """Whether every fact comes from a `<meta>` that Open Graph or Twitter cards account for: RDFa reads those as well,
+    but nobody would call a page with nothing else one with RDFa."""
+    for place in found.places:
+        if place.tag != "meta" or (place.attributes.get("property") or "").split(":")[0].strip().lower() not in _USUAL:
+            return False
+    return bool(found.places)
+
+
+class InForce(NamedTuple):
+    """What the elements around a place say of it."""
+
+    language: str
+    """As a literal's suffix."""
+    prefixes: Mapping[str, str]
+    """Those of the usual ones that the page declares."""
+
+
+_NOTHING = InForce("", {})
+
+
+class Surroundings:
+    """Climbs from an element to those whose surroundings are already known; each is looked at once."""
+
+    def __init__(self, host: Host) -> None:
+        self._known: dict[int, InForce] = {}
+        self._languages = RULES[host].languages
+
+    def of(self, element: Element, attributes: Attributes) -> InForce:
+        chain: list[Element] = []
+        up = element.parent
+        around = _NOTHING
+        while up is not None:
+            known = self._known.get(up.mem_id)
+            if known is not None:
+                around = known
+                break
+            chain.append(up)
+            up = up.parent
+        for one in reversed(chain):
+            around = self._known[one.mem_id] = self._changed(around, one.attributes)
+        return self._changed(around, attributes)
+
+    def _changed(self, around: InForce, attributes: Attributes) -> InForce:
+        if not attributes:
+            return around
+        language, prefixes = around
+        for name in self._languages:
+            if name in attributes:
+                language = language_suffix(attributes[name] or "")
+                break
+        if "prefix" in attributes or "xmlns:" in " ".join(attributes):
+            declared = {prefix: iri for prefix, iri in declarations(attributes).items() if prefix in _USUAL}
+            prefixes = {**prefixes, **declared} if declared else prefixes
+        return InForce(language, prefixes)
+
+
+class _Cards:
+    """One family of prefixes, read from the metas of one page."""
+
+    def __init__(self, source: Source, usual: Mapping[str, str]) -> None:
+        self.found = Found()
+        self._source = source
+        self._usual = usual
+        self._page = f"<{source.address}>"
+        self._surroundings = Surroundings(source.host)
+        self._things: dict[str, str | None] = {}
+        self._letters = MOST_LETTERS
+        self._seen: set[str] = set()
+
+    def over(self, metas: Iterable[tuple[Element, Attributes]]) -> None:
+        for element, attributes in metas:
+            for prefix, local in self._names(attributes):
+                self._read(element, attributes, prefix, local)
+                if len(self.found.triples) >= self._source.at_most or self._letters <= 0:
+                    self.found.flags.append("too-many-facts")
+                    del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
+                    return
+
+    def _names(self, attributes: Attributes) -> Iterator[tuple[str, str]]:
+        """In @property, and in @name, where Open Graph does not belong but is often put."""
+        for attribute in ("property", "name"):
+            said = attributes.get(attribute)
+            if said and ":" in said:
+                for word in said.split():
+                    prefix, _, local = word.partition(":")
+                    prefix = prefix.lower()
+                    if local and prefix in self._usual:
+                        yield prefix, local
+
+    def _read(self, element: Element, attributes: Attributes, prefix: str, local: str) -> None:
+        words = attributes.get("content")
+        if words is None:
+            words = attributes.get("value")  # what the first examples of Twitter cards had
+        if self._source.takes_notes:
+            self._note(element, attributes, f"{prefix}:{local}", words)
+        if not words:
+            return
+        language, prefixes = self._surroundings.of(element, attributes)
+        predicate = _predicate(prefixes.get(prefix) or self._usual[prefix], local, self._source.address)
+        self._letters -= len(words)
+        root, _, part = local.partition(":")
+        root = f"{prefix}:{root}"
+        thing = self._thing(root, part, words) if root in _STRUCTURED else None
+        if predicate is None:
+            return
+        if len(words) > LONGEST_LITERAL:
+            self.found.flags.append("literal-too-long")
+            return
+        value = quoted(words) + language
+        self.found.state(element, self._page, predicate, value)
+        if thing is not None:
+            self.found.state(element, thing, predicate, value)
+
+    def _thing(self, root: str, part: str, words: str) -> str | None:
+        """The image, song or actor that a structured property speaks of; None when it is the page's own.
+
+        `og:image` opens one, and so do `og:image:url`, which is the same in other words, and `og:image:secure_url`
+        where none is open."""
+        if part and part != "url":
+            if part == "secure_url" and self._things.get(root) is None:
+                self._things[root] = self._node(root, words)
+            return self._things.get(root)
+        self._things[root] = self._node(root, words)
+        return None
+
+    def _node(self, root: str, words: str) -> str | None:
+        """Media may have relative addresses, though they should not; a song or an actor may be a mere name."""
+        words = words.strip()
+        if root not in _MEDIA and "://" not in words:
+            return None
+        whole = absolute(words, self._source.base)
+        if whole is not None and len(whole) > LONGEST_IRI:
+            return UNNAMED
+        return None if whole is None else iri_term(whole)
+
+    def _note(self, element: Element, attributes: Attributes, name: str, words: str | None) -> None:
+        family = "twitter" if self._usual is TWITTER else "opengraph"
+        root, _, part = name.rpartition(":") if name.count(":") > 1 else (name, "", "")
+
+        def note(kind: str, says: str, is_grave: bool = True) -> None:
+            self.found.notices.append(Notice("warning" if is_grave else "info", kind, says, element))
+
+        if not words:
+            note(f"{family}-no-content", f"{name} has no content.")
+        elif "content" not in attributes:
+            note(f"{family}-value", f"{name} says its value in @value; it belongs in @content.", is_grave=False)
+        elif name in _MEDIA and "://" not in words:
+            note("opengraph-relative", f"{name} should be a whole address, with its scheme.")
+        if family == "opengraph" and "property" not in attributes:
+            note("opengraph-in-name", f"{name} is in @name; Open Graph belongs in @property.", is_grave=False)
+        if root in _MEDIA and part not in ("", "url", "secure_url") and root not in self._things:
+            note("opengraph-structured-alone", f"{name} comes before the {root} that it belongs to.")
+        if name in _SINGLE and name in self._seen:
+            note("opengraph-repeated", f"{name} is said more than once; the first counts.", is_grave=False)
+        self._seen.add(name)
+
+    def note_what_is_missing(self, required: Iterable[str]) -> None:
+        if self._seen:
+            self.found.notices.extend(
+                Notice("info", "opengraph-missing" if name in _REQUIRED else "twitter-missing", f"{name} is missing.")
+                for name in required
+                if name not in self._seen and f"{name}:url" not in self._seen
+            )
+
+
+@lru_cache(maxsize=4096)
+def _predicate(namespace: str, local: str, address: str) -> str | None:
+    """Remembered across pages: a hundred names are nearly all that is in use."""
+    whole = absolute(namespace + local, address)
+    return None if whole is None else iri_term(whole)

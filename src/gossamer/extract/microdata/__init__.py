@@ -1,0 +1,1 @@
+"""Microdata as triples."""

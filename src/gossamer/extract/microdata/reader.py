@@ -1,0 +1,219 @@
+"""Microdata as triples: "Microdata to RDF", second edition (W3C Note), with @itemprop-reverse of its appendix A.
+
+Items are gone through depth first with an explicit stack, each from where it is the value of a property, so that an
+item without a type takes its names from the one around it. An item that would be its own part is a mistake of the page
+(HTML, 5.2.5): it is flagged, and the fact that would close the circle is not stated.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from gossamer.extract.microdata.items import NOWHERE, Item, Items, Property
+from gossamer.extract.microdata.values import value_of
+from gossamer.extract.microdata.vocabularies import REGISTRY, Registry, Vocabulary, is_absolute, vocabulary_of
+from gossamer.extract.source import NAME_TOO_LONG, Found, Notice, Source
+from gossamer.extract.terms import LONGEST_IRI, LONGEST_LITERAL, RDF_TYPE, UNNAMED, absolute, iri_term
+from gossamer.values.page import MOST_TRIPLES
+from gossamer.values.tree import Element
+
+MOST_LETTERS = 32 << 20
+"""All values of a page together: nested properties would otherwise repeat a long text as often as they nest."""
+MOST_STEPS = 4 * MOST_TRIPLES
+"""Properties looked at, each as often as an item has it: with @itemref many items can share many."""
+DEEPEST = 16
+"""Texts of properties within texts of properties; each is read anew."""
+
+_UNKNOWN = Vocabulary(UNNAMED, {})
+"""Of a type that is too long: its properties have no names."""
+
+
+def read_microdata(source: Source, registry: Registry = REGISTRY) -> Found:
+    scopes = [attributes for _, _, attributes in source.survey.elements if "itemscope" in attributes]
+    if not scopes and not source.takes_notes:  # with notes, properties that belong to no item are told
+        return Found()
+    page = Items({name for attributes in scopes for name in (attributes.get("itemref") or "").split()})
+    page.find(source)
+    walk = _Walk(source, page, registry)
+    walk.over_items()
+    if source.takes_notes:
+        walk.note_the_unreached()
+    return walk.found
+
+
+class _Frame(NamedTuple):
+    """An item being gone through."""
+
+    number: int
+    subject: str
+    vocabulary: Vocabulary
+    inherited: Vocabulary | None
+    """For items inside that have no type; None where no type is in force."""
+    properties: Iterator[int]
+
+
+class _Walk:
+    def __init__(self, source: Source, page: Items, registry: Registry) -> None:
+        self.found = Found()
+        self._source = source
+        self._page = page
+        self._registry = registry
+        self._untyped = Vocabulary(f"{source.base}#", {})
+        self._path: list[_Frame] = []
+        self._open: set[int] = set()
+        self._entered: set[tuple[int, str]] = set()
+        self._subjects: dict[int, str] = {}
+        self._typed: dict[str, tuple[list[str], Vocabulary | None]] = {}
+        self._predicates: dict[tuple[str, str], str | None] = {}
+        self._values: dict[int, str | None] = {}
+        self._seen: set[int] = set()
+        self._letters = MOST_LETTERS
+        self._steps = MOST_STEPS
+
+    def over_items(self) -> None:
+        for number, item in enumerate(self._page.items):
+            if not item.is_value:
+                self._enter(number, None)
+                self._go_on()
+        if self._is_full():
+            self.found.flag("too-many-facts")
+            del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
+
+    def _go_on(self) -> None:
+        while self._path and not self._is_full():
+            frame = self._path[-1]
+            number = next(frame.properties, None)
+            if number is None:
+                self._open.discard(self._path.pop().number)
+            else:
+                self._state_property(frame, number)
+
+    def _is_full(self) -> bool:
+        return len(self.found.triples) >= self._source.at_most or self._letters <= 0 or self._steps <= 0
+
+    def _enter(self, number: int, inherited: Vocabulary | None) -> None:
+        """States an item's types, and makes its properties the next to be stated; once for each vocabulary."""
+        item = self._page.items[number]
+        kinds, own = self._kinds(item.attributes.get("itemtype") or "")
+        own = own or inherited
+        vocabulary = own or self._untyped
+        if (number, vocabulary.stem) in self._entered or self._is_full():
+            return
+        self._entered.add((number, vocabulary.stem))
+        subject = self._subject(number)
+        for kind in kinds:
+            self.found.state(item.element, subject, RDF_TYPE, kind)
+        properties = self._page.properties_of(number, self._steps)
+        self._steps -= len(properties)
+        self._open.add(number)
+        self._path.append(_Frame(number, subject, vocabulary, own, iter(properties)))
+        if self._source.takes_notes:
+            self._note_of_item(item, bool(kinds), own is not None)
+
+    def _kinds(self, said: str) -> tuple[list[str], Vocabulary | None]:
+        """The types in @itemtype as IRI terms, and the vocabulary of the first; what is not absolute is no type
+        ("Microdata to RDF", 4.3, step 3)."""
+        known = self._typed.get(said)
+        if known is None:
+            named = [kind for kind in said.split() if is_absolute(kind)]
+            kinds = [term for kind in named if (term := iri_term(kind)) is not None]
+            known = (kinds, vocabulary_of(kinds[0][1:-1], self._registry) if kinds else None)
+            if named and len(named[0]) > LONGEST_IRI:
+                known = (kinds, _UNKNOWN)
+                self.found.flag(NAME_TOO_LONG)
+            self._typed[said] = known
+        return known
+
+    def _subject(self, number: int) -> str:
+        known = self._subjects.get(number)
+        if known is None:
+            attributes = self._page.items[number].attributes
+            address = absolute(attributes["itemid"] or "", self._source.base) if "itemid" in attributes else None
+            if address is not None and len(address) > LONGEST_IRI:
+                known = UNNAMED
+            else:
+                known = (None if address is None else iri_term(address)) or self._source.labels.new()
+            self._subjects[number] = known
+        return known
+
+    def _state_property(self, frame: _Frame, number: int) -> None:
+        found = self._page.properties[number]
+        if self._source.takes_notes:
+            self._seen.add(number)
+        if found.item == NOWHERE:
+            value = self._value(number, found)
+            if value is not None:
+                self._state(frame, found, value)
+        elif found.item in self._open:
+            self.found.flag("microdata-loop")
+            self._note("error", "microdata-loop", "An item is part of itself through itemref.", found.element)
+        else:
+            self._state(frame, found, self._subject(found.item))
+            self._enter(found.item, frame.inherited)
+
+    def _value(self, number: int, found: Property) -> str | None:
+        if number in self._values:
+            return self._values[number]
+        value = None
+        if found.depth >= DEEPEST:
+            self.found.flag("microdata-too-deep")
+        else:
+            value = value_of(found, self._source.base)
+            if value is None:
+                self._note("warning", "value-missing", f"<{found.tag}> has no usable value.", found.element)
+            elif len(value) > LONGEST_LITERAL:
+                self.found.flag("literal-too-long")
+                self._letters -= len(value)
+                value = None
+        self._values[number] = value
+        return value
+
+    def _state(self, frame: _Frame, found: Property, value: str) -> None:
+        """A literal is no subject, and no class."""
+        is_literal = value[0] == '"'
+        for name in found.names:
+            for predicate in (self._predicate(name, frame.vocabulary), *frame.vocabulary.implied.get(name, ())):
+                if predicate is not None and not (is_literal and predicate == RDF_TYPE):
+                    self._letters -= len(value)
+                    self.found.state(found.element, frame.subject, predicate, value)
+        for name in found.reverse_names:
+            predicate = self._predicate(name, frame.vocabulary)
+            if is_literal:
+                self._note("warning", "reverse-of-text", f"“{name}” cannot be a property of a text.", found.element)
+            elif predicate is not None:
+                self.found.state(found.element, value, predicate, frame.subject)
+
+    def _predicate(self, name: str, vocabulary: Vocabulary) -> str | None:
+        key = (vocabulary.stem, name)
+        if key not in self._predicates:
+            is_known = vocabulary is not _UNKNOWN or is_absolute(name)
+            whole = name if is_absolute(name) else vocabulary.stem + name
+            self._predicates[key] = iri_term(whole) if is_known else None
+        return self._predicates[key]
+
+    def _note(self, level: Literal["error", "warning", "info"], kind: str, says: str, element: Element) -> None:
+        if self._source.takes_notes:
+            self.found.notices.append(Notice(level, kind, says, element))
+
+    def _note_of_item(self, item: Item, has_kinds: bool, has_vocabulary: bool) -> None:
+        if not has_kinds and (item.attributes.get("itemtype") or "").strip():
+            says = "itemtype holds no absolute address; the item has no type."
+            self._note("warning", "type-not-absolute", says, item.element)
+        elif not has_vocabulary:
+            self._note(
+                "info",
+                "item-untyped",
+                "An item without itemtype: its properties belong to this page alone.",
+                item.element,
+            )
+        for name in dict.fromkeys((item.attributes.get("itemref") or "").split()):
+            if name not in self._page.blocks:
+                self._note(
+                    "warning", "itemref-unknown", f"itemref names “{name}”, and nothing has that id.", item.element
+                )
+
+    def note_the_unreached(self) -> None:
+        """Properties of no item: nothing of them, or of the items they hold, is stated."""
+        for number, found in enumerate(self._page.properties):
+            if number not in self._seen and not self._is_full():
+                said = " ".join(found.names + found.reverse_names)
+                self._note("warning", "property-of-nothing", f"“{said}” is a property of no item.", found.element)

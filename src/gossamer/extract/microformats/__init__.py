@@ -1,0 +1,1 @@
+"""Microformats, the second and the first, and their facts."""

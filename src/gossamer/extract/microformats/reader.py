@@ -1,0 +1,332 @@
+"""Microformats, the second and the first, as canonical JSON (microformats.org/wiki/microformats2-parsing).
+
+Roots are found in one pass over all elements; what each covers is laid flat (`Region`) and gone through once. Items
+are gathered from the outside in and read from the inside out, because what a property says may be the name of the
+item in it; neither needs recursion, however deep a page nests them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gossamer.extract.allowance import Allowance
+from gossamer.extract.microformats.names import Old, names_of, related
+from gossamer.extract.microformats.tree import MOST_LETTERS, WHITE, Region, TooLong, resolved
+from gossamer.extract.microformats.values import (
+    Html,
+    Image,
+    Value,
+    address_of,
+    date_in,
+    implied_name,
+    implied_photo,
+    implied_url,
+    markup_of,
+    moment_of,
+    tag_of,
+    text_of,
+)
+from gossamer.values.tree import Attributes, Element, Met, Survey
+
+MOST_ITEMS = 10_000
+MOST_INCLUDED = 100_000
+"""Elements that are read again because an item elsewhere includes them."""
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Property:
+    prefix: str
+    name: str
+    region: Region
+    number: int
+    nested: "Item | None" = None
+    value: Value = ""
+
+    @property
+    def element(self) -> Element:
+        return self.region.elements[self.number]
+
+
+@dataclass(slots=True)
+class Item:
+    types: tuple[str, ...]
+    old: Old
+    region: Region
+    number: int
+    is_made: bool = False
+    is_included: bool = False
+    """Whether it is read as part of another item that includes it; it then includes nothing itself."""
+    properties: list[Property] = field(default_factory=list)
+    children: list["Item"] = field(default_factory=list)
+    parts: dict[int, Region] = field(default_factory=dict)
+    """What it includes from elsewhere in the page, each once."""
+    is_cut: bool = False
+    """Whether a limit kept some of it from being read: what it says, or implies, is then not known."""
+
+    @property
+    def element(self) -> Element:
+        return self.region.elements[self.number]
+
+    def first(self, prefix: str, name: str) -> Value | None:
+        return next((one.value for one in self.properties if one.prefix == prefix and one.name == name), None)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """All items of a page."""
+
+    outermost: list[Item] = field(default_factory=list)
+    every: list[Item] = field(default_factory=list)
+    """Outer ones before those inside them."""
+    flags: list[str] = field(default_factory=list)
+
+
+def parsed(survey: Survey, base: str) -> Json:
+    """The page as canonical JSON: `items`, `rels`, `rel-urls`. REQUIRES: `base` is an http(s) address."""
+    items = _as_json(items_of(survey.every(), base))
+    rels, rel_urls = _relations(survey.elements, base)
+    return {"items": items, "rels": rels, "rel-urls": rel_urls}
+
+
+def items_of(every: Sequence[Met], base: str) -> Gathered:
+    """REQUIRES: all elements of the page, in document order."""
+    gathering = _Gathering(every, base)
+    gathering.gather()
+    gathering.read()
+    return gathering.found
+
+
+class _Gathering:
+    def __init__(self, every: Sequence[Met], base: str) -> None:
+        self.found = Gathered()
+        self._every = every
+        self._base = base
+        self._allowance = Allowance(MOST_LETTERS)
+        self._included = MOST_INCLUDED
+        self._by_id: dict[str, Element] | None = None
+        self._regions: dict[int, Region] = {}
+
+    def gather(self) -> None:
+        region: Region | None = None
+        for element, tag, attributes in self._every:
+            names = names_of(attributes.get("class"), None)
+            is_read = tag == "template" or (region is not None and element.mem_id in region.number_of)
+            if is_read or not (names.types or names.is_cut):
+                continue
+            region = Region(element, self._base, self._allowance)
+            if names.is_cut:
+                self._flag("too-many-names")
+                continue
+            item = Item(names.types, names.old, region, 0)
+            self.found.outermost.append(item)
+            self.found.every.append(item)
+            if self._fill(len(self.found.every) - 1):
+                break
+
+    def _fill(self, first: int) -> bool:
+        """The items from the given one on, which finds those inside them. True when there are too many."""
+        at = first
+        while at < len(self.found.every):
+            if at >= MOST_ITEMS:
+                self._flag("too-many-items")
+                for item in self.found.every[at:]:
+                    item.is_cut = True
+                return True
+            item = self.found.every[at]
+            attributes = item.region.attributes[item.number]
+            if item.old and not item.is_included:
+                self._include(item, f"{attributes.get('itemref') or ''} {attributes.get('headers') or ''}".split())
+            self._scan(item, item.region, item.number + 1, item.region.ends[item.number], item.is_included)
+            for region in item.parts.values():
+                self._scan(item, region, 0, region.ends[0], True)
+            at += 1
+        return False
+
+    def _scan(self, item: Item, region: Region, at: int, end: int, is_included: bool) -> None:
+        """States what the elements from `at` to `end` say of the item."""
+        while at <= end:
+            attributes = region.attributes[at]
+            if region.tags[at] == "template" or not ("class" in attributes or "rel" in attributes):
+                at += 1
+                continue
+            names = names_of(attributes.get("class"), item.old)
+            if names.is_cut:
+                self._flag("too-many-names")
+                item.is_cut = True
+                at = region.ends[at] + 1
+                continue
+            properties = names.properties
+            if item.old:
+                properties += related(attributes.get("rel"), item.old, properties)
+                if "include" in names.words and not is_included:
+                    self._include(item, _pointed_at(attributes))
+            nested = None
+            if names.types:
+                nested = Item(names.types, names.old, region, at, names.is_made, is_included)
+                self.found.every.append(nested)
+            for prefix, name in properties:
+                item.properties.append(Property(prefix, name, region, at, nested))
+            if nested is not None and not properties:
+                item.children.append(nested)
+            at = region.ends[at] + 1 if nested is not None else at + 1
+
+    def _include(self, item: Item, ids: list[str]) -> None:
+        """The include pattern, itemref and table headers of the first microformats."""
+        for name in ids:
+            if self._included < 0:
+                item.is_cut = True
+                return
+            region = self._region_of(name)
+            if region is not None and id(region) not in item.parts:
+                self._included -= len(region.tags)
+                if self._included < 0:
+                    self._flag("too-many-includes")
+                    item.is_cut = True
+                    return
+                item.parts[id(region)] = region
+
+    def _flag(self, flag: str) -> None:
+        if flag not in self.found.flags:
+            self.found.flags.append(flag)
+
+    def _region_of(self, name: str) -> Region | None:
+        if self._by_id is None:
+            self._by_id = {}
+            for element, _, attributes in self._every:
+                if attributes.get("id"):
+                    self._by_id.setdefault(attributes["id"] or "", element)
+        target = self._by_id.get(name)
+        if target is None:
+            return None
+        if target.mem_id not in self._regions:
+            self._regions[target.mem_id] = Region(target, self._base, self._allowance)
+        return self._regions[target.mem_id]
+
+    def read(self) -> None:
+        """From the inside out. Where one takes more than is allowed, it and those not read yet stay unread."""
+        for at in range(len(self.found.every) - 1, -1, -1):
+            item = self.found.every[at]
+            try:
+                if not item.is_cut:
+                    _read(item)
+            except TooLong:
+                self._flag("microformats-too-long")
+                for unread in self.found.every[: at + 1]:
+                    unread.is_cut = True
+                break
+
+
+def _read(item: Item) -> None:
+    """Raises TooLong. Without what is inside an item that was cut, neither the value of a property is known, nor the
+    date that a later time belongs to."""
+    last_date = ""
+    known: dict[tuple[str, int, int], Value] = {}
+    for one in item.properties:
+        way = (one.prefix, id(one.region), one.number)
+        if way in known:  # several properties of one element say the same
+            one.value = _again(known[way], one.region)
+            continue
+        if one.nested is not None and one.nested.is_cut:
+            if one.prefix == "dt":
+                item.is_cut = True
+                return
+            continue
+        one.value = known[way] = _value(one, item.old, last_date)
+        if one.prefix == "dt" and isinstance(one.value, str):
+            last_date = date_in(one.value) or last_date
+    if not item.old or item.is_made:
+        _imply(item)
+
+
+def _pointed_at(attributes: Attributes) -> list[str]:
+    target = attributes.get("href") or attributes.get("data") or ""
+    return [target[1:]] if target[:1] == "#" else []
+
+
+def _again(value: Value, region: Region) -> Value:
+    if isinstance(value, str):
+        return region.again(value)
+    return type(value)(*map(region.again, value))
+
+
+def _value(one: Property, old: Old, last_date: str) -> Value:
+    nested = one.nested
+    old = nested.old if nested else old
+    if one.prefix == "p":
+        known = nested.first("p", "name") if nested else None
+        if nested and known is None and nested.parts:
+            texts = [one.region.text(one.number), *[region.text(0) for region in nested.parts.values()]]
+            return "".join(texts).strip(WHITE)
+        return text_of(one.region, one.number, old) if known is None else known
+    if one.prefix == "u":
+        known = nested.first("u", "url") if nested else None
+        return address_of(one.region, one.number, old) if known is None else known
+    if one.prefix == "dt":
+        return moment_of(one.region, one.number, old, last_date)
+    return markup_of(one.region, one.number) if one.prefix == "e" else tag_of(one.region, one.number)
+
+
+def _imply(item: Item) -> None:
+    """Name, photo and address of an item that says nothing of the kind itself and has no other in it."""
+    if item.children or any(one.nested for one in item.properties):
+        return
+    said = {one.name for one in item.properties}
+    prefixes = {one.prefix for one in item.properties}
+    region, number = item.region, item.number
+    implied: list[tuple[str, str, Callable[[Region, int], Value | None]]] = []
+    if "name" not in said and prefixes.isdisjoint(("p", "e")):
+        implied.append(("p", "name", implied_name))
+    if "u" not in prefixes:
+        implied += [
+            ("u", name, read) for name, read in (("photo", implied_photo), ("url", implied_url)) if name not in said
+        ]
+    for prefix, name, read in implied:
+        value = read(region, number)
+        if value is not None:
+            item.properties.append(Property(prefix, name, region, number, None, value))
+
+
+def _as_json(found: Gathered) -> list[Json]:
+    written: dict[int, Json] = {}
+    for item in reversed(found.every):
+        properties: dict[str, list[Any]] = {}
+        for one in item.properties:
+            value = _plain(one.value)
+            if one.nested is not None:
+                value = written[id(one.nested)] | (value if isinstance(one.value, Html) else {"value": value})
+            properties.setdefault(one.name, []).append(value)
+        entry: Json = {"type": list(item.types), "properties": properties}
+        if item.children:
+            entry["children"] = [written[id(child)] for child in item.children]
+        if not item.old and (own_id := item.region.attributes[item.number].get("id")):
+            entry["id"] = own_id
+        written[id(item)] = entry
+    return [written[id(item)] for item in found.outermost]
+
+
+def _plain(value: Value) -> Any:
+    return value._asdict() if isinstance(value, Html | Image) else value
+
+
+def _relations(elements: Sequence[Met], base: str) -> tuple[dict[str, list[str]], dict[str, Json]]:
+    rels: dict[str, list[str]] = {}
+    rel_urls: dict[str, Json] = {}
+    for element, tag, attributes in elements:
+        words = (attributes.get("rel") or "").split()
+        if not words or tag not in ("a", "area", "link") or "href" not in attributes:
+            continue
+        address = resolved(attributes["href"] or "", base)
+        for word in words:
+            targets = rels.setdefault(word, [])
+            if address not in targets:
+                targets.append(address)
+        known = rel_urls.setdefault(address, {"rels": []})
+        known["rels"] = sorted({*known["rels"], *words})
+        for name in ("hreflang", "media", "title", "type"):
+            if name in attributes:
+                known.setdefault(name, attributes[name] or "")
+        if tag != "link":
+            known.setdefault("text", element.text())
+    return rels, rel_urls

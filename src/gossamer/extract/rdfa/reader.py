@@ -1,0 +1,356 @@
+"""RDFa 1.1 and 1.0: one pass in document order over the elements that carry it, and their ancestors.
+
+The steps are those of RDFa Core 1.1, 7.5, with the changes of HTML+RDFa 1.1, 3.1; where a page declares RDFa 1.0, with
+those of RDFa in XHTML, 5.5 (`hosts.OLD_RULES`). Elements that neither state nor
+scope anything are never touched: those that can state a fact are picked from the survey, and climbing from each one to
+the nearest open element finds what is in force there.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+
+from gossamer.extract.allowance import Allowance
+from gossamer.extract.markup import MOST_MARKUP
+from gossamer.extract.rdfa.host_language import Rules, rules_for
+from gossamer.extract.rdfa.literal import XML_LITERAL, literal_of
+from gossamer.extract.rdfa.notices import MOST_NOTICES, notices_on
+from gossamer.extract.rdfa.patterns import copied
+from gossamer.extract.rdfa.roles import add_roles
+from gossamer.extract.rdfa.scope import SCOPING, Incomplete, Lists, Naming, Scope, Way, outermost, rescoped
+from gossamer.extract.rdfa.subjects import OLD_POINTING, POINTING, OldSubjects, Spoken, Subjects
+from gossamer.extract.source import NAME_TOO_LONG, Found, Source, is_unnamed
+from gossamer.extract.terms import (
+    LONGEST_LITERAL,
+    RDF_FIRST,
+    RDF_NIL,
+    RDF_REST,
+    RDF_TYPE,
+    UNNAMED,
+    quoted,
+)
+from gossamer.values.page import Triple, made
+from gossamer.values.tree import Attributes, Element, Met
+
+MOST_LETTERS = 32 << 20
+"""All literals of a page together: nested properties would otherwise repeat a long text as often as they nest."""
+
+STATING = frozenset(("property", "typeof", "vocab", "rel", "rev"))
+COMPLETING = STATING | {"about", "resource", "href", "src"}
+USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
+
+_ALWAYS_STATING = frozenset(("property", "typeof", "vocab"))
+_SPEAKING = _ALWAYS_STATING | SCOPING | POINTING | {"rel", "rev", "about"}
+_BEYOND_WORDS = (_SPEAKING | {"datatype", "datetime", "inlist"}) - {"property"}
+
+
+def read_rdfa(source: Source) -> Found:
+    rules = rules_for(source)
+    found = _walked(source, rules)
+    if source.reads_roles and not rules.is_old:
+        add_roles(source, found)
+    return found
+
+
+def _walked(source: Source, rules: Rules) -> Found:
+    root = source.survey.root
+    met, hangs = _stating(source.survey.elements, rules)
+    if root is None or not met:
+        return Found()
+    if hangs:
+        met = [one for one in source.survey.every() if not COMPLETING.isdisjoint(one[2])]
+    walk = _Walk(root, source, rules)
+    walk.over(met)
+    return walk.found if rules.is_old else copied(walk.found)
+
+
+def _stating(elements: Iterable[Met], rules: Rules) -> tuple[list[Met], bool]:
+    """Those that can state something, and whether one of them may leave a triple hanging, to be completed by any
+    element below that sets a subject.
+
+    Most @rel are the web's own (`stylesheet`, `nofollow`), and name something only where a vocabulary is in force.
+    """
+    met: list[Met] = []
+    terms, pointing = rules.terms, OLD_POINTING if rules.is_old else POINTING
+    hangs = has_vocabulary = False
+    for one in [one for one in elements if not STATING.isdisjoint(one[2])]:
+        attributes = one[2]
+        if "rel" in attributes or "rev" in attributes:
+            if _ALWAYS_STATING.isdisjoint(attributes) and not has_vocabulary and not _names_anyway(attributes, terms):
+                continue
+            hangs = hangs or pointing.isdisjoint(attributes) or "[" in (attributes.get("resource") or "")
+        has_vocabulary = has_vocabulary or "vocab" in attributes
+        met.append(one)
+    return met, hangs
+
+
+def _speaking(attributes: Attributes) -> Attributes:
+    """Nothing, when they mean nothing to RDFa."""
+    if attributes and (not _SPEAKING.isdisjoint(attributes) or "xmlns:" in " ".join(attributes)):
+        return attributes
+    return {}
+
+
+def _names_anyway(attributes: Attributes, terms: Iterable[str]) -> bool:
+    """Whether @rel or @rev holds a CURIE, an IRI, or a term that needs no vocabulary."""
+    said = f"{attributes.get('rel') or ''} {attributes.get('rev') or ''}".lower()
+    return ":" in said or any(term in said for term in terms)
+
+
+Ending = tuple[tuple[str, Lists], ...]
+"""Subjects whose lists end with an element, because it began them."""
+
+
+class _Walk:
+    def __init__(self, root: Element, source: Source, rules: Rules) -> None:
+        self.found = Found()
+        self._triples = self.found.triples
+        self._places = self.found.places
+        self._place = root
+        self._naming = Naming(source.base, source.address, source.labels, rules, self.found.flags)
+        self._rules = rules
+        self._document = self._naming.document
+        self._at_most = source.at_most
+        self._takes_notes = source.takes_notes
+        self._above = root.parent.mem_id if root.parent is not None else 0
+        self._is_old = rules.is_old
+        self._mute = outermost(self._naming)
+        """Inside an XML literal of RDFa 1.0, where nothing is read (RDFa in XHTML, 5.5, steps 9 and 11)."""
+        self._subjects = (OldSubjects if rules.is_old else Subjects)(root.mem_id, rules.speaks_of_around)
+        self._listed = 0
+        self._letters = MOST_LETTERS
+        self._markup = Allowance(MOST_MARKUP)
+
+    def over(self, met: Iterable[Met]) -> None:
+        """REQUIRES: document order. The stack holds the open elements that changed the scope; a new element closes
+        those it is not inside of. `depth_of` says for each element met which scope holds inside it; those of closed
+        elements are never asked for again."""
+        scope = outermost(self._naming)
+        stack: list[tuple[Scope, Ending]] = [(scope, ((self._document, scope.lists),))]
+        depth_of = {self._above: 0}
+        for first, _, said in met:
+            if (first_id := first.mem_id) in depth_of:
+                continue
+            chain, up = [(first, first_id, said)], first.parent
+            while up is not None and (up_id := up.mem_id) not in depth_of:
+                chain.append((up, up_id, _speaking(up.attributes)))
+                up = up.parent
+            depth = 1 + (depth_of[up_id] if up is not None else 0)
+            if len(stack) > depth:
+                self._close(stack, depth)
+            while chain:
+                element, element_id, attributes = chain.pop()
+                if attributes:
+                    self._place = element
+                    opened = self._opened(element, attributes, stack[-1][0])
+                    if opened is not None:
+                        stack.append(opened)
+                depth_of[element_id] = len(stack) - 1
+            if self._is_full():
+                break
+        if self._is_full():
+            self.found.flags.append("too-many-facts")
+            del self.found.triples[self._at_most :], self.found.places[self._at_most :]
+        else:  # a list that may lack its end is not stated
+            self._close(stack, 0)
+
+    def _is_full(self) -> bool:
+        return len(self._triples) + self._listed >= self._at_most or self._letters <= 0
+
+    def _close(self, stack: list[tuple[Scope, Ending]], depth: int) -> None:
+        while len(stack) > depth:
+            for subject, lists in stack.pop()[1]:
+                if lists:
+                    self._state_lists(subject, lists)
+
+    def _opened(self, element: Element, attributes: Attributes, scope: Scope) -> tuple[Scope, Ending] | None:
+        """States what the element states. None when nothing changes inside it."""
+        if scope is self._mute:
+            return None
+        if self._takes_notes:
+            self._note(element, attributes, scope)
+        declares = "xmlns:" in " ".join(attributes)
+        if (
+            # The commonest element by far: @property, perhaps @content, and nothing else that matters.
+            _BEYOND_WORDS.isdisjoint(attributes)
+            and scope.subject == scope.object
+            and not declares
+            and not scope.incomplete
+            and element.tag != "time"
+            and not self._is_old
+        ):
+            predicates = self._naming.names(attributes["property"], scope.vocabulary)
+            words = (attributes["content"] or "") if "content" in attributes else element.text()
+            self._state_each(scope.object, predicates, quoted(words) + scope.language)
+            return None
+        if declares or not SCOPING.isdisjoint(attributes):
+            scope = self._rescoped(attributes, scope)
+        return self._evaluated(element, attributes, scope)
+
+    def _evaluated(self, element: Element, attributes: Attributes, scope: Scope) -> tuple[Scope, Ending]:
+        """Steps 5 to 13. REQUIRES: `scope` is already that of this element's own prefixes and language."""
+        rel = self._relation("rel", attributes, scope) if "rel" in attributes else None
+        rev = self._relation("rev", attributes, scope) if "rev" in attributes else None
+        related = rel is not None or rev is not None
+        found = (self._subjects.related if related else self._subjects.alone)(element, attributes, scope)
+        if found.typed is not None:
+            for kind in self._names(attributes["typeof"], scope):
+                self._state(found.typed, RDF_TYPE, kind)
+        lists: Lists = scope.lists if found.subject == scope.object else {}
+        incomplete: tuple[Incomplete, ...] = ()
+        thing = found.object
+        if related:
+            into = lists if "inlist" in attributes and not self._is_old else None
+            if thing is not None:
+                self._state_relations(found.subject, thing, rel or (), rev or (), into)
+            else:
+                incomplete = _hanging(rel or (), rev or (), into)
+                thing = self._naming.labels.new()
+        value = ""
+        if "property" in attributes:
+            value = self._state_property(element, attributes, scope, found, related, lists)
+        if found.skips:
+            return scope, ()
+        if scope.incomplete:
+            self._complete(scope, found.subject)
+        if self._is_old and value.endswith(XML_LITERAL):
+            return self._mute, ()
+        return _inside(scope, found.subject, thing or found.subject, incomplete, lists)
+
+    def _note(self, element: Element, attributes: Attributes, scope: Scope) -> None:
+        notices = notices_on(element, attributes, rescoped(attributes, scope))
+        self.found.notices.extend(islice(notices, MOST_NOTICES - len(self.found.notices)))
+
+    def _rescoped(self, attributes: Attributes, scope: Scope) -> Scope:
+        """Steps 2 to 4. A vocabulary that comes into force is stated."""
+        inner = rescoped(attributes, scope)
+        default = inner.vocabulary.default
+        if "vocab" in attributes and default and (attributes["vocab"] or "").strip():
+            self._state(self._document, USES_VOCABULARY, UNNAMED if default == UNNAMED else f"<{default}>")
+        return inner
+
+    def _relation(self, name: str, attributes: Attributes, scope: Scope) -> tuple[str, ...] | None:
+        """Beside @property plain words do not count, and with nothing else the attribute is as if it were not there
+        (HTML+RDFa 3.1, 7): they are the web's own, as in `<link rel="icon" property="image">`."""
+        said = attributes[name] or ""
+        if "property" in attributes and self._rules.drops_plain_relations:
+            said = " ".join(word for word in said.split() if ":" in word)
+            if not said:
+                return None
+        return self._naming.names(said, scope.vocabulary)
+
+    def _state_relations(
+        self, subject: str, thing: str, rel: tuple[str, ...], rev: tuple[str, ...], into: Lists | None
+    ) -> None:
+        """Step 9."""
+        if into is None:
+            self._state_each(subject, rel, thing)
+        else:
+            self._list_each(rel, thing, into)
+        if thing[0] != '"':
+            self._state_each(thing, rev, subject)
+
+    def _state_property(
+        self, element: Element, attributes: Attributes, scope: Scope, found: Spoken, related: bool, lists: Lists
+    ) -> str:
+        """Step 11. The value that was stated; empty when there was nothing to state."""
+        predicates = self._names(attributes["property"], scope)
+        if not predicates:
+            return ""
+        value = self._value(element, attributes, scope, found, related)
+        if "inlist" in attributes and not self._is_old:
+            self._list_each(predicates, value, lists)
+        else:
+            self._state_each(found.subject, predicates, value)
+        return value
+
+    def _names(self, said: str | None, scope: Scope) -> tuple[str, ...]:
+        """Names of properties and classes; in RDFa 1.0 these are CURIEs, and words without a colon mean nothing."""
+        if self._is_old:
+            said = " ".join([word for word in (said or "").split() if ":" in word])
+        return self._naming.names(said, scope.vocabulary)
+
+    def _value(self, element: Element, attributes: Attributes, scope: Scope, found: Spoken, related: bool) -> str:
+        datatype = None
+        if "datatype" in attributes:
+            kinds = self._names(attributes["datatype"], scope)
+            datatype = next((kind for kind in kinds if kind[0] != "_"), "")
+            if datatype == UNNAMED:
+                return UNNAMED
+        elif not (self._is_old or "content" in attributes or ("datetime" in attributes and self._rules.has_moments)):
+            pointed_at = None if related else self._subjects.pointed_at(attributes, scope)
+            if pointed_at is not None:
+                return pointed_at
+            if found.typed is not None and "about" not in attributes:
+                return found.typed
+        literal = literal_of(element, attributes, scope.language, datatype, self._rules, self._markup)
+        if self._markup.left <= 0:
+            self._letters = 0
+        return literal
+
+    def _complete(self, scope: Scope, subject: str) -> None:
+        """Step 12."""
+        for predicate, way, values in scope.incomplete:
+            if way is Way.FORWARD:
+                self._state_each(scope.subject, (predicate,), subject)
+            elif way is Way.REVERSE:
+                self._state_each(subject, (predicate,), scope.subject)
+            else:
+                self._listed += 1
+                values.append(subject)
+
+    def _state_lists(self, subject: str, lists: Lists) -> None:
+        """Step 14. A list of which something is not known is not stated."""
+        for predicate, values in lists.items():
+            if UNNAMED in (subject, predicate) or UNNAMED in [value[-1] for value in values]:
+                self.found.flag(NAME_TOO_LONG)
+                continue
+            cells = [self._naming.labels.new() for _ in values]
+            self._state_each(subject, (predicate,), cells[0] if cells else RDF_NIL)
+            for value, cell, rest in zip(values, cells, [*cells[1:], RDF_NIL][: len(cells)], strict=True):
+                self._state(cell, RDF_FIRST, value)
+                self._state(cell, RDF_REST, rest)
+
+    def _state_each(self, subject: str, predicates: tuple[str, ...], thing: str) -> None:
+        """A blank node is no predicate in RDF: such a fact is not stated."""
+        self._letters -= len(thing) * len(predicates)
+        if len(thing) > LONGEST_LITERAL:
+            self.found.flags.append("literal-too-long")
+        elif self._letters > 0:
+            for predicate in predicates:
+                if predicate[0] == "<":
+                    self._state(subject, predicate, thing)
+
+    def _state(self, subject: str, predicate: str, thing: str) -> None:
+        if is_unnamed(subject, thing):
+            self.found.flag(NAME_TOO_LONG)
+            return
+        self._triples.append(made(Triple, (subject, predicate, thing)))
+        self._places.append(self._place)
+
+    def _list_each(self, predicates: tuple[str, ...], value: str, into: Lists) -> None:
+        self._letters -= len(value) * len(predicates)
+        if len(value) > LONGEST_LITERAL:
+            self.found.flags.append("literal-too-long")
+            value = UNNAMED
+        for predicate in predicates:
+            self._listed += 1
+            into.setdefault(predicate, []).append(value)
+
+
+def _hanging(rel: Iterable[str], rev: Iterable[str], lists: Lists | None) -> tuple[Incomplete, ...]:
+    """Step 10."""
+    back: list[Incomplete] = [(predicate, Way.REVERSE, []) for predicate in rev]
+    if lists is None:
+        return (*((predicate, Way.FORWARD, []) for predicate in rel), *back)
+    return (*((predicate, Way.LIST, lists.setdefault(predicate, [])) for predicate in rel), *back)
+
+
+def _inside(
+    scope: Scope, subject: str, thing: str, incomplete: tuple[Incomplete, ...], lists: Lists
+) -> tuple[Scope, Ending]:
+    """Step 13: what holds for the children. A new thing has lists of its own, which end with this element."""
+    ending: Ending = () if lists is scope.lists else ((subject, lists),)
+    if thing != subject:
+        lists = {}
+        ending = (*ending, (thing, lists))
+    return Scope(subject, thing, scope.language, scope.vocabulary, incomplete, lists, scope.naming), ending

@@ -1,0 +1,278 @@
+"""What holds at a place in a page for RDFa: subjects, language, vocabulary and prefixes, and the names they give.
+
+This is the evaluation context of RDFa Core 1.1, 7.2. It is frozen and shared by all elements that change nothing.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+from itertools import islice
+
+import msgspec
+
+from gossamer.extract.rdfa.host_language import RULES, Rules
+from gossamer.extract.rdfa.prefixes import OLD_PREFIXES, OLD_TERMS, PREFIXES, TERMS, XHTML_TERMS
+from gossamer.extract.source import Host
+from gossamer.extract.terms import LONGEST_IRI, UNNAMED, Labels, absolute, has_scheme, iri_term, language_suffix
+from gossamer.values.tree import Attributes
+
+MOST_PREFIXES = 250
+"""Prefixes in force at one place, beside the usual ones; names with others are then not known."""
+
+MOST_NAMES = 1000
+"""Names in one attribute; more are not read."""
+
+_TERM = re.compile(r"[^\W\d][\w.\-/·]*")  # RDFa Core 7.4.3: an NCName that may hold slashes
+_SHORT = 512  # attributes that are remembered across pages, and the longest bare word
+_PREFIX = re.compile(r"[^\W\d][\w.-]*")
+_HTTP = re.compile(r"https?://[^/?#]", re.IGNORECASE)
+
+SCOPING = frozenset(("prefix", "vocab", "lang", "xml:lang", "xml:base"))
+"""Attributes that change the scope; @xmlns:* do too."""
+
+
+class Way(Enum):
+    """Which way an incomplete triple points."""
+
+    FORWARD = 1
+    REVERSE = 2
+    LIST = 3
+
+
+Lists = dict[str, list[str]]
+Incomplete = tuple[str, Way, list[str]]
+"""A predicate in want of its object (or subject), and the list to put it into when it points to one."""
+
+
+class Vocabulary(msgspec.Struct, frozen=True):
+    """How names are to be read. `known` remembers the attributes already read this way."""
+
+    default: str
+    """@vocab; empty when none is in force."""
+    prefixes: Mapping[str, str]
+    known: dict[str, tuple[str, ...]]
+    is_cut: bool = False
+    """Whether there are more prefixes than these: a name with a prefix that is not here is then not known."""
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Subjects and objects are N-Triples terms."""
+
+    subject: str
+    object: str
+    language: str
+    """As a literal's suffix: `@en`, or nothing."""
+    vocabulary: Vocabulary
+    incomplete: tuple[Incomplete, ...]
+    lists: Lists
+    naming: "Naming"
+    """What relative addresses are relative to here, among others: @xml:base may change it from element to element."""
+
+
+def outermost(naming: "Naming", vocabulary: Vocabulary | None = None) -> Scope:
+    """The scope around the root element; with no vocabulary, unless told."""
+    if vocabulary is None:
+        vocabulary = Vocabulary("", OLD_PREFIXES if naming.rules.is_old else PREFIXES, {})
+    return Scope(naming.document, naming.document, "", vocabulary, (), {}, naming)
+
+
+def rescoped(attributes: Attributes, scope: Scope) -> Scope:
+    """The scope with what an element declares for itself and all inside: base, vocabulary, prefixes, language
+    (RDFa Core 7.5, steps 2 to 4). RDFa 1.0 has neither @vocab nor @prefix."""
+    naming, vocabulary, language = scope.naming, scope.vocabulary, scope.language
+    rules = naming.rules
+    if rules.heeds_xml_base and "xml:base" in attributes:
+        naming = naming.based_on(attributes["xml:base"] or "")
+    default, prefixes = vocabulary.default, vocabulary.prefixes
+    if "vocab" in attributes and not rules.is_old:
+        given = (attributes["vocab"] or "").strip()
+        named = naming.address(given) if given else "<>"
+        default = default if named is None else UNNAMED if named == UNNAMED else named[1:-1]
+    is_cut = vocabulary.is_cut
+    declares = "prefix" in attributes or "xmlns:" in " ".join(attributes)
+    declared = declarations(attributes, rules.is_old, rules.folds_prefixes) if declares else {}
+    if declared:
+        prefixes, left_out = with_declared(prefixes, declared)
+        is_cut = is_cut or left_out
+        if left_out:
+            naming.flags.append("too-many-prefixes")
+    for name in rules.languages:
+        if name in attributes:
+            language = language_suffix(attributes[name] or "")
+            break
+    if declared or default != vocabulary.default:
+        vocabulary = Vocabulary(default, prefixes, {}, is_cut)
+    return Scope(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, naming)
+
+
+def with_declared(prefixes: Mapping[str, str], declared: Mapping[str, str]) -> tuple[Mapping[str, str], bool]:
+    """The prefixes in force inside an element, as many as there may be; and whether some had to be left out, with which
+    goes what the same prefixes meant outside."""
+    room = len(PREFIXES) + MOST_PREFIXES - len(prefixes)
+    if len(declared) <= room:
+        return {**prefixes, **declared}, False
+    inside = {prefix: iri for prefix, iri in prefixes.items() if prefix not in declared}
+    kept = islice(declared.items(), max(0, len(PREFIXES) + MOST_PREFIXES - len(inside)))
+    return {**inside, **dict(kept)}, True
+
+
+def declarations(attributes: Attributes, only_xmlns: bool = False, folds: bool = True) -> Mapping[str, str]:
+    """Prefixes from xmlns:* and @prefix, which wins (RDFa Core 7.5, step 3). `_` is never one."""
+    found: dict[str, str] = {}
+    for name, value in attributes.items():
+        if name.startswith("xmlns:"):
+            found[name[6:].lower() if folds else name[6:]] = (value or "").strip()
+    said = "" if only_xmlns else attributes.get("prefix") or ""
+    if not found and len(said) <= _SHORT:
+        return _declared(said)
+    return _with_pairs(found, said)
+
+
+@lru_cache(maxsize=256)
+def _declared(said: str) -> Mapping[str, str]:
+    """Remembered across pages: all pages of a site mostly say the same."""
+    return _with_pairs({}, said)
+
+
+def _with_pairs(found: dict[str, str], said: str) -> Mapping[str, str]:
+    """`found`, and the pairs of `prefix: IRI` in @prefix."""
+    words = iter(said.split())
+    for word in words:
+        if not word.endswith(":"):
+            continue  # a stray word: look for the next that can be a prefix
+        iri = next(words, None)
+        if iri is not None:
+            found[word[:-1].lower()] = iri
+    return {prefix: iri for prefix, iri in found.items() if prefix != "_" and _PREFIX.fullmatch(prefix)}
+
+
+class Naming:
+    """Turns what attributes say into terms. One for each page and base in it; all know the page's blank nodes."""
+
+    __slots__ = ("_address", "_bare", "_base", "_blank", "document", "flags", "labels", "rules")
+
+    def __init__(
+        self,
+        base: str,
+        address: str,
+        labels: Labels,
+        rules: Rules = RULES[Host.HTML],
+        flags: list[str] | None = None,
+    ) -> None:
+        self._base = base
+        self._address = address
+        self._bare = (
+            old_terms_named if rules.is_old else xhtml_terms_named if rules.terms is XHTML_TERMS else terms_named
+        )
+        self.rules = rules
+        self._blank: dict[str, str] = {}
+        self.document = f"<{base}>" if base else UNNAMED
+        """The page itself, as an IRI term."""
+        self.labels = labels
+        self.flags = [] if flags is None else flags
+        """Where it is told that a bound was reached."""
+
+    def based_on(self, text: str) -> "Naming":
+        """The same with another base (XML Base, 3.1): without a fragment, and perhaps relative to the one in force."""
+        text = text.partition("#")[0]
+        whole = self._absolute(text)
+        if whole != UNNAMED and (whole is None or _HTTP.match(whole) is None):
+            return self
+        term = UNNAMED if whole == UNNAMED else _named(whole)
+        if term is None:
+            return self
+        based = Naming("" if term == UNNAMED else term[1:-1], self._address, self.labels, self.rules, self.flags)
+        based._blank = self._blank
+        return based
+
+    def address(self, text: str) -> str | None:
+        """@href, @src: an IRI, perhaps relative."""
+        whole = self._absolute(text)
+        return whole if whole is None or whole == UNNAMED else _named(whole)
+
+    def _absolute(self, text: str) -> str | None:
+        """UNNAMED where the base is not known, and needed."""
+        return absolute(text, self._base) if self._base or has_scheme(text) else UNNAMED
+
+    def resource(self, text: str, vocabulary: Vocabulary) -> str | None:
+        """@about, @resource: SafeCURIEorCURIEorIRI; in RDFa 1.0 URIorSafeCURIE. None means "as if the attribute were
+        not there"."""
+        text = text.strip()
+        if text.startswith("[") and text.endswith("]"):
+            return self._curie(text[1:-1], vocabulary)
+        named = self._curie(text, vocabulary) if ":" in text and not self.rules.is_old else None
+        return named or self.address(text)
+
+    def names(self, text: str | None, vocabulary: Vocabulary) -> tuple[str, ...]:
+        """@property, @typeof, @rel, @rev, @datatype: TERMorCURIEorAbsIRI, several; unknown terms are left out."""
+        if not text:
+            return ()
+        if ":" not in text and len(text) <= _SHORT:
+            return self._bare(vocabulary.default, text)
+        found = vocabulary.known.get(text)
+        if found is None:
+            words = text.split(None, MOST_NAMES)
+            if len(words) > MOST_NAMES:
+                self.flags.append("too-many-names")
+            named = [self._name(word, vocabulary) for word in words[:MOST_NAMES]]
+            found = vocabulary.known[text] = tuple([name for name in named if name is not None])
+        return found
+
+    def _name(self, word: str, vocabulary: Vocabulary) -> str | None:
+        if ":" in word:
+            return self._curie(word, vocabulary) or (None if self.rules.is_old else _named(word))
+        return next(iter(self._bare(vocabulary.default, word)), None) if len(word) <= _SHORT else UNNAMED
+
+    def _curie(self, text: str, vocabulary: Vocabulary) -> str | None:
+        prefix, colon, reference = text.partition(":")
+        if not colon or reference.startswith("//"):  # no CURIE by its grammar (RDFa Core, 6)
+            return None
+        if prefix == "_":
+            return self._blank_node(reference)
+        start = vocabulary.prefixes.get(prefix.lower() if self.rules.folds_prefixes else prefix)
+        if start is None:
+            return UNNAMED if vocabulary.is_cut else None
+        # A prefix bound to a relative IRI stays so in the result, which its reader resolves: not against `<base>`.
+        whole = absolute(start + reference, self._address)
+        return None if whole is None else _named(whole)
+
+    def _blank_node(self, name: str) -> str:
+        if name not in self._blank:
+            self._blank[name] = self.labels.new()
+        return self._blank[name]
+
+
+def _named(iri: str) -> str | None:
+    """As `iri_term`; UNNAMED when it is too long."""
+    return UNNAMED if len(iri) > LONGEST_IRI else iri_term(iri)
+
+
+@lru_cache(maxsize=4096)
+def terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
+    """Bare words: names in the vocabulary, or the few terms that need none (RDFa Core 7.4.3); others are left out.
+
+    Remembered across pages: a handful of vocabularies names nearly everything.
+    """
+    return _terms_named(vocabulary, text, TERMS)
+
+
+@lru_cache(maxsize=256)
+def xhtml_terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
+    return _terms_named(vocabulary, text, XHTML_TERMS)
+
+
+@lru_cache(maxsize=256)
+def old_terms_named(vocabulary: str, text: str) -> tuple[str, ...]:
+    return _terms_named(vocabulary, text, OLD_TERMS)
+
+
+def _terms_named(vocabulary: str, text: str, terms: Mapping[str, str]) -> tuple[str, ...]:
+    words = [word for word in text.split(None, MOST_NAMES)[:MOST_NAMES] if _TERM.fullmatch(word)]
+    if vocabulary == UNNAMED:
+        named: list[str | None] = [UNNAMED for _ in words]
+    elif vocabulary:
+        named = [_named(vocabulary + word) for word in words]
+    else:
+        named = [iri_term(terms.get(word) or terms.get(word.lower()) or "") for word in words]
+    return tuple([name for name in named if name is not None])

@@ -1,0 +1,258 @@
+"""What widespread vocabularies say of their own terms: which class is narrower than which, which property, and names.
+
+The facts lie in a file beside this module (`vocabularies/terms.txt`, sources in `NOTICE.md` there), read when first
+asked for. `with_own` adds relations of one's own. Only RDFS is understood: rdfs:subClassOf and rdfs:subPropertyOf.
+
+Terms are understood in every spelling (`identity`) and answered in the canonical one.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files as packaged
+from typing import Literal, NamedTuple
+
+from pyoxigraph import NamedNode, RdfFormat, parse
+
+from gossamer.base.errors import ConfigError
+from gossamer.extract.vocabularies.canonical import canonical
+
+Kind = Literal["class", "property"]
+
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+LONGEST_OWN = 1 << 20
+"""Bytes of a vocabulary of one's own."""
+ALSO_CALLED = {"dct": "dcterms", "dc11": "dc", "sdo": "schema"}
+_KINDS: dict[str, Kind] = {"+": "class", ".": "property"}
+_RELATIONS: dict[str, Kind] = {RDFS + "subClassOf": "class", RDFS + "subPropertyOf": "property"}
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+\w?")
+_NAMESPACE = re.compile(r".*[#/]|[^:]*:", re.DOTALL)
+
+
+class Term(NamedTuple):
+    iri: str
+    kind: Kind
+    label: str
+    namespace: str
+
+    @property
+    def name(self) -> str:
+        return self.iri.removeprefix(self.namespace)
+
+
+Relations = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Which terms of one kind lie above and below which, one step at a time."""
+
+    wider: Relations
+    narrower: Relations
+
+    def above(self, iri: str) -> tuple[str, ...]:
+        return _reached(iri, self.wider)
+
+    def below(self, iri: str) -> tuple[str, ...]:
+        return _reached(iri, self.narrower)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabularies:
+    prefixes: Mapping[str, str]
+    """Namespace by prefix."""
+    terms_by_iri: Mapping[str, Term]
+    classes: Order
+    properties: Order
+    own: frozenset[tuple[str, str]] = field(default=frozenset())
+    """Relations that were added, narrower first."""
+
+    def superclasses(self, iri: str) -> tuple[str, ...]:
+        """All of them, nearest first, without itself."""
+        return self.classes.above(canonical(iri))
+
+    def subclasses(self, iri: str) -> tuple[str, ...]:
+        return self.classes.below(canonical(iri))
+
+    def superproperties(self, iri: str) -> tuple[str, ...]:
+        return self.properties.above(canonical(iri))
+
+    def subproperties(self, iri: str) -> tuple[str, ...]:
+        return self.properties.below(canonical(iri))
+
+    def is_a(self, narrower: str, wider: str, kind: Kind = "class") -> bool:
+        """Whether it is the same term or lies below it, whichever way each is spelt."""
+        low, high = canonical(narrower), canonical(wider)
+        order = self.classes if kind == "class" else self.properties
+        return low == high or high in order.above(low)
+
+    def namespace_of(self, iri: str) -> str:
+        """A vocabulary we know, or else what stands before the last part; the whole IRI when there are no parts."""
+        iri = canonical(iri)
+        known = [one for one in self.prefixes.values() if iri.startswith(one)]
+        if known:
+            return max(known, key=len)
+        found = _NAMESPACE.match(iri)
+        return found[0] if found else iri
+
+    def prefix_of(self, namespace: str) -> str | None:
+        wanted = canonical(namespace)
+        return next((prefix for prefix, known in self.prefixes.items() if known == wanted), None)
+
+    def expanded(self, short: str) -> str | None:
+        """`schema:Person` as an IRI; None when the prefix is not known."""
+        prefix, colon, name = short.partition(":")
+        namespace = self.prefixes.get(ALSO_CALLED.get(prefix, prefix))
+        return namespace + name if colon and namespace is not None else None
+
+    def term(self, iri: str) -> Term | None:
+        return self.terms_by_iri.get(canonical(iri))
+
+    def terms(self, text: str, kind: Kind | None = None, at_most: int = 50) -> list[Term]:
+        """Terms that begin so, for completion: `schema:Per`, `schema:` or `per`. Exact case first, short ones first."""
+        prefix, colon, name = text.rpartition(":")
+        namespace = self.prefixes.get(ALSO_CALLED.get(prefix.lower(), prefix.lower())) if colon else ""
+        if namespace is None:
+            return []
+        wanted = name.lower()
+        found = [
+            term
+            for term in self.terms_by_iri.values()
+            if (kind is None or term.kind == kind)
+            and term.iri.startswith(namespace)
+            and term.name.lower().startswith(wanted)
+        ]
+        found.sort(key=lambda term: (not term.name.startswith(name), len(term.name), term.iri))
+        return found[:at_most]
+
+
+@lru_cache(maxsize=1)
+def bundled() -> Vocabularies:
+    """Those that come with the program."""
+    text = (packaged("gossamer.extract") / "vocabularies" / "terms.txt").read_text("utf-8")
+    prefixes: dict[str, str] = {}
+    terms: dict[str, Term] = {}
+    wider: dict[Kind, dict[str, list[str]]] = {"class": {}, "property": {}}
+    namespace = ""
+    for line in text.splitlines():
+        sign, (name, *others) = line[0], line[1:].split()
+        if sign == "=":
+            prefixes[name], namespace = others[0], others[0]
+        elif sign in _KINDS:
+            kind = _KINDS[sign]
+            terms[namespace + name] = Term(namespace + name, kind, label_of(name), namespace)
+            wider[kind][namespace + name] = [one if "://" in one else namespace + one for one in others]
+    return Vocabularies(prefixes, terms, _order(wider["class"]), _order(wider["property"]))
+
+
+@lru_cache(maxsize=2)
+def with_own(turtle: bytes) -> Vocabularies:
+    """The bundled ones and the relations of this Turtle; its other statements are passed over. Raises ConfigError.
+
+    A term that only one's own relations name is a term too, so that it can be completed and shown.
+    """
+    known = bundled()
+    if not turtle.strip():
+        return known
+    relations, prefixes = _stated(turtle)
+    classes = _merged(known.classes, (pair for kind, *pair in relations if kind == "class"))
+    properties = _merged(known.properties, (pair for kind, *pair in relations if kind == "property"))
+    everywhere = {**{name: iri for name, iri in prefixes.items() if name}, **known.prefixes}
+    terms = dict(known.terms_by_iri)
+    grown = Vocabularies(everywhere, terms, classes, properties, frozenset((low, high) for _, low, high in relations))
+    for kind, low, high in relations:
+        for iri in (low, high):
+            space = grown.namespace_of(iri)
+            terms.setdefault(iri, Term(iri, kind, label_of(iri.removeprefix(space)), space))
+    return grown
+
+
+def _stated(turtle: bytes) -> tuple[list[tuple[Kind, str, str]], dict[str, str]]:
+    if len(turtle) > LONGEST_OWN:
+        raise ConfigError(f"your vocabulary.ttl is longer than {LONGEST_OWN:,} bytes: shorten it")
+    found: list[tuple[Kind, str, str]] = []
+    try:
+        reader = parse(turtle, RdfFormat.TURTLE)
+        for quad in reader:
+            kind = _RELATIONS.get(quad.predicate.value)
+            if kind is not None and isinstance(quad.subject, NamedNode) and isinstance(quad.object, NamedNode):
+                found.append((kind, canonical(quad.subject.value), canonical(quad.object.value)))
+    except SyntaxError as trouble:
+        raise ConfigError(f"your vocabulary.ttl is not Turtle ({trouble}): correct or delete it") from trouble
+    return found, {name: canonical(iri) for name, iri in reader.prefixes.items()}
+
+
+def _merged(known: Order, own: Iterable[list[str]]) -> Order:
+    wider = {iri: list(names) for iri, names in known.wider.items()}
+    for low, high in own:
+        wider.setdefault(low, []).append(high)
+    return _order(wider)
+
+
+def _order(wider: Mapping[str, list[str]]) -> Order:
+    narrower: dict[str, list[str]] = {}
+    for low, names in wider.items():
+        for high in names:
+            narrower.setdefault(high, []).append(low)
+    return Order(_frozen(wider), _frozen(narrower))
+
+
+def _frozen(relations: Mapping[str, list[str]]) -> Relations:
+    return {iri: tuple(dict.fromkeys(names)) for iri, names in relations.items() if names}
+
+
+def _reached(iri: str, steps: Relations) -> tuple[str, ...]:
+    """Everything that one gets to, nearest first; a circle is walked once."""
+    found: dict[str, None] = {iri: None}
+    ring: tuple[str, ...] = (iri,)
+    while ring:
+        ring = tuple(further for one in ring for further in steps.get(one, ()) if further not in found)
+        found.update(dict.fromkeys(ring))
+    return tuple(found)[1:]
+
+
+def label_of(name: str) -> str:
+    """`givenName` as "given name"."""
+    parts = _PARTS.findall(name)
+    return " ".join(part if part.isupper() and len(part) > 1 else part.lower() for part in parts) or name
+
+
+@lru_cache(maxsize=4096)
+def superclasses(iri: str) -> tuple[str, ...]:
+    """Of the bundled vocabularies, like everything below. All of them, nearest first, without itself."""
+    return bundled().superclasses(iri)
+
+
+@lru_cache(maxsize=4096)
+def superproperties(iri: str) -> tuple[str, ...]:
+    return bundled().superproperties(iri)
+
+
+def subclasses(iri: str) -> tuple[str, ...]:
+    return bundled().subclasses(iri)
+
+
+def subproperties(iri: str) -> tuple[str, ...]:
+    return bundled().subproperties(iri)
+
+
+@lru_cache(maxsize=4096)
+def namespace_of(iri: str) -> str:
+    return bundled().namespace_of(iri)
+
+
+def prefix_of(namespace: str) -> str | None:
+    return bundled().prefix_of(namespace)
+
+
+def expanded(short: str) -> str | None:
+    return bundled().expanded(short)
+
+
+def term(iri: str) -> Term | None:
+    return bundled().term(iri)
+
+
+def terms(text: str, kind: Kind | None = None, at_most: int = 50) -> list[Term]:
+    return bundled().terms(text, kind, at_most)

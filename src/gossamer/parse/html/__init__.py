@@ -1,0 +1,1 @@
+"""HTML: the tree, its text and links, and where elements stand."""

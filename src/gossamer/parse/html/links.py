@@ -1,0 +1,145 @@
+"""The links of a page: addresses made absolute, each once, with the words they were given."""
+
+import re
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborNode
+
+from gossamer.parse.html.text import SEAM, folded, text_of
+from gossamer.parse.html.tree import LexborMet, Seen
+from gossamer.values.link import Link
+from gossamer.values.page import MOST_LINKS
+from gossamer.values.url import LONGEST_URL, Url, url_of
+
+LONGEST_TEXT = 512
+_MOST_ELEMENTS = 10 * MOST_LINKS
+"""The same address may stand in a page many times; so often it is looked at."""
+_RELS = "alternate author canonical contents first help index last license me next prev previous start up"
+_FOLLOWED_RELS = frozenset(_RELS.split())
+_FRAMES = frozenset(("iframe", "frame"))
+_LINKING = _FRAMES | {"a", "area"}
+_MOST_UP = 8
+_TEXT_SHARE = 4
+"""Anchors may lie in one another: together they are not asked for more than so many times the page's text."""
+_LEAST_SHARE = 1 << 16
+
+# Addresses that are canonical as they stand, so that joining them needs no parser: a lower-case name that ends in
+# letters (no number, so no IPv4 address), no usual port, nothing to be escaped. Dot segments and punycode are told
+# apart.
+_SAFE = r"[A-Za-z0-9_~!$&()*+,;=:@./?-]*"
+_PORT = r":(?!(?:80|443)(?:/|\Z))(?:[1-9][0-9]{0,3}|[1-5][0-9]{4})"
+_ABSOLUTE = re.compile(rf"https?://[a-z0-9.-]*\.[a-z]{{2,24}}(?:{_PORT})?(?:/{_SAFE})?\Z")
+_ROOTED = re.compile(rf"/(?!/){_SAFE}\Z")
+_RELATIVE = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_~!$&()*+,;=@./?-]*\Z")
+
+
+class Links(NamedTuple):
+    base: Url
+    """What relative addresses are relative to: the page's own, or the first `<base>` that is http(s)."""
+    links: tuple[Link, ...]
+    canonical: Url | None
+    flags: tuple[str, ...]
+
+
+def links_of(seen: Seen, page: Url, may_follow: bool = True) -> Links:
+    """REQUIRES: the tree is whole (`content.blocks_of` takes it apart). `may_follow`: what the page itself allows."""
+    elements = [one for one in seen.elements if "href" in one[2] or one[1] in _FRAMES][:_MOST_ELEMENTS]
+    base = _base(elements, page)
+    join = _Joiner(base).join
+    own, left = page.text, _TEXT_SHARE * seen.size + _LEAST_SHARE
+    found: dict[str, Link] = {}
+    canonical: Url | None = None
+    flags: tuple[str, ...] = ("too-many-links",) if len(elements) == _MOST_ELEMENTS else ()
+    for element, tag, attributes in elements:
+        rels = (attributes["rel"] or "").lower().split() if "rel" in attributes else ()
+        if tag != "a" and not _is_link(tag, rels):
+            continue
+        address = attributes.get("src" if tag in _FRAMES else "href")
+        if not address or address[0] == "#" or (text := join(address)) is None:
+            continue
+        if tag == "link" and "canonical" in rels and canonical is None:
+            canonical = Url(text)
+        if text == own:
+            continue
+        known = found.get(text)
+        if known is None and len(found) == MOST_LINKS:
+            flags = ("too-many-links",)
+            break
+        is_free = may_follow and ("nofollow" not in rels or (known is not None and known.may_follow))
+        words = known.text if known is not None else ""
+        if known is not None and words and known.may_follow == is_free:
+            continue
+        if not words and left > 0:
+            seamed = element.text(separator=SEAM)
+            left -= len(seamed) + 16
+            plain = folded(seamed)[:LONGEST_TEXT] if tag == "a" and SEAM not in seamed else ""
+            words = plain or _words(element, tag, attributes, seamed)
+        found[text] = Link(Url(text), words, is_free)
+    return Links(base, tuple(found.values()), canonical, flags)
+
+
+def _is_link(tag: str, rels: list[str] | tuple[str, ...]) -> bool:
+    if tag == "link":
+        return not _FOLLOWED_RELS.isdisjoint(rels) and "stylesheet" not in rels
+    return tag in _LINKING
+
+
+def _words(element: LexborNode, tag: str, attributes: dict[str, str | None], seamed: str) -> str:
+    if tag == "a":
+        if words := text_of(element, seamed)[:LONGEST_TEXT]:
+            return words
+        image = element.css_first("img[alt]")
+        if image is not None and (shown := folded(image.attributes.get("alt") or "")):
+            return shown[:LONGEST_TEXT]
+    return folded(attributes.get("alt") or attributes.get("title") or "")[:LONGEST_TEXT]
+
+
+def _base(elements: list[LexborMet], page: Url) -> Url:
+    """The first `<base href>` counts, and only when it is http(s) (WHATWG HTML 4.2.3; FAULTS M4)."""
+    href = next((attributes.get("href") for _, tag, attributes in elements if tag == "base"), None)
+    return page if href is None else url_of(href, page) or page
+
+
+class _Joiner:
+    """Joins addresses with one base; the same address twice is joined once."""
+
+    def __init__(self, base: Url) -> None:
+        self._base = base
+        self._scheme = f"{base.scheme}:"
+        self._origin = base.origin
+        self._folder = base.origin + base.path.rpartition("/")[0] + "/"
+        self._room = LONGEST_URL - len(base.origin)
+        self._known: dict[str, str | None] = {}
+
+    def join(self, address: str) -> str | None:
+        known = self._known
+        if address in known:
+            return known[address]
+        if _ROOTED.match(address) and "/." not in address and len(address) <= self._room:
+            joined: str | None = self._origin + address  # what most links are
+        elif (joined := self._plainly(address)) is None and (url := url_of(address, self._base)) is not None:
+            joined = url.text
+        known[address] = joined
+        return joined
+
+    def _plainly(self, address: str) -> str | None:
+        """The joined address when it needs no parser; None when it may."""
+        plain = address.partition("#")[0] if "#" in address else address
+        folder, is_above = self._folder, plain.startswith("..")
+        for _ in range(_MOST_UP if is_above else 0):
+            if not plain.startswith("../"):
+                break
+            plain, folder = plain[3:], self._above(folder)
+        if "/." in plain or len(plain) + len(folder) > LONGEST_URL:
+            return None
+        if plain.startswith("//") or (plain.startswith("http") and ":" in plain):
+            whole = self._scheme + plain if plain[0] == "/" else plain
+            if is_above or "xn--" in plain or not _ABSOLUTE.match(whole):
+                return None
+            return whole if whole.count("/") > 2 else whole + "/"
+        if plain.startswith("/"):
+            return self._origin + plain if not is_above and _ROOTED.match(plain) else None
+        return folder + plain if _RELATIVE.match(plain) else None
+
+    def _above(self, folder: str) -> str:
+        return folder[: max(folder.rfind("/", 0, len(folder) - 1), len(self._origin)) + 1]

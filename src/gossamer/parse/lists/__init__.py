@@ -1,0 +1,1 @@
+"""Sitemaps and feeds: bytes in, lists of URLs out."""

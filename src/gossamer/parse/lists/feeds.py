@@ -1,0 +1,261 @@
+"""Feeds in all their dialects: RSS 0.9 to 2.0, Atom 0.3 and 1.0, CDF, JSON Feed. Bytes in, values out; never raises.
+
+What a crawler wants of them: where the items are, under which name each is known, when it was made and changed, and how
+long the feed asks to be left alone.
+"""
+
+import re
+
+import msgspec
+from ada_url import join_url
+from lxml import etree
+
+from gossamer.base.clock import Instant
+from gossamer.parse.dates import instant_of
+from gossamer.parse.lists.feed_names import DATES, NO_RANK, SUMMARIES, TITLES, module_and_name
+from gossamer.parse.lists.feed_text import words_of
+from gossamer.parse.lists.lenient_xml import Reader, markup_of, name_of, text_of
+from gossamer.values.url import Url, url_of
+
+MOST_ITEMS = 10_000
+MOST_LINKS = 100
+"""Links kept of one item."""
+MOST_CHILDREN = 10_000
+LONGEST_SUMMARY = 2_000
+LONGEST_ID = 2_048
+_XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HTML_LINKS = ("text/html", "application/xhtml+xml", "application/xml")
+_PERIODS_S = {"hourly": 3600, "daily": 86_400, "weekly": 604_800, "monthly": 2_592_000, "yearly": 31_536_000}
+
+
+class FeedLink(msgspec.Struct, frozen=True):
+    """A link of a feed or an item, with what is said about it; empty where nothing is."""
+
+    href: str
+    """Absolute where it could be made so; any scheme."""
+    rel: str = "alternate"
+    media_type: str = ""
+    title: str = ""
+    language: str = ""
+    length: str = ""
+
+
+class Item(msgspec.Struct, frozen=True):
+    id: str
+    """The name it is known under, as written; empty when it has none."""
+    url: Url | None
+    title: str
+    published_at: Instant | None = None
+    """When it was published, or else created."""
+    updated_at: Instant | None = None
+    expires_at: Instant | None = None
+    summary: str = ""
+    links: tuple[FeedLink, ...] = ()
+    """In order, `url` and enclosures among them."""
+
+
+class Feed(msgspec.Struct, frozen=True):
+    kind: str = ""
+    """"rss", "atom", "cdf" or "json"; empty when it is no feed."""
+    title: str = ""
+    id: str = ""
+    url: Url | None = None
+    """The page that the feed belongs to."""
+    ttl_s: float | None = None
+    published_at: Instant | None = None
+    updated_at: Instant | None = None
+    links: tuple[FeedLink, ...] = ()
+    entries: tuple[Item, ...] = ()
+    flags: tuple[str, ...] = ()
+    """What was odd: "not-a-feed", "too-many-items"."""
+
+
+NOT_A_FEED = Feed(flags=("not-a-feed",))
+
+
+def parse_feed(body: bytes, url: Url, content_type: str | None = None, has_words: bool = True) -> Feed:
+    """REQUIRES: content codings are taken off, and `url` is what relative addresses are relative to (RFC 9110, 8.7).
+
+    `has_words`: a crawl needs no titles and summaries, and can do without the time they take.
+    """
+    if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+        return NOT_A_FEED
+    reader = Reader(markup_of(body, content_type), ("item", "entry", "ITEM", "Item"))
+    entries: list[Item] = []
+    flags: tuple[str, ...] = ()
+    kind = ""
+    for element in reader:
+        kind = kind or _kind_of(reader.root)
+        if not kind:
+            return NOT_A_FEED
+        if len(entries) == MOST_ITEMS:
+            flags = ("too-many-items",)
+            break
+        entries.append(_Gathered(element, url, kind, has_words).item())
+    kind = kind or _kind_of(reader.root)
+    if not kind or reader.root is None:
+        return NOT_A_FEED
+    return _feed(reader.root, url, kind, tuple(entries), flags, has_words)
+
+
+def _kind_of(root: etree._Element | None) -> str:
+    local = name_of(root)[1] if root is not None else ""
+    if local == "channel":
+        return "cdf"
+    return {"rss": "rss", "rdf": "rss", "feed": "atom", "redirect": "rss"}.get(local, "")
+
+
+def _feed(
+    root: etree._Element, url: Url, kind: str, entries: tuple[Item, ...], flags: tuple[str, ...], has_words: bool
+) -> Feed:
+    channel = root
+    if kind == "rss":
+        channel = next((child for child in root.iterchildren() if module_and_name(child) == ("", "channel")), root)
+    told = _Gathered(channel, url, kind, has_words)
+    return Feed(
+        kind,
+        told.title,
+        told.id,
+        told.url(),
+        told.ttl_s(),
+        told.dates.get("published", told.dates.get("created")),
+        told.dates.get("updated"),
+        tuple(told.links),
+        entries,
+        flags,
+    )
+
+
+class _Gathered:
+    """What the children of one item, or of the feed itself, say."""
+
+    def __init__(self, element: etree._Element, url: Url, kind: str, has_words: bool) -> None:
+        self._is_atom = kind == "atom"
+        self._base = _base_of(element, url)
+        self.title, self.summary = "", ""
+        self._title_rank = self._summary_rank = NO_RANK if has_words else -1
+        self.id = (element.get(_ABOUT) or "").strip()[:LONGEST_ID]
+        self._permalink = ""
+        self._ttl = self._period = self._frequency = ""
+        self.links: list[FeedLink] = []
+        self.dates: dict[str, Instant] = {}
+        if kind == "cdf":
+            self._attributes(element)
+        for child in element.iterchildren():
+            self._take(child, *module_and_name(child))
+
+    def _take(self, child: etree._Element, space: str, local: str) -> None:
+        name = (space, local)
+        if (rank := TITLES.get(name)) is not None:
+            if rank < self._title_rank and (words := words_of(child, self._is_atom)):
+                self.title, self._title_rank = words, rank
+        elif (field := DATES.get(name)) is not None:
+            if (at := instant_of(text_of(child))) is not None:
+                self.dates[field] = at
+        elif (rank := SUMMARIES.get(name)) is not None:
+            if rank < self._summary_rank and (words := words_of(child, self._is_atom)):
+                self.summary, self._summary_rank = words[:LONGEST_SUMMARY], rank
+        elif name in (("", "link"), ("", "enclosure"), ("", "a")):
+            self._link(child, local)
+        elif name in (("", "id"), ("", "guid")):
+            self._identity(child, local)
+        elif name == ("", "ttl"):
+            self._ttl = text_of(child)
+        elif space == "sy":
+            self._pace(local, text_of(child))
+
+    def _attributes(self, element: etree._Element) -> None:
+        """CDF says in attributes what the others say in elements."""
+        told = {str(name).lower(): str(value) for name, value in element.attrib.items()}
+        if href := told.get("href", "").strip():
+            self.links.append(FeedLink(joined(href, self._base)))
+        if (at := instant_of(told.get("lastmod", ""))) is not None:
+            self.dates["updated"] = at
+
+    def _link(self, child: etree._Element, local: str) -> None:
+        told = {str(name).lower(): str(value).strip() for name, value in child.attrib.items()}
+        given = told.get("url" if local == "enclosure" else "href")
+        href = given or text_of(child)
+        if (not href and given is None) or len(self.links) >= MOST_LINKS:
+            return  # an empty address that is written means the base itself
+        rel = "enclosure" if local == "enclosure" else told.get("rel") or "alternate"
+        usual = "" if local == "enclosure" else "application/atom+xml" if rel == "self" else "text/html"
+        base = _base_of(child, self._base) if _XML_BASE in child.attrib else self._base
+        self.links.append(
+            FeedLink(
+                joined(href, base),
+                rel,
+                told.get("type", usual),
+                told.get("title", ""),
+                told.get("hreflang", ""),
+                told.get("length", ""),
+            )
+        )
+
+    def _identity(self, child: etree._Element, local: str) -> None:
+        text = text_of(child)[:LONGEST_ID]
+        is_address = local == "id" or (child.get("isPermaLink") or "true").lower() != "false"
+        base = _base_of(child, self._base) if _XML_BASE in child.attrib else self._base
+        self.id = _resolved(text, base) if is_address else text
+        self._permalink = self.id if local == "guid" and is_address else ""
+
+    def _pace(self, local: str, text: str) -> None:
+        if local == "updateperiod":
+            self._period = text.lower()
+        elif local == "updatefrequency":
+            self._frequency = text
+
+    def ttl_s(self) -> float | None:
+        """RSS counts `ttl` in minutes; the syndication module says how often in a period."""
+        if self._ttl.isdecimal() and len(self._ttl) < 10:
+            return float(int(self._ttl) * 60)
+        period_s = _PERIODS_S.get(self._period)
+        often = int(self._frequency) if self._frequency.isdecimal() and len(self._frequency) < 6 else 1
+        return period_s / max(1, often) if period_s else None
+
+    def url(self) -> Url | None:
+        """The first alternate that is a page, or the first alternate, or a permanent name."""
+        alternates = [link for link in self.links if link.rel == "alternate"]
+        pages = [link for link in alternates if link.media_type.lower() in _HTML_LINKS]
+        for link in pages or alternates:
+            if (found := url_of(link.href)) is not None:
+                return found
+        return url_of(self._permalink) if self._permalink else None
+
+    def item(self) -> Item:
+        return Item(
+            self.id,
+            self.url(),
+            self.title,
+            self.dates.get("published", self.dates.get("created")),
+            self.dates.get("updated"),
+            self.dates.get("expires"),
+            self.summary,
+            tuple(self.links),
+        )
+
+
+def _base_of(element: etree._Element, url: Url) -> Url:
+    """xml:base of the element and those around it, the outermost first; what cannot be one is passed over."""
+    given = [base for node in (element, *element.iterancestors()) if (base := node.get(_XML_BASE))]
+    for base in reversed(given):
+        url = url_of(base.strip(), url) or url
+    return url
+
+
+def joined(address: str, base: Url) -> str:
+    if address.startswith(("http://", "https://")):
+        return address
+    try:
+        return join_url(base.text, address)
+    except (ValueError, UnicodeEncodeError):
+        return address
+
+
+def _resolved(name: str, base: Url) -> str:
+    """An id is a name: whole ones stay as they are written, letter for letter (RFC 4287, 4.2.6.1), and so do words."""
+    if "/" not in name or _SCHEME.match(name):
+        return name
+    return joined(name, base)

@@ -1,0 +1,224 @@
+"""Sitemaps (sitemaps.org 0.9): XML and plain text, index files, gzip, and the extensions for news, images and more.
+
+Namespaces are missing or wrong as often as not, so elements go by their local names; broken XML is read as far as it
+goes. Feeds may stand for sitemaps too. Nothing here believes what a map wishes for: that is `listings`.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+from lxml import etree
+
+from gossamer.base.clock import Instant
+from gossamer.parse.charset import as_utf8, charset_of
+from gossamer.parse.coding import decode
+from gossamer.parse.dates import instant_of
+from gossamer.parse.lists.feeds import parse_feed
+from gossamer.parse.lists.lenient_xml import Reader, markup_of
+from gossamer.parse.lists.sitemap_fields import BLANK, Extras, News, Translation, address_in, local_name, text_in
+from gossamer.values.url import Url, url_of
+
+MOST_ENTRIES = 50_000
+"""Of one map, and of one index (sitemaps.org, "Sitemap file guidelines")."""
+LARGEST = 50 * 1024 * 1024
+FREQUENCIES = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
+_GZIP = b"\x1f\x8b"
+_LOOKED_AT = 4096
+_AGAIN = re.compile(rb"<\?xml\s")
+_MOST_PARTS = 8
+"""Maps that somebody has joined end to end in one file."""
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    url: Url
+    changed_at: Instant | None = None
+    changefreq: str = ""
+    """One of `FREQUENCIES`, or empty."""
+    priority: float | None = None
+    """From 0 to 1; what is outside was no priority."""
+    images: tuple[Url, ...] = ()
+    videos: tuple[Url, ...] = ()
+    """Their players and files."""
+    news: News | None = None
+    translations: tuple[Translation, ...] = ()
+    is_mobile: bool = False
+
+
+class MapEntry(msgspec.Struct, frozen=True):
+    """A sitemap that an index names."""
+
+    url: Url
+    changed_at: Instant | None = None
+
+
+class Sitemap(msgspec.Struct, frozen=True):
+    kind: str = ""
+    """"urlset", "index", "text" or "feed"; empty when it is no sitemap."""
+    entries: tuple[Entry, ...] = ()
+    maps: tuple[MapEntry, ...] = ()
+    flags: tuple[str, ...] = ()
+    """What was odd: "too-many-entries", "too-large", "not-a-sitemap"."""
+
+
+NOT_A_SITEMAP = Sitemap(flags=("not-a-sitemap",))
+
+
+def parse_sitemap(body: bytes, url: Url, content_type: str | None = None, is_strict: bool = False) -> Sitemap:
+    """REQUIRES: content codings are taken off; a `.gz` body is unpacked here. Never raises.
+
+    `is_strict`: only addresses at or below the map's own folder count (sitemaps.org, "Sitemap file location"). A map
+    that a robots.txt names is not bound to its folder.
+    """
+    body, flags = _unpacked(body)
+    if not body.strip():
+        return msgspec.structs.replace(NOT_A_SITEMAP, flags=(*flags, "not-a-sitemap"))
+    markup = markup_of(body, content_type) if b"<" in body[:_LOOKED_AT] else b""
+    found = _from_xml(markup, url) if markup else _fromtext_in(body, url, content_type)
+    if not found.kind and markup:
+        found = _from_feed(body, url, content_type)
+    if is_strict:
+        found = _below(url.origin + url.path[: url.path.rindex("/") + 1], found)
+    return msgspec.structs.replace(found, flags=(*flags, *found.flags))
+
+
+def _unpacked(body: bytes) -> tuple[bytes, tuple[str, ...]]:
+    if body.startswith(_GZIP):
+        decoded = decode(body, "gzip", LARGEST)
+        return decoded.body, ("too-large",) if decoded.truncated else ()
+    return body[:LARGEST], ("too-large",) if len(body) > LARGEST else ()
+
+
+def _below(folder: str, found: Sitemap) -> Sitemap:
+    entries = [entry for entry in found.entries if entry.url.text.startswith(folder)]
+    return msgspec.structs.replace(found, entries=tuple(entries))
+
+
+def _fromtext_in(body: bytes, url: Url, content_type: str | None) -> Sitemap:
+    """One address a line, and nothing else (sitemaps.org, "Text file")."""
+    text = as_utf8(body, charset_of(content_type, body).encoding).decode("utf-8", "replace")
+    entries: dict[str, Entry] = {}
+    lines = misses = 0
+    for line in text.split("\n"):
+        if not (line := line.strip(BLANK)):
+            continue
+        lines += 1
+        found = address_in(line, url) if " " not in line else None
+        if found is None:
+            misses += 1
+            if misses > 100 + lines // 2:
+                break  # words, not addresses
+        elif len(entries) == MOST_ENTRIES and found.text not in entries:
+            return Sitemap("text", tuple(entries.values()), flags=("too-many-entries",))
+        else:
+            entries.setdefault(found.text, Entry(found))
+    return Sitemap("text", tuple(entries.values())) if entries else NOT_A_SITEMAP
+
+
+def _from_feed(body: bytes, url: Url, content_type: str | None) -> Sitemap:
+    feed = parse_feed(body, url, content_type, has_words=False)
+    if not feed.kind:
+        return NOT_A_SITEMAP
+    entries: dict[str, Entry] = {}
+    for item in feed.entries:
+        where = item.url or url_of(item.id)  # who offers a feed as a map means its names as addresses
+        if where is not None:
+            changed_at = item.updated_at if item.updated_at is not None else item.published_at
+            entries.setdefault(where.text, Entry(where, changed_at))
+    return Sitemap("feed", tuple(entries.values()), flags=feed.flags)
+
+
+def _from_xml(markup: bytes, url: Url) -> Sitemap:
+    entries: dict[str, Entry] = {}
+    maps: dict[str, MapEntry] = {}
+    kind, looked_at = "", 0
+    flags: set[str] = set()
+    if (end := markup.rfind(b">")) > markup.rfind(b"<"):
+        markup = markup[: end + 1]  # it ends in the middle of words: they may be half of an address
+    for part in _parts(markup):
+        reader = Reader(part, ("url", "sitemap"))
+        for element in reader:
+            name = local_name(element)
+            parent = element.getparent()
+            if parent is None or local_name(parent) == "loc":
+                continue  # an address wrapped once too often; its `loc` is read with what is around it
+            looked_at += 1
+            if len(entries) + len(maps) >= MOST_ENTRIES or looked_at > 2 * MOST_ENTRIES:
+                flags.add("too-many-entries")
+                break
+            if name == "sitemap":
+                _take_maps(element, url, maps)
+            elif (entry := _entry(element, url)) is not None:
+                entries.setdefault(entry.url.text, entry)
+        kind = kind or _kind_of(reader.root)
+    if not kind and (entries or maps):
+        kind = "index" if maps and not entries else "urlset"
+    return Sitemap(kind, tuple(entries.values()), tuple(maps.values()), tuple(flags)) if kind else NOT_A_SITEMAP
+
+
+def _parts(markup: bytes) -> Iterator[bytes]:
+    starts = [found.start() for found in _AGAIN.finditer(markup, 1)][:_MOST_PARTS]
+    at = 0
+    for start in starts:
+        yield markup[at:start]
+        at = start
+    yield markup[at:]
+
+
+def _kind_of(root: etree._Element | None) -> str:
+    return {"urlset": "urlset", "sitemapindex": "index"}.get(local_name(root), "") if root is not None else ""
+
+
+def _take_maps(element: etree._Element, url: Url, maps: dict[str, MapEntry]) -> None:
+    """All that stand in one element: some write several, each followed by its date, some the bare address."""
+    last: MapEntry | None = None
+    if not len(element) and (found := address_in(text_in(element), url)) is not None:
+        maps.setdefault(found.text, MapEntry(found))
+    for child in element:
+        name = local_name(child)
+        if name == "loc" and (found := address_in(text_in(child), url)) is not None and len(maps) < MOST_ENTRIES:
+            last = maps.setdefault(found.text, MapEntry(found))
+        elif name == "lastmod" and last is not None and last.changed_at is None:
+            maps[last.url.text] = MapEntry(last.url, instant_of(text_in(child)))
+
+
+def _entry(element: etree._Element, base: Url) -> Entry | None:
+    url: Url | None = None
+    extras: Extras | None = None
+    changed_at, changefreq, priority, is_mobile = None, "", None, False
+    if not len(element):
+        url = address_in(text_in(element), base)
+    for child in element:
+        name = local_name(child)
+        if name == "loc":
+            url = url or address_in(text_in(child), base)
+        elif name == "lastmod":
+            changed_at = instant_of(text_in(child))
+        elif name == "changefreq":
+            changefreq = _frequency(text_in(child))
+        elif name == "priority":
+            priority = _priority(text_in(child))
+        elif name == "mobile":
+            is_mobile = True
+        elif name:
+            extras = extras or Extras()
+            extras.take(name, child, base)
+    if url is None:
+        return None
+    if extras is None:
+        return Entry(url, changed_at, changefreq, priority, is_mobile=is_mobile)
+    more = (tuple(extras.images), tuple(extras.videos), extras.news, tuple(extras.translations))
+    return Entry(url, changed_at, changefreq, priority, *more, is_mobile)
+
+
+def _frequency(text: str) -> str:
+    word = text.lower()
+    return word if word in FREQUENCIES else ""
+
+
+def _priority(text: str) -> float | None:
+    try:
+        number = float(text[:16].replace(",", "."))
+    except ValueError:
+        return None
+    return number if 0.0 <= number <= 1.0 else None

@@ -1,0 +1,230 @@
+"""A page as a copy that can do nothing: it is written anew from its tree, and only what is named here is written.
+
+No scripts, no forms, no frames, nothing that loads; links lead where the caller says. It is built to be harmless even
+where no policy guards it: elements and attributes are let in by name, and every text is escaped.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from gossamer.parse.html.paths import elements_at
+from gossamer.parse.safe_style import harmless_style
+from gossamer.values.url import Url, url_of
+
+PLAIN = frozenset(
+    (
+        "a", "abbr", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "br", "caption", "center",
+        "cite", "code", "col", "colgroup", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "fieldset",
+        "figcaption", "figure", "font", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "i",
+        "ins", "kbd", "legend", "li", "main", "mark", "nav", "ol", "p", "pre", "q", "rp", "rt", "ruby", "s", "samp",
+        "section", "small", "span", "strike", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th",
+        "thead", "time", "tr", "tt", "u", "ul", "var", "wbr",
+    )
+)  # fmt: skip
+BECOMES = {
+    "body": "div", "form": "div", "noscript": "div", "dialog": "div", "search": "div", "menu": "ul", "dir": "ul",
+    "xmp": "pre", "listing": "pre", "plaintext": "pre", "option": "div", "optgroup": "div", "button": "span",
+    "label": "span", "output": "span",
+}  # fmt: skip
+"""What has to be shown as something else; any element that is not known becomes a span."""
+SILENT = frozenset(
+    (
+        "head", "script", "style", "template", "svg", "math", "link", "meta", "base", "title", "param", "source",
+        "track", "area", "map", "datalist", "frameset",
+    )
+)  # fmt: skip
+"""Written with nothing inside."""
+STAND_INS = {
+    "img": "image", "picture": "image", "image": "image", "iframe": "frame", "frame": "frame", "object": "object",
+    "embed": "object", "applet": "object", "video": "video", "audio": "sound", "canvas": "drawing", "portal": "frame",
+    "input": "field", "select": "field", "textarea": "field", "progress": "field", "meter": "field", "keygen": "field",
+}  # fmt: skip
+"""In their place a word stands, and what they are called."""
+VOID = frozenset(("br", "hr", "wbr", "col"))
+NO_TEXT_WITHIN = frozenset(("table", "thead", "tbody", "tfoot", "tr", "colgroup", *VOID))
+"""A mark cannot stand in these (HTML, 13.2.6.4.9): the element itself is marked."""
+KEPT = frozenset(
+    (
+        "align", "bgcolor", "border", "cellpadding", "cellspacing", "class", "color", "colspan", "datetime", "dir",
+        "face", "height", "hidden", "id", "lang", "nowrap", "open", "reversed", "rowspan", "scope", "size", "span",
+        "start", "style", "title", "type", "valign", "value", "width",
+    )
+)  # fmt: skip
+_IMPORTANT = re.compile(r"!\s*important", re.IGNORECASE)
+OURS = "gossamer-"
+"""Names that the page itself may not use."""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+RULES = """
+html, body { display: block; visibility: visible; opacity: 1; transform: none; filter: none; clip-path: none; zoom: 1;
+  content-visibility: visible; }
+.gossamer-mark, .gossamer-image, .gossamer-head { all: initial; font: 600 12px/1.35 system-ui, sans-serif;
+  color: #4a3200; background: #fff3c4; border: 1px solid #8a6100; border-radius: 3px; padding: 0 3px; margin: 0 2px; }
+.gossamer-mark, .gossamer-head { position: relative; z-index: 2147483647; }
+.gossamer-mark::before, .gossamer-mark::after, .gossamer-head::before, .gossamer-head::after { content: none; }
+.gossamer-mark, .gossamer-place { scroll-margin: 35vh 0; }
+a.gossamer-mark { cursor: pointer; }
+a.gossamer-mark:focus-visible { outline: 3px solid #0b5d4d; }
+.gossamer-image { color: #444; background: #f2f2f2; border: 1px dashed #777; font-weight: 400; }
+.gossamer-head { display: block; margin: 0 0 12px; padding: 6px 10px; font-weight: 400; }
+.gossamer-mark:target, .gossamer-mark:target + *, :has(> .gossamer-mark:target), .gossamer-place:target {
+  outline: 3px solid #b35c00; outline-offset: 2px; background: #ffe28a; color: #111; }
+"""
+STYLE = f"@layer {{{RULES.replace(';', ' !important;')}}}"
+"""Out of reach of the page's own style: of what is important, the first layer wins over every other and over what is
+in none (CSS Cascade 5, 6.4.4), and nothing can be added to a layer without a name. REQUIRES: it stands first."""
+TEXT_STYLE = "body { font: 14px/1.5 monospace; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }"
+
+
+class Mark(NamedTuple):
+    """Something is said of an element."""
+
+    anchor: str
+    """The id it gets in the copy. REQUIRES: it begins with OURS."""
+    href: str
+    says: str
+
+
+class Copying(NamedTuple):
+    base: Url
+    link: Callable[[Url], str]
+    """Where a link to that address is to lead."""
+    marks: Mapping[int, Mark]
+    """By the element's number in the tree."""
+
+
+def harmless(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks: Mapping[str, Mark]) -> str:
+    """The whole page. `marks`: by the path of an element, as `extract.origins` tells it."""
+    root = tree.root
+    if root is None:
+        return ""
+    found = elements_at(root, marks)
+    stated = tree.css_first("base[href]")
+    base = url_of((stated.attributes.get("href") or "").strip(), url) if stated is not None else None
+    copying = Copying(base or url, link, {node.mem_id: marks[path] for path, node in found.items()})
+    within = {node.mem_id for node in tree.css("head *")} | {root.mem_id}
+    unseen = [marks[path] for path in marks if path not in found or found[path].mem_id in within]
+    body = tree.body
+    styles = "".join([f"<style>{kept}</style>" for node in tree.css("style") if (kept := _style_of(node))])
+    head = tree.head
+    title = head.css_first("title") if head is not None else None
+    return "".join(
+        [
+            "<!doctype html><html",
+            _attributes(root),
+            f'><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            '<meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width">',
+            f"<title>{escape(title.text(deep=True)) if title is not None else ''}</title>",
+            f"<style>{STYLE}</style>{styles}</head><body{_attributes(body) if body is not None else ''}>",
+            _head_list(unseen),
+            "".join(_written(body, copying)) if body is not None else "",
+            "</body></html>",
+        ]
+    )
+
+
+def harmless_text(text: str, title: str) -> str:
+    """What is no HTML, as the text it is."""
+    return (
+        f'<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+        f'content="{POLICY}"><title>{escape(title)}</title><style>{TEXT_STYLE}</style></head>'
+        f"<body><pre>{escape(text)}</pre></body></html>"
+    )
+
+
+def _style_of(node: LexborNode) -> str:
+    return harmless_style(node.text(deep=True) or "").strip()
+
+
+def _head_list(marks: list[Mark]) -> str:
+    if not marks:
+        return ""
+    shown = " ".join([_chip(mark, is_link=True) for mark in marks])
+    return f'<div class="gossamer-head">Stated where nothing is shown, in the head of the page: {shown}</div>'
+
+
+def _chip(mark: Mark, is_link: bool) -> str:
+    words = escape(mark.says)
+    if not is_link:
+        return f'<span class="gossamer-mark" id="{escape(mark.anchor)}" title="{words}">◆</span>'
+    return (
+        f'<a class="gossamer-mark" id="{escape(mark.anchor)}" href="{escape(mark.href)}" target="_top" title="{words}" '
+        f'aria-label="{words}">◆</a>'
+    )
+
+
+def _written(body: LexborNode, copying: Copying) -> Iterator[str]:
+    """Piece by piece; nesting is followed without recursion, and is bounded by the parser."""
+    stack: list[tuple[Iterator[LexborNode], str, bool]] = [(body.iter(include_text=True), "", False)]
+    if (mark := copying.marks.get(body.mem_id)) is not None:
+        yield _chip(mark, is_link=True)
+    while stack:
+        children, end, is_in_link = stack[-1]
+        node = next(children, None)
+        if node is None:
+            stack.pop()
+            yield end
+            continue
+        tag = node.tag or ""
+        if tag == "-text":
+            yield escape(node.text_content or "", quote=False)
+        elif not tag.startswith(("-", "!")):
+            start, name = _start(node, tag, copying, is_in_link)
+            yield start
+            if name:
+                stack.append((node.iter(include_text=True), f"</{name}>", is_in_link or tag == "a"))
+
+
+def _start(node: LexborNode, tag: str, copying: Copying, is_in_link: bool) -> tuple[str, str]:
+    """What an element begins with, and the name it ends with: none when nothing in it is gone into."""
+    mark = copying.marks.get(node.mem_id)
+    chip = _chip(mark, not is_in_link) if mark is not None else ""
+    if tag in SILENT:
+        return chip, ""
+    if tag in STAND_INS:
+        return chip + _stand_in(node, STAND_INS[tag]), ""
+    name = tag if tag in PLAIN else BECOMES.get(tag, "span")
+    attributes = _attributes(node)
+    if mark is not None and name in NO_TEXT_WITHIN and name != "table":
+        attributes, chip = f'{_attributes(node, is_placed=True)} id="{escape(mark.anchor)}" class="gossamer-place"', ""
+    if name == "a":
+        return f"{chip}<a{attributes}{_led(node, copying)}>", name
+    if name == "table":
+        return f"{chip}<table{attributes}>", name
+    return f"<{name}{attributes}>{chip}", "" if name in VOID else name
+
+
+def _led(node: LexborNode, copying: Copying) -> str:
+    given = (node.attributes.get("href") or "").strip()
+    if given.startswith("#"):
+        return f' href="{escape(given)}"' if not given.startswith(f"#{OURS}") else ""
+    found = url_of(given, copying.base) if given else None
+    return f' href="{escape(copying.link(found))}" target="_top" rel="noreferrer"' if found is not None else ""
+
+
+def _stand_in(node: LexborNode, kind: str) -> str:
+    given = node.attributes
+    inner = node.css_first("img[alt]") if node.tag == "picture" else None
+    told = inner.attributes.get("alt") if inner is not None else None
+    words = told or given.get("alt") or given.get("title") or given.get("aria-label") or given.get("placeholder")
+    if kind == "field" and given.get("type") == "hidden":
+        return ""
+    return f'<span class="gossamer-image">{kind}{": " + escape(words[:500]) if words else ""}</span>'
+
+
+def _attributes(node: LexborNode, is_placed: bool = False) -> str:
+    """Those that are let in. `is_placed`: it is marked itself, so its id, class and style are ours."""
+    kept = []
+    for name, value in node.attributes.items():
+        if name not in KEPT or (is_placed and name in ("id", "class", "style", "hidden")):
+            continue
+        text = value or ""
+        if name in ("id", "class") and OURS in text:
+            continue
+        if name == "style":
+            text = _IMPORTANT.sub("", harmless_style(text))  # here it would win over any layer
+        kept.append(f' {name}="{escape(text)}"')
+    return "".join(kept)

@@ -1,0 +1,1 @@
+"""What is learned of hosts from the pages they send: traps, mirrors, soft 404s, templates."""

@@ -1,0 +1,114 @@
+"""All that is learned about hosts from the pages they send, behind one face.
+
+`learn` is shown every page once, when it was read; `judge_offer` and `judge_visit` are asked when an address is offered
+and when it is taken. Nothing here asks a host for anything.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import msgspec
+
+from gossamer.rules.learned.marks import Marks
+from gossamer.rules.learned.mirrors import NO_EVIDENCE, Evidence, Mirror, Mirrors
+from gossamer.rules.learned.novelty import Novelty
+from gossamer.rules.learned.snapshot import (
+    DomainsKept,
+    ErrorsKept,
+    EvidenceKept,
+    HostsKept,
+    LinksKept,
+    Part,
+    StartsKept,
+    TextsKept,
+    VoidPagesKept,
+    YoungKept,
+)
+from gossamer.rules.learned.soft404 import SHORT, ErrorPages, Says
+from gossamer.rules.learned.traps import judge_shape
+from gossamer.rules.learned.void_parameters import Voids
+from gossamer.rules.learned.wildcard_domains import Farms
+from gossamer.rules.verdict import Allowed, Denied
+from gossamer.values.url import Url
+from gossamer.values.visit import Yield
+
+
+class Learned(msgspec.Struct, frozen=True):
+    """What one page taught."""
+
+    yielded: Yield | None
+    no_page: str = ""
+    """Why it is a page that says there is none, in words; empty: it is one."""
+    mirror: Mirror | None = None
+    """The host that turned out to be a mirror just now: to be retired."""
+
+
+class Learning:
+    """One for a crawler; `most_bytes` bounds the sketches, what else is kept is bounded by count (some 40 MB)."""
+
+    def __init__(self, most_bytes: int = 64 << 20, key: int = 0) -> None:
+        """`key` is drawn by lot: see `Novelty`."""
+        self._novelty = Novelty(most_bytes, key=key)
+        self._errors = ErrorPages()
+        self._voids = Voids()
+        self._farms = Farms()
+        self._mirrors = Mirrors()
+        self.pages = 0
+        """Shown to it since it was made."""
+
+    def learn(
+        self,
+        url: Url,
+        marks: Marks,
+        exact: bytes,
+        says: Says = Says.NOTHING,
+        links: Sequence[str] = (),
+        evidence: Evidence = NO_EVIDENCE,
+    ) -> Learned:
+        """`exact` is the page's fingerprint, `links` the addresses it leads to."""
+        self.pages += 1
+        no_page = self._errors.judge(url, marks, says) or ""
+        yielded = self._novelty.weigh(url, marks, links, bool(no_page))
+        if not no_page and (marks.words <= SHORT or not yielded.is_fruitful):
+            no_page = self._errors.judge_again(url, yielded.template, marks, says) or ""
+        if no_page:
+            return Learned(yielded, no_page)
+        self._voids.learn(url, marks)
+        self._farms.learn(url, marks, evidence.is_seed)
+        return Learned(yielded, mirror=self._mirrors.learn(url, exact, links, evidence))
+
+    def missed(self, url: Url) -> None:
+        """The host says that there is no such page."""
+        self._mirrors.missed(url)
+
+    def judge_offer(self, url: Url) -> Allowed | Denied:
+        """May an address enter, as far as its shape and its domain go? For every new link."""
+        shape = judge_shape(url)
+        return self._farms.judge(url) if isinstance(shape, Allowed) else shape
+
+    def judge_visit(self, url: Url) -> Allowed | Denied:
+        """May an address that was taken be asked for? No, when it is known to be a copy by now."""
+        copy = self._voids.copy_of(url)
+        return Denied(copy) if copy else self._farms.judge(url)
+
+    def is_trap(self, host: str, template: str, fetched: int, fruitful: int) -> bool:
+        """Whether a template's waiting addresses belong in quarantine, by its totals on disk and its latest pages."""
+        return self._novelty.is_trap(host, template, fetched, fruitful)
+
+    def kept(self) -> Iterator[Part]:
+        """What was learned, in parts to be written down; only looks, so that another thread may ask for them. Mirrors
+        are not among it: a host that was retired as one and reinstated by a person would be retired again."""
+        return chain(self._novelty.kept(), self._errors.kept(), self._voids.kept(), self._farms.kept())
+
+    def recall(self, part: Part) -> None:
+        """What `kept` gave, part by part and in order. REQUIRES: nothing was learned yet. Raises ValueError for what
+        cannot have been kept."""
+        match part:
+            case LinksKept() | YoungKept() | HostsKept():
+                self._novelty.recall(part)
+            case ErrorsKept() | StartsKept() | TextsKept():
+                self._errors.recall(part)
+            case VoidPagesKept() | EvidenceKept():
+                self._voids.recall(part)
+            case DomainsKept():
+                self._farms.recall(part)

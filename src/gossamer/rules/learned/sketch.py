@@ -1,0 +1,200 @@
+"""What a host has said so far: the numbers that name its words, phrases and values.
+
+They are sets while there is memory for that, which is several times as quick, and else tables of a few kilobytes. A
+number that was forgotten looks new again; that two share a number happens once in a hundred thousand. So what a sketch
+forgets costs visits to a trap, and hardly ever a real page.
+"""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from gossamer.rules.learned.marks import Marks
+from gossamer.rules.learned.snapshot import SketchKept
+
+LEAST_NEW = 0.125
+"""The share of its runs of three words that a new text has at least for itself."""
+SHORT = 64
+"""Words. A long text is new with one word (of those looked at) that is new to the host; a short one with two, for one
+may be an echo of its address."""
+STRANGE = 0.8
+AT_HOME = 50
+LEAST_WORDS = 12
+"""After so many pages a host's common words are known. A text of which four words in five are new then is no
+language: letters thrown together by a program."""
+NEW_FACTS = 2
+NEW_VALUES = 4
+"""Facts are new with two values in words that are new to the host, or with four that may be numbers: the pages of a
+trap say their own name and number, and seldom more."""
+SMALLEST, LARGEST = 64, 8192
+"""Slots of a table, four bytes each, a power of two of them: it grows with what is met, and beyond the largest
+newcomers take the places."""
+MOST_SPREAD = LARGEST // 2
+"""Numbers in a set: more are always a table."""
+_NUMBER_BYTES = 32
+_STEP = 4
+"""By how much a table grows that holds something: to lay it out anew costs as much as some pages."""
+_FURTHER = 16
+"""Slots that a number may stand in, from its first place on: with fewer, the words of a small host would push each
+other out again and again, and look new each time."""
+
+
+class New(NamedTuple):
+    text: bool
+    facts: bool
+
+
+class Sketch:
+    """Words are apart: the phrases of a large site would push them out of a common table."""
+
+    __slots__ = ("_pages", "_phrases", "_words")
+
+    def __init__(self, is_folded: bool = False) -> None:
+        """`is_folded`: small from the start."""
+        self._words, self._phrases = Numbers(is_folded), Numbers(is_folded)
+        self._pages = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of both, about."""
+        return self._words.size + self._phrases.size
+
+    def fold(self) -> None:
+        """Make it small, at the price of speed."""
+        self._words.fold()
+        self._phrases.fold()
+
+    def met(self, marks: Marks) -> New:
+        """Whether the text and the facts of this page are new; from now on they are not."""
+        new_words = self._words.unmet(marks.vocabulary)
+        new_shingles = self._phrases.unmet(marks.shingles)
+        new_facts = self._phrases.unmet(marks.facts)
+        new_values = self._phrases.unmet(marks.values)
+        self._pages += 1
+        looked_at = len(marks.vocabulary)
+        is_strange = self._pages > AT_HOME and looked_at > LEAST_WORDS and new_words > STRANGE * looked_at
+        has_phrases = new_shingles > 0 and new_shingles >= LEAST_NEW * len(marks.shingles)
+        is_new = has_phrases and new_words >= (1 if marks.words > SHORT else 2)
+        return New(is_new and not is_strange, new_facts >= NEW_FACTS or new_values >= NEW_VALUES)
+
+    def kept(self) -> SketchKept:
+        words, phrases = self._words.kept(), self._phrases.kept()
+        return SketchKept(words[0], phrases[0], words[1], phrases[1], self._pages, words[2], phrases[2])
+
+    @classmethod
+    def of(cls, kept: SketchKept) -> "Sketch":
+        """Raises ValueError when these are no numbers of ours."""
+        sketch = cls()
+        sketch._words = Numbers.of(kept.words, kept.words_held, kept.are_words_folded)
+        sketch._phrases = Numbers.of(kept.phrases, kept.phrases_held, kept.are_phrases_folded)
+        sketch._pages = kept.pages
+        return sketch
+
+
+class Numbers:
+    """Numbers of thirty bits that were met; zero is none of them in a table."""
+
+    __slots__ = ("_held", "_set", "_table")
+
+    def __init__(self, is_folded: bool = False) -> None:
+        self._set: set[int] | None = None if is_folded else set()
+        self._table = array("I", bytes(4 * SMALLEST) if is_folded else b"")
+        self._held = 0
+        """In the table."""
+
+    @property
+    def size(self) -> int:
+        spread = self._set
+        return 4 * len(self._table) if spread is None else spread.__sizeof__() + _NUMBER_BYTES * len(spread)
+
+    def unmet(self, numbers: Sequence[int]) -> int:
+        """How many of these were not met before; from now on they are."""
+        spread = self._set
+        if spread is not None:
+            before = len(spread)
+            spread.update(numbers)
+            new = len(spread) - before
+            if before + new > MOST_SPREAD:
+                self.fold()
+            return new
+        most = self._held + len(numbers)
+        if 2 * most > len(self._table) < LARGEST:
+            self._table = grown(self._table, self._held, most)
+        new = unmet(self._table, numbers)
+        self._held += new
+        return new
+
+    def fold(self) -> None:
+        if self._set is not None:
+            self._held = len(self._set)
+            self._table = grown(array("I", bytes(4 * SMALLEST)), 0, self._held)
+            put(self._table, self._set)
+            self._set = None
+
+    def kept(self) -> tuple[bytes, int, bool]:
+        """The bytes, how many are held, whether the bytes are a table. Another thread may ask."""
+        spread = self._set
+        if spread is None:
+            return self._table.tobytes(), self._held, True
+        return array("I", sorted(spread)).tobytes(), len(spread), False
+
+    @classmethod
+    def of(cls, content: bytes, held: int, is_folded: bool) -> "Numbers":
+        numbers = cls()
+        if is_folded:
+            numbers._set, numbers._table, numbers._held = None, table_of(content), held
+        elif len(content) % 4 or len(content) > 4 * MOST_SPREAD:
+            raise ValueError(f"numbers in {len(content)} bytes")
+        else:
+            numbers._set = set(array("I", content))
+        return numbers
+
+
+def table_of(content: bytes) -> "array[int]":
+    slots = len(content) // 4
+    if len(content) % 4 or not SMALLEST <= slots <= LARGEST or slots & (slots - 1):
+        raise ValueError(f"a table of {len(content)} bytes")
+    return array("I", content)
+
+
+def unmet(table: "array[int]", numbers: Sequence[int]) -> int:
+    """How many of these numbers were not met before; from now on they are. Nearly all stand in their first place."""
+    mask = len(table) - 1
+    return put(table, [number for number in numbers if table[number & mask] != number])
+
+
+def put(table: "array[int]", numbers: Iterable[int]) -> int:
+    """Put numbers where they belong; says how many were not there yet."""
+    mask, new = len(table) - 1, 0
+    for number in numbers:
+        place = number & mask
+        if table[place]:
+            new += _put_further(table, number, place, mask)
+        else:
+            table[place] = number
+            new += 1
+    return new
+
+
+def _put_further(table: "array[int]", number: int, place: int, mask: int) -> bool:
+    """The same for a number whose first place is taken."""
+    for further in range(place, place + _FURTHER):
+        held = table[further & mask]
+        if held == number:
+            return False
+        if not held:
+            table[further & mask] = number
+            return True
+    table[place] = number
+    return True
+
+
+def grown(table: "array[int]", held: int, most: int) -> "array[int]":
+    """A larger one, with what this one holds and room for `most`."""
+    slots = len(table) * (_STEP if held else 1)
+    while slots < 2 * most:
+        slots *= 2
+    larger = array("I", bytes(4 * min(LARGEST, slots)))
+    if held:
+        put(larger, filter(None, table))
+    return larger

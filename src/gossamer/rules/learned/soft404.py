@@ -1,0 +1,164 @@
+"""Pages that say "there is no such page" and answer 200 all the same.
+
+Told without asking the host for addresses that cannot be: by what the page says of itself, by being the host's start
+page at another address, and by being the same text at many addresses of different kinds.
+"""
+
+import re
+from array import array
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import TypeVar
+from zlib import crc32
+
+from xxhash import xxh3_64_intdigest
+
+from gossamer.rules.learned.marks import Marks
+from gossamer.rules.learned.snapshot import ErrorsKept, StartsKept, TextsKept, batches
+from gossamer.values.url import Url
+
+SHORT = 120
+"""Words. A page that says more is about something, be it about errors."""
+ALIKE = 0.55
+COPY = 0.9
+"""Resemblance from which a page is an error page met before, or the start page."""
+OFTEN = 4
+KINDS = 3
+"""The same text at so many addresses, of so many templates, is what the host says when it has nothing to say."""
+_ERRORS_KEPT = 3
+_SIGNS = 8
+_MOST_HOSTS = 50_000
+_MOST_TEXTS = 100_000
+_BANDS = 4
+_HEAD = 400
+
+_MISSING = (
+    r"not\W+found", r"no\W+such\W+page",
+    r"(?:can\W?t|cannot|could\W?n?\W?t|could\W+not)\W+(?:be\W+)?(?:find|found|locate)",
+    r"(?:page|file|article|entry|item|product|address|link|topic|profile)\W+(?:\w+\W+){0,4}?(?:is\W+missing|not\W+exist"
+    r"|n\Wt\W+exist|no\W+longer|not\W+available|unavailable|(?:been|was)\W+(?:removed|deleted|moved))",
+    r"nothing\W+(?:was\W+)?found\W+here",
+    r"nicht\W+gefunden", r"existiert\W+nicht", r"nicht\W+vorhanden", r"nicht\W+mehr\W+verfügbar",
+    r"introuvable", r"n\We?xiste\W+(?:pas|plus)", r"(?:non|pas\W+été)\W+trouvée?",
+    r"no\W+(?:se\W+)?(?:ha\W+sido\W+)?(?:encontrad[ao]|encuentra|existe)", r"não\W+(?:foi\W+)?(?:encontrad[ao]|existe)",
+    r"non\W+(?:è\W+stata\W+)?(?:trovat[ao]|esiste)", r"niet\W+gevonden", r"bestaat\W+niet",
+    r"nie\W+(?:została\W+)?(?:znalezion[oa]|istnieje)", r"hittades\W+inte", r"ikke\W+fun[dn]et", r"ei\W+löydy",
+    r"nebyla\W+nalezena", r"bulunamadı", r"не\W+(?:найден|существует)", "見つかりません", "存在しません",
+    "找不到", "不存在", "찾을 수 없",
+)  # fmt: skip
+"""What such pages say in their titles, in the languages most of the web is written in."""
+_SAYS_SO = re.compile("|".join(_MISSING), re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\d.])404(?![\d.])")
+_WHOLE = re.compile(
+    r"\W*(?:(?:http|error|fehler|erreur|errore|fout|erro|fel)\W+)?404\W*(?:[-|:\u2013\u2014(!.]+.{0,80}|\s(?:error|page).{0,80})?",
+    re.IGNORECASE,
+)
+"""A title that is nothing but the number, perhaps with the name of the site: `Error 404 | Example`."""
+
+
+class Says(IntEnum):
+    """How plainly a page says of itself that it is none."""
+
+    NOTHING = 0
+    PERHAPS = 1  # in its text, or with a bare 404
+    PLAINLY = 2  # in its title or first heading, and it says little else
+
+
+def what_it_says(title: str, headings: tuple[str, ...], text: str, words: int) -> Says:
+    """Of a page that answered 200. `words`: how many it has, roughly (`Marks.words`)."""
+    if words > SHORT:
+        return Says.NOTHING
+    shown = [each[:_HEAD] for each in (title, *headings[:1])]
+    if any(_SAYS_SO.search(each) or _WHOLE.fullmatch(each) for each in shown):
+        return Says.PLAINLY
+    if any(_NUMBER.search(each) for each in shown) or _SAYS_SO.search(text[:_HEAD]):
+        return Says.PERHAPS
+    return Says.NOTHING
+
+
+class ErrorPages:
+    """What hosts say when they have nothing to say."""
+
+    def __init__(self) -> None:
+        self._errors: dict[int, tuple[tuple[int, ...], ...]] = {}
+        self._starts: dict[int, tuple[int, ...]] = {}
+        self._texts: dict[int, tuple[int, frozenset[int]]] = {}
+
+    def judge(self, url: Url, marks: Marks, says: Says) -> str | None:
+        """In words why this page is none; None when it may be one."""
+        host_id = url.host.id
+        if url.path == "/":
+            _put(self._starts, host_id, marks.shingles[:_SIGNS], _MOST_HOSTS)
+            return None
+        if says is Says.PLAINLY:
+            self._remember(host_id, marks.shingles)
+            return "the page says that there is no such page"
+        known = self._errors.get(host_id, ())
+        least = ALIKE if says is Says.PERHAPS else COPY
+        if known and any(_alike(marks.shingles, each) >= least for each in known):
+            return "the same as this host's page for addresses that do not exist"
+        start = self._starts.get(host_id, ())
+        if len(start) == _SIGNS and marks.shingles[:_SIGNS] == start and "?" not in url.text:  # COPY of eight is all
+            return "the start page, at an address that is not its own"
+        return None
+
+    def judge_again(self, url: Url, template: str, marks: Marks, says: Says) -> str | None:
+        """The same for a page that says little, or nothing new: was the text met at many addresses of several kinds?"""
+        if len(marks.shingles) < _BANDS * 4 or url.path == "/":
+            return None
+        verdict, host_id, kind = None, url.host.id, crc32(template.encode())
+        for band in range(_BANDS):
+            key = _key(host_id, band, marks.shingles[4 * band : 4 * band + 4])
+            count, kinds = self._texts.pop(key, (0, frozenset()))
+            kinds |= {kind} if len(kinds) < KINDS else frozenset()
+            _put(self._texts, key, (count + 1, kinds), _MOST_TEXTS)
+            is_often = count + 1 >= OFTEN and len(kinds) >= KINDS
+            if is_often or (says is Says.PERHAPS and count + 1 >= KINDS):
+                verdict = "the same text at many addresses that have nothing else in common"
+        if verdict:
+            self._remember(host_id, marks.shingles)
+        return verdict
+
+    def kept(self) -> Iterator[ErrorsKept | StartsKept | TextsKept]:
+        """All of it, to be written down; only looks, so that another thread may ask."""
+        for errors in batches(list(self._errors.items())):
+            yield ErrorsKept(errors)
+        for starts in batches(list(self._starts.items())):
+            yield StartsKept(starts)
+        for texts in batches(list(self._texts.items())):
+            yield TextsKept(texts)
+
+    def recall(self, part: ErrorsKept | StartsKept | TextsKept) -> None:
+        match part:
+            case ErrorsKept(rows=errors):
+                self._errors.update(errors)
+            case StartsKept(rows=starts):
+                self._starts.update(starts)
+            case TextsKept(rows=texts):
+                self._texts.update(texts)
+
+    def _remember(self, host_id: int, shingles: tuple[int, ...]) -> None:
+        known = self._errors.pop(host_id, ())
+        if all(_alike(shingles, each) < COPY for each in known):
+            known = (*known, shingles)[-_ERRORS_KEPT:]
+        _put(self._errors, host_id, known, _MOST_HOSTS)
+
+
+def _key(host_id: int, band: int, shingles: tuple[int, ...]) -> int:
+    """The same in every process, as Python's own hashes need not be."""
+    return xxh3_64_intdigest(array("q", (host_id, band, *shingles)).tobytes())
+
+
+def _alike(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+    return sum(map(int.__eq__, one, other)) / len(one) if one and len(one) == len(other) else 0.0
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _put(table: dict[K, V], key: K, value: V, most: int) -> None:
+    table.pop(key, None)
+    table[key] = value
+    if len(table) > most:
+        del table[next(iter(table))]

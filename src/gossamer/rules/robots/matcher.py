@@ -1,0 +1,213 @@
+"""robots.txt (RFC 9309): what it says to us, and whether it lets us fetch an address.
+
+Parsing runs in a worker, since the bytes are hostile; judging runs where pages are taken. Patterns are brought to one
+normal form when parsed and addresses when judged, so that `judge` only compares text.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import compress, repeat
+from operator import contains
+
+import msgspec
+
+from gossamer.rules.robots.groups import EVERYONE, MOST_SAID, Group, Groups, Naming
+from gossamer.rules.robots.parser import RULES, UNKNOWN, Line, lines_of, plain_lines, text_of
+from gossamer.rules.robots.patterns import matches, normal_target
+from gossamer.rules.verdict import Allowed, Denied
+from gossamer.values.robots import Robots, RobotsRule, RobotsState
+from gossamer.values.url import Url
+
+MOST_SITEMAPS = 1000
+MANY = 64
+"""Rules from which on it pays to look for their plain pieces first."""
+_MOST_PIECES = 16
+MOST_WORK = 3_000_000
+"""Characters that patterns with stars may be held against for one verdict: some milliseconds."""
+
+
+class ParsedRobots(msgspec.Struct, frozen=True, array_like=True):
+    """One file as it applies to one agent."""
+
+    rules: tuple[RobotsRule, ...] = ()
+    """Patterns in normal form, the longest first: the first that matches decides."""
+    crawl_delay_s: float | None = None
+    sitemaps: tuple[str, ...] = ()
+    """As written, in order; they speak to every agent."""
+    flags: tuple[str, ...] = ()
+    """What was odd: "too-long", "utf-16", "nul", "html", "not-robots", "no-agent"."""
+    signals: tuple[tuple[str, str], ...] = ()
+    extensions: tuple[tuple[str, str], ...] = ()
+    group: str = ""
+    group_lines: tuple[int, ...] = ()
+    recrawl_delay_s: float | None = None
+
+
+def parse(body: bytes, agent: str, naming: Naming = "name") -> ParsedRobots:
+    """What the file says to `agent` (a product token such as "Gossamer"). Never raises: the worst file allows all."""
+    text, flags = text_of(body)
+    lines = lines_of(text)
+    groups = Groups(agent, naming)
+    whole, sitemaps = Group(), dict[str, None]()
+    open_groups = [groups.orphans]
+    agents_go_on = False
+    for line in lines:
+        key = line.key
+        if key == "agent":
+            if not agents_go_on:
+                open_groups = []
+            agents_go_on = True
+            for group in groups.named(line.value):
+                if group not in open_groups:
+                    group.lines.append(line.number)
+                    open_groups.append(group)
+        elif key == "sitemap":
+            if line.value and len(sitemaps) < MOST_SITEMAPS:
+                sitemaps[line.value] = None
+        elif key in _OF_THE_WHOLE_FILE:
+            whole.hear(line)
+        elif key != UNKNOWN:
+            agents_go_on = agents_go_on and key not in _ENDS_AGENTS
+            for group in open_groups:
+                group.hear(line)
+    if not any(line.key in _TELLING for line in lines) and text.strip():
+        flags.append("html" if text.lstrip()[:1] == "<" else "not-robots")
+    if names_nobody(lines, text) and groups.orphans.rules:
+        groups.orphans.name = EVERYONE
+        flags.append("no-agent")
+        return _parsed(groups.orphans, groups.orphans, whole, sitemaps, flags)
+    return _parsed(groups.chosen(), groups.orphans, whole, sitemaps, flags)
+
+
+def names_nobody(lines: Sequence[Line], text: str) -> bool:
+    """Whether the file has rules for nobody, from its first line on: its owner means everybody. When something that
+    cannot be read stands before them, that may have been the name."""
+    if not lines or any(line.key == "agent" for line in lines):
+        return False
+    first_at, _ = next(plain_lines(text))
+    return lines[0].number == first_at and lines[0].key != UNKNOWN
+
+
+_TELLING = RULES | {"delay", "sitemap"}
+"""Keys by which a robots.txt is told from any other text."""
+_OF_THE_WHOLE_FILE = frozenset({"host", "clean-param"})
+_ENDS_AGENTS = frozenset({"allow", "disallow", "noindex"})
+"""Rules. Any other line between two agents does not part them (RFC 9309, 2.2.1 and 2.2.4)."""
+
+
+def _parsed(chosen: Group, orphans: Group, whole: Group, sitemaps: dict[str, None], flags: list[str]) -> ParsedRobots:
+    """Signals before any agent are for everybody; rules before any agent only in a file that names none."""
+    return ParsedRobots(
+        rules=tuple(sorted(chosen.rules, key=precedence)),
+        crawl_delay_s=chosen.gap_s(),
+        sitemaps=tuple(sitemaps),
+        flags=tuple(flags),
+        signals=tuple(orphans.signals | chosen.signals),
+        extensions=tuple(whole.extensions | chosen.extensions),
+        group=chosen.name,
+        group_lines=tuple(chosen.lines[:MOST_SAID]),
+        recrawl_delay_s=chosen.again_s(),
+    )
+
+
+def judge(url: Url, robots: Robots) -> Allowed | Denied:
+    """The longest pattern that matches decides; Allow wins a tie (RFC 9309, 2.2.2). robots.txt itself is free."""
+    if robots.state is RobotsState.MISSING:
+        return Allowed()
+    if robots.state is not RobotsState.READ:
+        return Denied(f"robots.txt of {robots.origin} could not be read")
+    target = url.target
+    if target == "/robots.txt":
+        return Allowed()
+    target = normal_target(target)
+    best: RobotsRule | None = None
+    length, work_left = -1, MOST_WORK
+    for rule in robots.rules if len(robots.rules) < MANY else likely(robots.rules, target):
+        pattern = rule.pattern
+        if "*" in pattern or pattern[-1:] == "$":
+            if len(pattern) < length:
+                continue
+            work_left -= len(target)
+            if work_left < 0:
+                return TOO_MUCH_WORK
+            if not matches(pattern, target):
+                continue
+        elif not target.startswith(pattern):
+            continue
+        if len(pattern) > length or (len(pattern) == length and rule.allows):
+            best, length = rule, len(pattern)
+    if best is None or best.allows:
+        return Allowed()
+    return Denied(in_words(best))
+
+
+def likely(rules: tuple[RobotsRule, ...], target: str) -> Iterable[RobotsRule]:
+    """Of many rules those whose longest plain piece stands in the target: nearly all fall out here, in one chain of C
+    functions. All of them where even that would be too much work: the caller stops when it is."""
+    if len(rules) * len(target) > MOST_WORK:
+        return rules
+    return compress(rules, map(contains, repeat(target), pieces_of(rules)))
+
+
+def pieces_of(rules: tuple[RobotsRule, ...]) -> tuple[str, ...]:
+    """The longest plain piece of each pattern, made once for the rules of a file. They are told by their place in
+    memory, which nothing else takes as long as they are held here."""
+    held = _PIECES.pop(id(rules), None)
+    if held is None:
+        held = (rules, tuple([max(rule.pattern.removesuffix("$").split("*"), key=len) for rule in rules]))
+    _PIECES[id(rules)] = held
+    if len(_PIECES) > _MOST_PIECES:
+        del _PIECES[next(iter(_PIECES))]
+    return held[1]
+
+
+_PIECES: dict[int, tuple[tuple[RobotsRule, ...], tuple[str, ...]]] = {}
+
+TOO_MUCH_WORK = Denied("robots.txt has too many patterns for so long an address")
+
+
+def in_words(rule: RobotsRule) -> str:
+    where = f" (line {rule.line})" if rule.line else ""
+    return f"{'Allow' if rule.allows else 'Disallow'}: {rule.pattern}{where}"
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """A verdict with everything that led to it, for people."""
+
+    verdict: Allowed | Denied
+    because: str
+    """One sentence."""
+    rule: RobotsRule | None = None
+    """The line that decides, when one does."""
+    group: str = ""
+    """The agent of the group that applies: our name, `*`, or nothing when no group does."""
+    candidates: tuple[RobotsRule, ...] = ()
+    """Every rule that matches, the strongest first, whether or not the lines are what decides."""
+
+
+def explain(url: Url, robots: Robots) -> Explained:
+    """What `judge` says, and why. REQUIRES: nothing; it agrees with `judge` for every address."""
+    verdict = judge(url, robots)
+    if robots.state is RobotsState.MISSING:
+        return Explained(verdict, f"{robots.origin} has no robots.txt: all may be fetched")
+    if robots.state is not RobotsState.READ:
+        return Explained(verdict, f"robots.txt of {robots.origin} could not be read: nothing may be fetched for now")
+    if verdict == TOO_MUCH_WORK:
+        return Explained(verdict, TOO_MUCH_WORK.rule, group=robots.group)
+    target = normal_target(url.target)
+    found = [rule for rule in robots.rules if matches(rule.pattern, target)]
+    candidates = tuple(sorted(found, key=precedence))
+    if url.target == "/robots.txt":
+        return Explained(verdict, "robots.txt itself may always be fetched", None, robots.group, candidates)
+    rule = candidates[0] if candidates else None
+    return Explained(verdict, in_words(rule) if rule else _unruled(robots), rule, robots.group, candidates)
+
+
+def _unruled(robots: Robots) -> str:
+    if not robots.rules:
+        return f"the group of {robots.group} has no rules" if robots.group else "no group speaks to this agent"
+    return f"no rule of the group of {robots.group} matches" if robots.group else "no rule matches"
+
+
+def precedence(rule: RobotsRule) -> tuple[int, bool]:
+    """Sorts the rule that decides to the front."""
+    return -len(rule.pattern), not rule.allows

@@ -1,0 +1,348 @@
+"""What a person writes to say which addresses are meant: `domain = example.org and not path ~ "/print/"`.
+
+    expression := clause { "or" clause }        clause := term { "and" term }
+    term       := "not" term | "(" expression ")" | comparison
+    comparison := host|path|query|url  = != ~ !~ in     host = example.org, path ~ "^/news/\\d+"
+                | domain|scheme|prefix|type  = != in    domain in (a.org, b.org), type = text/*
+                | depth  = != < <= > >=                 depth <= 5
+                | query has NAME                        query has sort
+
+It is read once and asked often. A content type is known only when the answer's headers are in: before that, what
+depends on it is neither true nor false (None), as in Kleene's logic.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.rules.user.regex import DEEPEST, Misread, Pattern, pattern_of
+from gossamer.values.url import DEFAULT_PORTS, Url, url_of
+
+
+class Asked(NamedTuple):
+    url: Url
+    depth: int
+    media_type: str | None
+    """None: not known yet."""
+
+
+class OneOf(msgspec.Struct, frozen=True):
+    """A part of the address that is one of these texts."""
+
+    part: Callable[[Url], str]
+    texts: frozenset[str]
+
+    def holds(self, asked: Asked) -> bool | None:
+        return self.part(asked.url) in self.texts
+
+
+class Matches(msgspec.Struct, frozen=True):
+    part: Callable[[Url], str]
+    pattern: Pattern
+
+    def holds(self, asked: Asked) -> bool | None:
+        return self.pattern.found_in(self.part(asked.url))
+
+
+class InDomain(msgspec.Struct, frozen=True):
+    """The names themselves, and every name below them."""
+
+    names: frozenset[str]
+    ends: tuple[str, ...]
+
+    def holds(self, asked: Asked) -> bool | None:
+        hostname = asked.url.hostname
+        return hostname in self.names or hostname.endswith(self.ends)
+
+
+class Begins(msgspec.Struct, frozen=True):
+    prefixes: tuple[str, ...]
+
+    def holds(self, asked: Asked) -> bool | None:
+        return asked.url.text.startswith(self.prefixes)
+
+
+class Deep(msgspec.Struct, frozen=True):
+    least: int
+    most: int | None
+
+    def holds(self, asked: Asked) -> bool | None:
+        return self.least <= asked.depth and (self.most is None or asked.depth <= self.most)
+
+
+class Typed(msgspec.Struct, frozen=True):
+    """One of these content types, or of these families (`text/*`)."""
+
+    names: frozenset[str]
+    families: tuple[str, ...]
+
+    def holds(self, asked: Asked) -> bool | None:
+        media_type = asked.media_type
+        return None if media_type is None else media_type in self.names or media_type.startswith(self.families)
+
+
+class Has(msgspec.Struct, frozen=True):
+    """A parameter of this name in the query, with a value or without."""
+
+    name: str
+
+    def holds(self, asked: Asked) -> bool | None:
+        query = query_of(asked.url)
+        return self.name in query and self.name in [pair.partition("=")[0] for pair in query.split("&")]
+
+
+class Not(msgspec.Struct, frozen=True):
+    term: "Expression"
+
+    def holds(self, asked: Asked) -> bool | None:
+        held = self.term.holds(asked)
+        return None if held is None else not held
+
+
+class All(msgspec.Struct, frozen=True):
+    terms: "tuple[Expression, ...]"
+
+    def holds(self, asked: Asked) -> bool | None:
+        known: bool | None = True
+        for term in self.terms:
+            held = term.holds(asked)
+            if held is False:
+                return False
+            known = known if held else None
+        return known
+
+
+class Any(msgspec.Struct, frozen=True):
+    terms: "tuple[Expression, ...]"
+
+    def holds(self, asked: Asked) -> bool | None:
+        known: bool | None = False
+        for term in self.terms:
+            held = term.holds(asked)
+            if held:
+                return True
+            known = None if held is None else known
+        return known
+
+
+Expression = OneOf | Matches | InDomain | Begins | Deep | Typed | Has | Not | All | Any
+
+
+def host_of(url: Url) -> str:
+    return url.host.name
+
+
+def path_of(url: Url) -> str:
+    return url.path
+
+
+def query_of(url: Url) -> str:
+    """Without its question mark."""
+    return url.text.partition("?")[2]
+
+
+def text_of(url: Url) -> str:
+    return url.text
+
+
+PARTS: dict[str, Callable[[Url], str]] = {"host": host_of, "path": path_of, "query": query_of, "url": text_of}
+FIELDS = (*PARTS, "domain", "scheme", "prefix", "type", "depth")
+_SPACE = re.compile(r"\s*")
+_WORD = re.compile(r"[a-z]+")
+_SIGN = re.compile(r"!~|!=|<=|>=|[=~<>]")
+_VALUE = re.compile(r'[^\s(),"]+')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)")
+
+
+def expression_of(text: str) -> Expression:
+    """Raises Misread, which points at the place."""
+    reader = _Reader(text)
+    found = reader.any_of()
+    if reader.rest():
+        raise Misread('expected "and", "or" or the end here', reader.at)
+    return found
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text, self.at, self._depth = text, 0, 0
+        self._space()
+
+    def rest(self) -> str:
+        return self._text[self.at :]
+
+    def _space(self) -> None:
+        self.at = _SPACE.match(self._text, self.at).end()  # type: ignore[union-attr]  # it always matches
+
+    def _take(self, kind: re.Pattern[str]) -> str | None:
+        found = kind.match(self._text, self.at)
+        if found is None:
+            return None
+        self.at = found.end()
+        self._space()
+        return found.group()
+
+    def _is_next(self, word: str) -> bool:
+        """Whether this word or sign stands here; it is then passed."""
+        begun = self.at
+        taken = self._take(_WORD) if word.isalpha() else self._text.startswith(word, begun)
+        if word.isalpha() and taken != word:
+            self.at = begun
+            return False
+        if not word.isalpha() and taken:
+            self.at += len(word)
+            self._space()
+        return bool(taken)
+
+    def any_of(self) -> Expression:
+        terms = [self._all_of()]
+        while self._is_next("or"):
+            terms.append(self._all_of())
+        return terms[0] if len(terms) == 1 else Any(tuple(terms))
+
+    def _all_of(self) -> Expression:
+        terms = [self._term()]
+        while self._is_next("and"):
+            terms.append(self._term())
+        return terms[0] if len(terms) == 1 else All(tuple(terms))
+
+    def _term(self) -> Expression:
+        begun = self.at
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise Misread(f"more than {DEEPEST} parentheses or nots in one another", begun)
+        try:
+            if self._is_next("not"):
+                return Not(self._term())
+            if not self._is_next("("):
+                return self._comparison()
+            inner = self.any_of()
+            if not self._is_next(")"):
+                raise Misread("this ( is never closed", begun)
+            return inner
+        finally:
+            self._depth -= 1
+
+    def _comparison(self) -> Expression:
+        begun = self.at
+        field = self._take(_WORD)
+        if field not in FIELDS:
+            raise Misread(f"expected one of {', '.join(FIELDS)} here", begun)
+        if field == "query" and self._is_next("has"):
+            return Has(self._value()[0])
+        signed_at = self.at
+        if self._is_next("in"):
+            return _meant(field, self._values())
+        sign = self._take(_SIGN)
+        if field == "depth":
+            return self._deep(sign, signed_at)
+        if sign in ("~", "!~") and field in PARTS:
+            found: Expression = Matches(PARTS[field], self._pattern())
+        elif sign in ("=", "!="):
+            found = _meant(field, [self._value()])
+        else:
+            signs = "=, !=, ~, !~ or in" if field in PARTS else "=, != or in"
+            raise Misread(f"{field} is followed by {signs}", signed_at)
+        return Not(found) if sign[0] == "!" else found
+
+    def _deep(self, sign: str | None, signed_at: int) -> Expression:
+        if sign is None or "~" in sign:
+            raise Misread("depth is followed by =, !=, <, <=, > or >=", signed_at)
+        text, at = self._value()
+        if not text.isdecimal():
+            raise Misread("a depth is a number of links, such as 5", at)
+        number = int(text)
+        span = {"<": (0, number - 1), "<=": (0, number), ">": (number + 1, None), ">=": (number, None)}
+        found = Deep(*span.get(sign, (number, number)))
+        return Not(found) if sign == "!=" else found
+
+    def _values(self) -> list[tuple[str, int]]:
+        begun = self.at
+        if not self._is_next("("):
+            raise Misread("in is followed by a list: (one, another)", begun)
+        found = [self._value()]
+        while self._is_next(","):
+            found.append(self._value())
+        if not self._is_next(")"):
+            raise Misread("this ( is never closed", begun)
+        return found
+
+    def _value(self) -> tuple[str, int]:
+        """A word or a text in quotes, and where it stands. In quotes only `\\"` and `\\\\` are escapes."""
+        begun = self.at
+        if self._text.startswith('"', begun):
+            found = self._take(_QUOTED)
+            if found is None:
+                raise Misread("this quotation mark is never closed", begun)
+            return re.sub(r'\\(["\\])', r"\1", found[1:-1]), begun
+        word = self._take(_VALUE)
+        if word is None:
+            raise Misread("expected a value here", begun)
+        return word, begun
+
+    def _pattern(self) -> Pattern:
+        """The text between the quotes as it stands: in a pattern a backslash is the pattern's own."""
+        begun = self.at
+        found = self._take(_QUOTED)
+        if found is None:
+            raise Misread('a pattern stands in quotes: path ~ "^/news/"', begun)
+        try:
+            return pattern_of(found[1:-1])
+        except Misread as trouble:
+            raise Misread(trouble.says, begun + 1 + trouble.at) from None
+
+
+def _meant(field: str, values: list[tuple[str, int]]) -> Expression:
+    """What a field that is one of these values means."""
+    match field:
+        case "domain":
+            names = [_named(*value) for value in values]
+            return InDomain(frozenset(names), tuple(f".{name}" for name in names))
+        case "host":
+            return OneOf(host_of, frozenset(_named(*value, may_have_port=True) for value in values))
+        case "scheme":
+            return Begins(tuple(f"{_scheme(*value)}://" for value in values))
+        case "prefix":
+            return Begins(tuple(_prefix(*value) for value in values))
+        case "type":
+            kinds = [_type(*value) for value in values]
+            families = tuple(kind[:-1] for kind in kinds if kind.endswith("/*"))
+            return Typed(frozenset(kinds), families)
+        case "depth":
+            raise Misread("depth is compared with <=, not with in", values[0][1] - 1)
+        case _:
+            return OneOf(PARTS[field], frozenset(value for value, _ in values))
+
+
+def _named(text: str, at: int, may_have_port: bool = False) -> str:
+    """The name as addresses show it: in small letters and punycode."""
+    url = None if "/" in text or "@" in text else url_of(f"http://{text}/")
+    if url is None or url.target != "/":
+        raise Misread("not the name of a host, such as example.org", at)
+    if may_have_port:
+        return url.host.name
+    if url.port != 80:
+        raise Misread("a domain has no port", at)
+    return url.hostname
+
+
+def _scheme(text: str, at: int) -> str:
+    if text not in DEFAULT_PORTS:
+        raise Misread(f"a scheme is {' or '.join(DEFAULT_PORTS)}", at)
+    return text
+
+
+def _prefix(text: str, at: int) -> str:
+    url = url_of(text)
+    if url is None:
+        raise Misread("a prefix is the beginning of an address, such as https://example.org/news/", at)
+    return url.text
+
+
+def _type(text: str, at: int) -> str:
+    if not _TYPE.fullmatch(text.lower()):
+        raise Misread("not a content type, such as text/html or image/*", at)
+    return text.lower()

@@ -1,0 +1,269 @@
+"""The user's rules: what of the scope is let in, and what comes sooner or later.
+
+They stand in `rules.txt`, one a line, `#` before a remark:
+
+    include domain = example.org
+    exclude path ~ "/calendar/\\d{4}"
+    exclude type = application/pdf
+    sooner 2 host = news.example.org
+    later 1 depth > 6
+    seed https://example.org/docs/: path ~ "^/docs/" and not query has print
+
+The last include or exclude that applies decides, so that a rule added at the end is obeyed. An address that none speaks
+of is let in, unless there is an include: then it stays out. A rule for a seed must hold for the addresses in that
+seed's reach. The seeds themselves are always let in. Rules narrow the scope and never widen it: none leads a crawl to
+a site that its seeds do not reach.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from gossamer.rules.scope import Reach, Scope, scope_of
+from gossamer.rules.scope import judge as judge_scope
+from gossamer.rules.user.language import Asked, Expression, expression_of
+from gossamer.rules.user.regex import Misread
+from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
+from gossamer.values.link import How
+from gossamer.values.url import Url, url_of
+
+MOST_NUDGE = 4
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """It depends on the content type, not known yet: the address is let in, and judged again with its headers."""
+
+
+UNKNOWN = Unknown()
+Judgement = Allowed | Denied | Unknown
+OwnFilter = Callable[[str, int], Allowed | Denied | FilterFailed]
+"""The user's own filter, already made safe to call (app.own_filters): address and depth to a verdict."""
+
+
+class Kind(StrEnum):
+    INCLUDE = "include"
+    EXCLUDE = "exclude"
+    SOONER = "sooner"
+    LATER = "later"
+    SEED = "seed"
+
+
+class Rule(msgspec.Struct, frozen=True):
+    kind: Kind
+    text: str
+    """As it was written."""
+    line: int
+    expression: Expression
+    amount: int = 0
+    """Of sooner and later."""
+    seed: Url | None = None
+
+    @property
+    def in_words(self) -> str:
+        return f"rule {self.line}: {self.text}"
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why a line is no rule."""
+
+    line: int
+    column: int
+    """From 1, as editors count."""
+    says: str
+    text: str
+
+    @property
+    def in_words(self) -> str:
+        return f"line {self.line}, column {self.column}: {self.says}\n  {self.text}\n  {' ' * (self.column - 1)}^"
+
+
+class Problems(msgspec.Struct, frozen=True):
+    problems: tuple[Problem, ...]
+
+    @property
+    def in_words(self) -> str:
+        return "\n".join(problem.in_words for problem in self.problems)
+
+
+class RuleBook(msgspec.Struct, frozen=True):
+    """Rules that were read. Build it with `load_rules`; `for_seeds` tells it how far each seed reaches."""
+
+    rules: tuple[Rule, ...] = ()
+    deciding: tuple[Rule, ...] = ()
+    """include and exclude, the last first."""
+    nudging: tuple[Rule, ...] = ()
+    by_seed: tuple[tuple[Scope, tuple[Rule, ...]], ...] = ()
+    """Seeds that have rules, with what each reaches."""
+    free: Scope = Scope()
+    """What is reached by seeds that have none."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether any rule can keep an address out."""
+        return bool(self.deciding or self.by_seed)
+
+    def judge(self, url: Url, depth: int, media_type: str | None = None) -> Judgement:
+        """`media_type` is given once the headers are in; then the answer is never Unknown."""
+        if not self.decides:
+            return ALLOWED
+        asked = Asked(url, depth, media_type)
+        first = self._by_rules(asked)
+        if isinstance(first, Denied) or not self.by_seed:
+            return first
+        second = self._by_seeds(asked)
+        return first if isinstance(second, Allowed) else second
+
+    def nudge(self, url: Url, depth: int) -> int:
+        """How much sooner (below zero) or later; all that apply add up, within -4 and 4."""
+        if not self.nudging:
+            return 0
+        asked = Asked(url, depth, None)
+        total = sum(rule.amount for rule in self.nudging if rule.expression.holds(asked))
+        return max(-MOST_NUDGE, min(MOST_NUDGE, total))
+
+    def for_seeds(self, seeds: Sequence[tuple[Url, Reach]]) -> "RuleBook":
+        """The same rules, knowing which addresses belong to which seed."""
+        ruled = {rule.seed for rule in self.rules if rule.seed is not None}
+        reaches = dict(seeds)
+        return msgspec.structs.replace(
+            self,
+            by_seed=tuple(
+                (scope_of([(seed, reaches.get(seed, Reach.HOST))]), tuple(_of_seed(self.rules, seed)))
+                for seed in sorted(ruled, key=str)
+            ),
+            free=scope_of([(seed, reach) for seed, reach in seeds if seed not in ruled]),
+        )
+
+    def _by_rules(self, asked: Asked) -> Judgement:
+        possible: Judgement | None = None
+        for rule in self.deciding:
+            held = rule.expression.holds(asked)
+            if held is False:
+                continue
+            says = ALLOWED if rule.kind is Kind.INCLUDE else Denied(rule.in_words)
+            if possible is not None and type(possible) is not type(says):
+                return UNKNOWN
+            if held:
+                return says
+            possible = says
+        default = Denied("no include rule speaks of it") if self._has_include() else ALLOWED
+        return default if possible is None or type(possible) is type(default) else UNKNOWN
+
+    def _has_include(self) -> bool:
+        return any(rule.kind is Kind.INCLUDE for rule in self.deciding)
+
+    def _by_seeds(self, asked: Asked) -> Judgement:
+        """One seed that takes it is enough; an address that no seed with rules reaches is none of their business."""
+        refused: Judgement = ALLOWED
+        for scope, rules in self.by_seed:
+            if isinstance(judge_scope(asked.url, 0, scope), Denied):
+                continue
+            held = [rule.expression.holds(asked) for rule in rules]
+            if all(held):
+                return ALLOWED
+            if False not in held:
+                refused = UNKNOWN
+            elif refused is not UNKNOWN:
+                refused = Denied(rules[held.index(False)].in_words)
+        is_free = not isinstance(refused, Allowed) and isinstance(judge_scope(asked.url, 0, self.free), Allowed)
+        return ALLOWED if is_free else refused
+
+
+NO_RULES = RuleBook()
+UNRULED = frozenset((How.SEED, How.ROBOTS, How.MAP))
+
+
+def judge(
+    url: Url, depth: int, how: How, scope: Scope, book: RuleBook = NO_RULES, own: Sequence[OwnFilter] = ()
+) -> Judgement | FilterFailed:
+    """May this address, so deep, enter the crawl? The scope is asked first, then the rules, then the user's filters.
+
+    One filter that says no is enough, also where another one failed. A seed, and where it redirects to, was named by
+    the user himself, and a sitemap is no page: for them the scope alone decides.
+    """
+    verdict = judge_scope(url, depth, scope)
+    if isinstance(verdict, Denied) or how in UNRULED or (how is How.REDIRECT and depth == 0):
+        return verdict
+    ruled = book.judge(url, depth)
+    if isinstance(ruled, Denied):
+        return ruled
+    failed: FilterFailed | None = None
+    for one in own:
+        found = one(url.text, depth)
+        if isinstance(found, Denied):
+            return found
+        if isinstance(found, FilterFailed):
+            failed = failed or found
+    return failed or ruled
+
+
+def load_rules(text: str) -> RuleBook | Problems:
+    """A whole rules.txt. All that is wrong is told at once."""
+    rules, problems = list[Rule](), list[Problem]()
+    for number, line in enumerate(text.splitlines(), 1):
+        read = line.strip()
+        if not read or read.startswith("#"):
+            continue
+        found = rule_of(read, number)
+        if isinstance(found, Problem):
+            problems.append(msgspec.structs.replace(found, column=found.column + line.index(read), text=line))
+        else:
+            rules.append(found)
+    return Problems(tuple(problems)) if problems else book_of(rules)
+
+
+def book_of(rules: Sequence[Rule]) -> RuleBook:
+    deciding = tuple(rule for rule in reversed(rules) if rule.kind in (Kind.INCLUDE, Kind.EXCLUDE))
+    nudging = tuple(rule for rule in rules if rule.kind in (Kind.SOONER, Kind.LATER))
+    return RuleBook(tuple(rules), deciding, nudging).for_seeds(())
+
+
+_HEAD = re.compile(r"(include|exclude|sooner|later|seed)(?:\s+|$)")
+_AMOUNT = re.compile(r"([1-9]\d*)\s+")
+_SEED = re.compile(r"(\S+):(?:\s+|$)")
+
+
+def rule_of(text: str, line: int = 1) -> Rule | Problem:
+    """One rule, as it stands on a line of its own."""
+    head = _HEAD.match(text)
+    if head is None:
+        return Problem(line, 1, "a rule begins with include, exclude, sooner, later or seed", text)
+    kind, at = Kind(head[1]), head.end()
+    try:
+        if kind is Kind.SEED:
+            seed, at = _seed(text, at)
+            return Rule(kind, text, line, _expression(text, at), seed=seed)
+        if kind in (Kind.SOONER, Kind.LATER):
+            amount, at = _amount(text, at)
+            return Rule(kind, text, line, _expression(text, at), -amount if kind is Kind.SOONER else amount)
+        return Rule(kind, text, line, _expression(text, at))
+    except Misread as trouble:
+        return Problem(line, trouble.at + 1, trouble.says, text)
+
+
+def _expression(text: str, at: int) -> Expression:
+    try:
+        return expression_of(text[at:])
+    except Misread as trouble:
+        raise Misread(trouble.says, at + trouble.at) from None
+
+
+def _amount(text: str, at: int) -> tuple[int, int]:
+    found = _AMOUNT.match(text, at)
+    if found is None or int(found[1]) > MOST_NUDGE:
+        raise Misread(f"by how much, from 1 to {MOST_NUDGE}? Such as: sooner 2 host = example.org", at)
+    return int(found[1]), found.end()
+
+
+def _seed(text: str, at: int) -> tuple[Url, int]:
+    found = _SEED.match(text, at)
+    url = url_of(found[1]) if found is not None else None
+    if found is None or url is None:
+        raise Misread("a seed's address and a colon come first: seed https://example.org/: path ~ ...", at)
+    return url, found.end()
+
+
+def _of_seed(rules: Sequence[Rule], seed: Url) -> list[Rule]:
+    return [rule for rule in rules if rule.seed == seed]
