@@ -20,15 +20,15 @@ from gossamer.app.directory import Directory
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.store import Graph
-from gossamer.index.writer import IndexWriter
-from gossamer.links.store import Links
-from gossamer.store.database import Database
+from gossamer.store.sqlite.database import Database
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading, Thing
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.store import Graph
+from gossamer.views.links.store import Links
+from gossamer.views.words.writer import IndexWriter
 
 WORDS = 150_000
 HOSTS = 500

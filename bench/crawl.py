@@ -29,11 +29,11 @@ from bench.nginx import Serving, serving
 from bench.web import DOMAIN, PORT, BenchManifest, Size, read_manifest, write_web
 from gossamer.app.directory import Directory
 from gossamer.base.files import DiskFiles
-from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import opened, page_facts
-from gossamer.index.searcher import Searcher
-from gossamer.store import captures
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.export import opened, page_facts
+from gossamer.views.words.searcher import Searcher
 
 OUT = Path(__file__).parent / "out"
 

@@ -15,9 +15,9 @@ from tests.postgres_server import Server, server
 from gossamer.base.clock import SECOND, Clock, SystemClock
 from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.postgres import PostgresFrontier
-from gossamer.frontier.postgres_database import SharedDatabase
-from gossamer.frontier.postgres_standing import Stay
+from gossamer.frontier.postgres.frontier import PostgresFrontier
+from gossamer.frontier.postgres.hosts import Stay
+from gossamer.store.postgres.database import SharedDatabase
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState

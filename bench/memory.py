@@ -28,7 +28,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.tally import Tally
 from gossamer.base.environment import Network, real_outside
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
-from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.values.url import Url
 
 MIB = 1 << 20

@@ -24,7 +24,7 @@ from gossamer.app.directory import Directory
 from gossamer.app.tally import Tally
 from gossamer.base.environment import Network, real_outside
 from gossamer.config.settings import PolitenessSettings, Settings
-from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.values.url import Url
 
 ITEM = (

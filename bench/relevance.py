@@ -15,12 +15,12 @@ import tantivy
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.index.searcher import Searcher
-from gossamer.index.writer import IndexWriter
 from gossamer.search.find import Search
 from gossamer.search.query import parse
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.writer import IndexWriter
 
 DEEP = 10
 Ask = Callable[[str], list[str]]

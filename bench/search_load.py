@@ -35,9 +35,9 @@ from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.base.environment import Network, real_outside
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, Settings
-from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.store import tallies
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
 
 CONNECTIONS = 32

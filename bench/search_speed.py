@@ -21,12 +21,12 @@ from bench.collection import Writing, build
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.index.facets import FACETS
-from gossamer.index.searcher import Searcher
-from gossamer.index.writer import IndexWriter
-from gossamer.links.reader import LinksReader
 from gossamer.search.find import Search
 from gossamer.search.query import parse
+from gossamer.views.links.reader import LinksReader
+from gossamer.views.words.facets import FACETS
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.writer import IndexWriter
 
 PER_SECOND = 50
 COMMIT_S = 1.5

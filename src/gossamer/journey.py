@@ -20,14 +20,14 @@ from gossamer.base.clock import SECOND, Clock
 from gossamer.base.errors import DiskFull, WorkerLost
 from gossamer.base.tell import Tell
 from gossamer.fetch.budget import Budget
-from gossamer.frontier.protocol import Frontier
+from gossamer.frontier.api import Frontier
 from gossamer.landing import MAPS, Followed, Measures, Outages, settled
 from gossamer.pace import Hold, Pace, hold_of, room_for, sleep_s
 from gossamer.returning import shown_once
 from gossamer.rules.learned.model import Learned
 from gossamer.rules.robots.matcher import judge
 from gossamer.rules.verdict import Denied
-from gossamer.spool.spool import SpoolWriter
+from gossamer.spool.writer import SpoolWriter
 from gossamer.values.capture import Place
 from gossamer.values.link import How
 from gossamer.values.messages import ReadDone, ReadJob, Task, parts_of, stored

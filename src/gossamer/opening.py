@@ -34,21 +34,21 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.extracting import Quad
-from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import opened
-from gossamer.graph.names import graph_name
-from gossamer.graph.results import JSON
-from gossamer.graph.sparql import MOST_ROWS, SparqlResult
-from gossamer.links.reader import Anchor
 from gossamer.monitor.control import Control
 from gossamer.search.answer import Answer
 from gossamer.search.query import parse
-from gossamer.store import captures
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.query import Query, Sort
 from gossamer.values.url import Url, url_of
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.export import opened
+from gossamer.views.facts.names import graph_name
+from gossamer.views.facts.results import JSON
+from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
+from gossamer.views.links.reader import Anchor
 from gossamer.web.export_rooms import ExportedPage
 from gossamer.web.rooms import Ask
 

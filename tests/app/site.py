@@ -18,10 +18,10 @@ import pytest
 
 from gossamer.app import cli
 from gossamer.app.directory import Directory
-from gossamer.graph.export import digest, opened
-from gossamer.graph.sources import FILE as SOURCES
-from gossamer.index.searcher import Searcher
-from gossamer.links.reader import LinksReader
+from gossamer.views.facts.export import digest, opened
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.links.reader import LinksReader
+from gossamer.views.words.searcher import Searcher
 
 OPEN = ("--allow-address", "127.0.0.0/8")
 QUICK = (*OPEN, "--delay", "0.02")

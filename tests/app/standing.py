@@ -11,12 +11,12 @@ from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.rules.verdict import Allowed
-from gossamer.store import seeds
-from gossamer.store.database import Database
+from gossamer.store.sqlite import seeds
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason

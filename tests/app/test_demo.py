@@ -15,8 +15,8 @@ from gossamer.app.demo_changing import known_dates
 from gossamer.app.directory import Directory
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
-from gossamer.store import captures
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 
 
 def test_the_demo_goes_on_serving_after_its_crawl_until_it_is_told_to_stop(tmp_path: Path) -> None:

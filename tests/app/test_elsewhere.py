@@ -16,8 +16,8 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
-from gossamer.graph.export import opened
-from gossamer.graph.names import PROVENANCE
+from gossamer.views.facts.export import opened
+from gossamer.views.facts.names import PROVENANCE
 
 
 def exported(what: str, collection: Collection, out: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:

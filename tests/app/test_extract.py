@@ -17,7 +17,7 @@ from gossamer.base.environment import Network, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.network import DirectDialer
 from gossamer.config.settings import FetchSettings, PolitenessSettings, Settings
-from gossamer.fetch.resolve import DnsResolver
+from gossamer.fetch.dns import DnsResolver
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
 from gossamer.values.url import Url

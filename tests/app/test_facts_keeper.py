@@ -30,9 +30,9 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull, WorkerLost
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import Child, SystemProcesses
-from gossamer.graph.checkpoints import newest
 from gossamer.monitor.control import Control
 from gossamer.values.page_facts import PageFacts
+from gossamer.views.facts.checkpoints import newest
 
 MANY = AT_A_TIME + 20
 """Pages that take two messages."""

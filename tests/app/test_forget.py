@@ -27,10 +27,11 @@ from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
 from gossamer.config.settings import FetchSettings, Settings
-from gossamer.frontier.ends import every_end
+from gossamer.frontier.sqlite.ends import every_end
 from gossamer.monitor.control import Control
-from gossamer.store import seeds, tallies
-from gossamer.store.database import Database, read_only
+from gossamer.store import tallies
+from gossamer.store.sqlite import seeds
+from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.capture import Capture
 from gossamer.values.url import Url
 

@@ -20,10 +20,10 @@ from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
-from gossamer.frontier.steps import Steps
+from gossamer.frontier.clock_steps import Steps
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 from gossamer.testing import FakeClock, Fault, FaultyFiles
 
 

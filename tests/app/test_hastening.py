@@ -14,12 +14,11 @@ from gossamer.base.clock import DAY
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.links.store import Links
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.policies import policy_named
 from gossamer.returning import End, Returning
-from gossamer.store.database import Database
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture
 from gossamer.values.due import Sooner
@@ -33,6 +32,7 @@ from gossamer.values.past import Look, Past
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
+from gossamer.views.links.store import Links
 
 HUB = Url("http://one.test/")
 LEAVES = [Url(f"http://one.test/{number}") for number in range(9)]

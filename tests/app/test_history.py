@@ -15,7 +15,7 @@ from gossamer.app.history_export import PROGRESS, Written, export_tree
 from gossamer.app.history_job import job
 from gossamer.app.history_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart
 from gossamer.app.history_past import Past, extractor
-from gossamer.archive.history import Timeline, Version
+from gossamer.archive.versions import Timeline, Version
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
 from gossamer.base.tell import silent

@@ -18,10 +18,6 @@ from gossamer.app.history_asking import MOST_PAGES, replay, unheard
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
-from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import digest, opened, page_facts
-from gossamer.graph.sources import FILE as SOURCES
-from gossamer.graph.store import Graph
 from gossamer.reading import done
 from gossamer.returning import silence
 from gossamer.spool.codec import decode
@@ -29,6 +25,10 @@ from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Host, Url
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.export import digest, opened, page_facts
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.store import Graph
 
 URLS = [Url(f"https://{host}.test/{path}") for host in ("a", "b") for path in ("", "x", "y?z={|}")]
 

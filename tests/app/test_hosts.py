@@ -18,13 +18,13 @@ from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.config.settings import Settings
-from gossamer.frontier.host_list import robots_of
-from gossamer.frontier.listing import host_state, hosts
+from gossamer.frontier.sqlite.host_list import robots_of
+from gossamer.frontier.sqlite.reports import host_state, hosts
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
-from gossamer.store.database import read_only
-from gossamer.store.lock import hold
+from gossamer.store.sqlite.database import read_only
+from gossamer.store.sqlite.lock import hold
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url

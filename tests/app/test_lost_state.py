@@ -16,8 +16,8 @@ from gossamer.app import lost_state
 from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
-from gossamer.frontier.restoration import reason_of
-from gossamer.store import captures
+from gossamer.frontier.sqlite.restoration import reason_of
+from gossamer.store.sqlite import captures
 from gossamer.values.capture import Kept
 from gossamer.values.outcome import Reason
 

@@ -17,8 +17,8 @@ from gossamer.app.plugins import plugged_in, protocols_of, split, write
 from gossamer.archive.reader import volumes_in
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
-from gossamer.frontier.listing import ledger
-from gossamer.store.database import read_only
+from gossamer.frontier.sqlite.reports import ledger
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.messages import JOB
 
 PROTOCOL = """

@@ -16,7 +16,7 @@ from gossamer.app.robots_shown import Looked
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Network, real_outside
 from gossamer.config.settings import Settings
-from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
 from gossamer.values.robots import RobotsState

@@ -15,12 +15,12 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, RuleBook, load_rules
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
-from gossamer.store import seeds
-from gossamer.store.database import Database, read_only
+from gossamer.store.sqlite import seeds
+from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url

@@ -6,11 +6,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from gossamer.app.taking_in import TakenIn, not_here
-from gossamer.archive.frames import Aside
+from gossamer.archive.foreign_records import Aside
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
-from gossamer.store import captures
-from gossamer.store.database import Database
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept, Place
 from gossamer.values.url import Url
 

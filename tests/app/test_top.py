@@ -18,7 +18,7 @@ from gossamer.base.tell import silent
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import System
 from gossamer.monitor.vitals import NODE, Vitals
-from gossamer.store.database import Database
+from gossamer.store.sqlite.database import Database
 
 
 @pytest.fixture

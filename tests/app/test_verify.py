@@ -22,12 +22,12 @@ from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.index.searcher import Searcher
 from gossamer.rules.retention import Retain
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 from gossamer.store.tallies import counts
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
+from gossamer.views.words.searcher import Searcher
 
 FILES = DiskFiles()
 DAYS = 12

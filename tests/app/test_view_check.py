@@ -20,13 +20,13 @@ from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.graph.sources import FILE as SOURCES
-from gossamer.graph.store import Graph
-from gossamer.index.writer import IndexWriter
 from gossamer.indexer.updates import position_in
 from gossamer.spool.follower import Position
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.store import Graph
+from gossamer.views.words.writer import IndexWriter
 
 FILES = DiskFiles()
 VIEWS = ("index", "links.db", "graph", "checkpoints")

@@ -20,7 +20,7 @@ from gossamer.config.settings import CrawlSettings, Settings
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import RuleBook, load_rules
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsRule, RobotsState
 from gossamer.values.url import Url

@@ -111,7 +111,7 @@ SEAMS = {
     "pickle": set(),
     "shelve": set(),
     "socket": {"base/processes.py", "workers/pool.py", "workers/child.py", "workers/channel.py", "workers/sandbox.py",
-               "fetch/dial.py", "fetch/resolve.py", "fetch/client.py", "fetch/foreign.py", "demo/server.py",
+               "fetch/pool.py", "fetch/dns.py", "fetch/client.py", "fetch/foreign.py", "demo/server.py",
                "web/connections.py",  # drops a connection that reads too slowly
                "app/serve.py", "app/indexing.py", "app/indexer.py",
                "app/facts_apart.py", "app/facts_keeper.py"},

@@ -13,8 +13,8 @@ from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
 from gossamer.reading import done
-from gossamer.store import captures
-from gossamer.store.database import Database
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.messages import Keep, ReadJob, kept_at
 from gossamer.values.past import Original

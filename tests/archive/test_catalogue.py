@@ -14,8 +14,8 @@ from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import End, Volumes
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.store import captures
-from gossamer.store.database import Database
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Truncated
 from gossamer.values.url import Url

@@ -24,9 +24,9 @@ from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.spool.follower import Follower, Position
-from gossamer.spool.spool import SpoolWriter
-from gossamer.store import captures
-from gossamer.store.database import Database
+from gossamer.spool.writer import SpoolWriter
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 
 FILES = DiskFiles()

@@ -10,7 +10,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from gossamer.archive.foreign import foreign
-from gossamer.archive.frames import ImportReport
+from gossamer.archive.foreign_records import ImportReport
 from gossamer.archive.record import response_record
 from gossamer.values.capture import Truncated
 

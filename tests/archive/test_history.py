@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, kettle
 
-from gossamer.archive.history import in_force, kinds_of, moment_of, until, vanished
+from gossamer.archive.versions import in_force, kinds_of, moment_of, until, vanished
 from gossamer.base.clock import SECOND, in_words
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept, Place
 from gossamer.values.history import Change
 from gossamer.values.url import Host, Url

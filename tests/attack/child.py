@@ -19,7 +19,7 @@ from tests.hostile.harness import Stalls
 from gossamer.app import cli, crawl
 from gossamer.base.environment import Network, Outside
 from gossamer.base.network import Endpoint
-from gossamer.fetch.resolve import DnsResolver
+from gossamer.fetch.dns import DnsResolver
 
 WATCHED = "watched.json"
 EVERY_S, LATE_S = 0.02, 0.06

@@ -10,7 +10,7 @@ from tests.hostile.names import Reply
 from tests.hostile.server import HostileServer  # noqa: F401  (registers every behaviour)
 
 from gossamer.demo.web import DemoWeb
-from gossamer.fetch.plan import made_up_address
+from gossamer.fetch.address_plan import made_up_address
 
 SEED = 5
 GATE = f"gate.{DOMAIN}"

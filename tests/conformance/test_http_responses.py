@@ -14,8 +14,8 @@ import pytest
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.fetch.plan import AddressPlan
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
 from gossamer.values.url import url_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.archive.foreign import foreign
-from gossamer.archive.frames import ImportReport
+from gossamer.archive.foreign_records import ImportReport
 from gossamer.archive.reader import read_capture
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes

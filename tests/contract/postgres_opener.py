@@ -8,8 +8,8 @@ from typing import Any
 from tests.postgres_server import server
 
 from gossamer.base.tell import silent
+from gossamer.frontier.api import Frontier
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.protocol import Frontier
 from gossamer.testing import FakeClock
 from gossamer.values.link import Offer
 
@@ -25,9 +25,9 @@ async def opened(
 ) -> AsyncIterator[Frontier]:
     """Skips the test when there is no server here."""
     conninfo = server().conninfo_for(folder, waits_for_disk=False)
-    from gossamer.frontier.postgres import PostgresFrontier
-    from gossamer.frontier.postgres_database import SharedDatabase
-    from gossamer.frontier.postgres_standing import Stay
+    from gossamer.frontier.postgres.frontier import PostgresFrontier
+    from gossamer.frontier.postgres.hosts import Stay
+    from gossamer.store.postgres.database import SharedDatabase
 
     async with SharedDatabase(conninfo, clock, silent) as database:
         more = {"read_time": lambda _: clock.now(), **more}

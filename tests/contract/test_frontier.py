@@ -16,11 +16,11 @@ from tests.contract import postgres_opener
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
+from gossamer.frontier.api import Frontier
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.protocol import Frontier
-from gossamer.frontier.sieve import Sieve
-from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.store.database import Database
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.sieve import Sieve
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer

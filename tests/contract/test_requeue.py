@@ -4,7 +4,7 @@ and earlier failures of a URL stay known."""
 from tests.contract.test_frontier import Opener, entry, opened, run, seed, settled, take_page
 
 from gossamer.base.clock import SECOND
-from gossamer.frontier.protocol import Frontier
+from gossamer.frontier.api import Frontier
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsState

@@ -8,9 +8,9 @@ import pytest
 from tests.contract.test_frontier import OPENERS, Opener, entry, run, seed, settled, take_page
 
 from gossamer.base.clock import SECOND, Instant
+from gossamer.frontier.api import Frontier
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LOWEST, Budget
-from gossamer.frontier.protocol import Frontier
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason

@@ -3,7 +3,7 @@
 from tests.contract.test_frontier import Opener, opened, run, seed, settled, take_page
 
 from gossamer.base.clock import SECOND
-from gossamer.frontier.protocol import Frontier
+from gossamer.frontier.api import Frontier
 from gossamer.testing import FakeClock
 from gossamer.values.due import Sooner, Why
 from gossamer.values.link import How, Offer, Said

@@ -30,11 +30,11 @@ from gossamer.demo.manifest import manifest_of
 from gossamer.demo.plan import address_plan
 from gossamer.demo.verdict import Found, Verdict, check
 from gossamer.demo.web import DemoWeb
-from gossamer.frontier.ends import every_end
-from gossamer.frontier.listing import ledger
-from gossamer.index.searcher import Searcher
-from gossamer.store.database import read_only
+from gossamer.frontier.sqlite.ends import every_end
+from gossamer.frontier.sqlite.reports import ledger
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
+from gossamer.views.words.searcher import Searcher
 
 SETTINGS = Settings(
     contact="https://crash.demo.test/",

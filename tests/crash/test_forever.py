@@ -15,7 +15,7 @@ from tests.crash import harness, verify
 from gossamer.app.directory import Directory
 from gossamer.base.files import DiskFiles
 from gossamer.demo.accesslog import read_log
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.past import Past, decoded
 
 POINTS = ("frontier.taken", "archive.synced", "spool.appended", "frontier.settled", "index.committed")

@@ -23,11 +23,11 @@ from gossamer.base.files import DiskFiles
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.verdict import Found, check
-from gossamer.frontier.ends import every_end
-from gossamer.graph.export import opened
-from gossamer.index.searcher import Searcher
-from gossamer.store.database import read_only
+from gossamer.frontier.sqlite.ends import every_end
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
+from gossamer.views.facts.export import opened
+from gossamer.views.words.searcher import Searcher
 
 LISTS = ("lost", "fetched_after", "duplicates", "unreadable", "too_early", "disallowed", "missing", "not_searchable")
 LISTS += ("differing",)

@@ -2,7 +2,7 @@
 
 from gossamer.demo.plan import address_plan
 from gossamer.demo.web import DemoWeb
-from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.values.url import Url
 
 SEED = 7

@@ -25,10 +25,11 @@ from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import Directory
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
-from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import digest, opened
-from gossamer.store import captures, forgotten, seeds, tallies
-from gossamer.store.database import read_only
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures, forgotten, seeds
+from gossamer.store.sqlite.database import read_only
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.export import digest, opened
 
 HOWS = ("bit", "zeros", "short", "gone", "mode")
 """A flipped bit, a zeroed page, half of it missing, the file missing, a file that its owner may not open."""

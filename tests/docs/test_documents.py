@@ -15,9 +15,9 @@ from gossamer.app.directory import Directory
 from gossamer.app.doors import DOORS
 from gossamer.app.showing import documented
 from gossamer.config.load import keys
-from gossamer.index.schema import schema
 from gossamer.store import statements
-from gossamer.store.database import migrations
+from gossamer.store.sqlite.database import migrations
+from gossamer.views.words.schema import schema
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

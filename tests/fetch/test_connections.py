@@ -10,9 +10,9 @@ import pytest
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import Tell, silent
 from gossamer.config.fetch import Fetch
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.fetch.dial import Connection, Connections
-from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.pool import Connection, Connections
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
 from gossamer.values.url import Url

@@ -8,8 +8,8 @@ import pytest
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.fetch.plan import AddressPlan
 from gossamer.fetch.protocols import Answer, Dial
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused

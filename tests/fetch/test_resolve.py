@@ -7,8 +7,8 @@ from typing import TypeVar
 import pytest
 from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 
-from gossamer.fetch import resolve
-from gossamer.fetch.resolve import DnsResolver, in_turns
+from gossamer.fetch import dns
+from gossamer.fetch.dns import DnsResolver, in_turns
 from gossamer.testing import FakeClock
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ def test_F_D1_a_chain_of_twenty_aliases_is_walked_and_a_loop_is_no_address():
 
 
 def test_F_D1_a_thousand_records_come_over_tcp_and_no_more_are_kept(monkeypatch):
-    monkeypatch.setattr(resolve, "MOST_ADDRESSES", 900)
+    monkeypatch.setattr(dns, "MOST_ADDRESSES", 900)
     many = tuple(f"20.0.{number >> 8}.{number & 255}" for number in range(1000))
 
     async def ask(resolver, server, clock):
@@ -149,7 +149,7 @@ def test_one_who_leaves_does_not_end_the_question_for_the_others():
 
 
 def test_a_bounded_number_of_names_is_asked_for_at_one_time(monkeypatch):
-    monkeypatch.setattr(resolve, "AT_ONCE", 5)
+    monkeypatch.setattr(dns, "AT_ONCE", 5)
     names = [f"h{number}.test" for number in range(40)]
 
     async def ask(resolver, server, clock):
@@ -176,8 +176,8 @@ def test_leaving_ends_the_questions_under_way():
 
 @pytest.mark.parametrize("each", [1, 3])
 def test_F_D12_the_memory_is_bounded(monkeypatch, each):
-    monkeypatch.setattr(resolve, "MOST_REMEMBERED", 30)
-    monkeypatch.setattr(resolve, "FLUSH_AFTER", 300)
+    monkeypatch.setattr(dns, "MOST_REMEMBERED", 30)
+    monkeypatch.setattr(dns, "FLUSH_AFTER", 300)
     names = [f"h{number}.test" for number in range(1000)]
     addresses = tuple(f"20.0.0.{number}" for number in range(each))
 
@@ -194,7 +194,7 @@ def test_F_D12_the_memory_is_bounded(monkeypatch, each):
 
 
 def test_F_D12_names_that_do_not_exist_count_too(monkeypatch):
-    monkeypatch.setattr(resolve, "MOST_REMEMBERED", 30)
+    monkeypatch.setattr(dns, "MOST_REMEMBERED", 30)
 
     async def ask(resolver, server, clock):
         await asyncio.gather(*[resolver.addresses(f"h{number}.test") for number in range(200)])

@@ -12,10 +12,10 @@ from pathlib import Path
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.postgres import PostgresFrontier
-from gossamer.frontier.postgres_database import SharedDatabase
-from gossamer.frontier.postgres_settling import LeaseLost
-from gossamer.frontier.postgres_standing import Stay
+from gossamer.frontier.postgres.frontier import PostgresFrontier
+from gossamer.frontier.postgres.hosts import Stay
+from gossamer.frontier.postgres.settlement import LeaseLost
+from gossamer.store.postgres.database import SharedDatabase
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState

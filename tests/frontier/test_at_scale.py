@@ -13,13 +13,13 @@ from bench.frontier import measure
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
-from gossamer.frontier import sieve as sieving
-from gossamer.frontier.ends import every_end
-from gossamer.frontier.listing import held, host_state, hosts, ledger, preview, queued, templates, waits_before
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sieve import Sieve
-from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.store.database import Database, migrate, migrations, read_only
+from gossamer.frontier.sqlite import sieve as sieving
+from gossamer.frontier.sqlite.ends import every_end
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.reports import held, host_state, hosts, ledger, preview, queued, templates, waits_before
+from gossamer.frontier.sqlite.sieve import Sieve
+from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason

@@ -8,10 +8,10 @@ from tests.contract.test_frontier import entry, seed, settled, take_page
 from gossamer.app.waiting import awaited_in_words
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
-from gossamer.frontier.awaited import Awaited
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.store.database import Database
+from gossamer.frontier.sqlite.awaited import Awaited
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsState

@@ -10,16 +10,17 @@ from pathlib import Path
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
-from gossamer.frontier.forgetting import forget
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sieve import Keys, Sieve, journal, lay_on_heaps, waiting_in
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.forget import forget
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.sieve import Keys, Sieve, journal, lay_on_heaps, waiting_in
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import Forgotten, forgotten_of
 from gossamer.rules.learned.templates import template_of
-from gossamer.store import forgotten, seeds, tallies
-from gossamer.store.database import Database, migrations
-from gossamer.store.forgotten import Entry
+from gossamer.store import tallies
+from gossamer.store.sqlite import forgotten, seeds
+from gossamer.store.sqlite.database import Database, migrations
+from gossamer.store.sqlite.forgotten import Entry
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason

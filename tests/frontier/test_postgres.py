@@ -36,12 +36,13 @@ if why := why_absent():
 import psycopg
 from tests.frontier import postgres_crawler
 
-from gossamer.frontier import postgres_captures, postgres_listing, postgres_quarantine
-from gossamer.frontier.postgres import PostgresFrontier
-from gossamer.frontier.postgres_database import DatabaseLost, SharedDatabase
-from gossamer.frontier.postgres_presence import Replaced
-from gossamer.frontier.postgres_settling import LeaseLost
-from gossamer.frontier.postgres_standing import Stay
+from gossamer.frontier.postgres import quarantine, reports
+from gossamer.frontier.postgres.frontier import PostgresFrontier
+from gossamer.frontier.postgres.hosts import Stay
+from gossamer.frontier.postgres.presence import Replaced
+from gossamer.frontier.postgres.settlement import LeaseLost
+from gossamer.store.postgres import captures
+from gossamer.store.postgres.database import DatabaseLost, SharedDatabase
 
 POLITE = Politeness(delay_s=1.0, jitter=0.0)
 LEASE_S = 20.0
@@ -512,8 +513,8 @@ def test_retired_hosts_and_quarantined_templates_wait_and_come_back_when_asked(c
 
 
 def test_what_is_not_held_back_at_once_is_when_its_turn_comes(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_quarantine, "MOST_MOVED", 2)
-    monkeypatch.setattr(postgres_quarantine, "MOST_AT_TURN", 3)
+    monkeypatch.setattr(quarantine, "MOST_MOVED", 2)
+    monkeypatch.setattr(quarantine, "MOST_AT_TURN", 3)
 
     async def story() -> None:
         clock = FakeClock()
@@ -525,7 +526,7 @@ def test_what_is_not_held_back_at_once_is_when_its_turn_comes(conninfo: str, mon
             counts = await frontier.counts()
             assert (counts.quarantined, counts.queued) == (12, 1)
             with psycopg.connect(conninfo) as connection:
-                (template,) = postgres_listing.templates(connection, "a.test")
+                (template,) = reports.templates(connection, "a.test")
             assert (template.held, template.fetched) == (12, 0)
 
     run(story)
@@ -569,15 +570,15 @@ def test_a_host_that_fails_for_long_is_retired_and_one_over_its_budget_stands_la
             counts = await frontier.counts()
             assert (counts.retired, counts.by_reason) == (1, {"connect": 1, "fetched": 3})
             with psycopg.connect(conninfo, autocommit=True) as connection:
-                down, up = postgres_listing.hosts(connection)
+                down, up = reports.hosts(connection)
                 assert (down.name, down.failing, up.retired_at, up.band) == ("down.test", 3, None, LAST)
                 assert down.retired_why is not None and "3 visits in a row failed" in down.retired_why
-                kept = list(postgres_listing.ledger(connection))
+                kept = list(reports.ledger(connection))
                 assert [(one.host, one.visits, one.broken) for one in kept] == [("down.test", 4, 0), ("up.test", 4, 0)]
                 assert kept[1].least_gap_s == kept[1].mean_gap_s == 10.0
-                assert len(list(postgres_listing.queued(connection))) == counts.queued
-                assert [name for name, _ in postgres_listing.workers(connection)] == ["one"]
-                assert list(postgres_listing.templates(connection)) == []
+                assert len(list(reports.queued(connection))) == counts.queued
+                assert [name for name, _ in reports.workers(connection)] == ["one"]
+                assert list(reports.templates(connection)) == []
 
     run(story)
 
@@ -597,14 +598,14 @@ def test_captures_are_catalogued_with_the_visit_that_brought_them(conninfo: str)
             counts = await frontier.counts()
             assert (counts.captures, counts.pages) == (1, 1)
         with psycopg.connect(conninfo) as connection:
-            (found,) = postgres_captures.versions(connection, page.url)
+            (found,) = captures.versions(connection, page.url)
             assert (found.place, found.capture_id, found.digest) == (place, 7, b"\0" * 32)
             assert (found.charset, found.charset_from) == ("koi8-r", "guess")
-            assert postgres_captures.latest(connection, page.url) == found
-            assert postgres_captures.end_of(connection, "one-0001") == (4, 450)
-            assert postgres_captures.end_of(connection, "two-0001") is None
-            assert list(postgres_captures.in_volume(connection, "one-0001")) == [found]
-            assert postgres_captures.volume_names(connection) == ["one-0001"]
+            assert captures.latest(connection, page.url) == found
+            assert captures.end_of(connection, "one-0001") == (4, 450)
+            assert captures.end_of(connection, "two-0001") is None
+            assert list(captures.in_volume(connection, "one-0001")) == [found]
+            assert captures.volume_names(connection) == ["one-0001"]
 
     run(story)
 
@@ -640,7 +641,7 @@ def test_without_psycopg_the_message_says_what_to_install() -> None:
     script = (
         "import sys; sys.modules['psycopg'] = None\n"
         "from gossamer.base.errors import GossamerError\n"
-        "try:\n    import gossamer.frontier.postgres\n"
+        "try:\n    import gossamer.frontier.postgres.frontier\n"
         "except GossamerError as missing:\n    print(missing)\n"
     )
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -716,7 +717,7 @@ def test_crawlers_in_processes_of_their_own_visit_every_page_once_and_politely(
     pages = check_manners(tmp_path)
     assert len(pages) == len(set(pages)) == ALL
     with psycopg.connect(conninfo) as connection:
-        kept = list(postgres_listing.ledger(connection))
+        kept = list(reports.ledger(connection))
     assert sum(one.broken for one in kept) == 0 and len(kept) == postgres_crawler.HOSTS
     assert all(one.least_gap_s and one.least_gap_s >= postgres_crawler.POLITE.delay_s for one in kept)
     assert len({log.name for log in tmp_path.glob("*.log") if log.stat().st_size}) == 3
@@ -757,4 +758,4 @@ def test_F_N2_a_crawler_that_is_stopped_and_goes_on_later_changes_nothing(
     pages = check_manners(tmp_path)
     assert len(pages) == len(set(pages)) == ALL
     with psycopg.connect(conninfo) as connection:
-        assert sum(one.broken for one in postgres_listing.ledger(connection)) == 0
+        assert sum(one.broken for one in reports.ledger(connection)) == 0

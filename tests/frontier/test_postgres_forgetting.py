@@ -24,10 +24,10 @@ from gossamer.values.visit import Settled, Visit, VisitKind
 if why := why_absent():
     pytest.skip(why, allow_module_level=True)
 
-from gossamer.frontier.postgres import PostgresFrontier
-from gossamer.frontier.postgres_database import SharedDatabase
-from gossamer.frontier.postgres_forgetting import forget
-from gossamer.frontier.postgres_standing import Stay
+from gossamer.frontier.postgres.forget import forget
+from gossamer.frontier.postgres.frontier import PostgresFrontier
+from gossamer.frontier.postgres.hosts import Stay
+from gossamer.store.postgres.database import SharedDatabase
 
 SHOP, OTHER = "https://shop.test", "https://other.test"
 

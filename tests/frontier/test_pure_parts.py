@@ -5,11 +5,11 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.politeness import DOWN, FAILURES, Politeness, failures_after, free_at, gap_s, troubles_after
-from gossamer.frontier.postgres_rulebook import Moment
-from gossamer.frontier.postgres_settling import LeaseLost
+from gossamer.frontier.postgres.robots import Moment
+from gossamer.frontier.postgres.settlement import LeaseLost
 from gossamer.frontier.priority import LOWEST, Budget, priority_after, priority_of
-from gossamer.frontier.restoration import reason_of
 from gossamer.frontier.seen import Seen
+from gossamer.frontier.sqlite.restoration import reason_of
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import PAGE_FAULTS, Reason
 from gossamer.values.robots import Robots, RobotsState

@@ -7,8 +7,8 @@ import pytest
 
 from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.store.database import Database
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason

@@ -6,12 +6,13 @@ from collections import Counter
 import pytest
 
 from gossamer.base.clock import SECOND
-from gossamer.frontier.backs import Backs
+from gossamer.frontier.back_queues import Backs
+from gossamer.frontier.clock_steps import Steps
 from gossamer.frontier.codes import HOW_CODES, REASON_CODES
 from gossamer.frontier.gate import Ask, gate_of
 from gossamer.frontier.politeness import Politeness, gap_s, is_to_retire, troubles_after
-from gossamer.frontier.postgres_entering import Met
-from gossamer.frontier.postgres_raising import linked_of
+from gossamer.frontier.postgres.links_in import linked_of
+from gossamer.frontier.postgres.sieve import Met
 from gossamer.frontier.priority import (
     LAST,
     LOWEST,
@@ -23,9 +24,8 @@ from gossamer.frontier.priority import (
     pick_band,
     priority_of,
 )
-from gossamer.frontier.raising import MOST_RAISED, raised
-from gossamer.frontier.reviving import priority_again
-from gossamer.frontier.steps import Steps
+from gossamer.frontier.sqlite.links_in import MOST_RAISED, raised
+from gossamer.frontier.sqlite.revival import priority_again
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState

@@ -13,12 +13,12 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import DiskFull
 from gossamer.base.tell import silent
-from gossamer.frontier import backing
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.rulebook import Rulebook
-from gossamer.frontier.sieve import Sieve
-from gossamer.frontier.sqlite import SqliteFrontier
-from gossamer.store.database import Database, migrate, migrations, read_only
+from gossamer.frontier.sqlite import refill
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.sqlite.sieve import Sieve
+from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
 from gossamer.store.statements import load
 from gossamer.store.tallies import counts
 from gossamer.testing import FakeClock
@@ -218,7 +218,7 @@ WALKS = {"hosts_rested", "hosts_shifted", "hosts_returned", "backs_dissolved", "
 def test_no_statement_walks_through_a_whole_table(tmp_path: Path) -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection, migrations(), tmp_path)
-    statements = {**load("gossamer.frontier"), **load("gossamer.frontier", "sieve.sql")}
+    statements = {**load("gossamer.frontier.sqlite"), **load("gossamer.frontier.sqlite", "sieve.sql")}
     connection.execute(statements["incoming_table"])
     large = re.compile(r"SCAN (hosts|addresses|ends|queue|heaps|robots|errands|a|e|q)\b(?!.*INDEX hosts_front)")
     walking = set()
@@ -296,7 +296,7 @@ def test_F_P10_rest_that_a_host_had_before_a_stop_counts_when_the_clock_was_set_
 def test_no_host_gets_a_back_queue_while_there_are_as_many_as_may_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backing, "MOST_BACKS", 2)
+    monkeypatch.setattr(refill, "MOST_BACKS", 2)
 
     async def story() -> None:
         clock = FakeClock()
@@ -306,7 +306,7 @@ def test_no_host_gets_a_back_queue_while_there_are_as_many_as_may_be(
             await frontier.offer(seeds("http://c.test/"))
             clock.advance(60)
             assert await frontier.take(5) == []
-            monkeypatch.setattr(backing, "MOST_BACKS", 3)
+            monkeypatch.setattr(refill, "MOST_BACKS", 3)
             assert [visit.url.text for visit in await frontier.take(5)] == ["http://c.test/robots.txt"]
 
     asyncio.run(story())

@@ -5,11 +5,11 @@ from pathlib import Path
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
-from gossamer.graph.store import Graph
 from gossamer.testing import FakeClock
 from gossamer.values.capture import capture_id_of
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url, url_of
+from gossamer.views.facts.store import Graph
 
 START: Instant = 1_700_000_000 * SECOND
 

@@ -5,10 +5,10 @@ from tests.graph.pages import thing
 from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.graph.checkpoints import EVERY_S, KEPT, Checkpoints, newest
-from gossamer.graph.export import digest, opened
-from gossamer.graph.store import Graph
 from gossamer.testing import FakeClock
+from gossamer.views.facts.checkpoints import EVERY_S, KEPT, Checkpoints, newest
+from gossamer.views.facts.export import digest, opened
+from gossamer.views.facts.store import Graph
 
 FILES = DiskFiles()
 

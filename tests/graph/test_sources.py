@@ -12,15 +12,15 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.extract.page import extract
 from gossamer.extract.places import packed
-from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.names import graph_name
-from gossamer.graph.query_job import Found, Question, Unsourced, _reply
-from gossamer.graph.sources import FILE, SourcesReader
-from gossamer.graph.store import Graph
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.names import graph_name
+from gossamer.views.facts.query_job import Found, Question, Unsourced, _reply
+from gossamer.views.facts.sources import FILE, SourcesReader
+from gossamer.views.facts.store import Graph
 
 FILES, CLOCK = DiskFiles(), SystemClock()
 PAGE = Url("https://museum.example/teapot")

@@ -18,10 +18,10 @@ from gossamer.base.errors import QueryRefused, QueryTooLong
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.export import digest
-from gossamer.graph.sparql import MOST_ROWS, QueryPool, SparqlResult
-from gossamer.graph.store import Graph
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.export import digest
+from gossamer.views.facts.sparql import MOST_ROWS, QueryPool, SparqlResult
+from gossamer.views.facts.store import Graph
 
 JSON = "application/sparql-results+json"
 EVERYTHING = "SELECT * { ?s ?p ?o }"

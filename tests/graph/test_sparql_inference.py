@@ -15,11 +15,11 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.extract.vocabularies.relations import bundled
-from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.mistakes import explained
-from gossamer.graph.sparql import QueryPool, SparqlResult
-from gossamer.graph.store import Graph
-from gossamer.graph.widening import BRACKETS, NO_BLANKS, NO_SHORT_FORM, PATHS, VARIABLES, widened
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.inference import BRACKETS, NO_BLANKS, NO_SHORT_FORM, PATHS, VARIABLES, widened
+from gossamer.views.facts.mistakes import explained
+from gossamer.views.facts.sparql import QueryPool, SparqlResult
+from gossamer.views.facts.store import Graph
 
 JSON = "application/sparql-results+json"
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

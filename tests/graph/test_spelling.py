@@ -13,17 +13,17 @@ from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.graph.checkpoints import FORMAT, Checkpoints, newest
-from gossamer.graph.export import opened
-from gossamer.graph.keeping import FactsHere
-from gossamer.graph.sources import FILE
-from gossamer.graph.sparql import QueryPool, SparqlResult
-from gossamer.graph.spelling import canonical_query
-from gossamer.graph.store import Graph
 from gossamer.reading import read
 from gossamer.values.capture import Capture
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import url_of
+from gossamer.views.facts.batch import FactsHere
+from gossamer.views.facts.canonical_names import canonical_query
+from gossamer.views.facts.checkpoints import FORMAT, Checkpoints, newest
+from gossamer.views.facts.export import opened
+from gossamer.views.facts.sources import FILE
+from gossamer.views.facts.sparql import QueryPool, SparqlResult
+from gossamer.views.facts.store import Graph
 
 JSON = "application/sparql-results+json"
 OLD, NEW = "http://schema.org/", "https://schema.org/"

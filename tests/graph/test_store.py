@@ -11,12 +11,12 @@ from tests.graph.pages import START, graph_in, page, thing, url
 
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
-from gossamer.graph import store as store_room
-from gossamer.graph.export import digest, opened, page_facts
-from gossamer.graph.names import PROVENANCE, graph_name
-from gossamer.graph.store import Graph
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import url_of
+from gossamer.views.facts import store as store_room
+from gossamer.views.facts.export import digest, opened, page_facts
+from gossamer.views.facts.names import PROVENANCE, graph_name
+from gossamer.views.facts.store import Graph
 
 A = "http://a.test/x"
 

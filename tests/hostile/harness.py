@@ -19,8 +19,8 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.network import Endpoint
 from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.fetch.plan import AddressPlan
 from gossamer.values.outcome import Outcome
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import VisitKind

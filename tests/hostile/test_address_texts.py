@@ -12,8 +12,8 @@ from tests.journey.crawling import crawl, page
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.fetch.plan import AddressPlan
 from gossamer.reading import read
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.scope import domain_of

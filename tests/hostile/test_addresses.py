@@ -11,9 +11,9 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.network import DirectDialer, Endpoint
 from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.fetch.guard import BAD_PORTS
-from gossamer.fetch.plan import AddressPlan
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Refused
 from gossamer.values.url import Url, url_of
 

@@ -21,10 +21,9 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch, RobotsKeeping
+from gossamer.fetch.address_plan import AddressPlan, made_up_address
 from gossamer.fetch.client import Client
-from gossamer.fetch.plan import AddressPlan, made_up_address
 from gossamer.fetch.robots import entry_of
-from gossamer.graph.query_text import inspect
 from gossamer.parse.lists.feeds import parse_feed
 from gossamer.parse.lists.sitemaps import parse_sitemap
 from gossamer.reading import read
@@ -34,6 +33,7 @@ from gossamer.values.capture import Capture
 from gossamer.values.outcome import Fetched, Moved, Reason, Refused
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Visit, VisitKind
+from gossamer.views.facts.query_text import inspect
 
 SETTINGS = Fetch(contact="https://example.org/bot", timeout_s=60.0)
 GOOD = "http://good.test"
@@ -342,8 +342,8 @@ def test_F_D10_a_query_reaches_nowhere(query):
 DIALLING = {"create_connection", "open_connection", "sock_connect", "start_connection", "connect_ex", "getaddrinfo",
             "gethostbyname", "create_datagram_endpoint", "sock_sendto", "urlopen", "ClientSession"}  # fmt: skip
 MAY_DIAL = {
-    "fetch/dial.py": {"create_connection", "start_connection"},
-    "fetch/resolve.py": {"getaddrinfo"},
+    "fetch/pool.py": {"create_connection", "start_connection"},
+    "fetch/dns.py": {"getaddrinfo"},
     "app/indexer.py": {"open_connection"},  # over the socket it inherited from the crawler
 }
 

@@ -11,7 +11,7 @@ from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch
 from gossamer.fetch.client import Client
-from gossamer.fetch.resolve import AT_ONCE, DnsResolver
+from gossamer.fetch.dns import AT_ONCE, DnsResolver
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused
 from gossamer.values.url import Url, url_of

@@ -14,8 +14,8 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch
+from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.fetch.plan import AddressPlan
 from gossamer.reading import ReadJob, done
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Unchanged

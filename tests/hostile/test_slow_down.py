@@ -14,9 +14,9 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.base.tell import silent
 from gossamer.fetch.answer import Head, outcome_of
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.recrawl.retry import Retry, next_due
-from gossamer.store.database import Database
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture
 from gossamer.values.link import How, Offer

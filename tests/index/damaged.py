@@ -4,8 +4,8 @@ from pathlib import Path
 
 import tantivy
 
-from gossamer.index.schema import ANALYZER, analyzer, schema
 from gossamer.values.url import Url
+from gossamer.views.words.schema import ANALYZER, analyzer, schema
 
 
 def damage_entry(folder: Path, url: Url) -> None:

@@ -4,12 +4,12 @@ import json
 
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.index.blocks import BLOCK_BYTES, META, with_small_blocks
-from gossamer.index.searcher import Searcher
-from gossamer.index.writer import IndexWriter
 from gossamer.search.query import parse
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
+from gossamer.views.words.blocks import BLOCK_BYTES, META, with_small_blocks
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.writer import IndexWriter
 
 
 def reading(number: int) -> Reading:

@@ -7,16 +7,16 @@ import pytest
 
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.index import facets
-from gossamer.index.asking import Asking
-from gossamer.index.facets import FACETS, estimated
-from gossamer.index.searcher import Searcher
-from gossamer.index.snapshot import count
-from gossamer.index.writer import IndexWriter
 from gossamer.search.query import parse
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
+from gossamer.views.words import facets
+from gossamer.views.words.facets import FACETS, estimated
+from gossamer.views.words.query import Asking
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.snapshot import count
+from gossamer.views.words.writer import IndexWriter
 
 PAGES = 400
 RARE, COMMON = "http://schema.org/Recipe", "http://schema.org/Person"

@@ -12,16 +12,16 @@ from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, GossamerError
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.extract.vocabularies.relations import with_own
-from gossamer.index.asking import MOST_PARTS
-from gossamer.index.schema import last_part, names_above, signs_of
-from gossamer.index.searcher import Searcher
-from gossamer.index.walking import walked
-from gossamer.index.writer import IndexWriter
 from gossamer.search.query import parse
 from gossamer.values.link import Link
 from gossamer.values.page import Directives, Page, Reading
 from gossamer.values.query import Query, Word
 from gossamer.values.url import Url
+from gossamer.views.words.query import MOST_PARTS
+from gossamer.views.words.scan import walked
+from gossamer.views.words.schema import last_part, names_above, signs_of
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.writer import IndexWriter
 
 
 def reading(address: str, content: str, at: int = 1, **more: object) -> Reading:

@@ -4,12 +4,13 @@ import pytest
 
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.index import asking, snapshot
-from gossamer.index.searcher import Searcher
-from gossamer.index.writer import IndexWriter
 from gossamer.search.query import parse
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
+from gossamer.views.words import query as asking
+from gossamer.views.words import snapshot
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.writer import IndexWriter
 
 
 def reading(number: int, content: str, title: str = "") -> Reading:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.index.dictionary import Form
-from gossamer.index.pointing import FEW, FIRST, targets_of
-from gossamer.index.searcher import Searcher
-from gossamer.index.writer import IndexWriter
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
+from gossamer.views.words.anchors import FEW, FIRST, targets_of
+from gossamer.views.words.dictionary import Form
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.writer import IndexWriter
 
 SITES = 2 * FEW
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.index.snapshot import LARGE, MOST_SNAPSHOTS, Lasting
-from gossamer.index.snippets import LONGEST, Segment, fragment
+from gossamer.views.words.snapshot import LARGE, MOST_SNAPSHOTS, Lasting
+from gossamer.views.words.snippets import LONGEST, Segment, fragment
 
 WORDS = ["fish", "tropical", "harbour", "a"]
 

@@ -14,9 +14,9 @@ from gossamer.base.clock import Clock, Instant, SystemClock
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.fetch import RobotsKeeping
-from gossamer.frontier.ends import every_end
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.ends import every_end
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Measures
 from gossamer.pace import Pace
@@ -25,8 +25,8 @@ from gossamer.recrawl.retry import Retry
 from gossamer.returning import Returning
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.rules.verdict import Allowed
-from gossamer.spool.spool import SpoolWriter
-from gossamer.store.database import Database
+from gossamer.spool.writer import SpoolWriter
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import TinyWeb
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer

@@ -23,14 +23,14 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.settings import Settings
 from gossamer.fetch.answer import Head, outcome_of
-from gossamer.frontier.known import Known
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.known import Known
 from gossamer.journey import Crawl, Rooms
 from gossamer.reading import job
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
-from gossamer.spool.spool import SpoolWriter
-from gossamer.store.database import Database
+from gossamer.spool.writer import SpoolWriter
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture
 from gossamer.values.link import How, Offer

@@ -25,8 +25,8 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.pace import Pace
 from gossamer.spool.follower import Follower, Position
-from gossamer.spool.spool import SpoolWriter
-from gossamer.store.database import Database
+from gossamer.spool.writer import SpoolWriter
+from gossamer.store.sqlite.database import Database
 from gossamer.testing import PowerCuts
 
 PAGES = 300

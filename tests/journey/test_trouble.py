@@ -11,7 +11,7 @@ from tests.journey.crawling import Told, crawl, page
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import Child, SystemProcesses
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.journey import tasks_for
 from gossamer.pace import Pace
 from gossamer.testing import FaultyFiles

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.links.reader import TARGET_BYTES, Anchor, LinksReader, Runs, marks_of
-from gossamer.links.store import Links
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
+from gossamer.views.links.reader import TARGET_BYTES, Anchor, LinksReader, Runs, marks_of
+from gossamer.views.links.store import Links
 
 
 def reading(address: str, links: list[tuple[str, str]], at: int = 1) -> Reading:
@@ -62,7 +62,7 @@ def test_a_result_is_told_what_other_sites_call_it_and_how_many_link_to_it(tmp_p
 
 
 def test_a_merge_under_way_leaves_what_is_in_memory_there(tmp_path, monkeypatch):
-    monkeypatch.setattr("gossamer.links.store.SLICE", 10)
+    monkeypatch.setattr("gossamer.views.links.store.SLICE", 10)
     links = Links(tmp_path / "links.db", DiskFiles(), silent, merge_at=100)
     links.open()
     targets = [Url(f"http://t.test/{n}") for n in range(100)]

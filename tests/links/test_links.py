@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.links.changes import LONGEST_TEXT, MOST_ANCHORS, Columns, by_target, pack, rows_between, unpack
-from gossamer.links.reader import Anchor, LinksReader
-from gossamer.links.store import Links
 from gossamer.values.link import Link
 from gossamer.values.page import Directives, Page, Reading
 from gossamer.values.url import Url
+from gossamer.views.links.changes import LONGEST_TEXT, MOST_ANCHORS, Columns, by_target, pack, rows_between, unpack
+from gossamer.views.links.reader import Anchor, LinksReader
+from gossamer.views.links.store import Links
 
 
 def reading(address: str, links: list[tuple[str, str]], at: int = 1, **more: object) -> Reading:
@@ -181,7 +181,7 @@ def test_a_reader_sees_each_commit_whole_while_merges_go_on(tmp_path):
 
 
 def test_a_long_merge_is_done_in_slices_and_answers_stay_right(tmp_path, monkeypatch):
-    monkeypatch.setattr("gossamer.links.store.SLICE", 16)
+    monkeypatch.setattr("gossamer.views.links.store.SLICE", 16)
     links = opened(tmp_path, merge_at=300)
     reader = LinksReader(tmp_path / "links.db")
     reader.open()

@@ -13,9 +13,9 @@ from tests.archive.past import DAY, SHOP, START_AT, captured, collection, kettle
 from gossamer.base.clock import DAY_S, SystemClock
 from gossamer.base.tell import silent
 from gossamer.monitor.chronicle import Visits
-from gossamer.monitor.sampling import newest_place, sampled, step_for, visits_since
+from gossamer.monitor.samples import newest_place, sampled, step_for, visits_since
 from gossamer.recrawl.rates import observed
-from gossamer.store.database import Database, read_only
+from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.history import History, Seen, packed
 from gossamer.values.past import Past, encoded
 from gossamer.values.url import Url, id_of

@@ -12,11 +12,6 @@ from gossamer.app.ask import show
 from gossamer.base.clock import SECOND, from_words
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.index.searcher import Searcher
-from gossamer.index.snippets import Segment
-from gossamer.index.writer import IndexWriter
-from gossamer.links.reader import LinksReader
-from gossamer.links.store import Links
 from gossamer.search.answer import Hit
 from gossamer.search.find import FACETS, Answer, Search
 from gossamer.search.query import parse
@@ -24,6 +19,11 @@ from gossamer.testing import FakeClock
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading, Thing
 from gossamer.values.url import Url
+from gossamer.views.links.reader import LinksReader
+from gossamer.views.links.store import Links
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.snippets import Segment
+from gossamer.views.words.writer import IndexWriter
 
 SCHEMA = "http://schema.org/"
 PERSON, PLACE, ARTICLE = f"{SCHEMA}Person", f"{SCHEMA}Place", f"{SCHEMA}Article"

@@ -10,10 +10,6 @@ from hypothesis import strategies as st
 from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.index.searcher import Searcher
-from gossamer.index.writer import IndexWriter
-from gossamer.links.reader import LinksReader
-from gossamer.links.store import Links
 from gossamer.search.find import Search
 from gossamer.search.query import parse, text_of, toggled
 from gossamer.testing import FakeClock
@@ -21,6 +17,10 @@ from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.query import Query, Word
 from gossamer.values.url import Url
+from gossamer.views.links.reader import LinksReader
+from gossamer.views.links.store import Links
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.writer import IndexWriter
 
 NEAR = ("harbor", "harbour")
 FIELDS = ("content", "anchors", "address")

@@ -8,7 +8,7 @@ from typing import Any
 from tests.simulation.web import SimWeb
 
 from gossamer.base.clock import Clock, Instant
-from gossamer.frontier.protocol import Frontier
+from gossamer.frontier.api import Frontier
 from gossamer.values.link import Offer
 from gossamer.values.outcome import Failed, Fetched, Gone, Outcome
 from gossamer.values.url import Url

@@ -20,18 +20,18 @@ from gossamer.base.chance import seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.fetch import RobotsKeeping
-from gossamer.frontier.ends import every_end
+from gossamer.frontier.api import Frontier
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.protocol import Frontier
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.ends import every_end
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Measures
 from gossamer.pace import Pace
 from gossamer.reading import done, job
 from gossamer.recrawl.retry import Retry
-from gossamer.spool.spool import SpoolWriter
+from gossamer.spool.writer import SpoolWriter
 from gossamer.store import tallies
-from gossamer.store.database import Database, read_only
+from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import job_of
 from gossamer.values.outcome import Reason

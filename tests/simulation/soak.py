@@ -35,7 +35,7 @@ from gossamer.demo.answers import Question
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import Head, outcome_of
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Measures
 from gossamer.pace import Pace
@@ -44,8 +44,8 @@ from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.policies import policy_named
 from gossamer.recrawl.retry import Retry
 from gossamer.returning import Returning
-from gossamer.spool.spool import SpoolWriter
-from gossamer.store.database import Database
+from gossamer.spool.writer import SpoolWriter
+from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Outcome

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.simulation.simulate import Kind, Ran, simulate
 
-from gossamer.frontier.protocol import Frontier
+from gossamer.frontier.api import Frontier
 from gossamer.values.visit import Settled, Visit, VisitKind
 
 SEEDS = 50

@@ -16,7 +16,7 @@ from gossamer.base.files import DiskFiles, Files
 from gossamer.base.tell import silent
 from gossamer.spool.follower import Follower, Frame, Position
 from gossamer.spool.frames import HEAD_BYTES, PIECE_BYTES, frame, frames, sound_end
-from gossamer.spool.spool import SpoolWriter, discard, spooled_volumes
+from gossamer.spool.writer import SpoolWriter, discard, spooled_volumes
 from gossamer.testing import FakeClock, Fault, FaultyFiles
 
 FILES = DiskFiles()

@@ -12,8 +12,9 @@ import pytest
 
 from gossamer.base.errors import DirectoryUnusable, DiskFull, StateDamaged
 from gossamer.base.tell import silent
-from gossamer.store import seeds, tallies
-from gossamer.store.database import Database, migrate, migrations, read_only
+from gossamer.store import tallies
+from gossamer.store.sqlite import seeds
+from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.url import Url
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.store.database import migrate, migrations, read_only
+from gossamer.store.sqlite.database import migrate, migrations, read_only
 
 OLDEST = 5
 TABLES = ("hosts", "addresses", "ends", "queue", "volumes", "captures", "seeds", "tallies", "revisits")
 DIES = """
 import os, signal, sqlite3, sys
 from pathlib import Path
-from gossamer.store.database import migrate, migrations
+from gossamer.store.sqlite.database import migrate, migrations
 path = Path(sys.argv[1])
 connection = sqlite3.connect(path, isolation_level=None)
 connection.execute("PRAGMA journal_mode = WAL")

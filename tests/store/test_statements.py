@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from gossamer.store.database import migrate, migrations
+from gossamer.store.sqlite.database import migrate, migrations
 from gossamer.store.statements import load, parse
 
 

@@ -14,24 +14,24 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import WorkerLost
 from gossamer.base.files import DiskFiles
-from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.export import digest
-from gossamer.graph.keeping import FactsHere
-from gossamer.graph.store import Graph
-from gossamer.index.searcher import Searcher
-from gossamer.index.writer import IndexWriter
 from gossamer.indexer.updates import Following, GraphView, Views, newest_of, position_in
-from gossamer.links.reader import LinksReader
-from gossamer.links.store import Links
 from gossamer.search.query import parse
 from gossamer.spool.codec import encode
 from gossamer.spool.follower import Follower, Position
-from gossamer.spool.spool import SpoolWriter
+from gossamer.spool.writer import SpoolWriter
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture, Place
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
+from gossamer.views.facts.batch import FactsHere
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.export import digest
+from gossamer.views.facts.store import Graph
+from gossamer.views.links.reader import LinksReader
+from gossamer.views.links.store import Links
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.writer import IndexWriter
 
 
 def page(address: str, words: str, at: int, links: Sequence[str] = ()) -> Capture:

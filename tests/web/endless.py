@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.app import serve as door
-from gossamer.frontier.visits import LastVisit
+from gossamer.frontier.sqlite.visits import LastVisit
 from gossamer.web import connections
 
 IMPATIENT_S = 2.0

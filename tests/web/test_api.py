@@ -25,7 +25,7 @@ from tests.web.site import LONG_S, Site, serving
 from gossamer.app import serving_crawl, sowing
 from gossamer.app.directory import Directory
 from gossamer.base.environment import Network
-from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.address_plan import AddressPlan
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
 schemathesis.serializer.alias("application/sparql-query", "text/plain")

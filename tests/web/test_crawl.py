@@ -18,8 +18,8 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
-from gossamer.store import seeds
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import seeds
+from gossamer.store.sqlite.database import read_only
 
 POSTS = (
     "/crawl/start", "/crawl/pause", "/crawl/resume", "/crawl/stop", "/crawl/seeds", "/crawl/rules/save",

@@ -15,16 +15,16 @@ from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.store import Graph
-from gossamer.index import walking
-from gossamer.index.searcher import Searcher
-from gossamer.index.writer import IndexWriter
 from gossamer.search.query import parse as asked
 from gossamer.values.page import Page, Reading
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.query import DEEPEST_HIT, Query
 from gossamer.values.url import Url
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.store import Graph
+from gossamer.views.words import scan as walking
+from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.writer import IndexWriter
 from gossamer.web.exports import pages_csv, pages_jsonl
 
 PAGES = DEEPEST_HIT + 2_500

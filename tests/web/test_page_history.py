@@ -15,7 +15,7 @@ from tests.web.site import Answer, Site, serving, trouble_in
 from tests.web.test_page_view import at
 
 from gossamer.app.directory import Directory
-from gossamer.archive.history import Timeline
+from gossamer.archive.versions import Timeline
 from gossamer.base.clock import in_words
 from gossamer.values.url import Url
 from gossamer.web.page_history import NOT_YET, badges_of, dots_of, line_of

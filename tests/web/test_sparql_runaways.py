@@ -11,7 +11,7 @@ from tests.web.test_sparql import COUNT, RUNAWAY
 
 from gossamer.app.directory import Directory
 from gossamer.app.serve import QUERIES
-from gossamer.graph.sparql import BUSY
+from gossamer.views.facts.sparql import BUSY
 
 SEARCHES, ASKED = 50, 10
 

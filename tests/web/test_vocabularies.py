@@ -9,8 +9,8 @@ from tests.web.site import Site
 
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import QueryTooLong
-from gossamer.graph.sparql import SparqlResult
 from gossamer.testing import FakeClock
+from gossamer.views.facts.sparql import SparqlResult
 from gossamer.web.vocabularies import all_of, one_of
 from gossamer.web.vocabulary_counts import FRESH_S, OLD_S, FactCounter
 from gossamer.web.vocabulary_rooms import FactsInUse, TermsInUse

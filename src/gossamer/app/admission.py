@@ -14,8 +14,8 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.rules.verdict import Denied
-from gossamer.store import forgotten
-from gossamer.store.database import Database
+from gossamer.store.sqlite import forgotten
+from gossamer.store.sqlite.database import Database
 from gossamer.values.url import Url
 
 

@@ -18,12 +18,12 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, QueryRefused
 from gossamer.base.tell import silent
-from gossamer.index.explaining import Explanation
 from gossamer.search.find import FACETS, Answer, Entity, Hit
 from gossamer.search.query import parse
 from gossamer.values.json_form import json_value
 from gossamer.values.url import Url
 from gossamer.values.wording import as_json, counted, harmless
+from gossamer.views.words.explanation import Explanation
 
 FORMATS = {
     "": "text/tab-separated-values, text/turtle",

@@ -10,14 +10,14 @@ from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ViewDamaged
 from gossamer.base.tell import Tell
-from gossamer.graph.checkpoints import newest
-from gossamer.graph.names import OURS
-from gossamer.graph.sources import FILE as SOURCES
-from gossamer.graph.sparql import MOST_ROWS, QueryPool, SparqlResult
 from gossamer.monitor.control import Control
 from gossamer.search.find import Search
 from gossamer.store import tallies
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.names import OURS
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sparql import MOST_ROWS, QueryPool, SparqlResult
 from gossamer.web.rooms import Ask
 
 FRESH_S = 30.0

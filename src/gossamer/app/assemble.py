@@ -37,7 +37,7 @@ from gossamer.config.slices import budget, fetch_settings, politeness, robots_ke
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.journey import Crawl, Rooms
 from gossamer.landing import Lists, Measures
 from gossamer.monitor.control import Control
@@ -45,8 +45,8 @@ from gossamer.pace import Pace
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
-from gossamer.spool.spool import SpoolWriter
-from gossamer.store.database import Database
+from gossamer.spool.writer import SpoolWriter
+from gossamer.store.sqlite.database import Database
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit

@@ -21,8 +21,8 @@ from gossamer.archive.verify import Finding, verified
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.monitor import chronicle
-from gossamer.store import captures
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.wording import counted
 
 TRIES = 5

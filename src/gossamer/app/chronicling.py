@@ -13,9 +13,9 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Sample, Visits
-from gossamer.monitor.sampling import ENOUGH, newest_place, sampled, visits_since
+from gossamer.monitor.samples import ENOUGH, newest_place, sampled, visits_since
 from gossamer.store import tallies
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 
 SOON_S, EVERY_S = 5.0, 600.0
 PART = 20

@@ -12,7 +12,7 @@ from gossamer.app.hastening import Hastening, Neighbours, hastening, no_neighbou
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
-from gossamer.frontier.protocol import Frontier
+from gossamer.frontier.api import Frontier
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.paper import Tree
 from gossamer.recrawl.policies import policy_named

@@ -18,7 +18,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
 from gossamer.rules.retention import Retain
-from gossamer.store.database import Database, read_only
+from gossamer.store.sqlite.database import Database, read_only
 
 Says = Callable[[str], None]
 

@@ -20,7 +20,6 @@ from gossamer.app.damage import EVENT as DAMAGE
 from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.ending import STOPPED, Ended, summary, waiting_for_options
 from gossamer.app.fetch_again import FetchedBy, fetch_again
-from gossamer.app.network import real_network
 from gossamer.app.options import config_of, keep_options, withheld_in_words
 from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import Face, JsonLines, face_for
@@ -33,6 +32,7 @@ from gossamer.base.processes import allow_open_files, keep_freed_memory
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import spare_the_collector
 from gossamer.config.settings import Settings
+from gossamer.fetch.network import real_network
 from gossamer.monitor.pulse import Pulse, guarded
 from gossamer.monitor.vitals import BEAT_S
 from gossamer.recrawl.policies import DEFAULT as POLICY

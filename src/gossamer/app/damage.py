@@ -9,11 +9,11 @@ from gossamer.archive.verify import Finding
 from gossamer.base.clock import Instant
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.frontier.reviving import fetch_again
-from gossamer.frontier.sieve import Keys
+from gossamer.frontier.sqlite.revival import fetch_again
+from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.rules.canonical import identity_of
-from gossamer.store import captures, damage
-from gossamer.store.damage import Mark
+from gossamer.store.sqlite import captures, damage
+from gossamer.store.sqlite.damage import Mark
 from gossamer.values.url import id_of
 from gossamer.values.wording import counted
 

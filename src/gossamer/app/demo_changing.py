@@ -28,14 +28,14 @@ from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.verdict import SLACK_S
 from gossamer.demo.web import DemoWeb
-from gossamer.graph.export import facts_of, opened
-from gossamer.index.searcher import Searcher
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.freshness import days_in_words
-from gossamer.store import captures
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
+from gossamer.views.facts.export import facts_of, opened
+from gossamer.views.words.searcher import Searcher
 
 SUGGESTIONS = ("harbour", "type:Offer", "news")
 TURN_DAYS = 2.0

@@ -12,7 +12,7 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.base.files import DiskFiles, Lock
-from gossamer.store.lock import hold, holder_in_words
+from gossamer.store.sqlite.lock import hold, holder_in_words
 
 DEFAULT = Path("gossamer-data")
 LOG_NAME = "crawl.log"

@@ -27,16 +27,16 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
-from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import opened, page_facts
 from gossamer.spool.codec import decode
-from gossamer.store import captures as stored_captures
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures as stored_captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.outcome import GROUPS, Reason
 from gossamer.values.page import Reading
 from gossamer.values.query import Query
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.export import opened, page_facts
 from gossamer.web.exports import pages_csv, visits_csv
 from gossamer.workers.pool import Pool
 

@@ -7,16 +7,16 @@ from gossamer.app.asking import refuse_missing
 from gossamer.app.directory import Directory
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable
-from gossamer.frontier.visits import LastVisit, every_visit
-from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import facts_of, opened, page_facts
-from gossamer.index.schema import Card
-from gossamer.index.searcher import Searcher
-from gossamer.index.walking import walked
-from gossamer.links.export import every_link
-from gossamer.store.database import read_only
+from gossamer.frontier.sqlite.visits import LastVisit, every_visit
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.query import Query
 from gossamer.values.url import Url
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.export import facts_of, opened, page_facts
+from gossamer.views.links.export import every_link
+from gossamer.views.words.scan import walked
+from gossamer.views.words.schema import Card
+from gossamer.views.words.searcher import Searcher
 from gossamer.web.export_rooms import ExportedPage, Exports
 
 

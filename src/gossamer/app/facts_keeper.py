@@ -25,11 +25,11 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import let_other_sessions_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
-from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.keeping import FactsHere
-from gossamer.graph.store import Graph
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.wording import error_in_words
+from gossamer.views.facts.batch import FactsHere
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.store import Graph
 from gossamer.workers.sandbox import leave_with_parent
 from gossamer.workers.wire import Kind, frame
 

@@ -17,7 +17,7 @@ from gossamer.app.working import Working
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
-from gossamer.store.forgotten import Entry
+from gossamer.store.sqlite.forgotten import Entry
 from gossamer.values.wording import as_json, counted, harmless, moment
 
 

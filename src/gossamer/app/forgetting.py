@@ -28,15 +28,15 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell, silent
-from gossamer.frontier.forgetting import forget as forget_addresses
+from gossamer.frontier.sqlite.forget import forget as forget_addresses
 from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
 from gossamer.rules.forgotten import Forgotten, is_like
 from gossamer.rules.learned.templates import template_of
-from gossamer.store import captures_moved, forgotten
-from gossamer.store.database import Database, read_only
-from gossamer.store.forgotten import Entry
-from gossamer.store.scrubbing import scrub
+from gossamer.store.sqlite import captures_moved, forgotten
+from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.sqlite.forgotten import Entry
+from gossamer.store.sqlite.scrub import scrub
 from gossamer.values.url import Host, Url, url_of
 
 Says = Callable[[str], None]

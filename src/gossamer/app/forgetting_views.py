@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from gossamer.app.directory import Directory
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
-from gossamer.graph.checkpoints import Checkpoints, newest
-from gossamer.graph.store import Graph
-from gossamer.index.writer import IndexWriter
-from gossamer.links.store import Links
 from gossamer.returning import silent_page
 from gossamer.values.url import Url
+from gossamer.views.facts.checkpoints import Checkpoints, newest
+from gossamer.views.facts.store import Graph
+from gossamer.views.links.store import Links
+from gossamer.views.words.writer import IndexWriter
 
 
 def remove_from_views(directory: Directory, urls: Sequence[Url], outside: Outside, tell: Tell) -> None:

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import DirectoryUnusable, DiskFull
 from gossamer.base.tell import Tell
-from gossamer.frontier.protocol import Frontier
-from gossamer.links.reader import LinksReader, Runs
+from gossamer.frontier.api import Frontier
 from gossamer.recrawl.neighbours import is_older, is_to_be_looked_at, judged
 from gossamer.returning import Returning
 from gossamer.values.due import Sooner, Why
 from gossamer.values.past import Past
 from gossamer.values.url import Url
+from gossamer.views.links.reader import LinksReader, Runs
 
 EVERY_S = 120.0
 """Between two sweeps while there is enough else to visit; when there is not, one follows as soon as a page changes."""

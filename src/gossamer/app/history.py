@@ -26,12 +26,12 @@ from gossamer.app.history_shown import (
 )
 from gossamer.app.options import config_of
 from gossamer.app.working import Working
-from gossamer.archive.history import moment_of, vanished
+from gossamer.archive.versions import moment_of, vanished
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
-from gossamer.store import captures
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.url import Host, Url, url_of
 from gossamer.values.version_messages import Said

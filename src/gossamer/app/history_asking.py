@@ -12,15 +12,15 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
-from gossamer.graph.checkpoints import Checkpoints
-from gossamer.graph.query_text import inspect
-from gossamer.graph.sources import FILE as SOURCES
-from gossamer.graph.sparql import QueryPool, SparqlResult
-from gossamer.graph.store import Graph
 from gossamer.values.capture import Kept, capture_id_of
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Host, Url
 from gossamer.values.version_messages import Said
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.query_text import inspect
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sparql import QueryPool, SparqlResult
+from gossamer.views.facts.store import Graph
 
 MOST_PAGES = 20_000
 TIME_S = 60.0

@@ -9,9 +9,9 @@ from gossamer.app.foreign import loaded
 from gossamer.app.own_contexts import contexts_in
 from gossamer.app.plugged import DECODER, READERS
 from gossamer.app.plugged_reader import safe
-from gossamer.archive.history import Difference, kinds_of
-from gossamer.archive.history_facts import fact_changes
-from gossamer.archive.history_text import text_changes
+from gossamer.archive.fact_differences import fact_changes
+from gossamer.archive.text_differences import text_changes
+from gossamer.archive.versions import Difference, kinds_of
 from gossamer.base.clock import in_words
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.parse.coding import decode

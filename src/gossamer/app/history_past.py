@@ -15,24 +15,16 @@ from gossamer import __version__
 from gossamer.app.directory import Directory
 from gossamer.app.plugged import recalled
 from gossamer.app.readers import reader_pool
-from gossamer.archive.history import (
-    Difference,
-    Timeline,
-    Version,
-    in_force,
-    kinds_of,
-    seen_again,
-    until,
-)
 from gossamer.archive.reader import read_capture
+from gossamer.archive.versions import Difference, Timeline, Version, in_force, kinds_of, seen_again, until
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.recrawl.change import compared
-from gossamer.store import captures
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
 from gossamer.values.url import Host, Url

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from gossamer.app.directory import Directory
 from gossamer.app.history_past import past_of
-from gossamer.archive.history import Difference
+from gossamer.archive.versions import Difference
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.config.settings import Settings

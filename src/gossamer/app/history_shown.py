@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.app.history_asking import PastAnswer
-from gossamer.archive.history import Difference, Timeline, Version
-from gossamer.archive.history_text import TextLine
+from gossamer.archive.text_differences import TextLine
+from gossamer.archive.versions import Difference, Timeline, Version
 from gossamer.base.clock import Instant, in_words
 from gossamer.values.capture import Kept
 from gossamer.values.version_messages import Said

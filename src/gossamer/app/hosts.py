@@ -25,14 +25,14 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.slices import politeness
-from gossamer.frontier import listing, quarantine, standing
-from gossamer.frontier.host_list import robots_of
-from gossamer.frontier.listing import HostState
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
+from gossamer.frontier.sqlite import quarantine, reports, retirement
+from gossamer.frontier.sqlite.host_list import robots_of
+from gossamer.frontier.sqlite.reports import HostState
 from gossamer.monitor.control import Control
 from gossamer.rules.learned.templates import template_of
-from gossamer.store.database import Database, read_only
+from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 from gossamer.values.wording import as_json, counted, lasting, moment
@@ -92,7 +92,7 @@ def hosts(
     polite = politeness(config_of(dir).settings)
     is_crawling, now = crew_of(directory, outside).is_crawling, outside.clock.now()
     with closing(read_only(directory.state)) as opened:
-        hosts = list(listing.hosts(opened))
+        hosts = list(reports.hosts(opened))
         found = sorted_usefully([shown(one, polite, now, is_crawling, robots_of(opened, one.name)) for one in hosts])
     wanted = [one for one in found if state is None or one.state == state]
     print(as_json(wanted)) if json else show(wanted, limit, Console())
@@ -197,9 +197,9 @@ UNDONE = {
 def _change(state: sqlite3.Connection, action: str, name: str, words: str, now: Instant) -> bool:
     match action:
         case "retire":
-            return standing.retire(state, name, words, now) is not None
+            return retirement.retire(state, name, words, now) is not None
         case "reinstate":
-            return standing.reinstate(state, name) is not None
+            return retirement.reinstate(state, name) is not None
         case _:
             return quarantine.release(state, name, words, lambda text: template_of(Url(text)))[1] > 0
 
@@ -214,7 +214,7 @@ async def asked(directory: Directory, outside: Outside, action: str, name: str, 
             if not await _is_done_in(PATIENCE_S - SILENT_S, control, number, outside.clock):
                 raise GossamerError(f"the running crawl has not answered in {PATIENCE_S:g} s; it will, if it is alive")
     with closing(read_only(directory.state)) as opened:
-        host = listing.host_state(opened, name)
+        host = reports.host_state(opened, name)
     if host is None:
         raise GossamerError(f"{name} is not known to this crawl")
     held = f", with {counted(host.held, 'address')} in quarantine" if host.held else ""

@@ -38,12 +38,9 @@ from gossamer.base.processes import keep_freed_memory, let_others_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
 from gossamer.config.settings import Settings
-from gossamer.frontier.hastening import pasts_of
-from gossamer.frontier.sieve import Keys
-from gossamer.graph.checkpoints import Checkpoints
-from gossamer.index.writer import IndexWriter
+from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sooner import pasts_of
 from gossamer.indexer.updates import Following, GraphView, Reread, Views
-from gossamer.links.store import Links
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
@@ -52,13 +49,16 @@ from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower
-from gossamer.store import captures, forgotten
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures, forgotten
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import VANISHED, Capture, Place
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.page import Reading
 from gossamer.values.url import id_of
 from gossamer.values.wording import error_in_words
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.links.store import Links
+from gossamer.views.words.writer import IndexWriter
 from gossamer.workers.sandbox import leave_with_parent
 
 NAME = "indexer"

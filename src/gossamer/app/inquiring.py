@@ -18,21 +18,21 @@ from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
-from gossamer.frontier.known import last_end
-from gossamer.frontier.listing import host_ledger
-from gossamer.graph.names import graph_name
-from gossamer.graph.sources import FILE as SOURCES
-from gossamer.graph.sources import SourcesReader
-from gossamer.index.searcher import Counted
+from gossamer.frontier.sqlite.known import last_end
+from gossamer.frontier.sqlite.reports import host_ledger
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.user.rulebook import OwnFilter
-from gossamer.store import captures
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.copy_messages import JOB, CopyJob, answer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.values.wording import as_json, counted
+from gossamer.views.facts.names import graph_name
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sources import SourcesReader
+from gossamer.views.words.searcher import Counted
 from gossamer.web.page_rooms import HostWhy, PageRooms, Promise, TargetState, Why, WhySection, anchor_in_copy, place_of
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool

@@ -41,7 +41,7 @@ from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.verdict import Denied
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.link import Link
 from gossamer.values.url import Url, url_of
 from gossamer.values.wording import as_json, counted, harmless

@@ -23,18 +23,19 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
-from gossamer.frontier.restoration import enter_found, enter_visited, settle_restored
-from gossamer.frontier.sieve import Keys
-from gossamer.links.export import every_link
+from gossamer.frontier.sqlite.restoration import enter_found, enter_visited, settle_restored
+from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.rules.canonical import identity_of
-from gossamer.store import captures, forgotten, seeds, tallies
-from gossamer.store.database import Database
-from gossamer.store.forgotten import Entry
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures, forgotten, seeds
+from gossamer.store.sqlite.database import Database
+from gossamer.store.sqlite.forgotten import Entry
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts
 from gossamer.values.wording import counted
+from gossamer.views.links.export import every_link
 
 AT_ONCE = 2_000
 TAILS = ("", "-wal", "-shm")

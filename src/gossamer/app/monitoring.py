@@ -22,12 +22,12 @@ from gossamer.monitor.survey import survey
 from gossamer.monitor.system import Beaten, System, averages_of, listed, most, state_of, totals_of
 from gossamer.monitor.vitals import BEAT_S, Sample
 from gossamer.store import tallies
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.visit import Counts
 from gossamer.web.monitor_rooms import MonitorRooms
 from gossamer.workers.barriers import Barriers
 
-QUERY_JOB = "gossamer.graph.query_job:"
+QUERY_JOB = "gossamer.views.facts.query_job:"
 QUERY_WORKER = "query worker"
 LOOK_OVER_S = 15.0
 """How old sizes on disk and the survey of hosts may be: both walk over many things."""

@@ -15,7 +15,6 @@ from urllib.parse import quote
 from cyclopts import Parameter
 
 from gossamer.app.directory import DEFAULT
-from gossamer.app.network import real_network
 from gossamer.app.options import config_of
 from gossamer.app.own_contexts import INDEX, contexts_in
 from gossamer.app.seeding import admitted, checked_seeds
@@ -27,6 +26,7 @@ from gossamer.config.fetch import WANTED
 from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, politeness, robots_keeping
 from gossamer.fetch.client import Client
+from gossamer.fetch.network import real_network
 from gossamer.fetch.robots import entry_of
 from gossamer.frontier.politeness import free_at, gap_s
 from gossamer.journey import refusal, within_chain

@@ -19,9 +19,9 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
-from gossamer.store import options, seeds
-from gossamer.store.database import Database, read_only
-from gossamer.store.options import Option
+from gossamer.store.sqlite import options, seeds
+from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.sqlite.options import Option
 
 T = TypeVar("T")
 SCOPE = "crawl.scope"

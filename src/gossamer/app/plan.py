@@ -16,8 +16,9 @@ from gossamer.app.directory import Directory, existing
 from gossamer.app.planning import DAY_S, KB, Plan, Shares, Wish, planned
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.store import surveys, tallies
-from gossamer.store.database import read_only
+from gossamer.store import tallies
+from gossamer.store.sqlite import surveys
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.wording import lasting
 
 ENOUGH_PAGES = 20

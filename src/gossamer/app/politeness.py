@@ -18,9 +18,9 @@ from gossamer.app.working import Working
 from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged
-from gossamer.frontier.listing import Ledger, ledger
-from gossamer.store.database import read_only
-from gossamer.store.surveys import Moment, moments
+from gossamer.frontier.sqlite.reports import Ledger, ledger
+from gossamer.store.sqlite.database import read_only
+from gossamer.store.sqlite.surveys import Moment, moments
 from gossamer.values.wording import as_json, counted
 
 BROKEN = 4

@@ -6,11 +6,11 @@ from gossamer.app.directory import INDEX, LINKS, VOCABULARY, Directory
 from gossamer.base.clock import Clock
 from gossamer.base.errors import ConfigError, ViewDamaged
 from gossamer.extract.vocabularies.relations import LONGEST_OWN, Vocabularies, bundled, with_own
-from gossamer.index.searcher import Searcher
-from gossamer.links.reader import LinksReader
 from gossamer.search.find import REFRESH_S, Search
 from gossamer.store import tallies
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
+from gossamer.views.links.reader import LinksReader
+from gossamer.views.words.searcher import Searcher
 
 
 def search_of(directory: Directory, clock: Clock, refresh_s: float = REFRESH_S) -> Search:

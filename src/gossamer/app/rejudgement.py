@@ -25,21 +25,21 @@ from gossamer.base.clock import Clock
 from gossamer.base.errors import DirectoryUnusable, GossamerError
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
-from gossamer.frontier.known import depths_of
-from gossamer.frontier.requeue import FIRST, HAD, Redirect, redirects_after
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.known import depths_of
+from gossamer.frontier.sqlite.requeue import FIRST, HAD, Redirect, redirects_after
 from gossamer.landing import MAPS
-from gossamer.links.export import every_link
-from gossamer.links.reader import LinksReader
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.spool.follower import Position
-from gossamer.store import options
-from gossamer.store.database import Database
+from gossamer.store.sqlite import options
+from gossamer.store.sqlite.database import Database
 from gossamer.values.link import How, Link, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import Selection
 from gossamer.values.url import Url, url_of
+from gossamer.views.links.export import every_link
+from gossamer.views.links.reader import LinksReader
 
 OUTSIDE = frozenset({Reason.FILTER, Reason.SCOPE, Reason.FILTER_ERROR})
 REFUSED_BY: Mapping[str, frozenset[Reason]] = {

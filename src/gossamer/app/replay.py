@@ -15,9 +15,9 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell, silent
 from gossamer.monitor.control import Control
-from gossamer.spool.spool import SpoolWriter
+from gossamer.spool.writer import SpoolWriter
 from gossamer.store import tallies
-from gossamer.store.database import Database, read_only
+from gossamer.store.sqlite.database import Database, read_only
 
 SAYS = "reading the archive again"
 

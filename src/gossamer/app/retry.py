@@ -14,11 +14,11 @@ from gossamer.app.seeding import checked_seeds
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
-from gossamer.frontier.requeue import ended, requeue
-from gossamer.frontier.sieve import Keys
+from gossamer.frontier.sqlite.requeue import ended, requeue
+from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of, stripped
-from gossamer.store.database import Database, read_only
+from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.selection import EndedGroup, Selection
 from gossamer.values.url import id_of

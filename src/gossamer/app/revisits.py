@@ -19,9 +19,9 @@ from gossamer.app.directory import DEFAULT, existing
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.frontier.revisit_list import Remembered, remembered
+from gossamer.frontier.sqlite.revisit_list import Remembered, remembered
 from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
-from gossamer.store.database import read_only
+from gossamer.store.sqlite.database import read_only
 from gossamer.values import spreadsheet
 from gossamer.values.due import IN_WORDS, Why
 from gossamer.values.json_form import json_bytes

@@ -12,7 +12,6 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.network import real_network
 from gossamer.app.one_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
 from gossamer.app.robots_job import SurveyJob, answer, job
 from gossamer.app.robots_shown import Asked, Looked, Tested, as_json, show
@@ -24,6 +23,7 @@ from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, politeness, robots_keeping
 from gossamer.fetch.client import Client
+from gossamer.fetch.network import real_network
 from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s
 from gossamer.rules.robots.groups import Naming

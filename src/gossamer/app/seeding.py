@@ -21,8 +21,8 @@ from gossamer.fetch.guard import (
     ranges,
 )
 from gossamer.rules.scope import Reach
-from gossamer.store import seeds
-from gossamer.store.database import Database
+from gossamer.store.sqlite import seeds
+from gossamer.store.sqlite.database import Database
 from gossamer.values.url import Url, url_of
 
 MOST_LOOKED_AT = 100

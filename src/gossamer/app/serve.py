@@ -36,8 +36,9 @@ from gossamer.base.tell import Tell, silent
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings, WebSettings
 from gossamer.monitor.control import Beat, Control
-from gossamer.store import captures, tallies
-from gossamer.store.database import read_only
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts

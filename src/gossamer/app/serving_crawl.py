@@ -24,18 +24,18 @@ from gossamer.base.processes import Child
 from gossamer.base.tell import silent
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings
-from gossamer.index.searcher import Stored
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import stripped
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules
-from gossamer.store import seeds
-from gossamer.store.database import read_only
-from gossamer.store.lock import NAME as LOCK_NAME
-from gossamer.store.lock import holder_in_words
+from gossamer.store.sqlite import seeds
+from gossamer.store.sqlite.database import read_only
+from gossamer.store.sqlite.lock import NAME as LOCK_NAME
+from gossamer.store.sqlite.lock import holder_in_words
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import Selection
 from gossamer.values.url import Url
+from gossamer.views.words.searcher import Stored
 from gossamer.web.crawl_rooms import (
     Crawler,
     CrawlRooms,

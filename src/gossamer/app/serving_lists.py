@@ -11,11 +11,12 @@ from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
-from gossamer.frontier import host_list, visit_list
-from gossamer.frontier.host_list import LOWEST, Listed
-from gossamer.frontier.visit_list import LAST, Ended, Position
-from gossamer.store import captures, tallies
-from gossamer.store.database import read_only
+from gossamer.frontier.sqlite import host_list, visit_list
+from gossamer.frontier.sqlite.host_list import LOWEST, Listed
+from gossamer.frontier.sqlite.visit_list import LAST, Ended, Position
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import RobotsState

@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.network import real_network
 from gossamer.app.obeying import SEED
 from gossamer.app.seeding import WANTS_CONTACT, admitted, checked_seeds, remembered
 from gossamer.base.environment import Outside
@@ -13,14 +12,15 @@ from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, politeness
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.fetch.network import real_network
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
 from gossamer.rules.verdict import Denied
-from gossamer.store import forgotten
-from gossamer.store.database import Database, read_only
+from gossamer.store.sqlite import forgotten
+from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url
 from gossamer.web.crawl_rooms import SeedsTaken

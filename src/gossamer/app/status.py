@@ -25,8 +25,9 @@ from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
 from gossamer.rules.retention import retain_of
-from gossamer.store import damage, forgotten, tallies
-from gossamer.store.database import read_only
+from gossamer.store import tallies
+from gossamer.store.sqlite import damage, forgotten
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.wording import harmless
 from gossamer.workers.barriers import Barriers, echo, in_words

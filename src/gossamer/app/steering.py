@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gossamer.app.obeying import REQUEUE, SEED, obey
 from gossamer.app.ruling import Ruling
 from gossamer.base.errors import DiskFull
-from gossamer.frontier.sqlite import SqliteFrontier
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.scope import Reach
 from gossamer.values.link import How, Offer

@@ -23,7 +23,7 @@ from gossamer.app.plugged import job_for, reopened
 from gossamer.app.readers import reader_pool
 from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
-from gossamer.archive.frames import Aside, ImportReport
+from gossamer.archive.foreign_records import Aside, ImportReport
 from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside, real_outside
@@ -31,9 +31,9 @@ from gossamer.base.errors import ConfigError, GossamerError, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.rules.forgotten import NOTHING, Forgotten
-from gossamer.spool.spool import SpoolWriter
-from gossamer.store import captures, forgotten
-from gossamer.store.database import Database
+from gossamer.spool.writer import SpoolWriter
+from gossamer.store.sqlite import captures, forgotten
+from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at, parts_of, stored
 from gossamer.values.url import Url

@@ -26,8 +26,8 @@ from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import silent
-from gossamer.store import damage
-from gossamer.store.database import Database, read_only
+from gossamer.store.sqlite import damage
+from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.wording import as_json, counted, harmless
 
 MOST_SHOWN = 50

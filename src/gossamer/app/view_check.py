@@ -16,22 +16,23 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
 from gossamer.base.files import Files
-from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import held_at, opened
-from gossamer.graph.sources import FILE as SOURCES
-from gossamer.graph.sources import damaged_records
-from gossamer.graph.store import POSITION
-from gossamer.index.checksums import damaged_files
-from gossamer.index.searcher import Searcher
 from gossamer.indexer.updates import Reread, position_in
-from gossamer.links.export import every_link
-from gossamer.links.reader import LinksReader
 from gossamer.spool.follower import Position
-from gossamer.store import captures, tallies
-from gossamer.store.database import read_only
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
 from gossamer.values.wording import counted
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.export import held_at, opened
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sources import damaged_records
+from gossamer.views.facts.store import POSITION
+from gossamer.views.links.export import every_link
+from gossamer.views.links.reader import LinksReader
+from gossamer.views.words.checksums import damaged_files
+from gossamer.views.words.searcher import Searcher
 
 AT_ONCE = 500
 NOT_MADE = "not made yet"

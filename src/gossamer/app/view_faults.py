@@ -8,10 +8,10 @@ import msgspec
 from gossamer.app.directory import Directory
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, ViewDamaged
-from gossamer.graph.checkpoints import newest
-from gossamer.graph.export import opened
-from gossamer.index.searcher import Searcher
-from gossamer.links.reader import LinksReader
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.export import opened
+from gossamer.views.links.reader import LinksReader
+from gossamer.views.words.searcher import Searcher
 
 
 class ViewFault(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ from gossamer.app.present_search import refuse_lost_views
 from gossamer.base.clock import SECOND, Clock
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
-from gossamer.index.facets import findable, in_use
-from gossamer.index.searcher import Searcher
+from gossamer.views.words.facets import findable, in_use
+from gossamer.views.words.searcher import Searcher
 from gossamer.web.rooms import Ask
 from gossamer.web.vocabulary_counts import FactCounter
 from gossamer.web.vocabulary_rooms import TermsInUse, VocabularyRooms

@@ -40,17 +40,16 @@ from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
-from gossamer.frontier.hastening import pasts_of
-from gossamer.frontier.hosts import SCHEMES, find_host_id, lane_of
-from gossamer.frontier.known import Known, depths_of, known
-from gossamer.frontier.listing import HostState, Template, host_state, templates, waits_before
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST, priority_of
-from gossamer.frontier.requeue import failures_of
-from gossamer.frontier.rulebook import Rulebook
-from gossamer.frontier.sieve import Keys
+from gossamer.frontier.sqlite.hosts import SCHEMES, find_host_id, lane_of
+from gossamer.frontier.sqlite.known import Known, depths_of, known
+from gossamer.frontier.sqlite.reports import HostState, Template, host_state, templates, waits_before
+from gossamer.frontier.sqlite.requeue import failures_of
+from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sooner import pasts_of
 from gossamer.landing import MAPS
-from gossamer.links.reader import LinksReader
 from gossamer.monitor.control import Control
 from gossamer.pace import Pace
 from gossamer.rules import scope
@@ -60,13 +59,14 @@ from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.robots import matcher as robots_rules
 from gossamer.rules.user.rulebook import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
 from gossamer.rules.verdict import Allowed, Denied, FilterFailed
-from gossamer.store import captures, damage, forgotten, seeds
-from gossamer.store.database import read_only
+from gossamer.store.sqlite import captures, damage, forgotten, seeds
+from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.link import How
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url, id_of
 from gossamer.values.wording import as_json, counted
+from gossamer.views.links.reader import LinksReader
 
 Reaches = list[tuple[Url, scope.Reach]]
 LONGEST_WAY = 100

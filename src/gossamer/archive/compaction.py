@@ -29,11 +29,11 @@ from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell, silent
 from gossamer.rules.retention import Retain, kept
-from gossamer.spool.spool import discard
 from gossamer.spool.tail import Tail
-from gossamer.store import captures, captures_moved
-from gossamer.store.captures_moved import Laid, Moved
-from gossamer.store.database import Database
+from gossamer.spool.writer import discard
+from gossamer.store.sqlite import captures, captures_moved
+from gossamer.store.sqlite.captures_moved import Laid, Moved
+from gossamer.store.sqlite.database import Database
 
 PART = ".part"
 WARCINFO = "warcinfo"

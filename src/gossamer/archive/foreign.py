@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.frames import MOST_HEAD_BYTES, Frame, FrameReader, ImportReport, frames
+from gossamer.archive.foreign_records import MOST_HEAD_BYTES, Frame, FrameReader, ImportReport, frames
 from gossamer.archive.record import Field, original_fields
 from gossamer.base.clock import Instant, from_words
 from gossamer.values.capture import Capture, Truncated

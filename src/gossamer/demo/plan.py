@@ -1,7 +1,7 @@
 """Where the names of the demonstration web lead: to one server on this machine."""
 
 from gossamer.demo.web import DemoWeb
-from gossamer.fetch.plan import AddressPlan
+from gossamer.fetch.address_plan import AddressPlan
 
 
 def address_plan(web: DemoWeb, port: int) -> AddressPlan:

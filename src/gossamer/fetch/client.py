@@ -13,8 +13,8 @@ from gossamer.base.tell import Tell
 from gossamer.config.fetch import Fetch
 from gossamer.fetch.answer import limit_of
 from gossamer.fetch.budget import CROWD, Budget
-from gossamer.fetch.dial import Connections
 from gossamer.fetch.exchange import Exchange, JudgeType
+from gossamer.fetch.pool import Connections
 from gossamer.fetch.protocols import OtherExchange, Protocols
 from gossamer.values.outcome import Outcome, Reason, Refused
 from gossamer.values.past import Validators

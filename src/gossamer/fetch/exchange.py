@@ -23,7 +23,7 @@ from gossamer.base.clock import Clock
 from gossamer.config.fetch import Fetch
 from gossamer.fetch.answer import Head, is_wanted, is_what_we_have, limit_of, outcome_of
 from gossamer.fetch.budget import Budget
-from gossamer.fetch.dial import Connection, Connections
+from gossamer.fetch.pool import Connection, Connections
 from gossamer.parse.coding import STEP, Decoder, codings_of
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused, Unchanged

@@ -15,8 +15,8 @@ from gossamer.base.clock import Clock
 from gossamer.base.tell import Tell
 from gossamer.config.fetch import Fetch
 from gossamer.fetch.answer import Head, is_wanted, limit_of, outcome_of
-from gossamer.fetch.dial import Connections, Streams
 from gossamer.fetch.exchange import UNVERIFIED, JudgeType
+from gossamer.fetch.pool import Connections, Streams
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
 from gossamer.values.url import Url

@@ -2,10 +2,10 @@
 
 import sqlite3
 
-from gossamer.frontier.hosts import find_host_id, parts_of
-from gossamer.frontier.known import known
-from gossamer.frontier.rulebook import Rulebook
-from gossamer.frontier.sieve import Keys
+from gossamer.frontier.sqlite.hosts import find_host_id, parts_of
+from gossamer.frontier.sqlite.known import known
+from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.values.link import How, Offer
 from gossamer.values.url import url_of
 

@@ -3,11 +3,11 @@
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.index.completing import Completion
-from gossamer.index.entities import Entity
-from gossamer.index.facets import Facet, Span
-from gossamer.index.snippets import Segment
-from gossamer.links.reader import Anchor
+from gossamer.views.links.reader import Anchor
+from gossamer.views.words.entities import Entity
+from gossamer.views.words.facets import Facet, Span
+from gossamer.views.words.snippets import Segment
+from gossamer.views.words.suggest import Completion
 
 __all__ = ["Anchor", "Answer", "Completion", "Entity", "Facet", "Hit", "Segment", "Span"]
 

@@ -8,17 +8,17 @@ from typing import TypeVar
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
-from gossamer.index.completing import better, completions
-from gossamer.index.copies import Copy
-from gossamer.index.explaining import Explanation
-from gossamer.index.facets import FACETS
-from gossamer.index.searcher import FEW, Counted, Found, Matches, Searcher, Stored
-from gossamer.links.reader import Anchor, Incoming, LinksReader
 from gossamer.search.answer import Answer, Completion, Entity, Facet, Hit, Segment, Span
 from gossamer.search.query import text_of, with_words
 from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.values.url import Url
+from gossamer.views.links.reader import Anchor, Incoming, LinksReader
+from gossamer.views.words.copies import Copy
+from gossamer.views.words.explanation import Explanation
+from gossamer.views.words.facets import FACETS
+from gossamer.views.words.searcher import FEW, Counted, Found, Matches, Searcher, Stored
+from gossamer.views.words.suggest import better, completions
 
 __all__ = ["FACETS", "Answer", "Completion", "Entity", "Facet", "Hit", "Search", "Segment", "Span"]
 

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from gossamer.app.plugged import NOTHING, Plugged
-from gossamer.archive.history import Difference
+from gossamer.archive.versions import Difference
 from gossamer.base.clock import Instant
 from gossamer.values.capture import Capture
 from gossamer.values.history import Prints

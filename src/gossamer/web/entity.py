@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.graph.results import JSON, media_type_for
+from gossamer.views.facts.results import JSON, media_type_for
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.entity_found import bindings
 from gossamer.web.entity_known import KnownThing, Wanted, known_of

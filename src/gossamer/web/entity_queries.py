@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyoxigraph import NamedNode
 
 from gossamer.extract.vocabularies.canonical import canonical
-from gossamer.graph.names import FETCHED_AT, PATH, PROVENANCE, SYNTAX
+from gossamer.views.facts.names import FETCHED_AT, PATH, PROVENANCE, SYNTAX
 from gossamer.web.names import PREFIXES
 from gossamer.web.terms import is_whole_iri
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.graph.results import ROWS, TRIPLES, media_type_for
+from gossamer.views.facts.results import ROWS, TRIPLES, media_type_for
 from gossamer.web import sparql_description, sparql_terms
 from gossamer.web.answers import FAULTS, JSON, Described, Refusal, Responses, answers_with
 from gossamer.web.faults import fault

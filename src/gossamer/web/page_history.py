@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from gossamer.archive.history import Difference, Timeline, Version
+from gossamer.archive.versions import Difference, Timeline, Version
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.errors import GossamerError
 from gossamer.values.capture import Kept

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from gossamer.archive.history import Difference, Timeline
+from gossamer.archive.versions import Difference, Timeline
 from gossamer.base.errors import GossamerError
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url

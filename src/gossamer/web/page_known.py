@@ -9,10 +9,10 @@ import msgspec
 
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.graph.names import PATH, SPELLING, SYNTAX, graph_name
-from gossamer.index.searcher import Counted
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url, url_of
+from gossamer.views.facts.names import PATH, SPELLING, SYNTAX, graph_name
+from gossamer.views.words.searcher import Counted
 from gossamer.web.names import named
 from gossamer.web.page_rooms import TargetState, Why
 from gossamer.web.rooms import WebRooms

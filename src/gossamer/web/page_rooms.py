@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from gossamer.index.searcher import Counted
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url, id_of
+from gossamer.views.words.searcher import Counted
 
 TargetState = Literal["captured", "waiting", "refused", "moved", "gone", "failed", "unknown"]
 

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
-from gossamer.index.searcher import Counted
 from gossamer.values.url import Url
+from gossamer.views.words.searcher import Counted
 from gossamer.web import cached, page_history, page_host
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.changing import change, field

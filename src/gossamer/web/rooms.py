@@ -6,14 +6,14 @@ from typing import Protocol
 
 from gossamer.base.clock import SECOND, Clock
 from gossamer.base.tell import Tell, silent
-from gossamer.graph.sparql import MOST_ROWS, SparqlResult
-from gossamer.index.searcher import Stored
-from gossamer.links.reader import Anchor, Incoming
 from gossamer.monitor.control import Beat
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
+from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
+from gossamer.views.links.reader import Anchor, Incoming
+from gossamer.views.words.searcher import Stored
 from gossamer.web.crawl_rooms import CrawlRooms
 from gossamer.web.export_rooms import Exports
 from gossamer.web.monitor_rooms import MonitorRooms

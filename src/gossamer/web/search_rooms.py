@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from gossamer.index.completing import Completion
-from gossamer.index.copies import Copy
-from gossamer.index.explaining import Explanation
 from gossamer.values.query import Query
 from gossamer.values.url import Url
+from gossamer.views.words.copies import Copy
+from gossamer.views.words.explanation import Explanation
+from gossamer.views.words.suggest import Completion
 from gossamer.web.search_page import Question, Reply, Suggest
 
 

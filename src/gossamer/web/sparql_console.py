@@ -11,9 +11,9 @@ from fastapi.concurrency import run_in_threadpool
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
 
 from gossamer.base.errors import QueryRefused
-from gossamer.graph.results import JSON, N_TRIPLES
-from gossamer.graph.sparql import MOST_ROWS, SparqlResult
 from gossamer.values.url import Url, url_of
+from gossamer.views.facts.results import JSON, N_TRIPLES
+from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
 from gossamer.web.examples import EXAMPLES
 from gossamer.web.names import short
 from gossamer.web.protocol import Asked

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Request, Response
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, serialize
 
 from gossamer.base.clock import in_words
-from gossamer.graph.names import PATH, SYNTAX
-from gossamer.graph.query_job import IS_A, SPECIALISES
-from gossamer.graph.results import JSON_LD, N_TRIPLES, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for
-from gossamer.graph.sparql import MOST_BYTES, MOST_ROWS
+from gossamer.views.facts.names import PATH, SYNTAX
+from gossamer.views.facts.query_job import IS_A, SPECIALISES
+from gossamer.views.facts.results import JSON_LD, N_TRIPLES, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for
+from gossamer.views.facts.sparql import MOST_BYTES, MOST_ROWS
 from gossamer.web.rooms import WebRooms
 from gossamer.web.sparql_terms import Counted, UsedTerms
 

@@ -13,8 +13,8 @@ from fastapi import APIRouter, Query, Response
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import QueryRefused
 from gossamer.extract.vocabularies.relations import Kind, bundled, label_of
-from gossamer.graph.names import CAPTURE, FETCHED_AT
-from gossamer.graph.results import JSON
+from gossamer.views.facts.names import CAPTURE, FETCHED_AT
+from gossamer.views.facts.results import JSON
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.names import PREFIXES, named
 from gossamer.web.rooms import Ask

@@ -1,9 +1,0 @@
-"""The network as the running program uses it. Apart from `outside`: the indexer never dials, and need not load this."""
-
-from gossamer.base.environment import Network, Outside
-from gossamer.base.network import DirectDialer
-from gossamer.fetch.resolve import DnsResolver
-
-
-def real_network(outside: Outside) -> Network:
-    return Network(DnsResolver(outside.clock), DirectDialer())

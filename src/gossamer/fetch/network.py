@@ -1,0 +1,9 @@
+"""The network as the running program uses it. Apart from `outside`: the indexer never dials, and need not load this."""
+
+from gossamer.base.environment import Network, Outside
+from gossamer.base.network import DirectDialer
+from gossamer.fetch.dns import DnsResolver
+
+
+def real_network(outside: Outside) -> Network:
+    return Network(DnsResolver(outside.clock), DirectDialer())

@@ -1,0 +1,1 @@
+"""The frontier in a PostgreSQL database that many crawlers share."""

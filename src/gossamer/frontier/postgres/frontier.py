@@ -1,0 +1,371 @@
+"""The frontier in a PostgreSQL database that many crawlers share. None of them owns anything.
+
+A host is leased to one crawler for one visit; a number that counts the host's leases comes with it, and only who has
+the newest may settle. A crawler makes itself heard every few seconds, by whatever it asks of its frontier; one that is
+silent for longer is taken for dead, and what it held goes to the others after a full gap. Instants in the database are
+by the database's clock: the crawlers' own may be minutes apart.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType, TracebackType
+from typing import Self, TypeVar
+
+import msgspec
+
+from gossamer.base.chance import Chance, seeded
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.tell import Tell
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.postgres import hosts as standing
+from gossamer.frontier.postgres import quarantine
+from gossamer.frontier.postgres.hosts import Stay
+from gossamer.frontier.postgres.known import known
+from gossamer.frontier.postgres.leases import Choosing, Lease, Leasing, deliver
+from gossamer.frontier.postgres.links_in import linked_of, raise_linked
+from gossamer.frontier.postgres.networks import Networks
+from gossamer.frontier.postgres.presence import Presence
+from gossamer.frontier.postgres.requeue import START, ended, failures_of, requeue_some
+from gossamer.frontier.postgres.requeue import Key as AddressKey
+from gossamer.frontier.postgres.revival import maps_for, read_again, recall, revive
+from gossamer.frontier.postgres.robots import Moment, ReadTime, SharedRulebook, database_time
+from gossamer.frontier.postgres.settlement import LeaseLost, Rules, Settling, having_led
+from gossamer.frontier.postgres.sieve import Entering, Met, Naming, tally, vouched_for
+from gossamer.frontier.postgres.sooner import hasten, pasts_of, plans
+from gossamer.frontier.priority import LAST, Budget
+from gossamer.frontier.seen import Seen
+from gossamer.frontier.sqlite.front_queues import Resolve, Resolving
+from gossamer.frontier.sqlite.known import Known
+from gossamer.frontier.sqlite.leases import check_entry
+from gossamer.frontier.sqlite.links_in import MOST_RAISED
+from gossamer.frontier.sqlite.revival import newly_named
+from gossamer.store import tallies
+from gossamer.store.postgres.database import Connection, SharedDatabase
+from gossamer.store.statements import load
+from gossamer.values.due import Sooner
+from gossamer.values.link import How, Offer
+from gossamer.values.past import Past
+from gossamer.values.selection import EndedGroup, Failure, Selection
+from gossamer.values.template import TemplateTally
+from gossamer.values.url import Url, id_of
+from gossamer.values.visit import Counts, Settled, Visit
+
+_SQL = load("gossamer.frontier.postgres")
+T = TypeVar("T")
+GLANCE = SECOND // 20
+"""How soon to look again when all there is to wait for is visits that are out."""
+MOST_OFFERS = 20_000
+"""Offers entered in one transaction."""
+MOST_LOST = 10_000
+Key = tuple[str, Instant]
+"""A visit of ours: its address, and when it was taken."""
+
+
+class PostgresFrontier:
+    """Everything it promises is in the database; what it holds in memory only saves looking there.
+
+    That memory is touched on the database's thread alone, and changed only after a commit.
+    """
+
+    def __init__(
+        self,
+        database: SharedDatabase,
+        politeness: Politeness,
+        clock: Clock,
+        tell: Tell,
+        may_enter: Callable[[Offer], bool],
+        stay: Stay,
+        url_id: Callable[[str], int] = id_of,
+        *,
+        identity: Callable[[str], str] = str,
+        nudge: Callable[[Offer], int] | None = None,
+        resolve: Resolve | None = None,
+        chance: Chance | None = None,
+        budget: Budget | None = None,
+        template_of: Callable[[str], str] | None = None,
+        judge_template: Callable[[TemplateTally], bool] | None = None,
+        read_time: ReadTime = database_time,
+        seen_slots: int = 1 << 20,
+    ) -> None:
+        """`may_enter` judges an offered address; it is pure, and asked only for addresses not met lately.
+
+        `read_time` says what the shared clock shows: the server's, but for tests that move time themselves.
+        """
+        self._database = database
+        self._clock = clock
+        self._tell = tell
+        self._may_enter = may_enter
+        self._naming = Naming(url_id, identity, nudge, template_of)
+        self._rules = Rules(politeness, budget or Budget(), chance or seeded(0), template_of, judge_template)
+        self._read_time = read_time
+        self._seen_slots = seen_slots
+        self._seen = Seen(seen_slots)
+        self._rulebook = SharedRulebook()
+        self._leases: dict[Key, Lease] = {}
+        self._lost: dict[Key, None] = {}
+        """Visits that went to others, so that their late settlement is told from a mistake."""
+        self._resolving = Resolving(resolve) if resolve is not None else None
+        self._networks = Networks(self._resolving, politeness) if self._resolving is not None else None
+        self._presence = Presence(database, stay, politeness, clock, read_time, tell)
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Begin a stay. What an earlier one under this name left returns to its queues, and every promise is kept."""
+        was_clean = await self._database.run(
+            lambda connection, _: self._presence.join(connection), lambda _: self._committed()
+        )
+        self._tell("frontier.opened", was_clean=was_clean)
+
+    async def close(self) -> None:
+        """Visits still out return to their queues; their hosts may just have been touched, and wait a full gap."""
+
+        def after(_: None) -> None:
+            self._leases.clear()
+            self._presence.left()
+
+        if self._resolving is not None:
+            await self._resolving.close()
+        if self._presence.is_open:
+            await self._run(lambda connection, now: self._presence.leave(connection, now), after)
+            self._tell("frontier.closed")
+
+    async def offer(self, offers: Sequence[Offer], pages: Mapping[int, Url] = MappingProxyType({})) -> int:
+        def source_of(offer: Offer) -> str | None:
+            page = pages.get(offer.source_id) if offer.source_id is not None else None
+            return page.host.name if page is not None else None
+
+        def work(part: Sequence[Offer]) -> Callable[[Connection, Moment], tuple[int, int, set[int]]]:
+            naming = self._naming
+
+            def enter(connection: Connection, _: Moment) -> tuple[int, int, set[int]]:
+                fresh, met = self._seen.sift(part, self._may_enter)
+                fresh = vouched_for(connection, self._rulebook, fresh)
+                seeds = [offer.url for offer in fresh if offer.how is How.SEED]
+                read_again(connection, self._me(), maps_for(connection, self._rulebook, seeds, naming), naming)
+                new, moves = Entering(connection, self._naming).enter([Met(offer, source_of(offer)) for offer in fresh])
+                tally(connection, self._me(), moves)
+                deliver(connection)
+                return len(fresh), new, met
+
+            return enter
+
+        amount = 0
+        waiting = iter(offers)
+        while part := list(islice(waiting, MOST_OFFERS)):
+            fresh, new, _ = await self._run(work(part), lambda result: self._seen.remember(result[2]))
+            amount += fresh
+            self._tell("frontier.merged", new=new)
+        return amount
+
+    async def take(self, at_most: int) -> list[Visit]:
+        def work(connection: Connection, now: Moment) -> list[Lease]:
+            rules = self._rules
+            choosing = Choosing(rules.politeness, rules.chance, self._networks, rules.template_of)
+            return Leasing(connection, self._me(), self._rulebook, choosing, now).lease(at_most)
+
+        def after(leases: list[Lease]) -> None:
+            self._leases.update((_key(lease.visit), lease) for lease in leases)
+
+        if at_most < 1:
+            return []
+        leases = await self._run(work, after)
+        if self._resolving is not None and self._networks is not None:
+            self._resolving.ask(self._networks.wanted)
+        if leases:
+            self._tell("frontier.taken", visits=len(leases))
+        return [lease.visit for lease in leases]
+
+    async def settle(self, done: Sequence[Settled]) -> None:
+        """Raises LeaseLost, and writes nothing, when any of these visits has gone to another crawler."""
+
+        def work(connection: Connection, now: Moment) -> tuple[int, set[int]]:
+            pairs = [(settled, self._lease_of(settled)) for settled in done]
+            if len({lease.host_id for _, lease in pairs}) < len(pairs):
+                raise ValueError("a visit is settled twice")
+            settling = Settling(connection, self._me(), self._rulebook, self._rules, now)
+            if not settling.hold([lease for _, lease in pairs]):
+                return 0, set()
+            fresh, met = self._sifted(connection, done)
+            entering = Entering(connection, self._naming)
+            _, moves = entering.enter(fresh)
+            pairs = having_led(pairs, entering.new)
+            settling.settle(pairs, entering)
+            settling.note_said(pairs, lambda text: self._naming.url_id(self._naming.identity(text)))
+            tally(connection, self._me(), moves)
+            for settled in done:
+                if settled.robots is not None:
+                    read_again(connection, self._me(), newly_named(settled), self._naming)
+            raise_linked(connection, linked_of(entering.known), self._naming.nudge)
+            return len(fresh), met
+
+        def after(result: tuple[int, set[int]]) -> None:
+            self._seen.remember(result[1])
+            for settled in done:
+                self._leases.pop(_key(settled.visit), None)
+
+        if done:
+            fresh, _ = await self._run(work, after)
+            self._tell("frontier.settled", visits=len(done), offers=fresh)
+
+    async def next_at(self) -> Instant | None:
+        def work(connection: Connection, now: Moment) -> Instant | None:
+            row = connection.execute(_SQL["wakes"], {"last": LAST}).fetchone()
+            assert row is not None
+            ready_at, has_mail, is_leased = row
+            if has_mail:
+                return now.local_at
+            if ready_at is None:
+                return now.local_at + GLANCE if is_leased else None
+            return max(now.local_at, now.here(ready_at))
+
+        return await self._run(work)
+
+    async def revive(self, seeds: Sequence[Url]) -> int:
+        """At the start of a run: another chance for seeds that failed, and for hosts that were given up."""
+        return await self._run(lambda connection, _: revive(connection, self._me(), seeds, self._naming))
+
+    async def recall(self) -> int:
+        return await self._run(
+            lambda connection, _: recall(connection, self._me(), self._naming, self._rulebook, self._clock.now())
+        )
+
+    async def requeue(self, selection: Selection) -> int:
+        amount, after = 0, START
+        while True:
+            done, then = await self._run(self._requeueing(selection, after))
+            amount += done
+            if then is None:
+                return amount
+            after = then
+
+    def _requeueing(
+        self, selection: Selection, after: AddressKey
+    ) -> Callable[[Connection, Moment], tuple[int, AddressKey | None]]:
+        naming = self._naming
+        return lambda connection, now: requeue_some(connection, self._me(), selection, after, naming, now)
+
+    async def ended(self, selection: Selection) -> list[EndedGroup]:
+        return await self._database.run(lambda connection, _: ended(connection, selection, self._naming))
+
+    async def failures(self, url: Url) -> list[Failure]:
+        return await self._database.run(lambda connection, _: failures_of(connection, url, self._naming))
+
+    async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
+        return await self._run(lambda connection, _: pasts_of(connection, urls, self._naming))
+
+    async def hasten(self, sooner: Sequence[Sooner]) -> int:
+        if not sooner:
+            return 0
+        moved = await self._run(lambda connection, now: hasten(connection, sooner, self._naming, now))
+        self._tell("frontier.hastened", visits=moved)
+        return moved
+
+    async def plans(self) -> dict[tuple[str, int], int]:
+        return await self._run(plans)
+
+    async def counts(self) -> Counts:
+        def work(connection: Connection, _: bool) -> Counts:
+            numbers: dict[str, int] = dict(connection.execute(_SQL["tallies"]).fetchall())
+            reason = tallies.REASON
+            by_reason = {name[len(reason) :]: n for name, n in sorted(numbers.items()) if name.startswith(reason) and n}
+            plain = {name: numbers.get(name, 0) for name in Counts.__struct_fields__ if name != "by_reason"}
+            return Counts(**plain, by_reason=by_reason)
+
+        return await self._database.run(work)
+
+    async def known(self, url: Url) -> Known | None:
+        """What is stored of an address."""
+        naming = self._naming
+        return await self._database.run(lambda connection, _: known(connection, url, naming.url_id, naming.identity))
+
+    def still_holds(self, visit: Visit) -> bool:
+        """Whether nobody else can have this visit's host, as far as a clock can tell: to be asked before dialling."""
+        return _key(visit) in self._leases and self._presence.is_trusted()
+
+    async def retire(self, host: str, why: str) -> bool:
+        return await self._run(lambda connection, now: standing.retire(connection, self._me(), host, why, now.at))
+
+    async def reinstate(self, host: str) -> bool:
+        return await self._run(lambda connection, _: standing.reinstate(connection, self._me(), host))
+
+    async def quarantine(self, host: str, template: str) -> int:
+        template_of = self._naming.template_of
+        if template_of is None:
+            raise ValueError("a frontier that is given no `template_of` cannot hold templates back")
+        return await self._run(
+            lambda connection, now: quarantine.quarantine(connection, self._me(), host, template, template_of, now.at)
+        )
+
+    async def release(self, host: str, template: str) -> int:
+        template_of = self._naming.template_of
+        if template_of is None:
+            return 0
+        return await self._run(
+            lambda connection, _: quarantine.release(connection, self._me(), host, template, template_of)
+        )
+
+    def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
+        """From the next offer on. What was met before is forgotten, because it may be judged otherwise now."""
+        self._may_enter = may_enter
+        self._naming = msgspec.structs.replace(self._naming, nudge=nudge)
+        self._seen = Seen(self._seen_slots)
+
+    async def _run(self, work: Callable[[Connection, Moment], T], after: Callable[[T], None] | None = None) -> T:
+        """`work` in a transaction that also keeps up our presence."""
+
+        def whole(connection: Connection, may_be_done: bool) -> T:
+            held = [lease.host_id for lease in self._leases.values()]
+            return work(connection, self._presence.begin(connection, held, may_be_done))
+
+        def done(result: T) -> None:
+            self._committed()
+            if after is not None:
+                after(result)
+
+        return await self._database.run(whole, done)
+
+    def _sifted(self, connection: Connection, done: Sequence[Settled]) -> tuple[list[Met], set[int]]:
+        """The links not met lately that may enter, and the marks to remember once they are safely on disk."""
+        found: list[Met] = []
+        met: set[int] = set()
+        for one in done:
+            if one.offers:
+                source = one.visit.url.host.name
+                nods: list[Offer] = []
+                fresh, met = self._seen.sift(one.offers, self._may_enter, source, met, nods)
+                good = vouched_for(connection, self._rulebook, fresh)
+                found += [Met(offer, source) for offer in (*good, *nods[:MOST_RAISED])]
+        return found, met
+
+    def _committed(self) -> None:
+        if self._presence.committed():
+            self._tell("frontier.leases_lost", visits=len(self._leases))
+            self._lost.update(dict.fromkeys(self._leases))
+            for key in list(self._lost)[:-MOST_LOST]:
+                del self._lost[key]
+            self._leases.clear()
+
+    def _lease_of(self, settled: Settled) -> Lease:
+        visit = settled.visit
+        lease = self._leases.get(_key(visit))
+        if lease is None and _key(visit) in self._lost:
+            raise LeaseLost([visit.url])
+        if lease is None:
+            raise ValueError(f"the visit to {visit.url} is not out: it was never taken, or is settled")
+        check_entry(settled)
+        return lease
+
+    def _me(self) -> int:
+        return self._presence.number
+
+
+def _key(visit: Visit) -> Key:
+    return visit.url.text, visit.taken_at

@@ -1,0 +1,360 @@
+"""Taking from a shared database: which visits are due and polite, and the marks that keep every other crawler off."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.base.chance import Chance
+from gossamer.base.clock import SECOND, Instant
+from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.list_claims import said_of
+from gossamer.frontier.politeness import FAILED, Politeness, gap_s
+from gossamer.frontier.postgres.networks import Networks
+from gossamer.frontier.postgres.quarantine import set_aside
+from gossamer.frontier.postgres.robots import Moment, SharedRulebook
+from gossamer.frontier.postgres.sieve import tally
+from gossamer.frontier.priority import LAST, pick_band
+from gossamer.frontier.sqlite.hosts import text_of
+from gossamer.store import tallies
+from gossamer.store.postgres.database import Connection
+from gossamer.store.statements import load
+from gossamer.values.link import How
+from gossamer.values.outcome import Reason
+from gossamer.values.past import decoded
+from gossamer.values.robots import Robots
+from gossamer.values.url import Url
+from gossamer.values.visit import FOLLOWED, Visit, VisitKind
+
+_SQL = load("gossamer.frontier.postgres")
+MOST_MAIL = 2_000
+"""Hosts whose mail one `take` delivers at most."""
+
+
+MOST_ROUNDS = 20
+"""How often one `take` looks for something at a host whose waiting pages all go into quarantine."""
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """A visit that is out, and what settling it needs to know."""
+
+    visit: Visit
+    host_id: int
+    token: int
+    """The number of this lease among all the host has seen: whoever has an older one has lost the host."""
+    lane_host_id: int
+    """Whose lane this visit serves: another host's only when its robots.txt has moved here."""
+    lane: int
+    taken_at: Instant
+    """By the shared clock."""
+    was_free_at: Instant
+    """The host's earliest instant before it was leased, by the shared clock."""
+    since_s: float
+    """When it was taken, by the clock that never steps."""
+    is_errand: bool = False
+    priority: int = 0
+    sequence: int = 0
+    address_id: int | None = None
+    """None for a robots.txt."""
+    last_reason: str | None = None
+
+
+class Ready(NamedTuple):
+    """A row of hosts_ready."""
+
+    id: int
+    name: str
+    lease: int
+    troubles: int
+    next_at: Instant
+    gap: int
+    visits: int
+    left_at: Instant | None
+    failing: int
+    failing_since: Instant | None
+
+
+class _Host(NamedTuple):
+    """A row of hosts_looked."""
+
+    id: int
+    crawl_delay_s: float | None
+    errand_host_id: int | None
+    errand_lane: int | None
+    errand_url: str | None
+
+
+class _Lane(NamedTuple):
+    """A row of lanes_looked; without an address when nothing in the lane is due."""
+
+    host_id: int
+    lane: int
+    later_at: Instant | None
+    version: int | None
+    priority: int
+    sequence: int
+    address_id: int | None
+    url: str
+    depth: int
+    hops: int
+    failures: int
+    last_reason: str | None
+    how: str
+    last_detail: str | None
+    past: bytes | None
+    said_at: Instant | None
+    said_every_s: int | None
+
+
+class Choosing(NamedTuple):
+    """What a choice goes by."""
+
+    politeness: Politeness
+    chance: Chance
+    networks: Networks | None = None
+    template_of: Callable[[str], str] | None = None
+
+
+class Leasing:
+    """One `take`, inside its transaction."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        worker_id: int,
+        rulebook: SharedRulebook,
+        choosing: Choosing,
+        moment: Moment,
+    ) -> None:
+        self._connection = connection
+        self._worker_id = worker_id
+        self._rulebook = rulebook
+        self._politeness, self._chance, self._networks, self._template_of = choosing
+        self._moment = moment
+        self._passed: set[int] = set()
+
+    def lease(self, at_most: int) -> list[Lease]:
+        """Lease what is due at hosts that may be touched, one visit a host: the band by lot, then the longest ready."""
+        deliver(self._connection)
+        leases: list[Lease] = []
+        while len(leases) < at_most and (ready := self._ready(at_most - len(leases))):
+            leases += self._lease_at(self._admitted(ready))
+        tally(self._connection, self._worker_id, {tallies.LEASED: len(leases)})
+        return leases
+
+    def _ready(self, wanted: int) -> list[Ready]:
+        """Locked hosts, until the transaction ends; those that were passed over before are left out."""
+        rows = self._connection.execute(_SQL["bands_ready"], {"now": self._moment.at, "last": LAST}).fetchall()
+        bands = [band for (band,) in rows]
+        found: list[Ready] = []
+        while bands and len(found) < wanted:
+            drawn = Counter(pick_band(bands, self._chance.random()) for _ in range(wanted - len(found)))
+            for band, amount in sorted(drawn.items()):
+                without = [*self._passed, *(host.id for host in found)]
+                given = {"now": self._moment.at, "band": band, "most": amount, "without": without}
+                more = [Ready._make(row) for row in self._connection.execute(_SQL["hosts_ready"], given)]
+                found += more
+                if len(more) < amount:
+                    bands.remove(band)
+        return found
+
+    def _admitted(self, ready: Sequence[Ready]) -> list[Ready]:
+        """Those whose network address lets one more visit start now; the others wait, or are resolved first."""
+        networks = self._networks
+        if networks is None:
+            return list(ready)
+        names = {host.id: host.name for host in ready}
+        passed = networks.pass_over(names)
+        self._passed |= passed
+        names = {host_id: name for host_id, name in names.items() if host_id not in passed}
+        admitted = networks.admit(self._connection, names, self._moment.at)
+        self._mark([], admitted.later)
+        may_start = set(admitted.now)
+        return [host for host in ready if host.id in may_start]
+
+    def _lease_at(self, ready: Sequence[Ready]) -> list[Lease]:
+        """Every host given leaves the ready ones: it is leased, or it waits."""
+        if not ready:
+            return []
+        hosts, lanes = self._look_at([host.id for host in ready])
+        entries = self._entries(hosts.values(), lanes)
+        found: list[Lease] = []
+        leased, waiting = [], []
+        for host in ready:
+            looked = hosts[host.id]
+            outcome = self._errand(host, looked, entries) or self._choose(host, lanes[host.id], entries)
+            if isinstance(outcome, Lease):
+                gap = math.ceil(gap_s(self._politeness, looked.crawl_delay_s) * SECOND)
+                leased.append((host, outcome.address_id, self._moment.at + gap, gap))
+                found.append(outcome)
+            else:
+                waiting.append((host.id, outcome))
+        self._mark(leased, waiting)
+        return found
+
+    def _look_at(self, ids: list[int]) -> tuple[dict[int, _Host], dict[int, list[_Lane]]]:
+        given = {"hosts": ids}
+        hosts = {row[0]: _Host._make(row) for row in self._connection.execute(_SQL["hosts_looked"], given)}
+        lanes = self._lanes(ids)
+        late = sorted({row.host_id for row in lanes if row.later_at is not None and row.later_at <= self._moment.at})
+        if late:
+            self._connection.execute(_SQL["became_due"], {"hosts": late, "now": self._moment.at})
+            lanes = self._again(lanes, late)
+        for _ in range(MOST_ROUNDS):
+            changed = self._set_aside(lanes)
+            if not changed:
+                break
+            lanes = self._again(lanes, changed)
+        by_host: dict[int, list[_Lane]] = defaultdict(list)
+        for row in lanes:
+            by_host[row.host_id].append(row)
+        return hosts, by_host
+
+    def _again(self, lanes: list[_Lane], changed: Collection[int]) -> list[_Lane]:
+        return [row for row in lanes if row.host_id not in changed] + self._lanes(list(changed))
+
+    def _set_aside(self, lanes: Iterable[_Lane]) -> set[int]:
+        """Pages that were quarantined after they joined the queue leave it now."""
+        if self._template_of is None:
+            return set()
+        due = [(row.host_id, row.lane, row.url) for row in lanes if row.address_id is not None]
+        return set_aside(self._connection, self._worker_id, due, self._template_of)
+
+    def _lanes(self, ids: list[int]) -> list[_Lane]:
+        return [_Lane._make(row) for row in self._connection.execute(_SQL["lanes_looked"], {"hosts": ids})]
+
+    def _entries(self, hosts: Iterable[_Host], lanes: dict[int, list[_Lane]]) -> dict[tuple[int, int], Robots | None]:
+        wanted: dict[tuple[int, int], int | None] = {}
+        for host in hosts:
+            if host.errand_host_id is not None and host.errand_lane is not None:
+                wanted[host.errand_host_id, host.errand_lane] = None
+        for rows in lanes.values():
+            wanted |= {(row.host_id, row.lane): row.version for row in rows if row.version is not None}
+        return self._rulebook.entries(self._connection, wanted)
+
+    def _errand(self, host: Ready, looked: _Host, entries: dict[tuple[int, int], Robots | None]) -> Lease | None:
+        """The robots.txt of some origin, which has moved to this host."""
+        if looked.errand_url is None or looked.errand_host_id is None or looked.errand_lane is None:
+            return None
+        for_host_id, lane = looked.errand_host_id, looked.errand_lane
+        visit = self._robots_visit(Url(looked.errand_url), entries.get((for_host_id, lane)))
+        return Lease(visit, host.id, host.lease + 1, for_host_id, lane, *self._when(host), is_errand=True)
+
+    def _choose(
+        self, host: Ready, lanes: Sequence[_Lane], entries: dict[tuple[int, int], Robots | None]
+    ) -> Lease | Instant | None:
+        """The visit to make at this host, or when there may be one; None: not before something else happens."""
+        best: tuple[tuple[int, int], _Lane, Open | Ask] | None = None
+        wakes = [row.later_at for row in lanes if row.later_at is not None]
+        for row in lanes:
+            if row.address_id is None:
+                continue
+            gate = gate_of(entries.get((host.id, row.lane)), self._moment.at, self._politeness.robots_tries)
+            match gate:
+                case Open() | Ask():
+                    place = (row.priority, row.sequence)
+                    best = (place, row, gate) if best is None or place < best[0] else best
+                case Shut(until=until):
+                    wakes.append(until)
+                case GivenUp(failures=failures):
+                    lane = (host.id, row.lane)
+                    give_up_unread(self._connection, self._worker_id, lane, host.name, failures, self._moment.at)
+                    wakes = [at for at in wakes if at != row.later_at]
+                case Away():
+                    pass
+        return min(wakes, default=None) if best is None else self._lease_of(host, best[1], best[2])
+
+    def _lease_of(self, host: Ready, row: _Lane, gate: Open | Ask) -> Lease:
+        if isinstance(gate, Ask):
+            visit = self._robots_visit(Url(text_of(row.lane, host.name, "robots.txt")), gate.robots)
+            return Lease(visit, host.id, host.lease + 1, host.id, row.lane, *self._when(host))
+        visit = Visit(
+            Url(row.url),
+            VisitKind.PAGE,
+            self._moment.local_at,
+            row.depth,
+            row.hops,
+            row.failures,
+            self._moment.robots_here(gate.robots),
+            How(row.how),
+            host.failing,
+            None if host.failing_since is None else self._moment.local_at - (self._moment.at - host.failing_since),
+            row.last_detail is not None and row.last_detail.startswith(FOLLOWED),
+            decoded(row.past),
+            row.priority,
+            said_of(row.said_at, row.said_every_s),
+        )
+        return Lease(
+            visit,
+            host.id,
+            host.lease + 1,
+            host.id,
+            row.lane,
+            *self._when(host),
+            priority=row.priority,
+            sequence=row.sequence,
+            address_id=row.address_id,
+            last_reason=row.last_reason,
+        )
+
+    def _when(self, host: Ready) -> tuple[Instant, Instant, float]:
+        return self._moment.at, host.next_at, self._moment.elapsed_s
+
+    def _robots_visit(self, url: Url, robots: Robots | None) -> Visit:
+        failures = robots.failures if robots else 0
+        here = self._moment.robots_here(robots) if robots else None
+        return Visit(url, VisitKind.ROBOTS, self._moment.local_at, failures=failures, robots=here)
+
+    def _mark(
+        self, leased: Sequence[tuple[Ready, int | None, int, int]], waiting: Sequence[tuple[int, Instant | None]]
+    ) -> None:
+        if leased:
+            names = {host.id: host.name for host, _, _, _ in leased}
+            networks = self._networks
+            at = networks.started(self._connection, names, self._moment.at) if networks else [None] * len(leased)
+            given = {
+                "worker": self._worker_id,
+                "hosts": list(names),
+                "visiting": [address_id for _, address_id, _, _ in leased],
+                "next_ats": [next_at for _, _, next_at, _ in leased],
+                "gaps": [gap for _, _, _, gap in leased],
+                "addresses": at,
+            }
+            self._connection.execute(_SQL["hosts_leased"], given)
+        if waiting:
+            hosts = [host_id for host_id, _ in waiting]
+            self._connection.execute(_SQL["hosts_wait"], {"hosts": hosts, "ready_ats": [at for _, at in waiting]})
+
+
+def deliver(connection: Connection) -> None:
+    """Tell hosts what has come for them. Those that somebody is busy with hear of it later."""
+    found = connection.execute(_SQL["mail_hosts"], {"most": MOST_MAIL}).fetchall()
+    if found:
+        connection.execute(_SQL["mail_delivered"], {"hosts": [number for (number,) in found], "last": LAST})
+
+
+def give_up_unread(
+    connection: Connection, worker_id: int, lane: tuple[int, int], name: str, failures: int, now: Instant
+) -> None:
+    """Settle, unvisited, every page that waits in a lane whose robots.txt cannot be read."""
+    detail = f"{text_of(lane[1], name, 'robots.txt')} could not be read, {failures} times in a row"
+    give_up(connection, worker_id, lane, Reason.ROBOTS_UNREACHABLE, detail, now)
+
+
+def give_up(
+    connection: Connection, worker_id: int, lane: tuple[int, int], reason: Reason, detail: str, now: Instant
+) -> None:
+    """Settle, unvisited, every page that waits in a lane (host id and number), all with the same end."""
+    key = {"host_id": lane[0], "lane": lane[1]}
+    reasons = connection.execute(_SQL["lane_reasons"], key).fetchall()
+    amount: int = sum(many for _, many in reasons)
+    if not amount:
+        return
+    connection.execute(_SQL["lane_failures_kept"], {**key, "failed": [one.value for one in FAILED]})
+    connection.execute(_SQL["lane_given_up"], {**key, "reason": reason.value, "detail": detail, "now": now})
+    moves = Counter({tallies.QUEUED: -amount, tallies.SETTLED: amount})
+    moves.update({f"{tallies.REASON}{last}": -many for last, many in reasons if last})
+    moves.update({f"{tallies.REASON}{reason.value}": amount})
+    tally(connection, worker_id, moves)

@@ -1,0 +1,350 @@
+"""Settling in a shared database: what became of visits, written down in one transaction by whoever still holds them."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.base.chance import Chance
+from gossamer.base.clock import SECOND, Instant
+from gossamer.base.errors import GossamerError
+from gossamer.frontier.gate import is_given_up
+from gossamer.frontier.list_claims import said_rows
+from gossamer.frontier.politeness import (
+    DOWN,
+    FAILED,
+    MOST_FAILURES,
+    UNTOUCHED,
+    Politeness,
+    failures_after,
+    free_at,
+    gap_s,
+    is_to_retire,
+    troubles_after,
+)
+from gossamer.frontier.postgres.leases import Lease, give_up, give_up_unread
+from gossamer.frontier.postgres.quarantine import hold_back
+from gossamer.frontier.postgres.robots import Moment, SharedRulebook
+from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, Met, tally
+from gossamer.frontier.priority import LAST, LOWEST, Budget, band_of, priority_after
+from gossamer.frontier.sqlite.hosts import parts_of
+from gossamer.store import tallies
+from gossamer.store.postgres import captures
+from gossamer.store.postgres.database import Connection
+from gossamer.store.statements import load
+from gossamer.values.link import LISTS
+from gossamer.values.outcome import HELD, IN_WORDS, PAGE_FAULTS
+from gossamer.values.past import encoded
+from gossamer.values.robots import RobotsState
+from gossamer.values.template import TemplateTally
+from gossamer.values.url import Url, id_of
+from gossamer.values.visit import Settled, VisitKind, Yield
+
+_SQL = load("gossamer.frontier.postgres")
+_BANDS = [band_of(priority) for priority in range(LOWEST + 1)]
+Pair = tuple[Settled, Lease]
+_Ledger = tuple[int, Instant | None, int | None, int, int]
+"""Visits, when the last one ended, the least rest, all rests together, promises broken."""
+
+
+class LeaseLost(GossamerError):
+    """Hosts of these visits have gone to another crawler, because this one was not heard of for too long.
+
+    Nothing of the settlement was written. The visits are made again by whoever holds the hosts now.
+    """
+
+    def __init__(self, urls: Sequence[Url]) -> None:
+        named = ", ".join(url.text for url in urls[:3]) + (" ..." if len(urls) > 3 else "")
+        super().__init__(f"{len(urls)} visits are no longer ours to settle: {named}; they will be made again")
+        self.urls = tuple(urls)
+
+
+class HostRow(NamedTuple):
+    """A row of hosts_held."""
+
+    id: int
+    name: str
+    worker_id: int | None
+    lease: int
+    is_leased: bool
+    troubles: int
+    failing: int
+    failing_since: Instant | None
+    retired_at: Instant | None
+    retired_why: str | None
+    visits: int
+    left_at: Instant | None
+    least_gap: int | None
+    rested: int
+    broken: int
+    spent: int
+    linked_from: int
+
+
+class Rules(NamedTuple):
+    """What settling goes by."""
+
+    politeness: Politeness
+    budget: Budget
+    chance: Chance
+    template_of: Callable[[str], str] | None
+    judge_template: Callable[[TemplateTally], bool] | None
+
+
+class Settling:
+    """One `settle`, inside its transaction."""
+
+    def __init__(
+        self, connection: Connection, worker_id: int, rulebook: SharedRulebook, rules: Rules, moment: Moment
+    ) -> None:
+        self._connection = connection
+        self._worker_id = worker_id
+        self._rulebook = rulebook
+        self._rules = rules
+        self._moment = moment
+        self._hosts: dict[int, HostRow] = {}
+
+    def hold(self, leases: Sequence[Lease]) -> bool:
+        """Lock the hosts and make sure that we still hold each. False: an earlier try of this was committed after all.
+
+        A lease number that the host no longer has belongs to a crawler that was taken for dead.
+        """
+        given = {"hosts": [lease.host_id for lease in leases]}
+        self._hosts = {row[0]: HostRow._make(row) for row in self._connection.execute(_SQL["hosts_held"], given)}
+        lost, done = [], 0
+        for lease in leases:
+            row = self._hosts[lease.host_id]
+            is_ours = row.worker_id == self._worker_id and row.lease == lease.token
+            if is_ours and not row.is_leased and self._moment.may_be_done:
+                done += 1
+            elif not is_ours or not row.is_leased:
+                lost.append(lease.visit.url)
+        if lost:
+            raise LeaseLost(lost)
+        return done == 0
+
+    def settle(self, done: Sequence[Pair], entering: Entering) -> None:
+        """REQUIRES: `hold` said True; there is at most one a host; offers have been entered before."""
+        pages = [pair for pair in done if pair[0].visit.kind is VisitKind.PAGE]
+        moves = Counter({tallies.LEASED: -len(done)})
+        moves.update(self._settle_pages(pages))
+        for settled, lease in done:
+            if settled.visit.kind is VisitKind.ROBOTS:
+                moves.update(self._settle_robots(settled, lease, entering))
+        for settled, lease in pages:
+            if settled.yielded is not None:
+                moves.update(self._learn(lease, settled.yielded, entering))
+        moves.update(self._settle_hosts(done))
+        kept = [one.kept for one, _ in done if one.kept is not None]
+        withdrawing = [one.kept for one, _ in done if one.withdraws and one.kept is not None]
+        moves.update(captures.insert(self._connection, kept, withdrawing))
+        tally(self._connection, self._worker_id, moves)
+
+    def _settle_pages(self, pages: Sequence[Pair]) -> Counter[str]:
+        if not pages:
+            return Counter()
+        over = [pair for pair in pages if pair[0].due_at is None]
+        again = [pair for pair in pages if pair[0].due_at is not None]
+        if over:
+            self._connection.execute(_SQL["unqueued"], _places(over))
+        if again:
+            given = {
+                **_places(again),
+                "due_ats": [max(1, self._due_at(*pair) or 0) for pair in again],
+                "next_priorities": [priority_after(settled, lease.priority) for settled, lease in again],
+                "are_last": [settled.reason in PAGE_FAULTS for settled, _ in again],
+                "most": MOST_AT_ONCE,
+            }
+            self._connection.execute(_SQL["queued_later"], given)
+        given = {
+            "host_ids": [lease.host_id for _, lease in pages],
+            "ids": [lease.address_id for _, lease in pages],
+            "reasons": [settled.reason.value for settled, _ in pages],
+            "details": [plain(settled.detail) or None for settled, _ in pages],
+            "failures": [failures_of(settled) for settled, _ in pages],
+            "settled_ats": [self._ended_at(*pair) for pair in pages],
+            "due_ats": [self._due_at(*pair) for pair in pages],
+        }
+        self._keep_failures([lease for _, lease in pages if lease.last_reason in FAILED])
+        self._connection.execute(_SQL["addresses_settled"], given)
+        self._keep_pasts(pages)
+        for settled, lease in pages:
+            if settled.respelt is not None:
+                key = {"host_id": lease.host_id, "id": lease.address_id, "url": settled.respelt.text}
+                self._connection.execute(_SQL["respelt"], key)
+        return moves_of(pages)
+
+    def _keep_failures(self, leases: Sequence[Lease]) -> None:
+        """How each ended before, which is overwritten now."""
+        if leases:
+            given = {
+                "host_ids": [lease.host_id for lease in leases],
+                "ids": [lease.address_id for lease in leases],
+                "most": MOST_FAILURES,
+            }
+            self._connection.execute(_SQL["failures_kept"], given)
+            self._connection.execute(_SQL["failures_thinned"], given)
+
+    def _keep_pasts(self, pages: Sequence[Pair]) -> None:
+        rows = [(lease.host_id, lease.address_id, encoded(one.past)) for one, lease in pages if one.past is not None]
+        if rows:
+            given = dict(zip(("host_ids", "ids", "pasts"), map(list, zip(*rows, strict=True)), strict=True))
+            self._connection.execute(_SQL["pasts_kept"], given)
+
+    def note_said(self, done: Sequence[Pair], key_of: Callable[[str], int]) -> None:
+        """What the lists among them say of the pages of their own hosts."""
+        lists = [pair for pair in done if pair[0].offers and pair[0].offers[0].how in LISTS]
+        found = [(lease.host_id, one.offers, one.visit.url.host.name) for one, lease in lists]
+        rows = [(host_id, *row) for host_id, offers, host in found for row in said_rows(offers, host, key_of)]
+        if rows:
+            names = ("host_ids", "ids", "changed_ats", "every_s")
+            self._connection.execute(_SQL["said"], dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+    def _settle_robots(self, settled: Settled, lease: Lease, entering: Entering) -> dict[str, int]:
+        robots = settled.robots
+        assert robots is not None, "checked by the caller"
+        self._rulebook.keep(self._connection, lease.lane_host_id, lease.lane, self._moment.robots_shared(robots))
+        mailed = {lease.lane_host_id}
+        new_hosts = 0
+        if lease.is_errand:
+            key = {"host_id": lease.host_id, "for_host_id": lease.lane_host_id, "for_lane": lease.lane}
+            self._connection.execute(_SQL["errand_done"], key)
+        if robots.state is RobotsState.PENDING and robots.ask is not None:
+            ids, new_hosts = entering.host_ids([robots.ask.host.name])
+            (at_host_id,) = ids.values()
+            key = {"host_id": at_host_id, "for_host_id": lease.lane_host_id, "for_lane": lease.lane}
+            self._connection.execute(_SQL["errand_added"], {**key, "url": robots.ask.text})
+            mailed.add(at_host_id)
+        lane, now = (lease.lane_host_id, lease.lane), self._moment.at
+        if settled.reason in HELD:
+            give_up(self._connection, self._worker_id, lane, settled.reason, plain(settled.detail), now)
+        elif is_given_up(robots, self._rules.politeness.robots_tries):
+            name = parts_of(f"{robots.origin}/")[1]
+            give_up_unread(self._connection, self._worker_id, lane, name, robots.failures, now)
+        entering.mail(mailed - {lease.host_id})
+        return {tallies.HOSTS: new_hosts}
+
+    def _learn(self, lease: Lease, yielded: Yield, entering: Entering) -> dict[str, int]:
+        """Count what a page brought under its template; a template found barren goes into quarantine."""
+        key = {"host_id": lease.host_id, "id": id_of(yielded.template)}
+        given = {**key, "template": yielded.template, "fetched": 1, "fruitful": int(yielded.is_fruitful)}
+        row = self._connection.execute(_SQL["template_seen"], given).fetchone()
+        assert row is not None
+        fetched, fruitful, held, quarantined_at = row
+        judge, template_of = self._rules.judge_template, self._rules.template_of
+        if quarantined_at is not None or judge is None or template_of is None:
+            return {}
+        host = self._hosts[lease.host_id]
+        if not judge(TemplateTally(host.name, yielded.template, fetched, fruitful, fetched + held)):
+            return {}
+        return hold_back(self._connection, host.id, None, yielded.template, template_of, self._moment.at)[1]
+
+    def _settle_hosts(self, done: Sequence[Pair]) -> dict[str, int]:
+        given: dict[str, object] = {"hosts": [lease.host_id for _, lease in done]}
+        delays: dict[int, float] = dict(self._connection.execute(_SQL["delays"], given).fetchall())
+        rows = [self._host_row(settled, lease, delays.get(lease.host_id)) for settled, lease in done]
+        names = (
+            "hosts", "next_ats", "gaps", "troubles", "failing", "failing_since", "retired_at", "retired_why", "visits",
+            "left_at", "least_gap", "rested", "broken", "spent", "is_over",
+        )  # fmt: skip
+        given = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        was_retired = {lease.host_id for _, lease in done if self._hosts[lease.host_id].retired_at is not None}
+        self._connection.execute(_SQL["hosts_settled"], {**given, "last": LAST, "bands": _BANDS})
+        return {tallies.RETIRED: sum(1 for row in rows if row[6] is not None and row[0] not in was_retired)}
+
+    def _host_row(self, settled: Settled, lease: Lease, delay_s: float | None) -> tuple[object, ...]:
+        """The parameters of hosts_settled: when the host is free again, how it stands, and the ledger."""
+        politeness, host = self._rules.politeness, self._hosts[lease.host_id]
+        spent = host.spent + math.ceil(max(0.0, settled.took_s) * SECOND)
+        is_page = settled.visit.kind is VisitKind.PAGE
+        if is_page and settled.reason in UNTOUCHED:
+            gap = math.ceil(gap_s(politeness, delay_s) * SECOND)
+            ledger: _Ledger = (host.visits, host.left_at, host.least_gap, host.rested, host.broken)
+            standing = (host.troubles, host.failing, host.failing_since, host.retired_at, host.retired_why)
+            is_over = self._rules.budget.is_over(host.visits, spent / SECOND, host.linked_from)
+            next_at = min(lease.was_free_at, self._moment.at)
+            return host.id, next_at, gap, *standing, *ledger, spent, is_over
+        troubles = troubles_after(host.troubles, settled.reason)
+        draw = self._rules.chance.random()
+        gap_length_s = gap_s(politeness, delay_s, settled.counted_s, troubles, draw, settled.cpu_s)
+        ended_at = self._ended_at(settled, lease)
+        next_at = free_at(ended_at, gap_length_s, settled.host_wait_s)
+        standing = (troubles, *self._standing(host, settled, ended_at))
+        ledger = self._ledger(host, lease, ended_at)
+        is_over = self._rules.budget.is_over(host.visits + 1, spent / SECOND, host.linked_from)
+        return host.id, next_at, math.ceil(gap_length_s * SECOND), *standing, *ledger, spent, is_over
+
+    def _standing(
+        self, host: HostRow, settled: Settled, ended_at: Instant
+    ) -> tuple[int, Instant | None, Instant | None, str | None]:
+        kind, reason = settled.visit.kind, settled.reason
+        if reason not in DOWN:
+            return 0, None, host.retired_at, host.retired_why
+        failing, since = host.failing + 1, host.failing_since if host.failing_since is not None else ended_at
+        if host.retired_at is None and is_to_retire(self._rules.politeness, kind, failing, since, ended_at):
+            return (
+                failing,
+                since,
+                self._moment.at,
+                f"{failing} visits in a row failed, the last one: {IN_WORDS[reason]}",
+            )
+        return failing, since, host.retired_at, host.retired_why
+
+    def _ledger(self, host: HostRow, lease: Lease, ended_at: Instant) -> _Ledger:
+        if host.left_at is None:
+            return host.visits + 1, ended_at, host.least_gap, host.rested, host.broken
+        rest = max(0, lease.taken_at - host.left_at)
+        least = rest if host.least_gap is None else min(rest, host.least_gap)
+        broken = host.broken + (lease.taken_at < lease.was_free_at)
+        return host.visits + 1, ended_at, least, host.rested + rest, broken
+
+    def _ended_at(self, settled: Settled, lease: Lease) -> Instant:
+        return self._moment.ended_at(settled.done_at, lease.since_s)
+
+    def _due_at(self, settled: Settled, lease: Lease) -> Instant | None:
+        if settled.due_at is None:
+            return None
+        return self._ended_at(settled, lease) + settled.due_at - settled.done_at
+
+
+def having_led(done: Sequence[Pair], new: Sequence[Met]) -> list[Pair]:
+    """The same, each page with how many new ones its visit led to, when that was not its first."""
+    many = Counter(met.offer.source_id for met in new)
+    found: list[Pair] = []
+    for settled, lease in done:
+        led = many[settled.visit.url.id] if settled.past is not None and settled.visit.past is not None else 0
+        if led and settled.past is not None:
+            settled = msgspec.structs.replace(settled, past=settled.past.led(led))
+        found.append((settled, lease))
+    return found
+
+
+def failures_of(settled: Settled) -> int:
+    return min(failures_after(settled), 32_767)
+
+
+def moves_of(pages: Sequence[Pair]) -> Counter[str]:
+    """How the counters move. An address counts under the reason of its last visit only."""
+    over = sum(1 for settled, _ in pages if settled.due_at is None)
+    moves = Counter({tallies.QUEUED: -over, tallies.SETTLED: over})
+    for settled, lease in pages:
+        if lease.last_reason is not None:
+            moves[f"{tallies.REASON}{lease.last_reason}"] -= 1
+        moves[f"{tallies.REASON}{settled.reason.value}"] += 1
+    return moves
+
+
+def plain(text: str) -> str:
+    """What the web said, as a text that PostgreSQL takes: it has no NUL and no half of a pair."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _places(pairs: Sequence[Pair]) -> dict[str, list[object]]:
+    return {
+        "host_ids": [lease.host_id for _, lease in pairs],
+        "lanes": [lease.lane for _, lease in pairs],
+        "priorities": [lease.priority for _, lease in pairs],
+        "sequences": [lease.sequence for _, lease in pairs],
+    }

@@ -1,0 +1,113 @@
+"""Addresses and hosts leave the frontier as if they had never been met. Functions on a writer's connection, inside its
+transaction. REQUIRES: no crawl runs, for it would hold some of this in memory."""
+
+import sqlite3
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from gossamer.frontier.codes import REASONS
+from gossamer.frontier.sqlite.hosts import HELD, find_host_id, text_of
+from gossamer.frontier.sqlite.merge import BUCKET_BITS
+from gossamer.frontier.sqlite.sieve import Laid, Met
+from gossamer.rules.forgotten import Forgotten
+from gossamer.store import tallies
+from gossamer.store.statements import load
+from gossamer.values.url import Url, id_of
+
+_SQL = load("gossamer.frontier.sqlite", "forget.sql")
+_ENCODER = msgspec.msgpack.Encoder()
+_JOURNAL = msgspec.msgpack.Decoder(list[Met])
+_HEAP = msgspec.msgpack.Decoder(list[Laid])
+_OF_ADDRESS = (
+    "queue_dropped",
+    "ends_dropped",
+    "revisits_dropped",
+    "said_dropped",
+    "failures_dropped",
+    "addresses_dropped",
+)
+
+
+def forget(connection: sqlite3.Connection, block: Forgotten, template_of: Callable[[str], str]) -> int:
+    """Whatever `block` names goes, queued, visited or only offered; says how many addresses were known of it."""
+    here = {number: name for name in sorted(block.at) if (number := find_host_id(connection, name)) is not None}
+    forgotten = 0
+    for host_id, name in here.items():
+        forgotten += _forget_at(connection, host_id, name, block, template_of)
+    _sift_journal(connection, block, {number for number, name in here.items() if name in block.hosts})
+    for bucket in {host_id >> BUCKET_BITS for host_id in here}:
+        _sift_heaps(connection, bucket, here, block)
+    for host_id, name in here.items():
+        if name in block.hosts:
+            _forget_host(connection, host_id)
+    return forgotten
+
+
+def _forget_at(
+    connection: sqlite3.Connection, host_id: int, name: str, block: Forgotten, template_of: Callable[[str], str]
+) -> int:
+    known = {
+        number: text_of(lane, name, rest) for number, lane, rest in connection.execute(_SQL["addresses_of"], (host_id,))
+    }
+    gone = {number: text for number, text in known.items() if block.has(Url(text))}
+    places = dict(connection.execute(_SQL["places_of"], (host_id,)).fetchall())
+    reasons = dict(connection.execute(_SQL["reasons_of"], (host_id,)).fetchall())
+    moves = Counter({tallies.KNOWN: -len(gone)})
+    held = [number for number in gone if places.get(number, 0) >= HELD]
+    queued = sum(1 for number in gone if number in places) - len(held)
+    moves[tallies.QUARANTINED] -= len(held)
+    moves[tallies.QUEUED] -= queued
+    moves[tallies.SETTLED] -= len(gone) - queued - len(held)
+    for number in gone:
+        if number in reasons:
+            moves[f"{tallies.REASON}{REASONS[reasons[number]].value}"] -= 1
+    for statement in _OF_ADDRESS:
+        connection.executemany(_SQL[statement], [(host_id, number) for number in gone])
+    connection.executemany(_SQL["template_unheld"], [(host_id, id_of(template_of(gone[number]))) for number in held])
+    connection.execute(_SQL["host_has_less"], (queued, len(held), host_id))
+    connection.execute(_SQL["bucket_knows_less"], (len(gone), host_id >> BUCKET_BITS))
+    tallies.add(connection, moves)
+    return len(gone)
+
+
+def _forget_host(connection: sqlite3.Connection, host_id: int) -> None:
+    elsewhere = connection.execute(_SQL["errands_for"], (host_id,)).fetchall()
+    connection.executemany(_SQL["host_has_no_errand"], elsewhere)
+    for statement in ("errands_of_host", "robots_of_host", "templates_of_host"):
+        connection.execute(_SQL[statement], (host_id,))
+    (was_retired,) = connection.execute(_SQL["was_retired"], (host_id,)).fetchone()
+    connection.execute(_SQL["host_dropped"], (host_id,))
+    tallies.add(connection, {tallies.HOSTS: -1, tallies.RETIRED: -int(was_retired)})
+
+
+def _sift_journal(connection: sqlite3.Connection, block: Forgotten, host_ids: set[int]) -> None:
+    """What was met on a host that is forgotten stays, and no longer says where it was met."""
+    for number, amount, offers in connection.execute(_SQL["journal_rows"]).fetchall():
+        before = _JOURNAL.decode(offers)
+        after: list[Met] = []
+        for host_id, address_id, met in before:
+            kept = [offer for offer in met if not block.has(offer.url)]
+            after.append((None, None, kept) if host_id in host_ids else (host_id, address_id, kept))
+        if after != before:
+            lost = _amount(before) - _amount(after)
+            connection.execute(_SQL["journal_kept"], (max(0, amount - lost), _ENCODER.encode(after), number))
+
+
+def _amount(met: Iterable[Met]) -> int:
+    return sum(len(offers) for _, _, offers in met)
+
+
+def _sift_heaps(connection: sqlite3.Connection, bucket: int, here: dict[int, str], block: Forgotten) -> None:
+    for number, _, amount, offers in connection.execute(_SQL["heaps_of"], (bucket,)).fetchall():
+        before = _HEAP.decode(zlib.decompress(offers))
+        after = [
+            row for row in before if row[0] not in here or not block.has(Url(text_of(row[2], here[row[0]], row[3])))
+        ]
+        lost = len(before) - len(after)
+        if lost:
+            packed = zlib.compress(_ENCODER.encode(after), 1)
+            connection.execute(_SQL["heap_kept"], (amount - lost, packed, number))
+            connection.execute(_SQL["bucket_waits_less"], (lost, bucket))

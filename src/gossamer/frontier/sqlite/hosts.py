@@ -1,0 +1,71 @@
+"""Hosts and their lanes. A lane is one origin of a host: its http pages, or its https pages. A host of another scheme
+has the scheme in its name, and one lane."""
+
+import sqlite3
+
+from gossamer.store import tallies
+from gossamer.store.statements import load
+from gossamer.values.url import OTHER
+
+_SQL = load("gossamer.frontier.sqlite")
+
+SCHEMES = ("http", "https")
+LANES_OF = ((), (0,), (1,), (0, 1))
+"""By the bits of `hosts.lanes`."""
+HELD = 2
+"""What is added to a lane's number for those of its addresses that are held in quarantine."""
+
+
+def lane_of(text: str) -> int:
+    return int(text.startswith("https:"))
+
+
+def text_of(lane: int, name: str, rest: str) -> str:
+    """The address whose row says so; the inverse of `parts_of`."""
+    if OTHER in name:
+        scheme, _, name = name.partition(OTHER)
+        return f"{scheme}://{name}/{rest}"
+    return f"{SCHEMES[lane]}://{name}/{rest}"
+
+
+def name_in(scheme: str, authority: str) -> str:
+    """The host's name, from the parts of an address (the scheme with its colon): `Url.host`, without making one."""
+    return authority if scheme in ("https:", "http:") else scheme[:-1] + OTHER + authority
+
+
+def parts_of(text: str) -> tuple[int, str, str]:
+    """Lane, host name, and what follows its slash. REQUIRES: the text of a Url."""
+    scheme, _, name, rest = text.split("/", 3)
+    return int(scheme == "https:"), name_in(scheme, name), rest
+
+
+def meta(connection: sqlite3.Connection, name: str, default: int) -> int:
+    """A small fact about the database."""
+    row = connection.execute(_SQL["meta"], (name,)).fetchone()
+    return int(row[0]) if row else default
+
+
+def next_id(number: int) -> int:
+    """The id after this one, among signed 64-bit integers."""
+    return number + 1 if number < (1 << 63) - 1 else -(1 << 63)
+
+
+def host_id_of(connection: sqlite3.Connection, name: str) -> int:
+    """The host's id; a host met for the first time is entered."""
+    found = find_host_id(connection, name)
+    if found is None:
+        (found,) = connection.execute(_SQL["host_met"], (name,)).fetchone()
+        tallies.add(connection, {tallies.HOSTS: 1})
+    return int(found)
+
+
+def find_host_id(connection: sqlite3.Connection, name: str) -> int | None:
+    """The same for a reader: None when the host is not known."""
+    row = connection.execute(_SQL["host_id"], (name,)).fetchone()
+    return int(row[0]) if row else None
+
+
+def name_of(connection: sqlite3.Connection, host_id: int) -> str:
+    """REQUIRES: the host is known."""
+    (name,) = connection.execute(_SQL["host_name"], (host_id,)).fetchone()
+    return str(name)

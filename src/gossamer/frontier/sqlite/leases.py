@@ -1,0 +1,281 @@
+"""Taking: which visit is due at a host, and the marks on disk that keep the promise to it."""
+
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.base.clock import SECOND, Instant
+from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
+from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.list_claims import said_of
+from gossamer.frontier.politeness import FAILED, Politeness, gap_s
+from gossamer.frontier.priority import Budget, band_of
+from gossamer.frontier.sqlite.hosts import LANES_OF, name_of, text_of
+from gossamer.frontier.sqlite.quarantine import Quarantine
+from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.store import tallies
+from gossamer.store.statements import load
+from gossamer.values.outcome import Reason
+from gossamer.values.past import Past, decoded
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.url import Url
+from gossamer.values.visit import FOLLOWED, Settled, Visit, VisitKind
+
+_SQL = load("gossamer.frontier.sqlite")
+MOST_HELD = 1000
+"""Addresses put into quarantine in one look at a host; the next look goes on."""
+
+
+class Host(NamedTuple):
+    """A row of hosts_looked_at."""
+
+    id: int
+    name: str
+    lanes: int
+    errands: int
+    later_at: Instant | None
+    crawl_delay_s: float | None
+    troubles: int
+    next_at: Instant
+    left_at: Instant | None
+    failing: int
+    failing_since: Instant | None
+    visits: int
+    spent: int
+    linked_from: int
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """A visit that is out, and what settling it needs to know."""
+
+    visit: Visit
+    host: Host
+    """As it was when the visit was taken; its promise (`next_at`) among it."""
+    lane_host_id: int
+    """Whose lane this visit serves: another host's only when its robots.txt has moved here."""
+    lane: int
+    band: int
+    elapsed_s: float = 0.0
+    is_errand: bool = False
+    priority: int = 0
+    sequence: int = 0
+    address_id: int = 0
+    last_reason: Reason | None = None
+
+
+class _Due(NamedTuple):
+    """A row of first_due; the first two columns are its place in the lane."""
+
+    priority: int
+    sequence: int
+    address_id: int
+    text: str
+    how: int
+    depth: int
+    hops: int
+    failures: int | None
+    last_reason: int | None
+    last_detail: str | None
+    said_at: Instant | None
+    said_every_s: int | None
+
+
+class Looked(NamedTuple):
+    """What `look` found: visits, and hosts that give their back queues up."""
+
+    leases: list[Lease]
+    left: list[int]
+
+
+class Leasing:
+    """One `take`, inside its transaction."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        rulebook: Rulebook,
+        politeness: Politeness,
+        budget: Budget,
+        quarantine: Quarantine | None,
+        now: Instant,
+        elapsed_s: float,
+    ) -> None:
+        self._connection = connection
+        self._rulebook = rulebook
+        self._politeness = politeness
+        self._budget = budget
+        self._quarantine = quarantine
+        self._now = now
+        self._elapsed_s = elapsed_s
+
+    def look(self, host_ids: list[int]) -> Looked:
+        """Lease one visit at each host that has one due; every other host leaves its back queue and waits."""
+        leases: list[Lease] = []
+        leased, waiting = [], []
+        rows = self._connection.execute(_SQL["hosts_looked_at"], (str(host_ids),)).fetchall()
+        hosts = {row[0]: Host._make(row) for row in rows}
+        for host_id in host_ids:
+            host = hosts[host_id]
+            later_at = self._promoted(host)
+            found = self._errand(host) if host.errands else self._look_at(host, later_at)
+            if isinstance(found, Lease):
+                gap = math.ceil(gap_s(self._politeness, host.crawl_delay_s) * SECOND)
+                leased.append((self._now + gap, gap, later_at, found.band, host_id))
+                leases.append(found)
+            else:
+                waiting.append((found, later_at, host_id))
+        self._connection.executemany(_SQL["host_leased"], leased)
+        self._connection.executemany(_SQL["host_waits"], waiting)
+        return Looked(leases, [row[2] for row in waiting])
+
+    def _promoted(self, host: Host) -> Instant | None:
+        """Pages whose time has come join those that are due; says when the next one will."""
+        if host.later_at is None or host.later_at > self._now:
+            return host.later_at
+        laters: list[Instant] = []
+        for lane in LANES_OF[host.lanes]:
+            self._connection.execute(_SQL["became_due"], (host.id, lane, self._now))
+            (later_at,) = self._connection.execute(_SQL["first_later"], (host.id, lane)).fetchone()
+            if later_at is not None:
+                laters.append(later_at)
+        return min(laters, default=None)
+
+    def _errand(self, host: Host) -> Lease:
+        """The robots.txt of some origin, which has moved to this host."""
+        lane_host_id, lane, text = self._connection.execute(_SQL["errand_first"], (host.id,)).fetchone()
+        robots = self._rulebook.entry(self._connection, lane_host_id, lane)
+        visit = self._robots_visit(Url(text), robots)
+        return Lease(visit, host, lane_host_id, lane, self._band(host, 0), self._elapsed_s, is_errand=True)
+
+    def _look_at(self, host: Host, later_at: Instant | None) -> Lease | Instant | None:
+        """The visit to make at this host, or when there may be one; None: not before something else happens."""
+        best: tuple[_Due, int, Open | Ask] | None = None
+        for lane in LANES_OF[host.lanes]:
+            due = self._first_due(host, lane)
+            if isinstance(due, int):
+                return due
+            if due is None:
+                continue
+            robots = self._rulebook.entry(self._connection, host.id, lane)
+            gate = gate_of(robots, self._now, self._politeness.robots_tries)
+            match gate:
+                case Open() | Ask():
+                    best = (due, lane, gate) if best is None or due < best[0] else best
+                case Shut(until=until):
+                    later_at = until if later_at is None else min(later_at, until)
+                case GivenUp(failures=failures):
+                    give_up_unread(self._connection, host.id, lane, failures, self._now)
+                case Away():
+                    pass
+        return later_at if best is None else self._lease_of(host, *best)
+
+    def _first_due(self, host: Host, lane: int) -> _Due | Instant | None:
+        """The next page of a lane; those in quarantine are put aside on the way, many of them in several looks."""
+        quarantine = self._quarantine
+        for _ in range(MOST_HELD):
+            row = self._connection.execute(_SQL["first_due"], (host.id, lane)).fetchone()
+            if row is None:
+                return None
+            due = _Due._make(row)
+            if quarantine is None or not quarantine.is_held(host.id, lane, due.text):
+                return due
+            quarantine.hold(self._connection, host.id, lane, due[:2], due.text)
+        return self._now
+
+    def _lease_of(self, host: Host, due: _Due, lane: int, gate: Open | Ask) -> Lease:
+        band = self._band(host, due.priority)
+        if isinstance(gate, Ask):
+            url = Url(text_of(lane, host.name, "robots.txt"))
+            visit = self._robots_visit(url, gate.robots)
+            return Lease(visit, host, host.id, lane, band, self._elapsed_s)
+        url = Url(text_of(lane, host.name, due.text))
+        visit = Visit(
+            url,
+            VisitKind.PAGE,
+            self._now,
+            due.depth,
+            due.hops,
+            due.failures or 0,
+            gate.robots,
+            HOWS[due.how],
+            host.failing,
+            host.failing_since,
+            due.last_detail is not None and due.last_detail.startswith(FOLLOWED),
+            self._past(host.id, due),
+            due.priority,
+            said_of(due.said_at, due.said_every_s),
+        )
+        last = None if due.last_reason is None else REASONS[due.last_reason]
+        return Lease(
+            visit,
+            host,
+            host.id,
+            lane,
+            band,
+            self._elapsed_s,
+            False,
+            due.priority,
+            due.sequence,
+            due.address_id,
+            last,
+        )
+
+    def _past(self, host_id: int, due: _Due) -> Past | None:
+        if due.last_reason is None:
+            return None
+        row = self._connection.execute(_SQL["past_of"], (host_id, due.address_id)).fetchone()
+        return decoded(row[0]) if row is not None else None
+
+    def _band(self, host: Host, priority: int) -> int:
+        return band_of(priority, self._budget.is_over(host.visits, host.spent / SECOND, host.linked_from))
+
+    def _robots_visit(self, url: Url, robots: Robots | None) -> Visit:
+        failures = robots.failures if robots else 0
+        return Visit(url, VisitKind.ROBOTS, self._now, failures=failures, robots=robots)
+
+
+def lease_of(settled: Settled, leases: Mapping[str, Lease]) -> Lease:
+    """The lease that this ends, of those that are out (by host name). Raises ValueError when there is none, or a robots
+    visit ends without a whole entry."""
+    visit = settled.visit
+    lease = leases.get(visit.url.host.name)
+    if lease is None or lease.visit.url != visit.url or lease.visit.taken_at != visit.taken_at:
+        raise ValueError(f"the visit to {visit.url} is not out: it was never taken, or is settled")
+    check_entry(settled)
+    return lease
+
+
+def check_entry(settled: Settled) -> None:
+    """Raises ValueError when a robots visit ends without a whole entry."""
+    robots = settled.robots
+    is_whole = robots is not None and (robots.state is not RobotsState.PENDING or robots.ask is not None)
+    if settled.visit.kind is VisitKind.ROBOTS and not is_whole:
+        raise ValueError(f"the robots visit to {settled.visit.url} is settled without a whole entry")
+
+
+def give_up_unread(connection: sqlite3.Connection, host_id: int, lane: int, failures: int, now: Instant) -> None:
+    """Settle, unvisited, every page that waits in a lane whose robots.txt cannot be read."""
+    robots_txt = text_of(lane, name_of(connection, host_id), "robots.txt")
+    detail = f"{robots_txt} could not be read, {failures} times in a row"
+    give_up(connection, (host_id, lane), Reason.ROBOTS_UNREACHABLE, detail, now)
+
+
+def give_up(connection: sqlite3.Connection, lane: tuple[int, int], reason: Reason, detail: str, now: Instant) -> None:
+    """Settle, unvisited, every page that waits in a lane (host id and number), all with the same end."""
+    reasons = connection.execute(_SQL["lane_reasons"], lane).fetchall()
+    amount: int = sum(many for _, many in reasons)
+    if not amount:
+        return
+    failed = str([REASON_CODES[one] for one in FAILED])
+    connection.execute(_SQL["lane_failures_kept"], (*lane, failed))
+    connection.execute(_SQL["lane_given_up"], (REASON_CODES[reason], now, detail, *lane))
+    connection.execute(_SQL["lane_emptied"], lane)
+    connection.execute(_SQL["host_lost"], (amount, lane[0]))
+    moves = Counter({tallies.QUEUED: -amount, tallies.SETTLED: amount})
+    moves.update({f"{tallies.REASON}{REASONS[last].value}": -many for last, many in reasons if last is not None})
+    moves.update({f"{tallies.REASON}{reason.value}": amount})
+    tallies.add(connection, moves)

@@ -1,0 +1,155 @@
+"""What the frontier knows, for reports and commands. Functions on any connection, a reader's too."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from gossamer.base.clock import SECOND, Instant
+from gossamer.frontier.priority import links_in
+from gossamer.frontier.sqlite.hosts import HELD, text_of
+from gossamer.frontier.sqlite.known import known
+from gossamer.store.statements import load
+from gossamer.values.url import Url
+
+_SQL = load("gossamer.frontier.sqlite", "reports.sql")
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """What a rule would do to the addresses that wait."""
+
+    queued: int
+    matched: int
+    examples: tuple[str, ...]
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """What a host was promised, and what it got. Gaps are from the end of one visit to the start of the next."""
+
+    host: str
+    visits: int
+    gap_s: float
+    """As promised at its last visit."""
+    least_gap_s: float | None
+    """None: it has been visited once at most."""
+    mean_gap_s: float | None
+    broken: int
+    """Visits that began before the promised instant."""
+
+
+class HostState(msgspec.Struct, frozen=True):
+    name: str
+    queued: int
+    held: int
+    """Addresses in quarantine."""
+    errands: int
+    leased: bool
+    has_back_queue: bool
+    band: int
+    next_at: Instant
+    """Not touched before."""
+    ready_at: Instant | None
+    """When it may leave its front queue; None: it is in none."""
+    later_at: Instant | None
+    gap_s: float
+    crawl_delay_s: float | None
+    troubles: int
+    failing: int
+    failing_since: Instant | None
+    retired_at: Instant | None
+    retired_why: str | None
+    visits: int
+    spent_s: float
+    links_in: int
+    """About how many other hosts were seen linking to it."""
+
+
+class Template(msgspec.Struct, frozen=True):
+    """A pattern of addresses, and what it has brought."""
+
+    host: str
+    template: str
+    fetched: int
+    fruitful: int
+    held: int
+    quarantined_at: Instant | None
+
+
+def queued(connection: sqlite3.Connection) -> Iterator[tuple[str, int]]:
+    """Every address that waits in the queue, and its depth; those in quarantine and in the journal are not among them.
+
+    Ten million take about half a minute: the caller may stop at any time.
+    """
+    for lane, name, text, depth in connection.execute(_SQL["queued"]):
+        yield text_of(lane, name, text), depth
+
+
+def preview(connection: sqlite3.Connection, matches: Callable[[str, int], bool], examples: int = 10) -> Preview:
+    """How many of the waiting addresses `matches` says yes to, and the first of them."""
+    seen, matched = 0, 0
+    first: list[str] = []
+    for text, depth in queued(connection):
+        seen += 1
+        if matches(text, depth):
+            matched += 1
+            if len(first) < examples:
+                first.append(text)
+    return Preview(seen, matched, tuple(first))
+
+
+def held(connection: sqlite3.Connection, host: str | None = None) -> Iterator[str]:
+    """Every address in quarantine."""
+    for lane, name, text in connection.execute(_SQL["held"], (host,)):
+        yield text_of(lane - HELD, name, text)
+
+
+def ledger(connection: sqlite3.Connection) -> Iterator[Ledger]:
+    """Of every host that was visited, by name."""
+    return map(_ledger_of, connection.execute(_SQL["ledger"]))
+
+
+def host_ledger(connection: sqlite3.Connection, name: str) -> Ledger | None:
+    """None: it was never visited."""
+    row = connection.execute(_SQL["host_ledger"], (name,)).fetchone()
+    return None if row is None else _ledger_of(row)
+
+
+def _ledger_of(row: tuple[str, int, int, int | None, int, int, int]) -> Ledger:
+    host, visits, gap, least_gap, rested, rests, broken = row
+    least_s = None if least_gap is None else least_gap / SECOND
+    return Ledger(host, visits, gap / SECOND, least_s, rested / rests / SECOND if rests > 0 else None, broken)
+
+
+def hosts(connection: sqlite3.Connection) -> Iterator[HostState]:
+    """By name."""
+    return map(_state_of, connection.execute(_SQL["hosts"]))
+
+
+def host_state(connection: sqlite3.Connection, name: str) -> HostState | None:
+    row = connection.execute(_SQL["host"], (name,)).fetchone()
+    return None if row is None else _state_of(row)
+
+
+def templates(connection: sqlite3.Connection, host: str | None = None) -> Iterator[Template]:
+    """What was learned of every host's patterns, or of one host's."""
+    for row in connection.execute(_SQL["templates"], (host,)):
+        yield Template(*row)
+
+
+def waits_before(connection: sqlite3.Connection, url: Url, identity: Callable[[str], str] | None = None) -> int | None:
+    """How many of its host's addresses go first; None: it does not wait, or not for its turn."""
+    found = known(connection, url, identity=identity)
+    if found is None or not found.is_queued or found.later_at is not None or found.priority is None:
+        return None
+    lane = int(found.url.scheme == "https")
+    name = found.url.host.name
+    (before,) = connection.execute(_SQL["before"], (name, lane, found.priority, found.url.target[1:])).fetchone()
+    return int(before)
+
+
+def _state_of(row: tuple[object, ...]) -> HostState:
+    facts = dict(zip(HostState.__struct_fields__, row, strict=True))
+    facts["gap_s"] = int(str(facts["gap_s"])) / SECOND
+    facts["spent_s"] = int(str(facts["spent_s"])) / SECOND
+    facts["links_in"] = links_in(int(str(facts["links_in"])))
+    return msgspec.convert(facts, HostState, strict=False)

@@ -1,0 +1,213 @@
+"""URLs that were visited or refused wait again: because an option has changed, a person asks for a retry, or wants them
+fetched again. Politeness and the order within a host are not touched."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from gossamer.base.clock import Clock, Instant
+from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
+from gossamer.frontier.priority import priority_of
+from gossamer.frontier.sqlite.hosts import find_host_id, text_of
+from gossamer.frontier.sqlite.known import key_of
+from gossamer.frontier.sqlite.revival import begin_pasts, forget_robots, priority_again, queue_at
+from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sooner import moved_to
+from gossamer.store import tallies
+from gossamer.store.sqlite.database import Database
+from gossamer.store.statements import load
+from gossamer.values.link import How
+from gossamer.values.outcome import Reason
+from gossamer.values.selection import EndedGroup, Failure, Selection
+from gossamer.values.url import Url
+
+_SQL = load("gossamer.frontier.sqlite", "requeue.sql")
+AT_ONCE = 1_000
+"""URLs moved in one transaction; between two of them a crawl takes and settles."""
+FIRST = -(1 << 63)
+MOST_EXAMPLES = 3
+MOST_DETAILS = 10
+HAD = frozenset({Reason.FETCHED, Reason.UNCHANGED})
+"""Ends of pages that the views hold."""
+ASKS_ROBOTS = frozenset({Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.ADDRESS, Reason.CONTACT})
+"""Ends after which the robots.txt is asked for again before the URL is judged."""
+
+Lane = tuple[int, int]
+"""Host id and lane."""
+
+
+class EndRow(NamedTuple):
+    """A row of `ended_all` and its sisters."""
+
+    host_id: int
+    id: int
+    lane: int
+    depth: int
+    how: int
+    reason: int
+    due_at: Instant | None
+    settled_at: Instant
+
+    @property
+    def priority(self) -> int:
+        is_had = REASONS[self.reason] in HAD
+        return priority_of(HOWS[self.how], self.depth) if is_had else priority_again(self.depth)
+
+
+class Part(NamedTuple):
+    """One way through the ends: a statement, what it is given first, and where it begins."""
+
+    statement: str
+    given: tuple[int, ...]
+    start: tuple[int, ...]
+
+
+class Moved(NamedTuple):
+    amount: int
+    after: tuple[int, ...] | None
+    """Where the next transaction goes on; None: nowhere."""
+    lanes: tuple[Lane, ...]
+    """Whose robots.txt is asked for afresh."""
+
+
+async def requeue(
+    database: Database,
+    selection: Selection,
+    keys: Callable[[], Keys],
+    clock: Clock,
+    moved: Callable[[Moved], None],
+) -> int:
+    """Says how many wait now that did not, or come sooner. `moved` hears of every transaction once it is committed."""
+
+    def one_by_one(connection: sqlite3.Connection) -> Moved:
+        found = _named(connection, selection.urls, keys())
+        return _requeue(connection, _chosen(found, selection), clock.now(), None)
+
+    if selection.urls:
+        return (await database.run(one_by_one, moved)).amount
+    amount = 0
+    for part in await database.read(lambda connection: _parts(connection, selection)):
+        after: tuple[int, ...] | None = part.start
+        while after is not None:
+            done = await database.run(_step(part, after, selection, clock), moved)
+            amount, after = amount + done.amount, done.after
+    return amount
+
+
+def _step(
+    part: Part, after: tuple[int, ...], selection: Selection, clock: Clock
+) -> Callable[[sqlite3.Connection], Moved]:
+    def step(connection: sqlite3.Connection) -> Moved:
+        rows = connection.execute(_SQL[part.statement], (*part.given, *after, AT_ONCE)).fetchall()
+        found = [EndRow._make(row[: len(EndRow._fields)]) for row in rows]
+        last = tuple(rows[-1][len(EndRow._fields) :]) if len(rows) == AT_ONCE else None
+        return _requeue(connection, _chosen(found, selection), clock.now(), last)
+
+    return step
+
+
+def _parts(connection: sqlite3.Connection, selection: Selection) -> list[Part]:
+    if selection.host:
+        host_id = find_host_id(connection, selection.host)
+        return [] if host_id is None else [Part("ended_at", (host_id,), (FIRST,))]
+    if selection.reasons:
+        codes = sorted(REASON_CODES[reason] for reason in selection.reasons)
+        return [Part("ended_as", (code,), (FIRST, FIRST, FIRST)) for code in codes]
+    return [Part("ended_all", (), (FIRST, FIRST))]
+
+
+def _named(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys) -> list[EndRow]:
+    found = [key_of(connection, url, keys.url_id, keys.identity) for url in urls]
+    rows = [connection.execute(_SQL["ended_one"], key).fetchone() for key in found if key is not None]
+    return [EndRow._make(row) for row in rows if row is not None]
+
+
+def _chosen(rows: Sequence[EndRow], selection: Selection) -> list[EndRow]:
+    return [
+        row
+        for row in rows
+        if (not selection.reasons or REASONS[row.reason] in selection.reasons)
+        and (not selection.hows or HOWS[row.how] in selection.hows)
+    ]
+
+
+def _requeue(
+    connection: sqlite3.Connection, rows: Sequence[EndRow], now: Instant, after: tuple[int, ...] | None
+) -> Moved:
+    over = [row for row in rows if row.due_at is None]
+    queue_at(connection, [(row.host_id, row.id, row.lane, row.priority) for row in over], [0] * len(over))
+    had = [row for row in rows if REASONS[row.reason] in HAD]
+    begin_pasts(connection, [(row.host_id, row.id, row.settled_at) for row in had], [now] * len(had))
+    later = [row for row in rows if row.due_at is not None and row.due_at > now]
+    sooner = sum(moved_to(connection, row.host_id, row.id, now) for row in later)
+    lanes = tuple({(row.host_id, row.lane): None for row in over if REASONS[row.reason] in ASKS_ROBOTS})
+    forget_robots(connection, lanes)
+    return Moved(len(over) + sooner, after, lanes)
+
+
+def ended(connection: sqlite3.Connection, selection: Selection, keys: Keys) -> list[EndedGroup]:
+    """How the URLs of a selection ended, the most frequent first; for any process."""
+    if selection.urls:
+        return _groups_of(connection, selection, keys)
+    host_id = find_host_id(connection, selection.host) if selection.host else None
+    if selection.host:
+        counts = {REASONS[code]: many for code, many in connection.execute(_SQL["counted_at"], (host_id,))}
+    else:
+        counts = {Reason(name): many for name, many in tallies.counts(connection).by_reason.items()}
+    wanted = {reason: many for reason, many in counts.items() if not selection.reasons or reason in selection.reasons}
+    ordered = sorted(wanted.items(), key=lambda one: (-one[1], one[0]))
+    return [EndedGroup(reason, many, *_shown(connection, reason, host_id)) for reason, many in ordered]
+
+
+def _shown(
+    connection: sqlite3.Connection, reason: Reason, host_id: int | None
+) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """A few URLs and details. What was fetched has none, and is too much to look through."""
+    where, given = ("as", (REASON_CODES[reason],)) if host_id is None else ("at", (host_id, REASON_CODES[reason]))
+    urls = connection.execute(_SQL[f"examples_{where}"], (*given, MOST_EXAMPLES))
+    details = connection.execute(_SQL[f"details_{where}"], (*given, MOST_DETAILS)) if reason not in HAD else ()
+    return tuple([text_of(*row) for row in urls]), tuple([(detail, many) for detail, many in details])
+
+
+def _groups_of(connection: sqlite3.Connection, selection: Selection, keys: Keys) -> list[EndedGroup]:
+    """REQUIRES: the selection names URLs."""
+    found: dict[Reason, list[str]] = {}
+    for url in selection.urls:
+        for row in _chosen(_named(connection, [url], keys), selection):
+            found.setdefault(REASONS[row.reason], []).append(url.text)
+    many = Counter({reason: len(urls) for reason, urls in found.items()})
+    return [EndedGroup(reason, amount, tuple(found[reason][:MOST_EXAMPLES])) for reason, amount in many.most_common()]
+
+
+class Redirect(NamedTuple):
+    """A redirect that was met: from where, how deep, how many before it, and where to."""
+
+    url: Url
+    depth: int
+    hops: int
+    how: How
+    to: str
+
+
+def redirects_after(
+    connection: sqlite3.Connection, after: tuple[int, int, int]
+) -> tuple[list[Redirect], tuple[int, int, int] | None]:
+    """Redirects in the order they were met, some at a time, and where to go on."""
+    rows = connection.execute(_SQL["redirects"], (REASON_CODES[Reason.MOVED], *after, AT_ONCE)).fetchall()
+    found = [
+        Redirect(Url(text_of(lane, name, rest)), depth, hops, HOWS[how], detail or "")
+        for lane, name, rest, depth, hops, how, detail, *_ in rows
+    ]
+    return found, tuple(rows[-1][-3:]) if len(rows) == AT_ONCE else None
+
+
+def failures_of(connection: sqlite3.Connection, url: Url, keys: Keys) -> list[Failure]:
+    """Failed visits before the last one, the newest first; for any process."""
+    key = key_of(connection, url, keys.url_id, keys.identity)
+    return list(_failures(connection, key)) if key is not None else []
+
+
+def _failures(connection: sqlite3.Connection, key: tuple[int, int]) -> Iterator[Failure]:
+    for at, reason, detail in connection.execute(_SQL["failures_of"], key):
+        yield Failure(at, REASONS[reason], detail or "")

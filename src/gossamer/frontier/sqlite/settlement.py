@@ -1,0 +1,253 @@
+"""Settling: what became of visits, written down in one transaction."""
+
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from gossamer.base.chance import Chance
+from gossamer.base.clock import SECOND, Instant
+from gossamer.frontier.codes import REASON_CODES
+from gossamer.frontier.gate import is_given_up
+from gossamer.frontier.politeness import (
+    DOWN,
+    FAILED,
+    MOST_FAILURES,
+    UNTOUCHED,
+    Politeness,
+    failures_after,
+    free_at,
+    gap_s,
+    is_to_retire,
+    troubles_after,
+)
+from gossamer.frontier.priority import LAST, band_of, priority_after
+from gossamer.frontier.sqlite.hosts import LANES_OF, host_id_of
+from gossamer.frontier.sqlite.leases import Lease, give_up, give_up_unread
+from gossamer.frontier.sqlite.merge import next_sequence
+from gossamer.frontier.sqlite.retirement import retire
+from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures
+from gossamer.store.statements import load
+from gossamer.values.outcome import HELD, IN_WORDS, PAGE_FAULTS
+from gossamer.values.past import encoded
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.visit import Settled, VisitKind
+
+_SQL = load("gossamer.frontier.sqlite")
+
+
+class Rest(NamedTuple):
+    """What a visit leaves to its host: how long it rests, and how it stands."""
+
+    next_at: Instant
+    gap: int
+    troubles: int
+    failing: int
+    failing_since: Instant | None
+
+
+_HostRow = tuple[
+    Instant,
+    int,
+    int,
+    int,
+    bool,
+    int,
+    Instant | None,
+    int,
+    Instant | None,
+    int,
+    int,
+    Instant | None,
+    int | None,
+    int,
+    int,
+]
+"""The parameters of host_settled, in order."""
+
+
+class Settling:
+    """One `settle`, inside its transaction."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        rulebook: Rulebook,
+        politeness: Politeness,
+        chance: Chance,
+        stays: Callable[[int], bool],
+        now: Instant,
+        learn: Callable[[Settled, Lease], None],
+    ) -> None:
+        """`stays`: whether a host may keep its back queue; `learn` writes down what a page brought."""
+        self._connection = connection
+        self._rulebook = rulebook
+        self._politeness = politeness
+        self._chance = chance
+        self._stays = stays
+        self._now = now
+        self._learn = learn
+        self._fresh: dict[tuple[int, int], Robots] = {}
+        """Entries settled just now, by host id and lane; the rulebook learns of them after the commit."""
+        self.kept: dict[int, Instant] = {}
+        """Hosts that keep their back queues, and when they may be touched again."""
+
+    def settle(self, done: Sequence[tuple[Settled, Lease]]) -> None:
+        """REQUIRES: each lease is out and there is at most one a host."""
+        pages = [pair for pair in done if pair[0].visit.kind is VisitKind.PAGE]
+        self._settle_pages(pages)
+        for settled, lease in done:
+            if settled.yielded is not None:
+                self._learn(settled, lease)
+            if settled.visit.kind is VisitKind.ROBOTS:
+                self._settle_robots(settled, lease)
+        self._settle_hosts(done)
+        kept = [settled.kept for settled, _ in done if settled.kept is not None]
+        captures.insert(self._connection, kept, [one.kept for one, _ in done if one.withdraws and one.kept is not None])
+        tallies.add(self._connection, {**moves_of(pages), tallies.LEASED: -len(done)})
+
+    def _settle_pages(self, pages: Sequence[tuple[Settled, Lease]]) -> None:
+        over, again, ends = [], [], []
+        for settled, lease in pages:
+            host_id = lease.host.id
+            place = (host_id, lease.lane, lease.priority, lease.sequence)
+            due_at = settled.due_at
+            if due_at is None:
+                over.append(place)
+            else:
+                is_last = settled.reason in PAGE_FAULTS
+                sequence = next_sequence(self._connection, 1) if is_last else lease.sequence
+                again.append((max(1, due_at), priority_after(settled, lease.priority), sequence, *place))
+            failures = failures_after(settled)
+            reason = REASON_CODES[settled.reason]
+            ends.append((host_id, lease.address_id, reason, failures, settled.done_at, due_at, settled.detail or None))
+        self._keep_failures([lease for _, lease in pages if lease.last_reason in FAILED])
+        self._connection.executemany(_SQL["unqueued"], over)
+        self._connection.executemany(_SQL["queued_later"], again)
+        self._connection.executemany(_SQL["ended"], ends)
+        pasts = [(lease.host.id, lease.address_id, encoded(one.past)) for one, lease in pages if one.past is not None]
+        self._connection.executemany(_SQL["past_kept"], pasts)
+        respelt = [
+            (settled.respelt.target[1:], lease.host.id, lease.address_id)
+            for settled, lease in pages
+            if settled.respelt is not None
+        ]
+        self._connection.executemany(_SQL["respelt"], respelt)
+
+    def _keep_failures(self, leases: Sequence[Lease]) -> None:
+        """How each ended before, which is overwritten now."""
+        keys = [(lease.host.id, lease.address_id) for lease in leases]
+        self._connection.executemany(_SQL["failure_kept"], keys)
+        self._connection.executemany(_SQL["failures_thinned"], [(*key, MOST_FAILURES - 1) for key in keys])
+
+    def _settle_robots(self, settled: Settled, lease: Lease) -> None:
+        robots = settled.robots
+        assert robots is not None, "checked by the caller"
+        self._rulebook.keep(self._connection, lease.lane_host_id, lease.lane, robots)
+        self._fresh[lease.lane_host_id, lease.lane] = robots
+        delay_s = self._delay_s(lease.lane_host_id)
+        gap = math.ceil(gap_s(self._politeness, delay_s) * SECOND)
+        self._connection.execute(_SQL["host_asked"], (delay_s, gap, lease.lane_host_id))
+        if lease.is_errand:
+            row = (lease.host.id, lease.lane_host_id, lease.lane)
+            self._connection.execute(_SQL["errand_done"], row)
+            self._connection.execute(_SQL["host_got_errands"], (-1, lease.host.id))
+        if robots.state is RobotsState.PENDING and robots.ask is not None:
+            at_host_id = host_id_of(self._connection, robots.ask.host.name)
+            errand = (at_host_id, lease.lane_host_id, lease.lane, robots.ask.text)
+            added = self._connection.execute(_SQL["errand_added"], errand).rowcount
+            self._connection.execute(_SQL["host_got_errands"], (added, at_host_id))
+        if settled.reason in HELD:
+            give_up(self._connection, (lease.lane_host_id, lease.lane), settled.reason, settled.detail, settled.done_at)
+        elif is_given_up(robots, self._politeness.robots_tries):
+            give_up_unread(self._connection, lease.lane_host_id, lease.lane, robots.failures, settled.done_at)
+        self._connection.execute(_SQL["host_woken"], (lease.lane_host_id,))
+
+    def _delay_s(self, host_id: int) -> float | None:
+        """What the host asks for now: of its two origins the one that asks for more is heard."""
+        asked = []
+        for lane in (0, 1):
+            entry = self._fresh.get((host_id, lane)) or self._rulebook.entry(self._connection, host_id, lane)
+            if entry is not None and entry.crawl_delay_s is not None and entry.crawl_delay_s > 0:  # not NaN
+                asked.append(entry.crawl_delay_s)
+        return max(asked, default=None)
+
+    def _settle_hosts(self, done: Sequence[tuple[Settled, Lease]]) -> None:
+        rows = [self._host_row(settled, lease) for settled, lease in done]
+        self._connection.executemany(_SQL["host_settled"], rows)
+        next_at = {row[-1]: row[0] for row in rows}
+        kept = self._connection.execute(_SQL["hosts_in_back"], (str(list(next_at)),)).fetchall()
+        self.kept = {host_id: next_at[host_id] for (host_id,) in kept}
+
+    def _host_row(self, settled: Settled, lease: Lease) -> _HostRow:
+        """When the host is free again, what it still has to give, and the ledger of what it was promised."""
+        host = lease.host
+        is_page = settled.visit.kind is VisitKind.PAGE
+        is_touched = not (is_page and settled.reason in UNTOUCHED)
+        done_at = min(settled.done_at, self._now)
+        rest = self._rest(settled, lease, done_at, is_touched)
+        if is_to_retire(self._politeness, settled.visit.kind, rest.failing, rest.failing_since, done_at):
+            why = f"{IN_WORDS[settled.reason]}, {rest.failing} times in a row"
+            retire(self._connection, host.name, why, done_at)
+            stays = False
+        else:
+            stays = self._stays(host.id)
+        taken_at = settled.visit.taken_at
+        rested = taken_at - host.left_at if is_touched and host.left_at is not None else None
+        return (
+            rest.next_at,
+            rest.gap,
+            rest.troubles,
+            int(is_page and settled.due_at is None),
+            stays,
+            lease.band if stays else self._band(lease),
+            settled.due_at if is_page else None,
+            rest.failing,
+            rest.failing_since,
+            int(is_touched),
+            round(settled.took_s * SECOND) if is_touched else 0,
+            done_at if is_touched else host.left_at,
+            rested,
+            int(is_touched and taken_at < host.next_at),
+            host.id,
+        )
+
+    def _band(self, lease: Lease) -> int:
+        """Of a host that goes back to the front: by the best it has waiting now."""
+        if lease.band == LAST:
+            return LAST
+        found = [
+            row[0]
+            for lane in LANES_OF[lease.host.lanes]
+            if (row := self._connection.execute(_SQL["best_due"], (lease.host.id, lane)).fetchone())
+        ]
+        return band_of(min(found, default=lease.priority))
+
+    def _rest(self, settled: Settled, lease: Lease, done_at: Instant, is_touched: bool) -> Rest:
+        politeness, host, delay_s = self._politeness, lease.host, self._delay_s(lease.host.id)
+        if not is_touched:
+            gap = math.ceil(gap_s(politeness, delay_s) * SECOND)
+            return Rest(min(settled.visit.taken_at, done_at), gap, host.troubles, host.failing, host.failing_since)
+        troubles = troubles_after(host.troubles, settled.reason)
+        draw = self._chance.random() if troubles else 0.0
+        gap_s_ = gap_s(politeness, delay_s, settled.counted_s, troubles, draw, settled.cpu_s)
+        next_at = free_at(done_at, gap_s_, settled.host_wait_s)
+        gap = math.ceil(gap_s_ * SECOND)
+        if settled.reason not in DOWN:
+            return Rest(next_at, gap, troubles, 0, None)
+        since = done_at if host.failing_since is None else host.failing_since
+        return Rest(next_at, gap, troubles, host.failing + 1, since)
+
+
+def moves_of(pages: Sequence[tuple[Settled, Lease]]) -> Counter[str]:
+    """How the counters move. An address counts under the reason of its last visit only."""
+    over = sum(1 for settled, _ in pages if settled.due_at is None)
+    moves = Counter({tallies.QUEUED: -over, tallies.SETTLED: over})
+    for settled, lease in pages:
+        if lease.last_reason is not None:
+            moves[f"{tallies.REASON}{lease.last_reason.value}"] -= 1
+        moves[f"{tallies.REASON}{settled.reason.value}"] += 1
+    return moves

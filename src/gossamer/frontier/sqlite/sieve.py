@@ -1,0 +1,242 @@
+"""The sieve: offers are journalled as they come and merged in bulk, sorted.
+
+Addresses are keyed by hash, so each new one falls on a random page of a large tree. Inserted one by one they would
+rewrite the tree again and again; sorted and merged by the thousand they walk through it once. (Mercator and BUbiNG
+do the same with files.) While few are known the whole journal is merged at once. Later it is laid on heaps, one for
+each run of hosts, and a heap is merged when it is dense beside what is known there: that bounds what is written for
+each new address, however many are known.
+"""
+
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.frontier.codes import HOW_CODES
+from gossamer.frontier.priority import linked_by, priority_of, with_links
+from gossamer.frontier.sqlite.hosts import HELD, host_id_of, name_in
+from gossamer.frontier.sqlite.merge import BUCKET_BITS, merge_sorted
+from gossamer.frontier.sqlite.quarantine import Quarantine
+from gossamer.store.statements import load
+from gossamer.values.link import Offer
+
+_SQL = load("gossamer.frontier.sqlite", "sieve.sql")
+_ENCODER = msgspec.msgpack.Encoder()
+
+Met = tuple[int | None, int | None, list[Offer]]
+"""Offers met on one page, after the ids of its host and its own; None: each offer says where it was met."""
+_JOURNAL = msgspec.msgpack.Decoder(list[Met])
+
+DENSE = 3
+"""What waits is merged when it is this part, or more, of what is known there: some ten new rows for each page of the
+tree that is written."""
+MOST_BUCKETS = 4
+"""Heaps merged in one go."""
+MOST_MERGED = 200_000
+"""Offers merged at one time; they are held in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sieve:
+    """When the journal is merged, and how much is remembered in front of it."""
+
+    journal_most: int = 20_000
+    """Offers that may wait in the journal; with so many, the next `take` merges them or lays them on heaps."""
+    merge_every_s: float = 1.0
+    """Merge this often, and at once when there is nothing else to do: hosts whose pages are all visited wait for what
+    was found there, however many visits others have to offer."""
+    slower_per: int = 500_000
+    """The time between such merges grows by itself with every so many addresses known."""
+    seen_slots: int = 1 << 20
+    """Addresses remembered in memory, eight bytes each; a power of two."""
+
+
+Laid = tuple[int, int, int, str, int, int | None, int | None, int, int, int]
+"""An offer with its keys: host id, id, lane, text, how, source's host id (when another), source's id, depth, hops,
+priority. Also the form of the heaps on disk."""
+_HEAP = msgspec.msgpack.Decoder(list[Laid])
+
+
+class Waiting(NamedTuple):
+    """Offers that are not merged yet, and how many addresses are known."""
+
+    journalled: int
+    nods: int
+    """Links from elsewhere to addresses met before, in the journal too: they bring nothing new."""
+    heaped: int
+    known: int
+
+    @property
+    def offers(self) -> int:
+        return self.journalled + self.heaped
+
+    def and_more(self, fresh: int, nods: int) -> "Waiting":
+        return Waiting(self.journalled + fresh, self.nods + nods, self.heaped, self.known)
+
+
+@dataclass(slots=True)
+class Keys:
+    """How an offer's keys are made, in one transaction. `nudge` is what the user's rules say of its priority."""
+
+    url_id: Callable[[str], int]
+    identity: Callable[[str], str] | None = None
+    """None: the text itself."""
+    nudge: Callable[[Offer], int] | None = None
+    quarantine: Quarantine | None = None
+    leased: frozenset[int] = frozenset()
+    """Sequence numbers of the visits that are out: their rows of the queue must not move."""
+    _host_ids: dict[str, int] = field(default_factory=dict)
+
+    def laid(
+        self, connection: sqlite3.Connection, offers: Iterable[Offer], source: tuple[int, int | None] | None
+    ) -> Iterator[Laid]:
+        """Offers met on one page. `source`: its host's id and its own; None: each offer says where it was met."""
+        identity, url_id, nudge, host_ids = self.identity, self.url_id, self.nudge, self._host_ids
+        at = None if source is None else source[0]
+        for offer in offers:
+            text = offer.url.text
+            scheme, _, name, rest = text.split("/", 3)
+            if scheme != "https:" and scheme != "http:":
+                name = name_in(scheme, name)
+            host_id = host_ids.get(name)
+            if host_id is None:
+                host_id = host_ids[name] = host_id_of(connection, name)
+            number = url_id(text if identity is None else identity(text))
+            priority = priority_of(offer.how, offer.depth, offer.hint, nudge(offer) if nudge else 0)
+            yield (
+                host_id,
+                number,
+                int(scheme == "https:"),
+                rest,
+                HOW_CODES[offer.how],
+                at if at != host_id else None,
+                offer.source_id if source is None else source[1],
+                offer.depth,
+                offer.hops,
+                priority,
+            )
+
+
+def journal(connection: sqlite3.Connection, met: Sequence[Met], amount: int) -> None:
+    """Write down what was met on pages, inside the caller's transaction; `amount` of the offers may be new."""
+    connection.execute(_SQL["journalled"], (amount, _ENCODER.encode(met)))
+
+
+def waiting_in(connection: sqlite3.Connection) -> Waiting:
+    (journalled,) = connection.execute(_SQL["journal_amount"]).fetchone()
+    known, heaped = connection.execute(_SQL["buckets_amount"]).fetchone()
+    return Waiting(journalled, 0, heaped, known)
+
+
+def relieve(connection: sqlite3.Connection, waiting: Waiting, keys: Keys) -> tuple[int, Waiting]:
+    """The journal is full: merge it, or lay it on heaps and merge those that are dense. Says how many were new."""
+    if waiting.journalled * DENSE >= waiting.known:
+        return merge_some(connection, waiting, keys)
+    lay_on_heaps(connection, keys)
+    new = 0
+    for _ in range(MOST_BUCKETS):
+        bucket = dense_bucket(connection)
+        if bucket is None:
+            break
+        new += merge_bucket(connection, bucket, keys)
+    return new, waiting_in(connection)
+
+
+def merge_some(connection: sqlite3.Connection, waiting: Waiting, keys: Keys) -> tuple[int, Waiting]:
+    """The journal, or when it is empty the largest heap. Says how many were new."""
+    bucket = full_bucket(connection) if not waiting.journalled else None
+    new = merge_bucket(connection, bucket, keys) if bucket is not None else merge_journal(connection, keys)
+    return new, waiting_in(connection)
+
+
+def merge_offers(connection: sqlite3.Connection, met: Sequence[Met], keys: Keys) -> int:
+    """Enter offers at once, without the journal; says how many were new."""
+    rows: list[Laid] = []
+    for host_id, address_id, offers in met:
+        rows += keys.laid(connection, offers, None if host_id is None else (host_id, address_id))
+    return _merged(connection, rows, keys)
+
+
+def merge_journal(connection: sqlite3.Connection, keys: Keys) -> int:
+    """Empty the journal into addresses and queues, inside the caller's transaction; says how many were new."""
+    rows = _in_journal(connection, keys)
+    connection.execute(_SQL["journal_emptied"])
+    return _merged(connection, rows, keys)
+
+
+def lay_on_heaps(connection: sqlite3.Connection, keys: Keys) -> None:
+    """Empty the journal onto the heaps of its hosts' buckets."""
+    rows = _in_journal(connection, keys)
+    connection.execute(_SQL["journal_emptied"])
+    by_bucket: dict[int, list[Laid]] = {}
+    for row in rows:
+        by_bucket.setdefault(row[0] >> BUCKET_BITS, []).append(row)
+    for bucket, part in sorted(by_bucket.items()):
+        packed = zlib.compress(_ENCODER.encode(part), 1)
+        connection.execute(_SQL["heaped"], (bucket, len(part), packed))
+        connection.execute(_SQL["bucket_waiting"], (bucket, len(part)))
+
+
+def dense_bucket(connection: sqlite3.Connection) -> int | None:
+    """The bucket most worth merging, when one is dense enough."""
+    row = connection.execute(_SQL["bucket_dense"], (DENSE,)).fetchone()
+    return int(row[0]) if row else None
+
+
+def full_bucket(connection: sqlite3.Connection) -> int | None:
+    """The bucket with the most offers, for when there is nothing else to do; None: all heaps are empty."""
+    row = connection.execute(_SQL["bucket_full"]).fetchone()
+    return int(row[0]) if row else None
+
+
+def merge_bucket(connection: sqlite3.Connection, bucket: int, keys: Keys) -> int:
+    """Empty one heap, or the oldest part of a very large one; says how many addresses were new."""
+    rows: list[Laid] = []
+    taken: list[tuple[int]] = []
+    for number, packed in connection.execute(_SQL["heap_rows"], (bucket,)):
+        rows += _HEAP.decode(zlib.decompress(packed))
+        taken.append((number,))
+        if len(rows) >= MOST_MERGED:
+            break
+    connection.executemany(_SQL["heap_removed"], taken)
+    connection.execute(_SQL["bucket_waiting"], (bucket, -len(rows)))
+    return _merged(connection, rows, keys)
+
+
+def _in_journal(connection: sqlite3.Connection, keys: Keys) -> list[Laid]:
+    rows: list[Laid] = []
+    for (offers,) in connection.execute(_SQL["journal_rows"]).fetchall():
+        for host_id, address_id, met in _JOURNAL.decode(offers):
+            rows += keys.laid(connection, met, None if host_id is None else (host_id, address_id))
+    return rows
+
+
+def _merged(connection: sqlite3.Connection, rows: list[Laid], keys: Keys) -> int:
+    """Each address once, as it was met nearest to its seed, with the other hosts that were seen linking to it."""
+    nearest: dict[tuple[int, int, str], Laid] = {}
+    others: dict[tuple[int, int, str], set[int]] = {}
+    links: dict[int, set[int]] = {}
+    for row in rows:
+        key = (row[0], row[1], row[3])
+        earlier = nearest.setdefault(key, row)
+        if row[7] < earlier[7]:
+            nearest[key] = row  # it keeps its place among them, which is that of the first
+        source = row[5]
+        if source is not None:
+            others.setdefault(key, set()).add(source)
+            links.setdefault(row[0], set()).add(source)
+    incoming, quarantine = [], keys.quarantine
+    for place, (key, row) in enumerate(nearest.items()):
+        priority = with_links(row[9], len(others[key])) if key in others else row[9]
+        is_held = quarantine is not None and quarantine.is_held(row[0], row[2], row[3])
+        incoming.append((*row[:9], priority, row[2] + HELD if is_held else row[2], place))
+    incoming.sort(key=itemgetter(0, 1))  # of two spellings of one address the first met stays first
+    counters = {host_id: linked_by(map(str, sources)) for host_id, sources in links.items()}
+    merged = merge_sorted(connection, incoming, counters, keys.identity, keys.leased)
+    if quarantine is not None and merged.held:
+        quarantine.count(connection, merged.held)
+    return merged.new

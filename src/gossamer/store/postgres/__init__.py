@@ -1,0 +1,1 @@
+"""The shared database of a cluster: connection, migrations, catalogue."""

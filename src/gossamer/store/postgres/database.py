@@ -1,0 +1,207 @@
+"""One PostgreSQL database that many crawlers share: a connection on a thread of its own, transactions, migrations.
+
+A commit is on the server's disk when `run` returns: it may be called an acknowledgement. A transaction that lost a
+race (deadlock, serialization) or its connection is done again; what it does must bear that.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from gossamer.base.clock import Clock
+from gossamer.base.errors import DirectoryUnusable, DiskFull, GossamerError
+from gossamer.base.tell import Tell
+from gossamer.store.statements import load
+
+try:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+except ImportError as missing:
+    raise GossamerError(
+        "a frontier on PostgreSQL needs psycopg, which is not installed: pip install gossamer[postgres]"
+    ) from missing
+
+T = TypeVar("T")
+Connection = psycopg.Connection[tuple[Any, ...]]
+Work = Callable[[Connection, bool], T]
+"""What is done in a transaction. The flag says that it may have been done before: a connection that breaks during a
+commit leaves that unknown."""
+
+_SQL = load("gossamer.store.postgres", "database.sql")
+LOST = (psycopg.OperationalError, psycopg.InterfaceError)
+BEATEN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+NO_ROOM = (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)
+CONNECT_S = 10
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 2.0
+
+
+class DatabaseLost(GossamerError):
+    """The database cannot be reached. Nothing acknowledged is lost; the crawl may be started again."""
+
+
+class SharedDatabase:
+    """REQUIRES: `conninfo` is a connection string of libpq; the tables live in its first schema."""
+
+    def __init__(self, conninfo: str, clock: Clock, tell: Tell, patience_s: float = 30.0) -> None:
+        """`patience_s`: how long a call goes on trying to reach a server that has gone away."""
+        self._conninfo = conninfo
+        self._clock = clock
+        self._tell = tell
+        self._patience_s = patience_s
+        self._thread: ThreadPoolExecutor | None = None
+        self._connection: Connection | None = None
+        self.times_connected = 0
+        """Changes when the connection was lost and made again; read it on the database's thread."""
+
+    async def __aenter__(self) -> Self:
+        self._thread = ThreadPoolExecutor(1, "postgres")
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._thread.shutdown)
+            await self._on_thread(self._open)
+            undo.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._thread is not None
+        try:
+            await self._on_thread(self._hang_up)
+        finally:
+            self._thread.shutdown()
+            self._thread = None
+
+    async def run(self, work: Work[T], after: Callable[[T], None] | None = None) -> T:
+        """`work` in one transaction: all of it is on disk on return, or, when it raises, none of it.
+
+        `after` is called with its result right after the commit, on the same thread and even if the caller has
+        been cancelled meanwhile: memory that mirrors the database is changed there. It must not fail.
+        """
+
+        def transact() -> T:
+            result = self._until_done(work)
+            if after is not None:
+                after(result)
+            return result
+
+        return await self._on_thread(transact)
+
+    def _until_done(self, work: Work[T]) -> T:
+        may_be_done = False
+        pause_s, lost_at_s = FIRST_PAUSE_S, None
+        while True:
+            try:
+                with _in_our_words(self._name):
+                    return self._once(work, may_be_done)
+            except BEATEN as race:
+                self._tell("database.beaten", why=type(race).__name__)
+            except LOST as trouble:
+                may_be_done = True
+                self._hang_up()
+                lost_at_s = lost_at_s if lost_at_s is not None else self._clock.elapsed_s()
+                self._tell("database.lost", why=str(trouble).strip())
+                if self._clock.elapsed_s() - lost_at_s >= self._patience_s:
+                    raise DatabaseLost(
+                        f"{self._name} has not been reached for {self._patience_s:g} s ({str(trouble).strip()}): "
+                        "check the server, then start again; nothing acknowledged is lost"
+                    ) from trouble
+            self._clock.pause(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    def _once(self, work: Work[T], may_be_done: bool) -> T:
+        connection = self._connection or self._connect()
+        with connection.transaction():
+            return work(connection, may_be_done)
+
+    def _connect(self) -> Connection:
+        self._connection = psycopg.connect(self._conninfo, autocommit=True, connect_timeout=CONNECT_S)
+        self.times_connected += 1
+        return self._connection
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> None:
+        """The first connection is made at once or not at all: a wrong address should not take half a minute."""
+        try:
+            with _in_our_words(self._name):
+                before, now = migrate(self._connect(), migrations(), self._name)
+        except LOST as trouble:
+            self._hang_up()
+            raise DatabaseLost(f"{self._name} cannot be opened: {str(trouble).strip()}") from trouble
+        except GossamerError:
+            self._hang_up()
+            raise
+        if before != now:
+            self._tell("database.migrated", path=self._name, before=before, now=now)
+
+    @property
+    def _name(self) -> str:
+        """For people; never with the password."""
+        given = conninfo_to_dict(self._conninfo)
+        return f"the database {given.get('dbname') or ''} at {given.get('host') or 'localhost'}"
+
+    async def _on_thread(self, work: Callable[[], T]) -> T:
+        if self._thread is None:
+            raise RuntimeError("the database is not open: use it inside `async with`")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def migrations() -> list[str]:
+    """The schema's steps in order; step n leads from version n - 1 to n."""
+    folder = resources.files("gossamer.frontier")
+    names = sorted(file.name for file in folder.iterdir() if file.name.startswith("postgres_schema_"))
+    return [(folder / name).read_text("utf-8") for name in names]
+
+
+def migrate(connection: Connection, steps: list[str], name: str) -> tuple[int, int]:
+    """Bring the schema up to date; says from which version to which.
+
+    One crawler does it while the others wait: all of it is one transaction under a lock of this schema's own.
+    """
+    with connection.transaction():
+        connection.execute(_SQL["migration_lock"])
+        connection.execute(_SQL["meta_table"])
+        row = connection.execute(_SQL["version"]).fetchone()
+        before = int(row[0]) if row else 0
+        if before > len(steps):
+            raise DirectoryUnusable(
+                f"{name} was written by a newer gossamer (schema {before}, this one knows {len(steps)}): "
+                "upgrade gossamer"
+            )
+        for step in steps[before:]:
+            connection.execute(step.encode())
+        if before < len(steps):
+            connection.execute(_SQL["version_set"], {"version": len(steps)})
+    return before, len(steps)
+
+
+def numbers(values: Iterable[int | None]) -> str:
+    """An array of integers as PostgreSQL writes it: several times quicker than to have psycopg do it."""
+    return "{" + str(list(values))[1:-1].replace("None", "NULL") + "}"
+
+
+def texts(values: Iterable[str]) -> str:
+    """An array of texts, likewise."""
+    quoted = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
+    return '{"' + '","'.join(quoted) + '"}' if quoted else "{}"
+
+
+@contextlib.contextmanager
+def _in_our_words(name: str) -> Iterator[None]:
+    """The server's complaints that have a name of ours; those a retry mends and those that are bugs pass."""
+    try:
+        yield
+    except NO_ROOM as trouble:
+        raise DiskFull(f"there is no room to write {name}") from trouble
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ReadOnlySqlTransaction) as trouble:
+        raise DirectoryUnusable(f"{name} does not let us write: {str(trouble).strip()}") from trouble
+    except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as trouble:
+        raise DirectoryUnusable(f"{name} is damaged ({str(trouble).strip()})") from trouble

@@ -1,0 +1,1 @@
+"""state.db: connection, migrations, and the tables several rooms share."""

@@ -1,0 +1,210 @@
+"""The catalogue's table: which capture lies where in the archive. Functions on a connection, writer's or reader's."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from gossamer.base.clock import Instant
+from gossamer.store import tallies
+from gossamer.store.statements import load
+from gossamer.values.capture import Kept, Place
+from gossamer.values.url import Host, Url
+
+_SQL = load("gossamer.store.sqlite", "captures.sql")
+Key = tuple[int, int, str]
+"""Of a page in the catalogue: host id, URL id, URL."""
+FIRST: Key = (-(1 << 63), -(1 << 63), "")
+Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None, str, str]
+
+
+class PageKept(msgspec.Struct, frozen=True):
+    """A page: a URL whose document was fetched, is kept and can be found. Its newest version that counts."""
+
+    key: Key
+    fetched_at: Instant
+    media_type: str
+    size: int
+
+    @property
+    def url(self) -> str:
+        return self.key[2]
+
+
+def insert(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> int:
+    """Enter captures, inside the caller's transaction; says how many were new. Entering one again changes nothing.
+
+    `withdrawing`: those of them that say that their page is gone, or is not to be indexed any more.
+    """
+    if not kept:
+        return 0
+    volume_ids = {name: _volume_id(connection, name) for name in {one.place.volume for one in kept}}
+    new_pages = {one.url.text for one in kept if one.is_page and not _is_held(connection, one.url)}
+    added = {}
+    for are_pages in (False, True):
+        rows = [row_of(one, volume_ids[one.place.volume]) for one in kept if one.is_page is are_pages]
+        added[are_pages] = connection.executemany(_SQL["insert"], rows).rowcount if rows else 0
+    fresh = added[False] + added[True]
+    restored = connection.executemany(_SQL["restored"], [_moment_of(one) for one in kept if one.is_page]).rowcount
+    withdrawn = connection.executemany(_SQL["withdrawn"], [_moment_of(one) for one in withdrawing]).rowcount
+    pages = len(new_pages) + max(0, restored) - max(0, withdrawn)
+    tallies.add(connection, {tallies.CAPTURES: fresh, tallies.PAGES: pages})
+    return fresh
+
+
+def withdraw_vanished(connection: sqlite3.Connection) -> None:
+    """In a catalogue that was made anew from the archive: pages that are gone are counted no more."""
+    tallies.add(connection, {tallies.PAGES: -max(0, connection.execute(_SQL["vanished"]).rowcount)})
+
+
+def latest(connection: sqlite3.Connection, url: Url) -> Kept | None:
+    return next(_versions(connection, url), None)
+
+
+def versions(connection: sqlite3.Connection, url: Url) -> list[Kept]:
+    """Newest first. Captures that only refer to the body of another are none."""
+    return list(_versions(connection, url))
+
+
+def last_seen(connection: sqlite3.Connection, url: Url) -> Instant | None:
+    """When it was last answered for, with a body of its own or without."""
+    row = connection.execute(_SQL["last_seen"], (url.host.id, url.id, url.text)).fetchone()
+    return int(row[0]) if row is not None else None
+
+
+def in_order(connection: sqlite3.Connection) -> Iterator[Kept]:
+    """Every capture by volume name and number."""
+    return map(kept_of, connection.execute(_SQL["in_order"]))
+
+
+def in_volume(connection: sqlite3.Connection, volume: str) -> Iterator[Kept]:
+    """By number."""
+    return map(kept_of, connection.execute(_SQL["in_volume"], (volume,)))
+
+
+def places_from(connection: sqlite3.Connection, volume: str, number: int, at_most: int) -> list[Place]:
+    """Of the captures of a volume from this number on."""
+    rows = connection.execute(_SQL["places_from"], (volume, number, at_most))
+    return [Place(volume, *row) for row in rows]
+
+
+def kept_from(connection: sqlite3.Connection, volume: str, number: int, at_most: int) -> list[Kept]:
+    """The captures of a volume from this number on."""
+    return list(map(kept_of, connection.execute(_SQL["kept_from"], (volume, number, at_most))))
+
+
+def is_known(connection: sqlite3.Connection, url: Url, fetched_at: Instant) -> bool:
+    """Whether there is a capture of this URL and moment."""
+    row = connection.execute(_SQL["is_known"], (url.host.id, url.id, fetched_at, url.text)).fetchone()
+    return row is not None
+
+
+def volume_names(connection: sqlite3.Connection) -> list[str]:
+    """Volumes with catalogued captures, in order."""
+    return [name for (name,) in connection.execute(_SQL["volume_names"])]
+
+
+def at_place(connection: sqlite3.Connection, volume: str, number: int) -> Kept | None:
+    row = connection.execute(_SQL["at_place"], (volume, number)).fetchone()
+    return kept_of(row) if row is not None else None
+
+
+def end_of(connection: sqlite3.Connection, volume: str) -> tuple[int, int] | None:
+    """How many records of the volume, and how many of its bytes, the catalogue reaches over; None: knows none."""
+    row = connection.execute(_SQL["last_in"], (volume,)).fetchone()
+    if row is None:
+        return None
+    number, offset, length = row
+    return number + 1, offset + length
+
+
+def pages(connection: sqlite3.Connection) -> Iterator[Kept]:
+    """The newest capture that views hold of each address."""
+    rows = map(kept_of, connection.execute(_SQL["pages"]))
+    for _, same_id in groupby(rows, key=lambda kept: (kept.url.host.name, kept.url.id)):
+        newest = {kept.url.text: kept for kept in same_id}  # two texts only where ids collide
+        yield from newest.values()
+
+
+def pages_from(connection: sqlite3.Connection, after: Key, host: Host | None, most: int) -> list[PageKept]:
+    """Pages that can be found, by key, from the one after `after` on; of one host, or of all."""
+    host_id = None if host is None else host.id
+    rows = connection.execute(_SQL["pages_from"], (*after, host_id, most))
+    return [PageKept((host_id, url_id, url), *rest) for host_id, url_id, url, *rest in rows]
+
+
+def _moment_of(kept: Kept) -> tuple[int, int, str, Instant]:
+    return kept.url.host.id, kept.url.id, kept.url.text, kept.fetched_at
+
+
+def _versions(connection: sqlite3.Connection, url: Url) -> Iterator[Kept]:
+    return map(kept_of, connection.execute(_SQL["versions"], (url.host.id, url.id, url.text)))
+
+
+def _is_held(connection: sqlite3.Connection, url: Url) -> bool:
+    return connection.execute(_SQL["is_held"], (url.host.id, url.id, url.text)).fetchone() is not None
+
+
+def _volume_id(connection: sqlite3.Connection, name: str) -> int:
+    (number,) = connection.execute(_SQL["volume_named"], (name,)).fetchone()
+    return int(number)
+
+
+def row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
+    """In the order of the columns of `captures`, in every database that has that table."""
+    url, place = kept.url, kept.place
+    return (
+        url.host.id,
+        url.id,
+        kept.fetched_at,
+        kept.capture_id,
+        url.text,
+        volume_id,
+        place.number,
+        place.offset,
+        place.length,
+        kept.status,
+        kept.media_type,
+        kept.digest,
+        kept.size,
+        kept.is_page,
+        kept.refers_at,
+        kept.charset,
+        kept.charset_from,
+    )
+
+
+def kept_of(row: Row) -> Kept:
+    """The inverse of `row_of`, the volume by its name."""
+    (
+        capture_id,
+        url,
+        fetched_at,
+        volume,
+        number,
+        offset,
+        length,
+        status,
+        media_type,
+        digest,
+        size,
+        is_page,
+        refers_at,
+        charset,
+        charset_from,
+    ) = row
+    return Kept(
+        capture_id,
+        Url(url),
+        fetched_at,
+        Place(volume, number, offset, length),
+        status,
+        media_type,
+        digest,
+        size,
+        bool(is_page),
+        refers_at,
+        charset,
+        charset_from,
+    )

@@ -1,0 +1,81 @@
+"""The marks that `gossamer verify` leaves on damaged records. Functions on a connection."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from gossamer.base.clock import Instant
+from gossamer.store.statements import load
+
+_SQL = load("gossamer.store.sqlite", "damage.sql")
+Key = tuple[str, int]
+"""A volume's name and a record's number in it."""
+
+
+class Mark(msgspec.Struct, frozen=True):
+    volume: str
+    number: int
+    capture_id: int | None
+    why: str
+
+    @property
+    def key(self) -> Key:
+        return self.volume, self.number
+
+
+class MarkCounts(msgspec.Struct, frozen=True):
+    marked: int = 0
+    open: int = 0
+    """Those that nobody has acknowledged."""
+
+
+def replace(connection: sqlite3.Connection, volumes: Iterable[str], marks: Sequence[Mark], now: Instant) -> list[Mark]:
+    """These are the damaged records of these volumes; what was marked there before and is not among them is whole
+    again. Inside the caller's transaction. Says which marks are new."""
+    damaged = {mark.key for mark in marks}
+    known = {(volume, number) for volume in volumes for (number,) in connection.execute(_SQL["in_volume"], (volume,))}
+    connection.executemany(_SQL["clear"], list(known - damaged))
+    _mark(connection, marks, now)
+    return [mark for mark in marks if mark.key not in known]
+
+
+def add(connection: sqlite3.Connection, marks: Sequence[Mark], now: Instant) -> list[Mark]:
+    """These are damaged too; those that were marked before stay so. Inside the caller's transaction. Says which are
+    new."""
+    volumes = {mark.volume for mark in marks}
+    known = {(volume, number) for volume in volumes for (number,) in connection.execute(_SQL["in_volume"], (volume,))}
+    _mark(connection, marks, now)
+    return [mark for mark in marks if mark.key not in known]
+
+
+def _mark(connection: sqlite3.Connection, marks: Sequence[Mark], now: Instant) -> None:
+    rows = [(mark.volume, mark.number, mark.capture_id, mark.why, now) for mark in marks]
+    connection.executemany(_SQL["mark"], rows)
+
+
+def acknowledge(connection: sqlite3.Connection, volumes: Iterable[str], now: Instant) -> None:
+    connection.executemany(_SQL["acknowledge"], [(now, volume) for volume in volumes])
+
+
+def acknowledged(connection: sqlite3.Connection) -> set[Key]:
+    return {(volume, number) for volume, number in connection.execute(_SQL["acknowledged"])}
+
+
+def counts(connection: sqlite3.Connection) -> MarkCounts:
+    return MarkCounts(*connection.execute(_SQL["counts"]).fetchone())
+
+
+def why(connection: sqlite3.Connection, capture_id: int) -> str:
+    """Why the record of a capture cannot be read; empty when it is not marked."""
+    row = connection.execute(_SQL["of_capture"], (capture_id,)).fetchone()
+    return str(row[0]) if row is not None else ""
+
+
+def moved(connection: sqlite3.Connection, old: str, new: str, numbers: Iterable[tuple[int, int]]) -> None:
+    """A volume was rewritten: its marks go with the records, from the first number to the second. Inside the caller's
+    transaction."""
+    marked = {number for (number,) in connection.execute(_SQL["in_volume"], (old,))}
+    rows = [(new, after, old, before) for before, after in numbers if before in marked]
+    connection.executemany(_SQL["moved"], rows)
+    connection.execute(_SQL["volume_cleared"], (old,))

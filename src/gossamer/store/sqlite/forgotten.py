@@ -1,0 +1,60 @@
+"""What was to be forgotten: it is not let in again until somebody allows it. Functions on a connection."""
+
+import sqlite3
+from collections.abc import Iterable
+
+import msgspec
+
+from gossamer.base.clock import Instant
+from gossamer.rules.forgotten import Forgotten, forgotten_of, key_of
+from gossamer.store.sqlite import seeds
+from gossamer.store.statements import load
+
+_SQL = load("gossamer.store.sqlite", "forgotten.sql")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    name: str
+    """A host's name, or the text of an address."""
+    is_host: bool
+    asked_at: Instant
+    done_at: Instant | None = None
+    """When the last of it was gone; None: it was begun, and did not come to its end."""
+
+
+def put(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
+    """Inside the caller's transaction; what is forgotten is no seed any more either."""
+    asked = list(entries)
+    connection.executemany(_SQL["put"], [(one.name, one.is_host, one.asked_at) for one in asked])
+    block = block_of(asked)
+    gone = [(url.text,) for url, _ in seeds.every(connection) if block.has(url)]
+    connection.executemany(_SQL["unseeded"], gone)
+
+
+def every(connection: sqlite3.Connection) -> list[Entry]:
+    return [Entry(name, bool(is_host), *ats) for name, is_host, *ats in connection.execute(_SQL["all"])]
+
+
+def done(connection: sqlite3.Connection, at: Instant) -> None:
+    connection.execute(_SQL["done"], (at,))
+
+
+def allow(connection: sqlite3.Connection, entry: Entry) -> bool:
+    """Whether it was there. An address is found however it is spelt."""
+    wanted = key_of(entry.name) if not entry.is_host else entry.name
+    names = [
+        (one.name,)
+        for one in every(connection)
+        if one.is_host is entry.is_host and (one.name if one.is_host else key_of(one.name)) == wanted
+    ]
+    return bool(connection.executemany(_SQL["allowed"], names).rowcount > 0) if names else False
+
+
+def block(connection: sqlite3.Connection) -> Forgotten:
+    """What is not let in."""
+    return block_of(every(connection))
+
+
+def block_of(entries: Iterable[Entry]) -> Forgotten:
+    asked = list(entries)
+    return forgotten_of([one.name for one in asked if one.is_host], [one.name for one in asked if not one.is_host])

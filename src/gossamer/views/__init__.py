@@ -1,0 +1,1 @@
+"""Ask it: words, facts and links, each a writer and a reader."""

@@ -1,0 +1,1 @@
+"""Facts one can ask: Oxigraph."""

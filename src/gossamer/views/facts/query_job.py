@@ -1,0 +1,257 @@
+"""One SPARQL query, answered inside a killable worker that has no network and writes nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
+
+from gossamer.base.errors import ConfigError, QueryRefused, ViewDamaged
+from gossamer.extract.origins import Source, text_of
+from gossamer.extract.vocabularies.canonical import canonical
+from gossamer.extract.vocabularies.relations import Kind, Vocabularies, with_own
+from gossamer.views.facts import results
+from gossamer.views.facts.canonical_names import Canonical, canonical_query
+from gossamer.views.facts.checkpoints import unlike_format, unlike_seal
+from gossamer.views.facts.inference import TYPE, Widened, widened
+from gossamer.views.facts.mistakes import explained
+from gossamer.views.facts.names import CAPTURE, PATH, PROVENANCE, SPELLING, SYNTAX
+from gossamer.views.facts.query_text import inspect, refuse_remote
+from gossamer.views.facts.sources import SourcesReader
+from gossamer.views.facts.tokens import tokens_of
+
+Term = NamedNode | BlankNode | Literal | Triple
+Functions = dict[NamedNode, Callable[..., Term | None]]
+
+IS_A = NamedNode("urn:gossamer:is-a")
+"""A function in queries: whether a class is another or lies below it, `urn:gossamer:is-a(?type, schema:Place)`."""
+SPECIALISES = NamedNode("urn:gossamer:specialises")
+"""The same for properties."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    checkpoint: str
+    """The folder to read; empty while there is none, which is a store without facts."""
+    query: str
+    accept: str
+    most_rows: int
+    most_bytes: int
+    default_graphs: tuple[str, ...] = ()
+    named_graphs: tuple[str, ...] = ()
+    sources: str = ""
+    """The database that says where facts stand; empty where there is none."""
+    has_inference: bool = False
+    """Whether it also finds what follows from the vocabularies, as `widening` tells."""
+    vocabulary: bytes = b""
+    """Relations of one's own, as Turtle."""
+    has_exact_names: bool = False
+    """Whether the names in the query are put to the store as they are spelt, variants not understood."""
+
+
+class Found(msgspec.Struct, frozen=True, tag=True):
+    media_type: str
+    body: bytes
+    truncated: bool
+    query: str = ""
+    """As it was put to the store, where inference or canonical names changed it."""
+    notes: tuple[str, ...] = ()
+    """What inference added, where it does not reach, and strings that look like names."""
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    words: str
+
+
+class Gone(msgspec.Struct, frozen=True, tag=True):
+    """The checkpoint is no longer there; ask again with a newer one."""
+
+
+class Damaged(msgspec.Struct, frozen=True, tag=True):
+    """The checkpoint is there, and cannot be read."""
+
+    words: str
+
+
+class Unsourced(msgspec.Struct, frozen=True, tag=True):
+    """The query asks where facts stand, and the database that says so cannot be read."""
+
+    words: str
+
+
+Reply = Found | Refused | Gone | Damaged | Unsourced
+
+_questions = msgspec.msgpack.Decoder(Question)
+_replies = msgspec.msgpack.Encoder()
+_at_hand: dict[str, Store] = {}
+"""The one store this process has open, by its folder: opening costs more than most queries."""
+_CAPTURE, _PROVENANCE = NamedNode(CAPTURE), NamedNode(PROVENANCE)
+_told_from: dict[str, SourcesReader] = {}
+_stated: dict[tuple[Kind, str], bool] = {}
+"""Which classes and properties any fact of the store at hand has."""
+
+
+def job(payload: bytes) -> bytes:
+    return _replies.encode(_reply(_questions.decode(payload)))
+
+
+def _reply(question: Question) -> Reply:
+    try:
+        inspect(question.query)
+        try:
+            return _answer(_store(question.checkpoint), question)
+        except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
+            _at_hand.clear()
+            return Damaged(str(trouble)) if Path(question.checkpoint).is_dir() else Gone()
+        finally:
+            for reader in _told_from.values():
+                reader.close()
+    except (QueryRefused, ConfigError) as refused:
+        return Refused(str(refused))
+    except SyntaxError as trouble:
+        return Refused(explained(question.query, str(trouble)))
+
+
+def _store(folder: str) -> Store:
+    if folder not in _at_hand:
+        _at_hand.clear()
+        _stated.clear()
+        if folder and (why := unlike_format(Path(folder)) or unlike_seal(Path(folder))):
+            raise OSError(why)
+        _at_hand[folder] = Store.read_only(folder) if folder else Store()
+    return _at_hand[folder]
+
+
+def _answer(store: Store, question: Question) -> Reply:
+    known = with_own(question.vocabulary)
+    unsourced: list[str] = []
+    functions = _functions(store, question.sources, unsourced) | _relations(known)
+    meant = _meant(question, functions)
+    spelt = str if question.has_exact_names else canonical
+    default: list[NamedNode | BlankNode | DefaultGraph] = [_page(store, spelt(one)) for one in question.default_graphs]
+    named: list[NamedNode | BlankNode] = [_page(store, spelt(one)) for one in question.named_graphs]
+    named_in_query = inspect(meant.query).graphs
+    for name in named_in_query:
+        _page(store, name)
+    has_dataset = bool(default or named or named_in_query)
+    asked = _asked(store, meant, question.has_inference, known, functions)
+    answer = store.query(
+        asked.query,
+        use_default_graph_as_union=not has_dataset,
+        default_graph=default if default or named else None,
+        named_graphs=named if default or named else None,
+        custom_functions=functions,
+    )
+    if isinstance(answer, QueryBoolean):
+        media_type = results.media_type_for(question.accept, results.ROWS)
+        body, cut = results.write_truth(answer, media_type)
+    elif isinstance(answer, QuerySolutions):
+        media_type = results.media_type_for(question.accept, results.ROWS)
+        body, cut = results.write_rows(answer, media_type, question.most_rows, question.most_bytes)
+    else:
+        media_type = results.media_type_for(question.accept, results.TRIPLES)
+        body, cut = results.write_triples(answer, media_type, question.most_rows, question.most_bytes)
+    if unsourced:
+        return Unsourced(unsourced[0])
+    notes = (*meant.notes, *asked.notes)
+    return Found(media_type, body, cut, asked.query if asked.query != question.query else "", notes)
+
+
+def _meant(question: Question, functions: Functions) -> Canonical:
+    """The query with canonical names. Raises SyntaxError."""
+    if question.has_exact_names:
+        return Canonical(question.query, ())
+    meant = canonical_query(question.query)
+    if meant.query != question.query or question.has_inference:
+        Store().query(question.query, custom_functions=functions)  # a mistake is told of the asker's own text
+    return meant
+
+
+def _asked(store: Store, meant: Canonical, has_inference: bool, known: Vocabularies, functions: Functions) -> Widened:
+    """What to put to the store. Raises QueryRefused."""
+    if not has_inference:
+        return Widened(meant.query, ())
+
+    def is_stated(kind: Kind, iri: str) -> bool:
+        if (kind, iri) not in _stated:
+            term = NamedNode(iri)
+            found = store.quads_for_pattern(None, NamedNode(TYPE), term) if kind == "class" else None
+            found = store.quads_for_pattern(None, term, None) if found is None else found
+            _stated[kind, iri] = next(found, None) is not None
+        return _stated[kind, iri]
+
+    asked = widened(meant.query, known, is_stated)
+    refuse_remote(tokens_of(asked.query))  # what runs is what was checked
+    try:
+        Store().query(asked.query, custom_functions=functions)
+    except SyntaxError:
+        raise QueryRefused("This query is too intricate to be asked with inference; ask it without.") from None
+    return asked
+
+
+def _relations(known: Vocabularies) -> Functions:
+    """Questions on the vocabularies, for FILTER. Unbound, which FILTER takes for no, where a term is no name."""
+    is_so: dict[tuple[Kind, str, str], Literal] = {}
+
+    def compared(kind: Kind, terms: tuple[Term, ...]) -> Literal | None:
+        match terms:
+            case (NamedNode() as narrow, NamedNode() as wide):
+                key = (kind, narrow.value, wide.value)
+                if key not in is_so:
+                    is_so[key] = Literal(known.is_a(narrow.value, wide.value, kind))
+                return is_so[key]
+        return None
+
+    return {
+        IS_A: lambda *terms: compared("class", terms),
+        SPECIALISES: lambda *terms: compared("property", terms),
+    }
+
+
+def _functions(store: Store, path: str, unsourced: list[str]) -> Functions:
+    """Where a fact comes from, for queries; unbound when that is not known of the capture whose facts are asked. Why
+    the database cannot be read is put into `unsourced`: the engine takes what a function raises for unbound too."""
+    if path not in _told_from:
+        _told_from.clear()
+        _told_from[path] = SourcesReader(Path(path))
+    reader = _told_from[path]
+
+    def source(graph: Term, subject: Term, predicate: Term, thing: Term) -> Source | None:
+        if not isinstance(graph, NamedNode) or isinstance(subject, Literal) or not isinstance(predicate, NamedNode):
+            return None
+        if not path or Quad(subject, predicate, thing, graph) not in store:  # only of facts, not of what looks like one
+            return None
+        capture = next(store.quads_for_pattern(graph, _CAPTURE, None, _PROVENANCE), None)
+        if capture is None or not isinstance(capture.object, Literal):
+            return None
+        try:
+            record = reader.record_of(graph.value, int(capture.object.value))
+        except ViewDamaged as damage:
+            unsourced.append(damage.why)
+            return None
+        parts = [text_of(part) for part in (subject, predicate, thing) if not isinstance(part, Triple)]
+        return record.of(" ".join(parts).encode()) if record is not None and len(parts) == 3 else None
+
+    def syntax(*terms: Term) -> Literal | None:
+        found = source(*terms) if len(terms) == 4 else None
+        return None if found is None else Literal(" ".join(found.syntaxes))
+
+    def path_of(*terms: Term) -> Literal | None:
+        found = source(*terms) if len(terms) == 4 else None
+        return None if found is None else Literal(found.path)
+
+    def spelling(*terms: Term) -> Literal | None:
+        found = source(*terms) if len(terms) == 4 else None
+        return Literal(found.spelling) if found is not None and found.spelling else None
+
+    return {NamedNode(SYNTAX): syntax, NamedNode(PATH): path_of, NamedNode(SPELLING): spelling}
+
+
+def _page(store: Store, name: str) -> NamedNode:
+    """Graphs are those of this collection; nothing is ever fetched for a query."""
+    try:
+        graph = NamedNode(name)
+    except ValueError:
+        raise QueryRefused(f"<{name}> is not a whole IRI, as FROM needs one.") from None
+    if not store.contains_named_graph(graph):
+        raise QueryRefused(f"<{name}> is not a page of this collection that states facts; nothing else can be asked.")
+    return graph

@@ -1,0 +1,144 @@
+"""Where each fact of a page comes from: a small record beside the graph for every page (docs/formats.md).
+
+Stating it as facts of the graph would cost four times the work and the disk. The database lies in the graph's folder
+and is lost with it. It has no write-ahead log, so that the query workers, which may write nothing, can read it.
+"""
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import closing
+from operator import itemgetter
+from pathlib import Path
+from typing import NamedTuple
+
+from gossamer.base.errors import DiskFull, GossamerError, ViewDamaged
+from gossamer.base.files import Files
+from gossamer.extract.origins import Record, unpacked
+from gossamer.store import statements
+from gossamer.values.url import id_of
+
+FILE = "sources.db"
+MOST_REMEMBERED = 200_000
+"""Facts of the pages whose records a reader keeps unpacked, all together."""
+BUSY_S = 2.0
+SQL = statements.load("gossamer.views.facts", "sources.sql")
+
+
+class PageSources(NamedTuple):
+    graph: str
+    """The name of the page's graph."""
+    capture_id: int
+    record: bytes
+    """Empty when the page states nothing: it then has none."""
+
+
+class Sources:
+    """The one writer; it lives with the graph's. `put` is one transaction."""
+
+    def __init__(self, folder: Path, files: Files) -> None:
+        self._path = folder / FILE
+        self._files = files
+        self._connection: sqlite3.Connection | None = None
+
+    def open(self, is_new: bool) -> None:
+        """`is_new`: the graph holds nothing yet, and so may this. Raises ViewDamaged for the whole graph when the
+        database is missing or cannot be read: both are made again together."""
+        if not is_new and not self._files.size(self._path):
+            raise ViewDamaged(self._path.parent, f"{FILE} is missing or empty")
+        try:
+            self._connect()
+        except sqlite3.Error as trouble:
+            self.close()
+            raise self._in_our_words(trouble) from trouble
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def put(self, pages: Iterable[PageSources]) -> None:
+        """The records of these pages in the place of those they had."""
+        assert self._connection is not None, "the sources are not open"
+        rows = [{"id": id_of(page.graph), "capture": page.capture_id, "record": page.record} for page in pages]
+        rows.sort(key=itemgetter("id"))  # ids are hashes: in order, a leaf of the table is looked for once
+        try:
+            with self._connection as transaction:
+                transaction.execute("BEGIN IMMEDIATE")
+                transaction.executemany(SQL["drop_record"], [row for row in rows if not row["record"]])
+                transaction.executemany(SQL["put_record"], [row for row in rows if row["record"]])
+        except sqlite3.Error as trouble:
+            raise self._in_our_words(trouble) from trouble
+
+    def _in_our_words(self, trouble: sqlite3.Error) -> GossamerError:
+        if not isinstance(trouble, sqlite3.OperationalError):
+            return ViewDamaged(self._path.parent, f"{FILE}: {trouble}")
+        if "full" in str(trouble):
+            return DiskFull(f"there is no room for the sources of facts in {self._path}")
+        return GossamerError(f"{self._path} cannot be written ({trouble}): check its owner and mode")
+
+    def _connect(self) -> None:
+        connection = sqlite3.connect(self._path, timeout=BUSY_S * 5, isolation_level=None, check_same_thread=False)
+        self._connection = connection
+        connection.execute("PRAGMA journal_mode = TRUNCATE")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(SQL["create_records"])
+
+
+class SourcesReader:
+    """Reads beside the writer; writes nothing. `close` it after every question: a rebuild replaces the file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._remembered: OrderedDict[tuple[str, int], Record | None] = OrderedDict()
+        self._facts = 0
+
+    def close(self) -> None:
+        """What is remembered stays: it is of one capture, and true for ever."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def record_of(self, graph: str, capture_id: int) -> Record | None:
+        """None when it is not known: of another capture, never read, being written just now, or without a database.
+        Raises ViewDamaged when that cannot be read."""
+        key = (graph, capture_id)
+        if key not in self._remembered:
+            try:
+                record = self._read(graph, capture_id)
+            except sqlite3.OperationalError as trouble:
+                if self._path.exists() and trouble.sqlite_errorname.startswith("SQLITE_CANTOPEN"):
+                    raise ViewDamaged(self._path.parent, f"{FILE} may not be read") from trouble
+                return None
+            except sqlite3.DatabaseError as trouble:
+                raise ViewDamaged(self._path.parent, f"{FILE}: {trouble}") from trouble
+            self._remember(key, record)
+        return self._remembered[key]
+
+    def _remember(self, key: tuple[str, int], record: Record | None) -> None:
+        self._remembered[key] = record
+        self._facts += _weight(record)
+        while self._facts > MOST_REMEMBERED and len(self._remembered) > 1:
+            self._facts -= _weight(self._remembered.popitem(last=False)[1])
+
+    def _read(self, graph: str, capture_id: int) -> Record | None:
+        if self._connection is None:
+            address = f"{self._path.absolute().as_uri()}?mode=ro"
+            self._connection = sqlite3.connect(address, timeout=BUSY_S, uri=True)
+        row = self._connection.execute(SQL["record_of"], {"id": id_of(graph), "capture": capture_id}).fetchone()
+        if row is None:
+            return None
+        if (record := unpacked(row[0])) is None:
+            raise ViewDamaged(self._path.parent, f"{FILE}: the record of {graph} cannot be read")
+        return record
+
+
+def damaged_records(path: Path) -> int:
+    """How many records cannot be read; SQLite's own check does not look into them."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=BUSY_S, uri=True)) as connection:
+        return sum(unpacked(record) is None for (record,) in connection.execute(SQL["every_record"]))
+
+
+def _weight(record: Record | None) -> int:
+    return 1 if record is None else 1 + len(record)

@@ -1,0 +1,265 @@
+"""The live store: each page's facts in a graph of its own, replaced as a whole.
+
+Measured with 20 facts a page: quads in bulk cost half of what small transactions do, from some hundreds of pages a
+call, and `load` would give blank nodes new labels, so that a rebuilt store could not be compared with the old one.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
+
+from gossamer.base.clock import Clock, Instant, from_words, in_words
+from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, GossamerError, ViewDamaged, damage_named
+from gossamer.base.files import Files
+from gossamer.base.tell import Tell
+from gossamer.values.page_facts import PageFacts
+from gossamer.values.url import Url
+from gossamer.views.facts.checkpoints import FORMAT, VERSION
+from gossamer.views.facts.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
+from gossamer.views.facts.sources import PageSources, Sources
+
+POSITION = "position"
+"""The file in the store's folder that says how far the facts are."""
+BULK_FACTS = 5_000
+"""From here on writing sorted files costs less than a transaction."""
+MOST_AT_ONCE = 200_000
+"""Quads in one go: bounds memory, and stays far below where the bulk loader would split its one atomic step."""
+
+_PROVENANCE = NamedNode(PROVENANCE)
+_FETCHED_AT = NamedNode(FETCHED_AT)
+_TERM = NamedNode("urn:gossamer:term")
+
+_IRI = rb'<[A-Za-z][A-Za-z0-9+.-]*+:[^\x00-\x20<>"{}|^`\\]*+>'
+_BLANK = rb"_:[A-Za-z0-9]++"
+_LITERAL = rb'"[^"\\\n\r]*+(?:\\.[^"\\\n\r]*+)*+"(?:@[A-Za-z0-9-]++|\^\^%b)?' % _IRI
+_PLAIN = re.compile(rb"(?:(?:%b|%b) %b (?:%b|%b|%b) \.\n)*+" % (_IRI, _BLANK, _IRI, _IRI, _BLANK, _LITERAL))
+"""Facts as the readers write them: one a line, in the usual spacing."""
+
+_INSERT_BLANKS = """
+INSERT { GRAPH ?g { ?s ?p ?o } }
+WHERE { VALUES (?a ?p ?b ?g) { %s } BIND(<urn:gossamer:term>(?a) AS ?s) BIND(<urn:gossamer:term>(?b) AS ?o) }
+"""
+
+Term = NamedNode | BlankNode | Literal | Triple
+
+
+class Graph:
+    """`with Graph(...) as graph:`. REQUIRES: one process (a second is refused) with one thread that writes; a
+    checkpoint may be made beside it, since a page is replaced in one transaction.
+
+    What `replace` wrote survives the death of the process when it returns; after `sync` also that of the machine.
+    """
+
+    def __init__(self, folder: Path, files: Files, clock: Clock, tell: Tell) -> None:
+        self._folder = folder
+        self._files = files
+        self._clock = clock
+        self._tell = tell
+        self._opened: Store | None = None
+        self._sources = Sources(folder, files)
+        self.changes = 0
+        """Counts up with everything written; equal means nothing has changed."""
+
+    def __enter__(self) -> "Graph":
+        self._prepare_folder()
+        try:
+            self._opened = Store(self._folder)
+        except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
+            if "/LOCK:" in str(trouble):
+                raise DirectoryBusy(f"another process is writing the facts in {self._folder}") from trouble
+            raise ViewDamaged(self._folder, trouble) from trouble
+        try:
+            self._sources.open(is_new=self.is_empty())
+        except GossamerError:
+            self._opened = None
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._sources.close()
+        self._opened = None  # the last reference: the store closes
+
+    def _prepare_folder(self) -> None:
+        """A store of an older format becomes an empty one without a position: it is filled again from the archive."""
+        mark = self._folder / FORMAT
+        self._files.make_folder(self._folder)
+        found = self._files.read(mark) if self._files.size(mark) is not None else b""
+        if found.isdigit() and int(found) > int(VERSION):
+            raise DirectoryUnusable(f"{self._folder} was made by a newer Gossamer; upgrade, or delete it to rebuild it")
+        if found != VERSION:
+            if self._files.names(self._folder):
+                self._tell("graph.outdated", folder=str(self._folder))
+                self._files.remove(self._folder)
+                self._files.make_folder(self._folder)
+            self._files.write(mark, VERSION)
+
+    @property
+    def store(self) -> Store:
+        assert self._opened is not None, "the graph is not open"
+        return self._opened
+
+    def replace(self, pages: Sequence[PageFacts]) -> int:
+        """Put each page's facts in the place of those it had; all or nothing for each page. How many were put.
+
+        An older capture never replaces a newer one. A page whose facts are no N-Triples is left as it was, and told.
+        """
+        with damage_named(self._folder, RuntimeError):  # how corruption is told
+            return self._replace(pages)
+
+    def _replace(self, pages: Sequence[PageFacts]) -> int:
+        news = self._news(pages)
+        self._sources.put([PageSources(name, page.capture_id, page.sources) for name, page, _ in news])
+        put = sum(map(self._insert, _in_groups([(name, page) for name, page, is_held in news if not is_held])))
+        for name, page, is_held in news:
+            if is_held and (quads := self._quads(name, page)):
+                self._swap(name, quads)
+                put += 1
+        self.changes += put
+        return put
+
+    def _news(self, pages: Sequence[PageFacts]) -> list[tuple[str, PageFacts, bool]]:
+        """The newest of each page, by the name of its graph, unless as new a one is held; whether any is held."""
+        newest: dict[str, PageFacts] = {}
+        for page in pages:
+            name = graph_name(page.url)
+            if name not in newest or newest[name].fetched_at <= page.fetched_at:
+                newest[name] = page
+        held = [(name, page, self._held_at(name)) for name, page in newest.items()]
+        return [(name, page, at is not None) for name, page, at in held if at is None or at < page.fetched_at]
+
+    def remove(self, url: Url) -> None:
+        """Forget the page: its facts and that it was ever here."""
+        self._sources.put([PageSources(graph_name(url), 0, b"")])
+        self.store.update(_dropped(graph_name(url)))
+        self.changes += 1
+
+    def fetched_at(self, url: Url) -> Instant | None:
+        """When the facts held of this page were fetched; None when it is not here."""
+        return self._held_at(graph_name(url))
+
+    def is_empty(self) -> bool:
+        return not self.store
+
+    def sync(self) -> None:
+        self.store.flush()
+
+    def copy_to(self, folder: Path) -> None:
+        """The store as it is now, for others to read: hard links, as far as they go."""
+        self.store.backup(folder)
+        self._files.write(folder / FORMAT, VERSION)
+        self.copy_position(folder)
+
+    def copy_position(self, folder: Path) -> None:
+        """How far the facts are, into a copy of the store."""
+        if self._files.size(self._folder / POSITION) is not None:
+            self._files.write(folder / POSITION, self._files.read(self._folder / POSITION))
+
+    def _held_at(self, name: str) -> Instant | None:
+        found = next(self.store.quads_for_pattern(NamedNode(name), _FETCHED_AT, None, _PROVENANCE), None)
+        return from_words(found.object.value) if found is not None and isinstance(found.object, Literal) else None
+
+    def _quads(self, name: str, page: PageFacts) -> list[Quad]:
+        """Empty when its facts are no N-Triples; every other page has at least those that say where it comes from."""
+        try:
+            return _quads(name, page)
+        except SyntaxError as trouble:
+            self._tell("graph.page-skipped", url=page.url.text, capture=page.capture_id, why=str(trouble))
+            return []
+
+    def _insert(self, pages: Sequence[tuple[str, PageFacts]]) -> int:
+        """Pages that are not here yet, in one step; how many were put. Their quads are made while the store takes them:
+        each is gone again before the next page is read, which costs less than to make them all before."""
+        put = 0
+
+        def quads() -> Iterator[list[Quad]]:
+            nonlocal put
+            for name, page in pages:
+                found = self._quads(name, page)
+                put += bool(found)
+                yield found
+
+        is_much = sum(_facts_in(page) for _, page in pages) >= BULK_FACTS
+        (self.store.bulk_extend if is_much else self.store.extend)(chain.from_iterable(quads()))
+        return put
+
+    def _swap(self, name: str, quads: list[Quad]) -> None:
+        """The old graph out and the new one in, as one update, which is one transaction."""
+        marker = "urn:gossamer:blank:"
+        while any(marker in str(quad) for quad in quads):
+            marker += "-"
+
+        def term(given: Term) -> Term:
+            if isinstance(given, NamedNode) and given.value.startswith(marker):
+                return BlankNode(given.value.removeprefix(marker))
+            return given
+
+        update = "; ".join([_dropped(name), *_inserted(quads, marker)])
+        self.store.update(update, custom_functions={_TERM: term})
+
+
+def _in_groups(pages: Sequence[tuple[str, PageFacts]]) -> Iterator[list[tuple[str, PageFacts]]]:
+    """As many at a time as the store may take in one go."""
+    group, facts = list[tuple[str, PageFacts]](), 0
+    for name, page in pages:
+        group.append((name, page))
+        facts += _facts_in(page)
+        if facts >= MOST_AT_ONCE:
+            yield group
+            group, facts = [], 0
+    if group:
+        yield group
+
+
+def _facts_in(page: PageFacts) -> int:
+    return page.facts.count(b"\n") + 2
+
+
+def _quads(name: str, page: PageFacts) -> list[Quad]:
+    """The page's facts and provenance. Raises SyntaxError when the facts are no N-Triples.
+
+    Naming the graph in the text saves two thirds of building quads one by one. Only of plain lines, so that no odd one
+    (a comment, two facts, one of another graph) slips into a place that is not its own; and IRIs in these need not be
+    taken apart again, which is most of the work: the reader has checked each.
+    """
+    about = (
+        f'<{name}> <{FETCHED_AT}> "{in_words(page.fetched_at)}"^^<{DATE_TIME}> <{PROVENANCE}> .\n'
+        f'<{name}> <{CAPTURE}> "{page.capture_id}"^^<{INTEGER}> <{PROVENANCE}> .\n'
+    ).encode()
+    if _PLAIN.fullmatch(page.facts) is not None:
+        named = page.facts.replace(b" .\n", b" <%b> .\n" % name.encode())
+        with contextlib.suppress(SyntaxError):  # an escape that means nothing, or no UTF-8: told below
+            return list(parse(named + about, RdfFormat.N_QUADS, lenient=True))
+    graph = NamedNode(name)
+    strict = parse(page.facts, RdfFormat.N_TRIPLES)
+    quads = [Quad(quad.subject, quad.predicate, quad.object, graph) for quad in strict]
+    return [*quads, *parse(about, RdfFormat.N_QUADS)]
+
+
+def _dropped(name: str) -> str:
+    return f"DROP SILENT GRAPH <{name}>; DELETE WHERE {{ GRAPH <{PROVENANCE}> {{ <{name}> ?p ?o }} }}"
+
+
+def _inserted(quads: list[Quad], marker: str) -> Iterator[str]:
+    """SPARQL gives blank nodes labels of its own, so ours travel as IRIs that begin with `marker`, and a function
+    turns them back."""
+    plain, rows = [], []
+    for quad in quads:
+        if isinstance(quad.subject, BlankNode) or isinstance(quad.object, BlankNode):
+            subject, object_ = _travelling(quad.subject, marker), _travelling(quad.object, marker)
+            rows.append(f"({subject} {quad.predicate} {object_} {quad.graph_name})")
+        else:
+            plain.append(f"GRAPH {quad.graph_name} {{ {quad.subject} {quad.predicate} {quad.object} }}")
+    yield f"INSERT DATA {{ {' '.join(plain)} }}"
+    if rows:
+        yield _INSERT_BLANKS % " ".join(rows)
+
+
+def _travelling(term: Term, marker: str) -> str:
+    return f"<{marker}{term.value}>" if isinstance(term, BlankNode) else str(term)

@@ -1,0 +1,1 @@
+"""Who points here? Targets, sources and anchor text."""

@@ -1,0 +1,365 @@
+"""Who points here, and with which words: the read side, for any process."""
+
+import json
+import sqlite3
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from gossamer.base.clock import Instant
+from gossamer.base.errors import DirectoryUnusable, damage_named
+from gossamer.spool.deflate import Broken, inflated
+from gossamer.store.statements import load
+from gossamer.values.link import Link
+from gossamer.values.url import Url
+from gossamer.views.links.changes import Change, Read, Standing, Target, applied, rows_between, unpack
+
+SQL = load("gossamer.views.links")
+LOWEST, BEYOND = -(1 << 63), 1 << 63
+"""Ids are signed 64-bit integers; BEYOND is past the last."""
+MOST_BYTES = 64_000_000
+"""Of runs that are kept in memory."""
+TARGET_BYTES = 16
+"""Of a target there, with its share of the marks."""
+
+_LINKS = msgspec.msgpack.Decoder(tuple[Link, ...])
+_NOBODY = Target()
+_STANDING = msgspec.msgpack.Decoder(tuple[Standing, ...])
+
+
+class Anchor(msgspec.Struct, frozen=True, gc=False):
+    """Words that pages of one site use for a link to this page, and how many of them do."""
+
+    text: str
+    site: str
+    count: int
+    is_own_site: bool = False
+
+
+class Incoming(msgspec.Struct, frozen=True):
+    count: int
+    """Pages that link here; exact."""
+    sources: tuple[Url, ...]
+    """At most 100 of them, from other hosts first."""
+
+
+class MergeState(msgspec.Struct, frozen=True):
+    """Changes of targets below `low` in runs up to `last` are in the targets already."""
+
+    last: int = 0
+    low: int = LOWEST
+    merges: int = 0
+    """That have come to their end since the links were begun."""
+
+
+RunKey = tuple[int, int, int, int]
+"""File, merges that have ended, number, changes. A run never changes, but its number may be given again once a merge
+has taken all there were."""
+
+
+class KeptRun(msgspec.Struct, frozen=True):
+    """A run in memory: whole, or only the targets, which say whether one need look further."""
+
+    targets: "array[int]"
+    marks: bytes
+    """See `marks_of`."""
+    columns: bytes = b""
+    texts: bytes = b""
+
+    @property
+    def size(self) -> int:
+        return TARGET_BYTES * len(self.targets) + len(self.columns) + len(self.texts)
+
+    def of(self, asked: Iterable[int], number: int, connection: sqlite3.Connection) -> list[list[Change]]:
+        """The changes of those among the targets that have any; most are in no run at all."""
+        targets, count = self.targets, len(self.targets)
+        marks, mask = self.marks, len(self.marks) - 1
+        starts = [(target, bisect_left(targets, target)) for target in asked if marks[target & mask]]
+        found = [
+            (start, bisect_right(targets, target, start))
+            for target, start in starts
+            if start < count and targets[start] == target
+        ]
+        if not found or not self.columns:
+            return rows_in(connection, number, count, found) if found else []
+        columns, texts = _pieces(self.columns), _pieces(self.texts)
+        return [unpack(count, *rows, columns, texts) for rows in found]
+
+
+class Runs:
+    """The runs that wait to be merged, as far as there is room: SQLite walks a large value from its beginning for every
+    piece of it, and most targets are in no run at all. Their targets come first, as they answer most questions. One
+    for all readers of a file, in several threads."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._kept: dict[RunKey, KeptRun] = {}
+
+    def kept(self, key: RunKey, standing: Collection[RunKey], connection: sqlite3.Connection) -> KeptRun | None:
+        """None when there is no room even for its targets; `standing` are those that are still there."""
+        run = self._kept.get(key)
+        if run is None:
+            kept = {one: run for one, run in list(self._kept.items()) if one in standing}
+            if self._room_beside(kept) < TARGET_BYTES * key[3]:
+                kept = {one: KeptRun(run.targets, run.marks) for one, run in kept.items()}
+            if (room := self._room_beside(kept)) < TARGET_BYTES * key[3]:
+                return None
+            others = TARGET_BYTES * sum(one[3] for one in standing if one not in kept)
+            run = self._read(key, room - others, connection)
+            self._kept = {**kept, key: run}
+        return run
+
+    def _room_beside(self, kept: Mapping[RunKey, KeptRun]) -> int:
+        return self._most_bytes - sum(one.size for one in kept.values())
+
+    def _read(self, key: RunKey, room: int, connection: sqlite3.Connection) -> KeptRun:
+        """Whole where there is `room` beside the targets of all."""
+        if connection.execute(SQL["run_bytes"], (key[2],)).fetchone()[0] <= room:
+            columns, texts = connection.execute(SQL["run"], (key[2],)).fetchone()
+            targets = array("q", columns[: 8 * key[3]])
+            return KeptRun(targets, marks_of(targets), columns, texts)
+        with connection.blobopen("runs", "columns", key[2], readonly=True) as columns:
+            targets = array("q", columns.read(8 * key[3]))
+            return KeptRun(targets, marks_of(targets))
+
+
+def marks_of(targets: "array[int]") -> bytes:
+    """A mark at the last bits of each target, in four to eight times as many places: of targets that are not there, a
+    look at one place rules out most, where a search among the others would take twenty."""
+    marks = bytearray(1 << (4 * len(targets)).bit_length())
+    mask = len(marks) - 1
+    for target in targets:
+        marks[target & mask] = 1
+    return bytes(marks)
+
+
+class LinksReader:
+    """REQUIRES: `open` before anything is asked, and one thread at a time."""
+
+    def __init__(self, path: Path, runs: Runs | None = None) -> None:
+        self._path = path
+        self._runs = runs or Runs()
+        self._connection: sqlite3.Connection | None = None
+        self._file = 0
+
+    def another(self) -> "LinksReader":
+        """One of the same links for another thread; not open yet."""
+        return LinksReader(self._path, self._runs)
+
+    def open(self) -> None:
+        if not self._path.exists():
+            raise DirectoryUnusable(f"there are no links in {self._path} yet")
+        with self._damage_named(), ExitStack() as undo:
+            undo.callback(self.close)
+            address = f"{self._path.absolute().as_uri()}?mode=ro"
+            self._connection = sqlite3.connect(
+                address, uri=True, isolation_level=None, timeout=5.0, check_same_thread=False
+            )
+            self._connection.execute(SQL["notes"]).fetchall()
+            self._file = self._path.stat().st_ino
+            undo.pop_all()
+
+    def _damage_named(self) -> AbstractContextManager[None]:
+        return damage_named(self._path, sqlite3.DatabaseError, OSError, ValueError, *Broken, LookupError)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def about(self, url: Url) -> tuple[Incoming, list[Anchor]]:
+        """`incoming` and `anchors` at once, for the price of one."""
+        return self.about_all([url])[0]
+
+    def about_all(self, urls: Sequence[Url]) -> list[tuple[Incoming, list[Anchor]]]:
+        """`about` of several pages, which is cheaper than one by one."""
+        with self._damage_named():
+            connection, states = self._opened(), self._states(urls)
+            addresses = _addresses(connection, [one.source for state in states.values() for one in state.anchors])
+            return [_told(states[url.id], addresses) for url in urls]
+
+    def called(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
+        """How many pages link to each of these, and the anchors of other sites alone: what a result shows. Cheaper
+        than `about_all`, since most links are a site's own."""
+        with self._damage_named():
+            return self._called(urls)
+
+    def _called(self, urls: Sequence[Url]) -> list[tuple[int, list[Anchor]]]:
+        connection, ids = self._opened(), [url.id for url in urls]
+        states = target_states(connection, ids, self._runs, self._file)
+        outer = {
+            target: tuple([anchor for anchor in state.anchors if not anchor.is_inner])
+            for target, state in states.items()
+            if state.anchors and not state.anchors[0].is_inner  # those of other sites come first
+        }
+        sources = [anchor.source for anchors in outer.values() for anchor in anchors]
+        addresses = _addresses(connection, sources) if sources else {}
+        named = {target: _anchors(anchors, addresses) for target, anchors in outer.items()}
+        return [(states[target].count, named.get(target, [])) for target in ids]
+
+    def _states(self, urls: Sequence[Url]) -> dict[int, Target]:
+        return target_states(self._opened(), [url.id for url in urls], self._runs, self._file)
+
+    def incoming(self, url: Url) -> Incoming:
+        return self.about(url)[0]
+
+    def anchors(self, url: Url) -> list[Anchor]:
+        """By linking site, other sites first, most used first; links without words are left out."""
+        return self.about(url)[1]
+
+    def outgoing(self, url: Url) -> list[Link]:
+        """As the page has them, in its order; empty for a page that is not known."""
+        with self._damage_named():
+            row = self._opened().execute(SQL["outgoing_of"], (json.dumps([url.id]),)).fetchone()
+            return list(links_in(row[1])) if row else []
+
+    def position(self) -> bytes:
+        """How far the writer has come."""
+        with self._damage_named():
+            notes = dict(self._opened().execute(SQL["notes"]).fetchall())
+            return bytes(notes.get("position", b""))
+
+    def held(self, urls: Sequence[Url]) -> dict[int, Instant]:
+        """By id, when the links of those pages were fetched that are known, be they none."""
+        with self._damage_named():
+            return dict(self._opened().execute(SQL["held"], (json.dumps([url.id for url in urls]),)).fetchall())
+
+    def digest(self) -> str:
+        """The same for the same links, however and in whatever order they came."""
+        with self._damage_named():
+            return self._digest(self._opened())
+
+    @staticmethod
+    def _digest(connection: sqlite3.Connection) -> str:
+        seen = sha256()
+        for url_id, fetched_at, url, outgoing in connection.execute(SQL["all_sources"]):
+            seen.update(repr((url_id, fetched_at, url, links_in(outgoing))).encode("utf-8", "replace"))
+        ids = {link.url.id for row in connection.execute(SQL["all_sources"]) for link in links_in(row[3])}
+        for url_id in sorted(ids):
+            seen.update(repr(target_state(connection, url_id)).encode("utf-8", "replace"))
+        return seen.hexdigest()
+
+    def _opened(self) -> sqlite3.Connection:
+        assert self._connection is not None, "the links are not open"
+        return self._connection
+
+
+def _told(target: Target, addresses: dict[int, Url]) -> tuple[Incoming, list[Anchor]]:
+    sources = tuple(addresses[anchor.source] for anchor in target.anchors if anchor.source in addresses)
+    return Incoming(target.count, sources), _anchors(target.anchors, addresses)
+
+
+def _anchors(standing: Sequence[Standing], addresses: dict[int, Url]) -> list[Anchor]:
+    tally = Counter(
+        [
+            (anchor.is_inner, addresses[anchor.source].host.name, words)
+            for anchor in standing
+            if anchor.source in addresses and (words := " ".join(anchor.text.split()))
+        ]
+    )
+    ranked = sorted(tally.items(), key=lambda one: (one[0][0], -one[1], one[0]))
+    return [Anchor(text, site, count, is_own) for (is_own, site, text), count in ranked]
+
+
+def links_in(packed: bytes) -> tuple[Link, ...]:
+    return _LINKS.decode(inflated(packed))
+
+
+def merge_state(connection: sqlite3.Connection) -> MergeState:
+    notes = dict(connection.execute(SQL["notes"]).fetchall())
+    return MergeState(notes.get("merge_last", 0), notes.get("merge_low", LOWEST), notes.get("merges", 0))
+
+
+def targets_state(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, Target]:
+    """The merged part of these targets."""
+    rows = connection.execute(SQL["targets_of"], (json.dumps(ids),))
+    return {target: Target(count, _STANDING.decode(anchors)) for target, count, anchors in rows}
+
+
+def target_state(connection: sqlite3.Connection, target: int) -> Target:
+    return target_states(connection, [target])[target]
+
+
+def target_states(
+    connection: sqlite3.Connection, targets: Sequence[int], kept: Runs | None = None, file: int = 0
+) -> dict[int, Target]:
+    """Merged and waiting changes together, of one moment. `file` tells its runs from those of another file."""
+    connection.execute("BEGIN")
+    try:
+        merge = merge_state(connection)
+        states = dict.fromkeys(targets, _NOBODY) | targets_state(connection, targets)
+        runs = [(file, merge.merges, *row) for row in connection.execute(SQL["all_runs"]).fetchall()]
+        late = [target for target in states if target >= merge.low]
+        for key in runs:
+            asked = states if key[2] > merge.last else late
+            run = kept.kept(key, runs, connection) if kept is not None else None
+            changes: Iterable[list[Change]] = (
+                run.of(asked, key[2], connection)
+                if run is not None
+                else ranges_in(connection, key[2], key[3], [(target, target + 1) for target in asked])
+            )
+            for found in changes:
+                if found:
+                    target = found[0][0]
+                    states[target] = applied(states[target], found)
+        return states
+    finally:
+        connection.execute("COMMIT")
+
+
+def changes_in(connection: sqlite3.Connection, run: int, changes: int, low: int, below: int) -> list[Change]:
+    """The changes of targets from `low` to before `below`."""
+    return ranges_in(connection, run, changes, [(low, below)])[0]
+
+
+def ranges_in(
+    connection: sqlite3.Connection, run: int, changes: int, ranges: Sequence[tuple[int, int]]
+) -> list[list[Change]]:
+    """The same for several ranges, read piecewise: runs are large and mostly not wanted."""
+    if not ranges:
+        return []
+    with connection.blobopen("runs", "columns", run, readonly=True) as columns:
+
+        def read(offset: int, length: int) -> bytes:
+            return _piece(columns, offset, length)
+
+        rows = [rows_between(changes, read, low, None if below >= BEYOND else below) for low, below in ranges]
+    return rows_in(connection, run, changes, rows)
+
+
+def rows_in(
+    connection: sqlite3.Connection, run: int, changes: int, rows: Sequence[tuple[int, int]]
+) -> list[list[Change]]:
+    """The changes in these rows of a run: from the first of each pair to before the second."""
+    with (
+        connection.blobopen("runs", "columns", run, readonly=True) as columns,
+        connection.blobopen("runs", "texts", run, readonly=True) as texts,
+    ):
+
+        def read(offset: int, length: int) -> bytes:
+            return _piece(columns, offset, length)
+
+        def read_text(offset: int, length: int) -> bytes:
+            return _piece(texts, offset, length)
+
+        return [unpack(changes, start, end, read, read_text) for start, end in rows]
+
+
+def _pieces(text: bytes) -> Read:
+    return lambda offset, length: text[offset : offset + length]
+
+
+def _piece(blob: sqlite3.Blob, offset: int, length: int) -> bytes:
+    blob.seek(offset)
+    return blob.read(length) if length else b""
+
+
+def _addresses(connection: sqlite3.Connection, ids: list[int]) -> dict[int, Url]:
+    rows = connection.execute(SQL["addresses_of"], (json.dumps(ids),))
+    return {source: Url(text) for source, text in rows}

@@ -1,0 +1,1 @@
+"""Words one can ask: tantivy."""

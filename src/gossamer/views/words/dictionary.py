@@ -1,0 +1,212 @@
+"""The words of the index: other forms of one, those that begin like it, those that are spelt nearly like it.
+
+Forms are looked for when somebody asks, among the words that are there: the dictionary is listed from the beginning
+of the word's stem, and what has the same stem is a form of it. So every language that has a stemmer is served by one
+field of exact words, and the indexer pays nothing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import msgspec
+import tantivy
+
+from gossamer.views.words.snapshot import LARGE, Snapshot
+
+STEMMERS = {
+    "ar": "arabic",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "nb": "norwegian",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+UNSTOPPED = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))
+"""Stemmed, but without a list of words that say nothing."""
+ASKING_WORDS = {
+    "en": frozenset(
+        [
+            "am",
+            "can",
+            "did",
+            "do",
+            "does",
+            "from",
+            "had",
+            "has",
+            "have",
+            "how",
+            "should",
+            "were",
+            "what",
+            "when",
+            "where",
+            "which",
+            "who",
+            "whom",
+            "whose",
+            "why",
+        ]
+    )
+}
+"""What questions begin with, where the stemmers' own lists do not have it."""
+SHORTEST_STEMMED = 3
+MOST_LISTED = 500
+"""Words of the dictionary that are looked at, the most frequent first."""
+MOST_COMPARED = 150
+MOST_FORMS = 12
+LISTED_FIELDS = ("content", "title", "names")
+"""Where other forms of a word are looked for. In a large index the first will do: whatever form a title or a name has,
+some page has it in its text."""
+MOST_BEGINNINGS = 50
+MOST_NEAR = 20
+_LETTERS = {"a": "abcdefghijklmnopqrstuvwxyz0123456789", "а": "абвгдежзийклмнопрстуфхцчшщъыьэюя"}
+_PLAIN = re.compile(r"[^\W\d_]+")
+
+
+class Form(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    word: str
+    pages: int
+
+
+def forms(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -> list[Form]:
+    """The word as it stands first (also when no page has it), then its other forms, most frequent first."""
+
+    def find() -> list[Form]:
+        others: tuple[str, ...] = snapshot.recall_lasting(
+            ("forms", word, *languages), lambda: _other_forms(snapshot, word, languages)
+        )
+        counted = [Form(other, pages) for other in others if (pages := snapshot.with_word(field, other))]
+        return [Form(word, snapshot.with_word(field, word)), *sorted(counted, key=_most_first)[: MOST_FORMS - 1]]
+
+    found: list[Form] = snapshot.recall(("forms", field, word, *languages), find)
+    return found
+
+
+def beginning(snapshot: Snapshot, field: str, start: str, at_most: int = MOST_BEGINNINGS) -> list[Form]:
+    """Words that begin like this, most frequent first."""
+    return [Form(*one) for one in snapshot.searcher.terms_with_prefix(field, start, limit=at_most)]
+
+
+def near(snapshot: Snapshot, word: str) -> list[Form]:
+    """Words of the content that are spelt nearly like this one, without it: nearest first, then most frequent. One
+    letter may differ anywhere; two, when the word is long and begins the same."""
+    if not 3 <= len(word) <= 30:
+        return []
+    one = [Form(other, pages) for other in _one_off(word) if (pages := snapshot.with_word("content", other))]
+    two: list[Form] = []
+    if len(word) >= 5:
+        known = {form.word for form in one} | {word}
+        listed = beginning(snapshot, "content", word[: max(2, len(word) // 2)], MOST_COMPARED)
+        two = [form for form in listed if form.word not in known and _is_within_two(word, form.word)]
+    return [*sorted(one, key=_most_first), *sorted(two, key=_most_first)][:MOST_NEAR]
+
+
+def is_stop_word(word: str, languages: Sequence[str]) -> bool:
+    """Whether it says nothing in one of these languages."""
+    return any(
+        word in ASKING_WORDS.get(language, ()) or (analyzer is not None and not analyzer.analyze(word))
+        for language in languages
+        for analyzer in (_stopper(language),)
+    )
+
+
+def _other_forms(snapshot: Snapshot, word: str, languages: Sequence[str]) -> tuple[str, ...]:
+    listed = LISTED_FIELDS if snapshot.pages < LARGE else LISTED_FIELDS[:1]
+    return tuple({other: None for field in listed for other in _same_stem(snapshot, field, word, languages)})
+
+
+def _same_stem(snapshot: Snapshot, field: str, word: str, languages: Sequence[str]) -> tuple[str, ...]:
+    """The other forms of a word, the most frequent ones."""
+    if len(word) < SHORTEST_STEMMED or not _PLAIN.fullmatch(word):
+        return ()
+    stemmers = [stemmer for stemmer in map(_stemmer, languages) if stemmer is not None]
+    roots = [(stemmer.analyze(word)[0], stemmer) for stemmer in stemmers]
+    found: dict[str, int] = {}
+    listed: Sequence[tuple[str, int]] = ()
+    whole: str | None = None
+    for start, root, stemmer in sorted([(_start_of(root), root, stemmer) for root, stemmer in roots], key=_shortest):
+        if whole is None or not start.startswith(whole):
+            listed = snapshot.searcher.terms_with_prefix(field, start, limit=MOST_LISTED)
+            whole = start if len(listed) < MOST_LISTED else None  # then it holds what a longer start would list
+        some = [one for one in listed if one[0].startswith(start)] if start != whole else listed
+        stems = stemmer.analyze(" ".join([other for other, _ in some]))
+        found |= {other: pages for (other, pages), of in zip(some, stems, strict=True) if of == root}
+    found.pop(word, None)
+    return tuple(sorted(found, key=lambda other: (-found[other], other))[: MOST_FORMS - 1])
+
+
+def _start_of(root: str) -> str:
+    """What every word of this stem begins with: `happi` stands for `happy`."""
+    return root if len(root) <= SHORTEST_STEMMED else root[:-1]
+
+
+def _shortest(one: tuple[str, str, tantivy.TextAnalyzer]) -> tuple[int, str]:
+    return len(one[0]), one[0]
+
+
+@lru_cache(maxsize=64)
+def _stemmer(language: str) -> tantivy.TextAnalyzer | None:
+    """Takes any number of words at once, apart by spaces: one by one, most of the time would go to the calls."""
+    if language not in STEMMERS:
+        return None
+    stemmer = tantivy.Filter.stemmer(STEMMERS[language])
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(stemmer).build()
+
+
+@lru_cache(maxsize=64)
+def _stopper(language: str) -> tantivy.TextAnalyzer | None:
+    name = STEMMERS.get(language)
+    if name is None or name in UNSTOPPED:
+        return None
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).filter(tantivy.Filter.stopword(name)).build()
+
+
+def _most_first(form: Form) -> tuple[int, str]:
+    return -form.pages, form.word
+
+
+def _one_off(word: str) -> Iterator[str]:
+    """Every word that is one letter more, less or other, or two neighbours exchanged; each once, without itself."""
+    letters = next((some for some in _LETTERS.values() if word[0] in some), "".join(sorted(set(word))))
+    seen = {word}
+    for at in range(len(word) + 1):
+        before, after = word[:at], word[at:]
+        candidates = [before + letter + after for letter in letters]
+        if after:
+            candidates += [before + after[1:], *(before + letter + after[1:] for letter in letters)]
+        if len(after) > 1:
+            candidates.append(before + after[1] + after[0] + after[2:])
+        for one in candidates:
+            if one not in seen:
+                seen.add(one)
+                yield one
+
+
+def _is_within_two(one: str, other: str) -> bool:
+    """Whether at most two letters must be put in, left out or changed."""
+    if abs(len(one) - len(other)) > 2:
+        return False
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        before, row = row, [number]
+        for at, theirs in enumerate(other, 1):
+            row.append(min(before[at] + 1, row[-1] + 1, before[at - 1] + (letter != theirs)))
+        if min(row) > 2:
+            return False
+    return row[-1] <= 2

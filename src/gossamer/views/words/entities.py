@@ -1,0 +1,131 @@
+"""Things with a name, found beside the pages that speak of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import tantivy
+from tantivy import Occur
+
+from gossamer.values.query import Query
+from gossamer.views.words import filters
+from gossamer.views.words.cards import WITH_WORDS, card_at
+from gossamer.views.words.dictionary import Form, beginning, forms
+from gossamer.views.words.ontology import means, supertypes_of
+from gossamer.views.words.schema import Card, Named, key_of, may_have
+from gossamer.views.words.snapshot import Snapshot, any_of
+
+MOST_ENTITIES = 6
+AT_ONCE = 40
+ROUNDS = 3
+
+
+class Entity(msgspec.Struct, frozen=True, gc=False):
+    """Something with a name; what several pages say of one IRI is one entity."""
+
+    iri: str
+    """Empty for things without one: those of one name, one set of types and one site are taken for the same."""
+    name: str
+    types: tuple[str, ...]
+    """IRIs of its classes, as stated on any of the pages seen."""
+    pages: int
+    """Pages that speak of it."""
+    page: str
+    """The address of one of them."""
+    site: str
+
+
+@dataclass(slots=True)
+class _Seen:
+    thing: Named
+    card: Card
+    types: dict[str, None] = field(default_factory=dict)
+    rank: int = 0
+    """Words of its name that were not asked for."""
+
+
+def named(snapshot: Snapshot, query: Query, languages: Sequence[str], at_most: int = MOST_ENTITIES) -> list[Entity]:
+    """Things whose names have all the words asked for, or one of the types when only a type is; those first that are
+    called just that, then those that most pages speak of.
+
+    The pages that name such things are looked through, a bounded number. What was found is left out of the next round,
+    so that a thing every page names does not hide the others.
+    """
+    words = _words(snapshot, query, languages)
+    if words is None or not (words or query.types):
+        return []
+    seen: dict[int, _Seen] = {}
+    for _ in range(ROUNDS):
+        hits = snapshot.best(_pages(snapshot, query, words, seen), AT_ONCE)
+        for _, place in hits:
+            if (card := card_at(snapshot, place)) is not None:
+                _look_through(snapshot, query, words, card, seen)
+        if len(hits) < AT_ONCE or len(seen) >= 4 * at_most:
+            break
+    few = [(one, snapshot.entries("things", key), key) for key, one in list(seen.items())[: 6 * at_most]]
+    few.sort(key=lambda one: (one[0].rank, -one[1], one[0].thing.name))
+    best = [(one.rank, _entity(one, snapshot.with_number("things", key))) for one, _, key in few[:at_most]]
+    best.sort(key=lambda one: (one[0], -one[1].pages, one[1].name))
+    return [entity for _, entity in best]
+
+
+def _entity(one: _Seen, pages: int) -> Entity:
+    page = one.card.url
+    return Entity(one.thing.iri, one.thing.name, tuple(one.types), pages, page.text, page.host.name)
+
+
+def _words(snapshot: Snapshot, query: Query, languages: Sequence[str]) -> list[list[str]] | None:
+    """For each word asked for, the forms of it that names have; None when one is in no name."""
+    found: list[list[str]] = []
+    for word in query.wanted:
+        if word.field is not None:
+            continue
+        for token in snapshot.tokens(" ".join(word.text).encode("utf-8", "replace").decode()):
+            is_exact = word.is_exact or len(word.text) > 1
+            some = (
+                beginning(snapshot, "names", token)
+                if word.is_prefix
+                else [Form(token, snapshot.with_word("names", token))]
+                if is_exact
+                else forms(snapshot, "names", token, languages)
+            )
+            known = [form.word for form in some if form.pages]
+            if not known:
+                return None
+            found.append(known)
+    return found
+
+
+def _pages(snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], seen: dict[int, _Seen]) -> tantivy.Query:
+    wanted, unwanted = filters.of(snapshot, query)
+    clauses = [(Occur.Must, any_of([snapshot.term("names", form) for form in one])) for one in words]
+    clauses += [(Occur.Must, one) for one in wanted]
+    clauses += [(Occur.MustNot, one) for one in unwanted]
+    clauses += [(Occur.MustNot, snapshot.term("things", key)) for key in seen]
+    if not words:
+        clauses.append((Occur.Must, WITH_WORDS))
+    return tantivy.Query.boolean_query(clauses)
+
+
+def _look_through(
+    snapshot: Snapshot, query: Query, words: Sequence[Sequence[str]], card: Card, seen: dict[int, _Seen]
+) -> None:
+    for thing in card.things:
+        if not may_have(thing.name, words):
+            continue
+        tokens = snapshot.tokens(thing.name)
+        if not all(any(form in tokens for form in one) for one in words) or not _is_of(query, thing):
+            continue
+        key = key_of(thing, card.url.host.name)
+        known = seen.get(key)
+        if known is None:
+            known = seen[key] = _Seen(thing, card, rank=len(tokens) - len(words))
+        known.types |= dict.fromkeys(thing.types)
+
+
+def _is_of(query: Query, thing: Named) -> bool:
+    """Whether the filters on types let it through, inferred types counted."""
+    types = (*thing.types, *supertypes_of(thing.types))
+    if any(means(name, iri) for name in query.without_types for iri in types):
+        return False
+    return not query.types or any(means(name, iri) for name in query.types for iri in types)

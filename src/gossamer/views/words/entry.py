@@ -1,0 +1,200 @@
+"""A reading as an entry of the index."""
+
+from functools import lru_cache
+
+import msgspec
+import tantivy
+
+from gossamer.values.page import Page, Reading
+from gossamer.values.url import id_of
+from gossamer.views.words.ontology import ontologies_of, supertypes_of
+from gossamer.views.words.schema import TRAITS, Card, Named, Pointers, key_of, last_part, names_above, signs_of
+
+MOST_TEXT = 400_000
+"""Characters of one page's text that are indexed; a page beyond that is a dump, not something people read."""
+MOST_HEADINGS = 20_000
+MOST_REST = 1_000
+"""Menus and footers repeat from page to page; all of them would be a third of the indexer's work."""
+MOST_TYPES = 100
+LONGEST_TITLE = 500
+LONGEST_NAME = 200
+LONGEST_ANCHOR = 120
+MOST_POINTERS = 50
+"""Links of one page to other sites whose words are searched; beyond that it is a directory, and says little of each."""
+
+_SPLIT_ADDRESS = str.maketrans(dict.fromkeys("_%", " "))
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+def entry_of(reading: Reading) -> tantivy.Document:
+    """A page that asks not to be indexed gets an entry without words: it holds the place against older captures.
+
+    Texts are given together, which costs less than half of adding each by itself. Numbers and bytes are added by typed
+    calls: tantivy ends the whole writer over a value of the wrong type, and guesses that of a number.
+    """
+    try:
+        return _filled(reading)
+    except ValueError:  # which is how a lone surrogate is told
+        return _filled(_without_surrogates(reading))
+
+
+def copy_id(exact: bytes) -> int:
+    """The first 64 bits of the fingerprint, as the signed integer the index holds."""
+    return int.from_bytes(exact[:8], "big", signed=True)
+
+
+def _filled(reading: Reading) -> tantivy.Document:
+    page = reading.page
+    if not page.directives.may_index:
+        return _numbered(tantivy.Document(), reading)
+    inferred = supertypes_of(reading.types[:MOST_TYPES])
+    things = _things_of(reading)
+    pointers = _pointers_of(page)
+    texts = _filters_of(reading, inferred) | _words_of(page)
+    texts["names"] = ["\n".join([thing.name for thing in things])] if things else []
+    texts["pointing"] = ["\n".join([words for _, words in pointers])] if pointers else []
+    entry = _numbered(tantivy.Document(**{field: values for field, values in texts.items() if values}), reading)
+    entry.add_integer("copy_id", copy_id(page.exact))
+    host = page.url.host.name
+    entry.add_integer("host_id", id_of(host))
+    for thing in things:
+        entry.add_integer("things", key_of(thing, host))
+    if pointers:
+        pointing = Pointers(host, tuple([(id_of(target), words) for target, words in pointers]))
+        entry.add_bytes("pointers", _ENCODER.encode(pointing))
+    entry.add_bytes("card", _ENCODER.encode(_card_of(reading, inferred, things)))
+    return entry
+
+
+def _numbered(entry: tantivy.Document, reading: Reading) -> tantivy.Document:
+    entry.add_integer("url_id", reading.page.url.id)
+    entry.add_integer("fetched_at", reading.fetched_at)
+    return entry
+
+
+def _filters_of(reading: Reading, inferred: tuple[str, ...]) -> dict[str, list[str]]:
+    types = reading.types[:MOST_TYPES]
+    return {
+        "sites": list(_sites_of(reading.page.url.host.name)),
+        "traits": list(_traits(types, inferred, reading.properties, reading.syntaxes, reading.page.language)),
+        "kinds": list(_last_parts(types + inferred)),
+        "relations": list(_last_parts(reading.properties)),
+    }
+
+
+@lru_cache(maxsize=5_000)
+def _traits(
+    types: tuple[str, ...],
+    inferred: tuple[str, ...],
+    properties: tuple[str, ...],
+    syntaxes: tuple[str, ...],
+    language: str,
+) -> tuple[str, ...]:
+    """Cached: most pages of a site have the same."""
+    by_kind = {
+        "types": types,
+        "supertypes": inferred,
+        "ontologies": ontologies_of(types + properties),
+        "properties": properties,
+        "languages": (language,) if language else (),
+        "syntaxes": syntaxes,
+    }
+    return tuple([TRAITS[kind] + value for kind, values in by_kind.items() for value in values])
+
+
+@lru_cache(maxsize=20_000)
+def _sites_of(host: str) -> tuple[str, ...]:
+    return tuple(names_above(host))
+
+
+@lru_cache(maxsize=20_000)
+def _last_parts(iris: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(last_part, iris)))
+
+
+def _words_of(page: Page) -> dict[str, list[str]]:
+    content = page.content[:MOST_TEXT]
+    signs = signs_of(f"{page.title} {content}")
+    headings = ["\n".join(said)[:MOST_HEADINGS] for said in (page.headings, page.bold) if said]
+    return {
+        "title": [page.title[:LONGEST_TITLE]] if page.title else [],
+        "headings": headings,
+        "content": [content],
+        "rest": [page.rest[:MOST_REST]] if page.rest else [],
+        "address": [page.url.text.partition("://")[2].translate(_SPLIT_ADDRESS)],
+        "signs": [signs] if signs else [],
+    }
+
+
+def _pointers_of(page: Page) -> list[tuple[str, str]]:
+    """Links to other sites say what those pages are called there; nofollow links vouch for nothing."""
+    if not page.directives.may_follow:
+        return []
+    host = page.url.host.name
+    ours = f"http://{host}/", f"https://{host}/"
+    found = [
+        (link.url.text, link.text[:LONGEST_ANCHOR])
+        for link in page.links
+        if not link.url.text.startswith(ours) and link.text and link.may_follow
+    ]
+    return found[:MOST_POINTERS]
+
+
+def _things_of(reading: Reading) -> tuple[Named, ...]:
+    return tuple(
+        [
+            Named("" if thing.id.startswith("_:") else thing.id, thing.name[:LONGEST_NAME], thing.types)
+            for thing in reading.things
+        ]
+    )
+
+
+def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[Named, ...]) -> Card:
+    page, asks = reading.page, reading.page.directives
+    quotable = LONGEST_TITLE if asks.most_snippet < 0 else min(asks.most_snippet, LONGEST_TITLE)
+    return Card(
+        page.url,
+        page.title[:LONGEST_TITLE],
+        page.description[: quotable if asks.may_cache else 0],
+        page.language,
+        reading.types[:MOST_TYPES],
+        reading.syntaxes,
+        reading.fact_count,
+        reading.fetched_at,
+        reading.capture_id,
+        inferred,
+        things,
+        asks.may_cache,
+        asks.most_snippet,
+    )
+
+
+def _without_surrogates(reading: Reading) -> Reading:
+    """Lone surrogates are no characters and have no UTF-8 (MISSION C10); each becomes a question mark."""
+
+    def plain(text: str) -> str:
+        return text.encode("utf-8", "replace").decode()
+
+    page = reading.page
+    return msgspec.structs.replace(
+        reading,
+        types=tuple(map(plain, reading.types)),
+        properties=tuple(map(plain, reading.properties)),
+        things=tuple(
+            msgspec.structs.replace(
+                thing, id=plain(thing.id), name=plain(thing.name), types=tuple(map(plain, thing.types))
+            )
+            for thing in reading.things
+        ),
+        page=msgspec.structs.replace(
+            page,
+            title=plain(page.title),
+            description=plain(page.description),
+            headings=tuple(map(plain, page.headings)),
+            content=plain(page.content),
+            rest=plain(page.rest),
+            language=plain(page.language),
+            bold=tuple(map(plain, page.bold)),
+            links=tuple(msgspec.structs.replace(link, text=plain(link.text)) for link in page.links),
+        ),
+    )

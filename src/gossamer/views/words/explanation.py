@@ -1,0 +1,117 @@
+"""Why a page stands where it stands: the score of BM25, in parts a person understands."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import tantivy
+
+from gossamer.views.words.anchors import targets_of
+from gossamer.views.words.dictionary import Form
+from gossamer.views.words.query import ANCHORS, BOOSTS, FORMS_TIE_BREAKER, OTHER_FORM, TIE_BREAKER, Asking, Part
+from gossamer.views.words.snapshot import Snapshot
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """A word in one part of the page."""
+
+    field: str
+    """"title", "headings", "content", "address", "rest", or "anchors" for links from other sites."""
+    form: str
+    """The word as it stands there."""
+    score: float
+    """rarity x weight x (a number below 2.2 that grows with `times`, and more slowly in a long text)."""
+    times: float = 0.0
+    """How often it stands there; tantivy counts 1 where it only knows whether."""
+    pages: int = 0
+    """Pages that have it there, of `Explanation.pages`."""
+    rarity: float = 0.0
+    length: float = 0.0
+    """Words in this part of the page, as far as the index remembers (it rounds)."""
+    usual_length: float = 0.0
+    weight: float = 1.0
+    """By where it stands, and less for another form of the word than the one asked for."""
+
+
+class WordScore(msgspec.Struct, frozen=True):
+    word: str
+    score: float
+    """That of the best reason, and a share of the others."""
+    reasons: tuple[Reason, ...]
+    """Best first; none: the word is not on the page."""
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    url: str
+    score: float
+    words: tuple[WordScore, ...]
+    pages: int
+    has_all_words: bool
+    omitted: tuple[str, ...] = ()
+    rule: str = (
+        f"A word counts as much as in its best place, and {TIE_BREAKER:.0%} of the others; "
+        f"of several forms in one place the best counts, and {FORMS_TIE_BREAKER:.0%} of the others."
+    )
+
+
+def explained(snapshot: Snapshot, asking: Asking, url: str, url_id: int, place: tantivy.DocAddress) -> Explanation:
+    words = tuple(_word(snapshot, asking, part, url_id, place) for part in asking.parts)
+    total = sum(word.score for word in words)
+    return Explanation(url, total, words, snapshot.pages, all(word.reasons for word in words), asking.omitted)
+
+
+def _word(snapshot: Snapshot, asking: Asking, part: Part, url_id: int, place: tantivy.DocAddress) -> WordScore:
+    reasons = [*_reasons(snapshot, asking, part, place), *_pointed(snapshot, asking, part, url_id)]
+    reasons.sort(key=lambda reason: -reason.score)
+    return WordScore(" ".join(part.word.text), _score(part.query, snapshot, place), tuple(reasons))
+
+
+def _reasons(snapshot: Snapshot, asking: Asking, part: Part, place: tantivy.DocAddress) -> Iterator[Reason]:
+    for field, boost in BOOSTS.items():
+        if part.word.field not in (None, field):
+            continue
+        for form, share, query in asking.places(part, field):
+            told = _told(query, snapshot, place)
+            if told is not None:
+                facts = dict(_facts(told))
+                yield Reason(
+                    field,
+                    form,
+                    round(told["value"] * share * boost, 4),
+                    facts.get("freq", 0.0),
+                    int(facts.get("n", 0)),
+                    round(facts.get("idf", 0.0) * share / (1.0 if share == 1.0 else OTHER_FORM), 4),
+                    facts.get("dl", 0.0),
+                    round(facts.get("avgdl", 0.0), 1),
+                    round(boost * (1.0 if form == part.tokens[0] or len(part.tokens) > 1 else OTHER_FORM), 3),
+                )
+
+
+def _pointed(snapshot: Snapshot, asking: Asking, part: Part, url_id: int) -> list[Reason]:
+    if part.word.field not in (None, "anchors") or part.word.is_prefix or part.word.is_fuzzy:
+        return []
+    wanted: list[list[Form]] = asking.pointing(part.word, part.tokens)
+    score = targets_of(snapshot, wanted).get(url_id)
+    return [Reason("anchors", " ".join(part.tokens), round(ANCHORS * score, 4), weight=ANCHORS)] if score else []
+
+
+def _score(query: tantivy.Query, snapshot: Snapshot, place: tantivy.DocAddress) -> float:
+    told = _told(query, snapshot, place)
+    return round(float(told["value"]), 4) if told is not None else 0.0
+
+
+def _told(query: tantivy.Query, snapshot: Snapshot, place: tantivy.DocAddress) -> dict[str, Any] | None:
+    """None when the query does not match this page, which tantivy raises for."""
+    try:
+        told = json.loads(query.explain(snapshot.searcher, place).to_json())
+    except ValueError:
+        return None
+    return told if told["value"] else None
+
+
+def _facts(told: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """tantivy names its numbers in words that begin with their symbol."""
+    for detail in told.get("details") or ():
+        yield detail["description"].partition(",")[0].partition(" ")[0], float(detail["value"])
+        yield from _facts(detail)

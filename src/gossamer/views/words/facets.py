@@ -1,0 +1,303 @@
+"""How the pages that match spread over types, ontologies, properties, sites, languages, syntaxes and dates."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+import msgspec
+import tantivy
+
+from gossamer.base.clock import SECOND, Instant
+from gossamer.values.query import Query
+from gossamer.views.words.cards import card_at
+from gossamer.views.words.filters import EARLIEST, GROUPS, having, own_superclasses
+from gossamer.views.words.ontology import means, namespaces_of
+from gossamer.views.words.schema import TRAITS
+from gossamer.views.words.snapshot import Snapshot, count
+
+FACETS = (*GROUPS, "date")
+"""What one can count by."""
+MOST_VALUES = 20
+MOST_TRAITS = 500
+"""Values of all kinds but sites and dates that are listed for one question, the most frequent."""
+MOST_COUNTED, SAMPLE = 2_000, 1_000
+"""Of more pages than that, about so many are counted, and the counts are estimates: to count a hundred thousand would
+hold up everybody for what nobody reads to the last digit."""
+TRIED = 5
+"""Pages of a host that are asked for its name: more than one, in case an entry is damaged."""
+MOST_OWN = 50
+"""Classes of the user's own vocabulary that are counted: each is one more question."""
+_KINDS = {
+    "type": ("types", "supertypes"),
+    "ontology": ("ontologies",),
+    "property": ("properties",),
+    "site": ("sites",),
+    "lang": ("languages",),
+    "syntax": ("syntaxes",),
+}
+_KIND_OF = {letter: kind for kind, letter in TRAITS.items()}
+_DAY = 86_400 * SECOND
+_DAYS_SHOWN, _MONTHS_SHOWN = 62, 60
+_MOST_LABELS = 10_000
+_EPOCH = date(1970, 1, 1).toordinal()
+_FIRST, _LAST = date(1900, 1, 1).toordinal() - _EPOCH, date(2999, 1, 1).toordinal() - _EPOCH
+
+
+class Facet(msgspec.Struct, frozen=True, gc=False):
+    """One value of a filter."""
+
+    value: str
+    """As the filter takes it: an IRI, a host, a language tag, the name of a syntax."""
+    count: int
+    """Pages, those it only follows for included."""
+    inferred: int = 0
+    """How many of them do not state it themselves: it follows from what they state. Types only."""
+    is_chosen: bool = False
+    """The query asks for it."""
+    is_excluded: bool = False
+    """The query asks for anything but."""
+
+
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """Pages fetched at or after `since` and before `until`."""
+
+    since: Instant
+    until: Instant
+    label: str
+    """"2026-11-15", "2026-11" or "2026"."""
+    count: int
+
+
+class Counts(msgspec.Struct, frozen=True):
+    facets: dict[str, tuple[Facet, ...]] = {}
+    dates: tuple[Span, ...] = ()
+    counted: int = 0
+    """Pages that were looked at; where that is fewer than there are, every count is an estimate."""
+
+
+def counted(
+    snapshot: Snapshot,
+    query: Query,
+    names: Iterable[str],
+    pages_without: Callable[[str], tantivy.Query],
+    total: int,
+    most: int = MOST_COUNTED,
+    sample: int = SAMPLE,
+) -> Counts:
+    """REQUIRES: names in FACETS. `pages_without(group)` finds what matches without the filters of that group;
+    `pages_without("")` finds the `total` pages that match.
+
+    Groups without filters of their own are counted in one go.
+    """
+    names = [name for name in FACETS if name in set(names)]
+    together = [name for name in names if not _is_filtered(query, name)]
+    share = 1 if total <= most else -(-total // sample)
+    facets: dict[str, tuple[Facet, ...]] = {}
+    dates: tuple[Span, ...] = ()
+    for group, some in [("", together), *((name, [name]) for name in names if name not in together)]:
+        if some:
+            pages = pages_without(group)
+            told = snapshot.aggregate(_sample(snapshot, pages, share), _asked(some))
+            tallies = _tallies(snapshot, told)
+            facets |= {name: _facets(snapshot, query, name, tallies, share, pages) for name in some if name != "date"}
+            if "date" in some:
+                dates = _spans(told["date"]["buckets"], share)
+    return Counts({name: facets[name] for name in names if name != "date"}, dates, total // share)
+
+
+def in_use(snapshot: Snapshot, most: int) -> dict[str, dict[str, int]]:
+    """By kind (of TRAITS), how many pages have each value; at most so many values of a kind."""
+    asked = {"traits": {"terms": {"field": "traits", "size": len(TRAITS) * most}}}
+    tallies = _tallies(snapshot, snapshot.aggregate(tantivy.Query.all_query(), asked))
+    return {kind: dict(list(values.items())[:most]) for kind, values in tallies.items()}
+
+
+def findable(snapshot: Snapshot) -> int:
+    """How many pages can be found: entries without those of pages that are gone or ask not to be indexed."""
+    told = snapshot.aggregate(tantivy.Query.all_query(), {"pages": {"value_count": {"field": "host_id"}}})
+    return int(told["pages"]["value"])
+
+
+def _sample(snapshot: Snapshot, pages: tantivy.Query, share: int) -> tantivy.Query:
+    """One page in `share` of those. The ids of pages are hashes: a range of them is as good as drawing lots, and the
+    same pages are drawn whatever is asked, so that two answers can be compared."""
+    if share == 1:
+        return pages
+    last = EARLIEST + (1 << 64) // share - 1
+    some = tantivy.Query.range_query(snapshot.schema, "url_id", tantivy.FieldType.Integer, EARLIEST, last)
+    clauses = [(tantivy.Occur.Must, pages), (tantivy.Occur.Must, tantivy.Query.const_score_query(some, 0.0))]
+    return tantivy.Query.boolean_query(clauses)
+
+
+def _scaled(pages: int, share: int) -> int:
+    return pages if share == 1 else estimated(share * pages)
+
+
+def estimated(pages: int) -> int:
+    """To two digits: more would promise what a sample cannot keep."""
+    if pages < 100:
+        return pages
+    unit = int(10 ** (len(str(pages)) - 2))
+    return (pages + unit // 2) // unit * unit
+
+
+def _is_filtered(query: Query, name: str) -> bool:
+    if name == "date":
+        return query.since is not None or query.until is not None
+    return bool(getattr(query, GROUPS[name]))
+
+
+def _asked(names: Sequence[str]) -> dict[str, Any]:
+    asked: dict[str, Any] = {}
+    if any(name not in ("site", "date") for name in names):
+        asked["traits"] = {"terms": {"field": "traits", "size": MOST_TRAITS}}
+    if "site" in names:
+        asked["sites"] = {"terms": {"field": "host_id", "size": MOST_VALUES}}
+    if "date" in names:
+        asked["date"] = {"histogram": {"field": "fetched_at", "interval": _DAY, "min_doc_count": 1}}
+    return asked
+
+
+def _tallies(snapshot: Snapshot, told: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """By kind, the pages of each value."""
+    tallies: dict[str, dict[str, int]] = {kind: {} for kind in (*TRAITS, "sites")}
+    for bucket in told["traits"]["buckets"] if "traits" in told else ():
+        trait: str = bucket["key"]
+        tallies[_KIND_OF[trait[0]]][trait[1:]] = int(bucket["doc_count"])
+    for bucket in told["sites"]["buckets"] if "sites" in told else ():
+        if host := _host(snapshot, bucket["key"]):
+            tallies["sites"][host] = int(bucket["doc_count"])
+    return tallies
+
+
+def _host(snapshot: Snapshot, host_id: int) -> str:
+    """Its name, which any of its pages tells; empty when none of the first can be read."""
+
+    def find() -> str:
+        cards = (card_at(snapshot, place) for _, place in snapshot.best(snapshot.term("host_id", host_id), TRIED))
+        return next((card.url.host.name for card in cards if card is not None), "")
+
+    name: str = snapshot.recall_lasting(("host", host_id), find)
+    return name
+
+
+def _facets(
+    snapshot: Snapshot, query: Query, name: str, tallies: dict[str, dict[str, int]], share: int, pages: tantivy.Query
+) -> tuple[Facet, ...]:
+    """The most frequent, and whatever the query names. `pages`: those the counts are about."""
+    stated, *others = [tallies[kind] for kind in _KINDS[name]]
+    inferred: dict[str, int] = others[0] if others else {}
+    if name == "type":
+        inferred = inferred | _inferred_by_own(snapshot, stated, inferred, share, pages)
+    total = {value: stated.get(value, 0) + inferred.get(value, 0) for value in (*stated, *inferred)}
+    chosen: Sequence[str] = getattr(query, GROUPS[name])
+    excluded: Sequence[str] = getattr(query, f"without_{GROUPS[name]}")
+    ranked = sorted(total.items(), key=lambda one: (-one[1], one[0]))
+    if not (chosen or excluded):
+        return tuple(
+            [
+                Facet(value, _scaled(having_it, share), _scaled(inferred[value], share) if value in inferred else 0)
+                for value, having_it in ranked[:MOST_VALUES]
+            ]
+        )
+    found = [
+        Facet(
+            value,
+            _scaled(having_it, share),
+            _scaled(inferred.get(value, 0), share),
+            _is_named(name, chosen, value),
+            _is_named(name, excluded, value),
+        )
+        for value, having_it in ranked
+    ]
+    kept = [facet for at, facet in enumerate(found) if at < MOST_VALUES or facet.is_chosen or facet.is_excluded]
+    rare = [Facet(value, _having(snapshot, pages, name, value), is_chosen=True) for value in _unmet(name, kept, chosen)]
+    return (*kept, *rare, *(Facet(value, 0, is_excluded=True) for value in _unmet(name, kept, excluded)))
+
+
+def _inferred_by_own(
+    snapshot: Snapshot, stated: dict[str, int], inferred: dict[str, int], share: int, pages: tantivy.Query
+) -> dict[str, int]:
+    """Pages of classes that the user's own vocabulary puts above others; of pages that are sampled, their share."""
+    counts = {iri: _having(snapshot, pages, "type", iri) // share for iri in own_superclasses(snapshot)[:MOST_OWN]}
+    found = {iri: having_it - stated.get(iri, 0) for iri, having_it in counts.items()}
+    return {iri: more for iri, more in found.items() if more > inferred.get(iri, 0)}
+
+
+def _unmet(name: str, found: list[Facet], values: Sequence[str]) -> list[str]:
+    return [value for value in values if not any(_is_named(name, (value,), facet.value) for facet in found)]
+
+
+def _having(snapshot: Snapshot, pages: tantivy.Query, name: str, value: str) -> int:
+    """What was chosen may be on no page of the sample, or too rare to be listed: then its pages are counted."""
+    both = [(tantivy.Occur.Must, pages), (tantivy.Occur.Must, having(snapshot, name, value))]
+    return count(snapshot.searcher, tantivy.Query.boolean_query(both))
+
+
+def _is_named(name: str, values: Sequence[str], found: str) -> bool:
+    if name in ("type", "property"):
+        return any(means(value, found) for value in values)
+    if name == "ontology":
+        return any(found in namespaces_of(value) for value in values)
+    return found in values
+
+
+def _spans(buckets: list[dict[str, Any]], share: int) -> tuple[Span, ...]:
+    """Days, folded into months and years when there are too many to show. REQUIRES: the buckets come in order."""
+    if not buckets:
+        return ()
+    first, last = _date(_day(buckets[0]["key"])), _date(_day(buckets[-1]["key"]))
+    step = _next_day if (last - first).days < _DAYS_SHOWN else _next_month
+    if step is _next_month and (last.year - first.year) * 12 + last.month - first.month >= _MONTHS_SHOWN:
+        step = _next_year
+    start = {_next_day: first, _next_month: first.replace(day=1), _next_year: first.replace(month=1, day=1)}[step]
+    length = {_next_day: 10, _next_month: 7, _next_year: 4}[step]
+    per_label: dict[str, int] = {}
+    labels = _LABELS[length]
+    for bucket in buckets:
+        label = labels.get(bucket["key"]) or _label(bucket["key"], length)
+        per_label[label] = per_label.get(label, 0) + bucket["doc_count"]
+    spans = []
+    while start <= last:
+        until = step(start)
+        pages = per_label.get(start.isoformat()[:length], 0)
+        spans.append(Span(_instant(start), _instant(until), start.isoformat()[:length], _scaled(pages, share)))
+        start = until
+    return tuple(spans)
+
+
+_LABELS: dict[int, dict[float, str]] = {10: {}, 7: {}, 4: {}}
+"""By length, those that were met: the same days come with every question."""
+
+
+def _label(at: float, length: int) -> str:
+    labels = _LABELS[length]
+    if len(labels) > _MOST_LABELS:
+        labels.clear()
+    label = labels[at] = _date(_day(at)).isoformat()[:length]
+    return label
+
+
+def _day(at: float) -> int:
+    """Since 1970. Clamped: an imported page may claim any instant."""
+    return min(max(int(at) // _DAY, _FIRST), _LAST)
+
+
+def _date(day: int) -> date:
+    return date.fromordinal(_EPOCH + day)
+
+
+def _instant(day: date) -> Instant:
+    return (day.toordinal() - _EPOCH) * _DAY
+
+
+def _next_day(day: date) -> date:
+    return day + timedelta(days=1)
+
+
+def _next_month(day: date) -> date:
+    return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+
+
+def _next_year(day: date) -> date:
+    return day.replace(year=day.year + 1, month=1, day=1)

@@ -1,0 +1,263 @@
+"""A person's `Query` as tantivy's: built part by part, never by pasting text, so nothing typed can be bad syntax."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import tantivy
+from tantivy import Occur
+
+from gossamer.base.errors import QueryRefused
+from gossamer.values.query import Query, Word
+from gossamer.views.words import filters
+from gossamer.views.words.anchors import targets_of
+from gossamer.views.words.cards import WITH_WORDS
+from gossamer.views.words.dictionary import Form, beginning, forms, is_stop_word, near
+from gossamer.views.words.schema import signs_of
+from gossamer.views.words.snapshot import Snapshot, any_of
+
+BOOSTS = {"title": 1.5, "headings": 1.3, "content": 1.0, "address": 0.6, "rest": 0.2}
+"""How much a word weighs by where it stands (MISSION C14)."""
+ANCHORS = 1.4
+"""The same for words that only other sites use of the page."""
+PHRASE_FIELDS = ("title", "headings", "content")
+TIE_BREAKER = 0.3
+"""The best field decides; the others add this share of theirs."""
+FORMS_TIE_BREAKER = 0.5
+"""The same among the forms of a word in one field; it stands in for counting them together."""
+OTHER_FORM = 0.95
+"""The weight of another form than the one asked for: the exact word wins."""
+MOST_TERMS = 1_000
+MOST_PARTS = 48
+"""Words and phrases that are looked for; of more than that, the rarest, which say most."""
+FREQUENT = 100
+"""Pages with a word from which on a few more of them weigh nothing."""
+FULL = 1000.0
+"""Added to the score of a page that has every word; no sum of words comes near it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One word or phrase that is wanted."""
+
+    word: Word
+    tokens: tuple[str, ...]
+    query: tantivy.Query
+    match: tantivy.Query
+    """Finds the same pages and ranks none: one flat list of terms, which is twice as fast."""
+    shown: tuple[str, ...]
+    """What a snippet should light up."""
+
+
+class Asking:
+    """One question put to one snapshot. REQUIRES: the snapshot's schema is ours."""
+
+    def __init__(self, snapshot: Snapshot, query: Query) -> None:
+        self._snapshot, self._query = snapshot, query
+        self.languages = query.languages or snapshot.languages
+        self.omitted: tuple[str, ...] = ()
+        self.parts = self._chosen()
+
+    def all_words(self, without_group: str = "") -> tantivy.Query:
+        """Every word and phrase must be there. `without_group` leaves the filters of one group out."""
+        return self._narrowed([(Occur.Must, part.query) for part in self.parts], without_group)
+
+    def some_words(self, without_group: str = "") -> tantivy.Query:
+        """At least one; those that have all stand before the others, by FULL."""
+        some = tantivy.Query.boolean_query([(Occur.Should, part.query) for part in self.parts])
+        full = tantivy.Query.boolean_query([(Occur.Must, part.query) for part in self.parts])
+        return self._narrowed(
+            [(Occur.Must, some), (Occur.Should, tantivy.Query.const_score_query(full, FULL))], without_group
+        )
+
+    def any_word(self, without_group: str = "") -> tantivy.Query:
+        """The same pages, by their words alone: half the work, for who knows already which have all of them."""
+        return self._narrowed(
+            [(Occur.Must, any_of([part.query for part in self.parts]))] if self.parts else [], without_group
+        )
+
+    def matching(self, has_all: bool, without_group: str = "") -> tantivy.Query:
+        """The pages of `all_words` or `any_word`, in no order: for counting."""
+        found = [part.match for part in self.parts]
+        clauses = found if has_all or not found else [any_of(found)]
+        return self._narrowed([(Occur.Must, one) for one in clauses], without_group)
+
+    def shown(self) -> dict[str, float]:
+        """The words that a snippet should have, and how rare they are."""
+        words = sorted({word for part in self.parts for word in part.shown})
+        return {word: self._snapshot.rarity(self._snapshot.with_word("content", word)) for word in words}
+
+    def _narrowed(self, clauses: list[tuple[Occur, tantivy.Query]], without_group: str) -> tantivy.Query:
+        """Where nothing is wanted, what is left are exclusions: they are taken from all pages. Words that the analyzer
+        makes nothing of find nothing."""
+        wanted, unwanted = filters.of(self._snapshot, self._query, without_group)
+        clauses += [(Occur.Must, part) for part in wanted]
+        if not clauses:
+            if self._query.wanted:
+                return tantivy.Query.empty_query()
+            clauses = [(Occur.Must, WITH_WORDS)]
+        clauses += [(Occur.MustNot, part) for part in [*unwanted, *self._unwanted()]]
+        return tantivy.Query.boolean_query(clauses)
+
+    def _chosen(self) -> list[Part]:
+        """Each word once, those that say nothing left out unless there are only such."""
+        wanted = Counter(zip(self._query.wanted, map(tuple, self._tokens(self._query.wanted)), strict=True))
+        saying = {one: times for one, times in wanted.items() if one[1]}
+        telling = {one: times for one, times in saying.items() if not self._is_stop(*one)} or saying
+        if len(telling) > MOST_PARTS:
+            rarest = set(sorted(telling, key=self._frequency)[:MOST_PARTS])
+            telling = {one: times for one, times in telling.items() if one in rarest}
+        self.omitted = tuple(dict.fromkeys(" ".join(one[0].text) for one in saying if one not in telling))
+        return [self._part(word, tokens, times=times) for (word, tokens), times in telling.items()]
+
+    def _frequency(self, one: tuple[Word, tuple[str, ...]]) -> tuple[bool, int]:
+        """Words that no page has come last: looking for them finds nothing."""
+        pages = min(self._snapshot.with_word("content", token) for token in one[1])
+        return not pages, pages
+
+    def _unwanted(self) -> list[tantivy.Query]:
+        tokens = self._tokens(self._query.without)
+        pairs = zip(self._query.without, tokens, strict=True)
+        return [self._part(word, of, is_exact=True).query for word, of in pairs if of]
+
+    def _tokens(self, wanted: Sequence[Word]) -> list[list[str]]:
+        """The words of each part as the index knows them; a word like `e-mail` is a phrase of two."""
+        found = []
+        for word in wanted:
+            text = " ".join(word.text).encode("utf-8", "replace").decode()
+            signs = signs_of(text)
+            found.append(signs.split() if signs else self._snapshot.tokens(text))
+        if sum(map(len, found)) > MOST_TERMS:
+            raise QueryRefused(f"a search may have at most {MOST_TERMS} words")
+        return found
+
+    def _is_stop(self, word: Word, tokens: Sequence[str]) -> bool:
+        is_plain = not (word.field or word.is_exact or word.is_prefix or word.is_fuzzy)
+        return is_plain and len(tokens) == 1 and len(word.text) == 1 and is_stop_word(tokens[0], self.languages)
+
+    def _part(self, word: Word, tokens: Sequence[str], is_exact: bool = False, times: int = 1) -> Part:
+        """REQUIRES: there are tokens. A word that was said twice counts twice."""
+        key = word, tuple(tokens), is_exact, times, self.languages
+
+        def find() -> Part:
+            return self._made(word, tokens, is_exact, times)
+
+        recall = self._snapshot.recall_parts if self._lasts(word, tokens) else self._snapshot.recall
+        part: Part = recall(key, find)
+        return part
+
+    def _lasts(self, word: Word, tokens: Sequence[str]) -> bool:
+        """Whether what finds the word now finds it in the next snapshots too, and weighs it much the same."""
+        is_plain = len(tokens) == 1 and not (word.is_prefix or word.is_fuzzy)
+        return is_plain and self._is_frequent(tokens[0])
+
+    def _is_frequent(self, token: str) -> bool:
+        return self._snapshot.with_word("content", token) >= FREQUENT
+
+    def _made(self, word: Word, tokens: Sequence[str], is_exact: bool, times: int) -> Part:
+        if signs_of(tokens[0]):
+            phrase = self._phrase("signs", tokens)
+            return Part(word, tuple(tokens), phrase, phrase, ())
+        places: list[tantivy.Query] = []
+        flat: list[tantivy.Query] = []
+        shown: dict[str, None] = {}
+        for field, boost in BOOSTS.items():
+            if word.field not in (None, field) or (len(tokens) > 1 and field not in (*PHRASE_FIELDS, word.field)):
+                continue
+            query, terms, words = self._place(word, tokens, field, boost, is_exact or word.is_exact)
+            places.append(query)
+            flat += terms
+            shown |= dict.fromkeys(words)
+        if word.field in (None, "anchors") and not is_exact:
+            pointed = self._pointed(word, tokens)
+            places += pointed
+            flat += pointed
+        if not places:
+            places = [tantivy.Query.empty_query()]
+        query = tantivy.Query.disjunction_max_query(places, TIE_BREAKER)
+        query = query if times == 1 else tantivy.Query.boost_query(query, float(times))
+        return Part(word, tuple(tokens), query, any_of(flat or [tantivy.Query.empty_query()]), tuple(shown))
+
+    def places(self, part: Part, field: str) -> list[tuple[str, float, tantivy.Query]]:
+        """Each form of it that may stand in this field, the factor of its score, and what finds it."""
+        if len(part.tokens) > 1:
+            is_phrase_field = field in PHRASE_FIELDS or field == part.word.field
+            return [(" ".join(part.tokens), 1.0, self._phrase(field, part.tokens))] if is_phrase_field else []
+        found = self._found(part.word, part.tokens[0], field, part.word.is_exact)
+        return [(form.word, factor, self._snapshot.term(field, form.word)) for form, factor in self._weighed(found)]
+
+    def pointing(self, word: Word, tokens: Sequence[str]) -> list[list[Form]]:
+        """The forms in which other sites may use it in their links."""
+        as_is = word.is_exact or len(tokens) > 1
+        return [[Form(token, 1)] if as_is else self._forms("content", token) for token in tokens]
+
+    def _place(
+        self, word: Word, tokens: Sequence[str], field: str, boost: float, is_exact: bool
+    ) -> tuple[tantivy.Query, list[tantivy.Query], Sequence[str]]:
+        """What finds it in one field, as one and flat, and the words to light up."""
+        if len(tokens) > 1:
+            phrase = self._phrase(field, tokens)
+            return tantivy.Query.boost_query(phrase, boost), [phrase], tokens
+        found = self._found(word, tokens[0], field, is_exact)
+        terms = [self._snapshot.term(field, form.word) for form in self._standing(found)]
+        return self._any_form(field, found, boost), terms, [form.word for form in found]
+
+    def _found(self, word: Word, token: str, field: str, is_exact: bool) -> list[Form]:
+        """The words of the dictionary that will do; the one asked for first."""
+        if word.is_prefix:
+            return beginning(self._snapshot, field, token)
+        if is_exact or word.is_fuzzy:
+            own = Form(token, self._snapshot.with_word(field, token))
+            others = [form.word for form in near(self._snapshot, token)] if word.is_fuzzy else []
+            return [own, *(Form(other, self._snapshot.with_word(field, other)) for other in others)]
+        return self._forms(field, token)
+
+    def _forms(self, field: str, token: str) -> list[Form]:
+        return forms(self._snapshot, field, token, self.languages)
+
+    def _any_form(self, field: str, found: Sequence[Form], boost: float) -> tantivy.Query:
+        """One factor a form: each would be one more step for each page that has it."""
+        weighed = [
+            tantivy.Query.boost_query(self._snapshot.term(field, form.word), boost * factor)
+            for form, factor in self._weighed(found)
+        ]
+        if len(weighed) > 1:
+            return tantivy.Query.disjunction_max_query(weighed, FORMS_TIE_BREAKER)
+        return weighed[0] if weighed else tantivy.Query.empty_query()
+
+    def _weighed(self, found: Sequence[Form]) -> list[tuple[Form, float]]:
+        """All forms together are as rare as the pages that have any; each is weighed as if it were that rare, in a
+        title as in the content: a word is not worth more for being rare in titles."""
+        snapshot = self._snapshot
+        rarity = snapshot.rarity(min(snapshot.pages, max(self._pages_with(found), sum(form.pages for form in found))))
+        return [
+            (form, (1.0 if form is found[0] else OTHER_FORM) * rarity / snapshot.rarity(form.pages))
+            for form in self._standing(found)
+        ]
+
+    def _standing(self, found: Sequence[Form]) -> list[Form]:
+        """Those that some page has there; and the word itself when it is frequent, since the next page may."""
+        return [form for form in found if form.pages or (form is found[0] and self._is_frequent(form.word))]
+
+    def _pages_with(self, found: Sequence[Form]) -> int:
+        return sum(self._snapshot.with_word("content", form.word) for form in found)
+
+    def _pointed(self, word: Word, tokens: Sequence[str]) -> list[tantivy.Query]:
+        """The pages that other sites call so."""
+        if word.is_fuzzy or word.is_prefix:
+            return []
+        targets = targets_of(self._snapshot, self.pointing(word, tokens))
+        named = [
+            tantivy.Query.const_score_query(self._snapshot.term("url_id", target), ANCHORS * score)
+            for target, score in targets.items()
+        ]
+        if not named:
+            return []
+        return [tantivy.Query.boolean_query([(Occur.Must, any_of(named)), (Occur.Must, WITH_WORDS)])]
+
+    def _phrase(self, field: str, tokens: Sequence[str]) -> tantivy.Query:
+        if len(tokens) == 1:
+            return self._snapshot.term(field, tokens[0])
+        if field == "rest":
+            return tantivy.Query.empty_query()
+        return tantivy.Query.phrase_query(self._snapshot.schema, field, [*tokens])

@@ -1,0 +1,331 @@
+"""The read side of the index: any process, any number of threads, beside the one writer."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import tantivy
+
+from gossamer.base.clock import Instant
+from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged, damage_named
+from gossamer.extract.vocabularies.relations import Vocabularies, bundled
+from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
+from gossamer.values.url import Url
+from gossamer.views.words import entities, facets
+from gossamer.views.words.cards import WITH_WORDS, card_at, card_in, entry_at
+from gossamer.views.words.copies import Copy, copies_of
+from gossamer.views.words.entities import Entity
+from gossamer.views.words.explanation import Explanation, explained
+from gossamer.views.words.facets import Counts, Facet, Span
+from gossamer.views.words.query import Asking
+from gossamer.views.words.schema import ANALYZER, FORMAT, POSITION, VERSION, Card, analyzer, signs_of
+from gossamer.views.words.snapshot import Snapshot, count, held_at, integers
+from gossamer.views.words.snippets import Segment, around, limited, snippets
+
+FEW = 10
+"""With fewer pages than this that have all the words, those that have some of them follow."""
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """One page that matches; `copies` counts the pages with the same text, this one included."""
+
+    card: Card
+    score: float
+    snippet: tuple[Segment, ...]
+    copies: int = 1
+    has_all_words: bool = True
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """What the index holds of one page."""
+
+    title: str
+    text: str
+    language: str
+    types: tuple[str, ...]
+    fetched_at: Instant
+    description: str = ""
+    fact_count: int = 0
+    may_cache: bool = True
+    """False: the site asks not to show a copy. The owner of the collection may still read it."""
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """A word of a page, how often it stands there, and where: the forward index."""
+
+    word: str
+    count: int
+    fields: tuple[str, ...]
+    """Among "title", "headings", "content", "address"."""
+
+
+class Matches(msgspec.Struct, frozen=True):
+    found: tuple[Found, ...]
+    total: int
+    """Pages that match, each copy counted."""
+    all_words: bool = True
+    """False when too few pages have all that was asked for, and those that have some of it follow."""
+    with_all_words: int = 0
+    facets: dict[str, tuple[Facet, ...]] = {}
+    dates: tuple[Span, ...] = ()
+    omitted: tuple[str, ...] = ()
+    counted: int = 0
+    """Pages that facets and dates were counted over; fewer than `total` where they are estimates."""
+    unreadable: tuple[int, ...] = ()
+    """`Url.id` of the entries that would be among `found` and are damaged."""
+
+
+class _Ranked(NamedTuple):
+    score: float
+    place: tantivy.DocAddress
+    copy: int
+    """0 when it is none."""
+    has_all: bool
+
+
+class Searcher:
+    """A snapshot of the index as of `open` or the last `reload`. A question is answered from one snapshot, whatever
+    other threads do meanwhile."""
+
+    def __init__(self, folder: Path, vocabularies: Callable[[], Vocabularies] = bundled) -> None:
+        """`vocabularies` is asked at each look which ones questions are understood by."""
+        self._folder, self._vocabularies = folder, vocabularies
+        self._analyzer = analyzer()
+        self._index: tantivy.Index | None = None
+        self._snapshot: Snapshot | None = None
+        self._mark: tuple[int, int, int] | None = None
+
+    def open(self) -> None:
+        with self.damage_named():
+            is_there = self._folder.is_dir() and tantivy.Index.exists(str(self._folder))
+            if not is_there and (self._folder / FORMAT).is_file():
+                raise ViewDamaged(self._folder, "meta.json is missing")
+            if not is_there:
+                raise DirectoryUnusable(f"there is no index in {self._folder} yet; crawl something first")
+            self._look_at_format()
+            index = tantivy.Index.open(str(self._folder))
+            index.config_reader("manual")
+            index.register_tokenizer(ANALYZER, self._analyzer)
+        self._index = index
+        self.reload()
+
+    def damage_named(self) -> AbstractContextManager[None]:
+        """For whoever reads from the snapshot: what tantivy raises means that the index is damaged."""
+        return damage_named(self._folder, ValueError, OSError, LookupError, msgspec.MsgspecError)
+
+    def reload(self) -> None:
+        """See what was committed since; when nothing was, the snapshot stays, and with it what it remembers."""
+        assert self._index is not None, "the index is not open"
+        try:
+            written = (self._folder / "meta.json").stat()  # tantivy replaces it with every commit
+            mark = written.st_mtime_ns, written.st_ino, written.st_size
+            known = self._vocabularies()
+            if mark == self._mark and self._snapshot is not None and self._snapshot.known is known:
+                return
+            self._index.reload()
+        except FileNotFoundError as trouble:
+            raise DirectoryUnusable(f"the index in {self._folder} is gone: {trouble}") from trouble
+        except (ValueError, OSError) as trouble:
+            if not self._folder.is_dir():  # it was removed this moment
+                raise DirectoryUnusable(f"the index in {self._folder} is gone: {trouble}") from trouble
+            raise ViewDamaged(self._folder, trouble) from trouble
+        self._mark = mark
+        self._snapshot = Snapshot(self._index.searcher(), self._index.schema, self._analyzer, self._snapshot, known)
+
+    def close(self) -> None:
+        self._index = self._snapshot = None
+
+    @property
+    def pages(self) -> int:
+        """Entries in the index; pages that asked not to be indexed have one too, without words."""
+        return self.snapshot.pages
+
+    @property
+    def position(self) -> bytes:
+        """How far the writer has come, as of now; whether the index is open or not."""
+        path = self._folder / POSITION
+        return path.read_bytes() if path.is_file() else b""
+
+    def held(self, urls: Sequence[Url]) -> dict[int, Instant]:
+        """By id, the capture instants of those pages that have an entry, with words or without."""
+        with self.damage_named():
+            return held_at(self.snapshot.searcher, self.snapshot.schema, [url.id for url in urls])
+
+    @property
+    def snapshot(self) -> Snapshot:
+        assert self._snapshot is not None, "the index is not open"
+        return self._snapshot
+
+    def find(self, query: Query, count_by: Sequence[str] = ()) -> Matches:
+        """REQUIRES: offset and limit are not negative, and `count_by` names facets. Copies of one text are folded into
+        the best of them.
+
+        When few pages have everything that was asked for, those that have some of it follow them. Without words to
+        rank by, the newest pages are the best. An entry that is damaged is left out and counted.
+        """
+        if query.limit > MOST_HITS or query.offset + query.limit > DEEPEST_HIT:
+            raise QueryRefused(f"at most {MOST_HITS} results at a time, and none beyond the {DEEPEST_HIT:,}th")
+        if query.is_empty:
+            return Matches((), 0)
+        snapshot = self.snapshot
+        asking = Asking(snapshot, query)
+        wanted = asking.all_words()
+        best, total = _folded(snapshot, query, wanted, has_all=True)
+        with_all, all_words = total, True
+        if len(asking.parts) > 1 and total < FEW and (query.sort == "best" or not total):
+            wanted = asking.any_word()
+            best, total = _folded(snapshot, query, wanted, has_all=False, first=best)
+            all_words = total == with_all
+        some = best[query.offset :]
+        found = tuple(_shown(snapshot, query, asking, some, all_words))
+        unreadable = _unreadable(snapshot, some) if len(found) < len(some) else ()
+        key = msgspec.structs.replace(query, offset=0, limit=0, sort="best"), all_words, *count_by
+        counts: Counts = (
+            snapshot.recall_counts(
+                key, lambda: facets.counted(snapshot, query, count_by, partial(asking.matching, all_words), total)
+            )
+            if count_by
+            else Counts()
+        )
+        told = counts.facets, counts.dates, asking.omitted, counts.counted
+        return Matches(found, total, all_words, with_all, *told, unreadable)
+
+    def matching(self, query: Query) -> int:
+        """How many pages have all that is asked for."""
+        return 0 if query.is_empty else count(self.snapshot.searcher, Asking(self.snapshot, query).matching(True))
+
+    def entities(self, query: Query) -> list[Entity]:
+        """Things by that name."""
+        snapshot = self.snapshot
+        return [] if query.is_empty else entities.named(snapshot, query, query.languages or snapshot.languages)
+
+    def explain(self, query: Query, url: Url) -> Explanation | None:
+        """Why the page stands where it stands; None when it is not here."""
+        snapshot = self.snapshot
+        hits = snapshot.best(snapshot.term("url_id", url.id), 1)
+        if not hits or query.is_empty:
+            return None
+        return explained(snapshot, Asking(snapshot, query), url.text, url.id, hits[0][1])
+
+    def copies(self, url: Url) -> list[Copy]:
+        """Pages with the same text, this one included."""
+        return copies_of(self.snapshot, url)
+
+    def stored(self, url: Url) -> Stored | None:
+        """None when the page is not here, or asked not to be indexed."""
+        entry, card = self._entry(url)
+        if entry is None or card is None:
+            return None
+        text = entry.get_first("content") or ""
+        facts = card.language, card.types, card.fetched_at, card.description, card.fact_count
+        return Stored(card.title, text, *facts, card.may_cache)
+
+    def words(self, url: Url) -> list[Counted]:
+        """The forward index of a page: its words, most frequent first; empty when it is not here."""
+        entry, card = self._entry(url)
+        if entry is None or card is None:
+            return []
+        texts = {
+            "title": card.title,
+            "headings": "\n".join(entry.get_all("headings")),
+            "content": entry.get_first("content") or "",
+            "address": card.url.text.partition("://")[2].replace("_", " ").replace("%", " "),
+        }
+        tallies = {field: Counter(self.snapshot.tokens(text)) for field, text in texts.items()}
+        total: Counter[str] = Counter()
+        for tally in tallies.values():
+            total.update(tally)
+        return [
+            Counted(word, times, tuple(field for field, tally in tallies.items() if word in tally))
+            for word, times in sorted(total.items(), key=lambda one: (-one[1], one[0]))
+        ]
+
+    def cards(self) -> Iterator[Card]:
+        """Every page one can find, in no order; for digests and exports."""
+        snapshot = self.snapshot
+        for start in range(0, snapshot.pages, 1000):
+            for _, place in snapshot.searcher.search(WITH_WORDS, limit=1000, offset=start, count=False).hits:
+                if (card := card_at(snapshot, place)) is not None:
+                    yield card
+
+    def unreadable(self, urls: Sequence[Url]) -> list[Url]:
+        """Those whose entries have words, and no card that can be read."""
+        snapshot = self.snapshot
+        wanted = tantivy.Query.term_set_query(snapshot.schema, "url_id", [url.id for url in urls])
+        both = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), (tantivy.Occur.Must, WITH_WORDS)])
+        with self.damage_named():
+            places = [place for _, place in snapshot.best(both, max(1, len(urls)))]
+            damaged = set(integers(snapshot.searcher, "url_id", [one for one in places if not card_at(snapshot, one)]))
+        return [url for url in urls if url.id in damaged]
+
+    def _entry(self, url: Url) -> tuple[tantivy.Document | None, Card | None]:
+        snapshot = self.snapshot
+        hits = snapshot.best(snapshot.term("url_id", url.id), 1)
+        entry = entry_at(snapshot, hits[0][1]) if hits else None
+        return entry, card_in(entry)
+
+    def _look_at_format(self) -> None:
+        mark = self._folder / FORMAT
+        version = mark.read_bytes().decode("ascii", "replace") if mark.is_file() else ""
+        if not version and not any(self._folder.glob("*.store")):  # its writer has just begun, and says so next
+            raise DirectoryUnusable(f"there is no index in {self._folder} yet; crawl something first")
+        if version != str(VERSION):
+            said = f"its format is {version or 'unknown'}"
+            raise ViewDamaged(self._folder, f"{said}, and this version of Gossamer reads {VERSION}")
+
+
+def _folded(
+    snapshot: Snapshot, query: Query, wanted: tantivy.Query, has_all: bool, first: Sequence[_Ranked] = ()
+) -> tuple[list[_Ranked], int]:
+    """The best pages with different texts, as many as are asked for, `first` before the others; and how many pages
+    match, each copy counted. REQUIRES: `first` are few, and among those that match."""
+    enough = query.offset + query.limit
+    deep = enough + 20
+    known = {(one.place.segment_ord, one.place.doc) for one in first}
+    while True:
+        if query.sort == "best" and query.wanted:
+            hits, total = snapshot.best_of(wanted, deep)
+        else:
+            total = count(snapshot.searcher, wanted)
+            hits = [(0.0, place) for _, place in snapshot.newest(wanted, deep, query.sort == "oldest")]
+        copies = integers(snapshot.searcher, "copy_id", [place for _, place in hits])
+        ranked = [
+            _Ranked(score, place, copy, has_all)
+            for (score, place), copy in zip(hits, copies, strict=True)
+            if not known or (place.segment_ord, place.doc) not in known
+        ]
+        best: dict[int, _Ranked] = {}
+        for number, one in enumerate([*first, *ranked]):
+            best.setdefault(one.copy or number + 1, one)
+        if len(best) >= enough or len(hits) < deep or deep >= DEEPEST_HIT:
+            return list(best.values())[:enough], total
+        deep *= 4
+
+
+def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked], all_words: bool) -> Iterator[Found]:
+    if not best:
+        return
+    snippet_of = snippets(snapshot.searcher, snapshot.schema, "content", asking.shown())
+    texts = (" ".join(word.text) for word in query.wanted)
+    signs = next((text for text in texts if signs_of(text)), "")
+    for score, place, copy, has_all in best:
+        entry = entry_at(snapshot, place)
+        card = card_in(entry)
+        if entry is None or card is None:
+            continue
+        snippet = () if signs or not card.quotable else snippet_of(entry)
+        if card.quotable and not any(part.is_match for part in snippet):
+            snippet = around(entry.get_first("content") or "", signs, card.description)
+        if card.quotable > 0:
+            snippet = limited(snippet, card.quotable)
+        copies = snapshot.with_number("copy_id", copy) if copy else 1
+        yield Found(card, score, snippet, copies, has_all or all_words)
+
+
+def _unreadable(snapshot: Snapshot, ranked: list[_Ranked]) -> tuple[int, ...]:
+    places = [one.place for one in ranked if card_at(snapshot, one.place) is None]
+    return tuple(integers(snapshot.searcher, "url_id", places))
