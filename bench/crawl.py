@@ -148,9 +148,9 @@ def main() -> None:
     compile_once(
         "bench.gossamer_side",
         "bench.scrapy_side",
-        "gossamer.reading",
-        "gossamer.app.indexer",
-        "gossamer.app.facts_keeper",
+        "gossamer.reader.reading",
+        "gossamer.indexer.process",
+        "gossamer.indexer.graph_process",
     )
     turns = Turns(given.rounds, not given.without_scrapy, cpu)
     ratio = compare(Addresses(manifest, "http"), root, work, (), turns)

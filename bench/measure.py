@@ -98,7 +98,7 @@ def _part_of(process: psutil.Process) -> str:
     module = line[line.index("-m") + 1] if "-m" in line else "process"
     parts = {
         "gossamer.workers.child": "reader",
-        "gossamer.app.indexer": "indexer",
-        "gossamer.app.facts_keeper": "facts",
+        "gossamer.indexer.process": "indexer",
+        "gossamer.indexer.graph_process": "facts",
     }
     return parts.get(module, "crawler")

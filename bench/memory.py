@@ -25,9 +25,9 @@ import uvloop
 
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
-from gossamer.app.tally import Tally
 from gossamer.base.environment import Network, real_outside
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
+from gossamer.crawler.tally import Tally
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.values.url import Url
 

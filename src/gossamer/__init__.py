@@ -13,11 +13,11 @@ del extract
 
 __version__ = "0.1.0"
 _WHERE = {
-    "PROCESSOR_GRAPH": "gossamer.extracting",
-    "Extracted": "gossamer.extracting",
-    "Quad": "gossamer.extracting",
-    "Remark": "gossamer.extracting",
-    "extract": "gossamer.extracting",
+    "PROCESSOR_GRAPH": "gossamer.reader.extraction",
+    "Extracted": "gossamer.reader.extraction",
+    "Quad": "gossamer.reader.extraction",
+    "Remark": "gossamer.reader.extraction",
+    "extract": "gossamer.reader.extraction",
     "Collection": "gossamer.opening",
     "open": "gossamer.opening",
 }

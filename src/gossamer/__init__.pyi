@@ -1,10 +1,10 @@
-from gossamer.extracting import PROCESSOR_GRAPH as PROCESSOR_GRAPH
-from gossamer.extracting import Extracted as Extracted
-from gossamer.extracting import Quad as Quad
-from gossamer.extracting import Remark as Remark
-from gossamer.extracting import extract as extract
 from gossamer.opening import Collection as Collection
 from gossamer.opening import open as open
+from gossamer.reader.extraction import PROCESSOR_GRAPH as PROCESSOR_GRAPH
+from gossamer.reader.extraction import Extracted as Extracted
+from gossamer.reader.extraction import Quad as Quad
+from gossamer.reader.extraction import Remark as Remark
+from gossamer.reader.extraction import extract as extract
 
 __version__: str
 __all__ = [

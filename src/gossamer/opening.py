@@ -24,17 +24,17 @@ from gossamer.app.directory import Directory, existing
 from gossamer.app.export import write_file
 from gossamer.app.exporting import exports_of
 from gossamer.app.options import config_of
-from gossamer.app.own_filters import filters_to_ask
 from gossamer.app.present_search import search_of
-from gossamer.app.rules_file import RulesFile
 from gossamer.app.trail import Trail
 from gossamer.app.why import Asking, crew_of, linked_from
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
-from gossamer.extracting import Quad
+from gossamer.crawler.rules_file import RulesFile
 from gossamer.monitor.control import Control
+from gossamer.plugins.filters import filters_to_ask
+from gossamer.reader.extraction import Quad
 from gossamer.search.answer import Answer
 from gossamer.search.query import parse
 from gossamer.store.sqlite import captures

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from gossamer.app.assemble import politeness
 from gossamer.app.directory import Directory
 from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.crawler.process import politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach, judge, scope_of

@@ -17,20 +17,20 @@ from tests.graph.pages import graph_in, thing
 from tests.workers.sessions import BY_SESSION, session_of
 
 from gossamer.app.directory import Directory
-from gossamer.app.facts_apart import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
-from gossamer.app.facts_keeper import MERGING, MERGING_NICENESS
-from gossamer.app.indexer import MERGING as INDEX_MERGING
-from gossamer.app.indexer import MERGING_NICENESS as INDEX_MERGING_NICENESS
-from gossamer.app.indexer import NICENESS
-from gossamer.app.indexing import MODULE as INDEXER
-from gossamer.app.indexing import become_the_one
-from gossamer.app.readers import NICENESS as READERS_NICENESS
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull, WorkerLost
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import Child, SystemProcesses
+from gossamer.indexer.graph_client import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
+from gossamer.indexer.graph_process import MERGING, MERGING_NICENESS
+from gossamer.indexer.process import MERGING as INDEX_MERGING
+from gossamer.indexer.process import MERGING_NICENESS as INDEX_MERGING_NICENESS
+from gossamer.indexer.process import NICENESS
+from gossamer.indexer.supervisor import MODULE as INDEXER
+from gossamer.indexer.supervisor import become_the_one
 from gossamer.monitor.control import Control
+from gossamer.reader.processes import NICENESS as READERS_NICENESS
 from gossamer.values.page_facts import PageFacts
 from gossamer.views.facts.checkpoints import newest
 

@@ -15,7 +15,6 @@ from tests.app.site import QUICK, Site, gossamer, harbour, held, page, person, s
 from tests.archive import past
 
 from gossamer.app import cli
-from gossamer.app.admission import open_ruling
 from gossamer.app.backup import back_up
 from gossamer.app.directory import Directory
 from gossamer.app.forgetting import entries_of, forget
@@ -27,6 +26,7 @@ from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
 from gossamer.config.settings import FetchSettings, Settings
+from gossamer.crawler.admission import open_ruling
 from gossamer.frontier.sqlite.ends import every_end
 from gossamer.monitor.control import Control
 from gossamer.store import tallies

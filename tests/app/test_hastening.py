@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 
 from gossamer.app.again import again_of, in_words
-from gossamer.app.hastening import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
 from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.crawler.revisit import End, Returning
+from gossamer.crawler.sweeps import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.policies import policy_named
-from gossamer.returning import End, Returning
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture

@@ -12,7 +12,6 @@ from gossamer.app.compacting import compact
 from gossamer.app.directory import Directory
 from gossamer.app.history import chosen, history
 from gossamer.app.history_export import PROGRESS, Written, export_tree
-from gossamer.app.history_job import job
 from gossamer.app.history_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart
 from gossamer.app.history_past import Past, extractor
 from gossamer.archive.versions import Timeline, Version
@@ -21,6 +20,7 @@ from gossamer.base.errors import ConfigError, GossamerError, QueryRefused, Worke
 from gossamer.base.tell import silent
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Run
+from gossamer.reader.versions import job
 from gossamer.rules.retention import Retain
 from gossamer.values.url import Url, url_of
 

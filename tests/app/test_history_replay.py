@@ -18,8 +18,8 @@ from gossamer.app.history_asking import MOST_PAGES, replay, unheard
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
-from gossamer.reading import done
-from gossamer.returning import silence
+from gossamer.crawler.revisit import silence
+from gossamer.reader.reading import done
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob

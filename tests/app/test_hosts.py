@@ -10,14 +10,14 @@ import pytest
 from tests.app.site import gossamer
 from tests.app.standing import SEED, Story, make
 
-from gossamer.app.assemble import politeness
 from gossamer.app.directory import Directory
 from gossamer.app.hosts import Shown, changed, shown, sorted_usefully, state_of
-from gossamer.app.obeying import obey
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.config.settings import Settings
+from gossamer.crawler.command_names import obey
+from gossamer.crawler.process import politeness
 from gossamer.frontier.sqlite.host_list import robots_of
 from gossamer.frontier.sqlite.reports import host_state, hosts
 from gossamer.monitor.control import Command, Control

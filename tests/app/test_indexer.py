@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from gossamer.app.directory import Directory
-from gossamer.app.indexer import settings_of
 from gossamer.config.settings import Settings
+from gossamer.indexer.process import settings_of
 
 
 def test_what_is_read_again_is_read_by_the_settings_of_the_collection(tmp_path: Path) -> None:

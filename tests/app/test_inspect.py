@@ -12,7 +12,7 @@ from tests.app.test_extract import said
 
 from gossamer.app.inspect import FLAGS_MEAN, in_order, unsaid
 from gossamer.app.inspecting import Going, Inspected, counted, plain, short, tree_of
-from gossamer.extracting import Remark, extract
+from gossamer.reader.extraction import Remark, extract
 from gossamer.testing import FakeClock
 
 GOOD = (

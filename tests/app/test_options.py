@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.app.site import QUICK, Site, gossamer, harbour, json_lines, page
 
-from gossamer.app.allowed_code import allow_options, allowed_file
 from gossamer.app.ending import waiting_for_options
 from gossamer.app.options import config_of
 from gossamer.fetch.guard import closed_address, forbidden, forbidden_name
+from gossamer.plugins.trust import allow_options, allowed_file
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import EndedGroup
 

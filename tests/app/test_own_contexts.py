@@ -10,13 +10,13 @@ import gossamer
 from gossamer.app import extract, inspect
 from gossamer.app.directory import Directory
 from gossamer.app.generation import origin_of
-from gossamer.app.own_contexts import contexts_in, folder_of
-from gossamer.app.plugged import NAME, job_for, recalled
-from gossamer.app.readers import reader_pool
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.plugins.contexts import contexts_in, folder_of
+from gossamer.plugins.record import NAME, job_for, recalled
+from gossamer.reader.processes import reader_pool
 from gossamer.spool.codec import decode
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadDone, ReadJob, parts_of

@@ -13,10 +13,10 @@ from tests.app.site import PATIENCE_S, QUICK, gossamer
 from tests.app.test_steering import Web
 from tests.app.test_steering import many as leading_to
 
-from gossamer.app import own_filters
-from gossamer.app.allowed_code import Code, allow
-from gossamer.app.own_filters import GROUP, MOST_SLOW, Beside, TooSlow, safe
 from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.plugins import filters as own_filters
+from gossamer.plugins.filters import GROUP, MOST_SLOW, Beside, TooSlow, safe
+from gossamer.plugins.trust import Code, allow
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
 
 HANGS = {
@@ -43,7 +43,7 @@ STUCK = """
 import re
 from pathlib import Path
 from gossamer.app import own_filters
-from gossamer.app.allowed_code import Code, allow
+from gossamer.plugins.trust import Code, allow
 allow([Code("", "mine.py:judge", Path({folder!r}))])
 own_filters.STUCK_S, own_filters.LOOK_S = 1.0, 0.1
 (asked,) = own_filters.own_filters(["mine.py:judge"], Path({folder!r}), print, are_watched=True)

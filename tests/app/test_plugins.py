@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 from tests.app.site import OPEN, gossamer
 
-from gossamer.app.allowed_code import Code, allow
 from gossamer.app.directory import Directory
-from gossamer.app.plugged import NAME, Plugged, job_for, kept_in, recalled
-from gossamer.app.plugins import plugged_in, protocols_of, split, write
 from gossamer.archive.reader import volumes_in
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.frontier.sqlite.reports import ledger
+from gossamer.plugins.record import NAME, Plugged, job_for, kept_in, recalled
+from gossamer.plugins.settings import plugged_in, protocols_of, split, write
+from gossamer.plugins.trust import Code, allow
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.messages import JOB
 
 PROTOCOL = """
-from gossamer.fetch.protocols import Answer
+from gossamer.plugins.protocols import Answer
 
 class Quay:
     port = 1900
@@ -152,7 +152,7 @@ def test_what_is_plugged_in_is_written_down_once_and_removed_with_it(tmp_path: P
 
 def test_readers_run_the_usual_job_where_nothing_is_plugged_in() -> None:
     assert job_for(Plugged()) == JOB
-    assert job_for(Plugged((("text/csv", "/x.py:read"),))).startswith("gossamer.app.plugged_reader:reader {")
+    assert job_for(Plugged((("text/csv", "/x.py:read"),))).startswith("gossamer.reader.plugged:reader {")
 
 
 @pytest.mark.parametrize("given", ["text/csv=nowhere.py:read", "csv", "csv=own.py:tables", "text/csv"])

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from gossamer.app.ending import Ended, next_steps, summary
 from gossamer.app.progress import JsonLines, LiveTable, PlainLines, _live_table
-from gossamer.app.tally import Tally
+from gossamer.crawler.tally import Tally
 from gossamer.testing import FakeClock
 from gossamer.values.visit import Counts
 

@@ -14,7 +14,6 @@ import pytest
 from tests.app.site import QUICK, Held, Site, gossamer, harbour, held, searchable, started, wait_until
 from tests.archive.test_damage import flipped
 
-from gossamer.app.crash import REBUILD_POINTS, VARIABLE
 from gossamer.app.directory import Directory, generations
 from gossamer.app.generation import ORIGIN, Origin, begin, origin_of, unfinished
 from gossamer.app.present_search import search_of
@@ -24,6 +23,7 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
+from gossamer.crawler.crash import REBUILD_POINTS, VARIABLE
 from gossamer.search.query import parse
 
 AGENT = "gossamer"

@@ -15,10 +15,10 @@ import pytest
 from tests.app.answers import Web, article
 from tests.app.site import PATIENCE_S, plain_environment
 
-from gossamer.app.allowed_code import Code, allowed_file, is_allowed
-from gossamer.app.foreign import loaded
-from gossamer.app.own_filters import filters_to_ask
 from gossamer.base.errors import ConfigError
+from gossamer.plugins.code import loaded
+from gossamer.plugins.filters import filters_to_ask
+from gossamer.plugins.trust import Code, allowed_file, is_allowed
 from gossamer.values.url import admit
 
 PROGRAM = [sys.executable, "-P", "-m", "gossamer"]

@@ -8,13 +8,13 @@ from tests.demo.hits import hits_of
 from tests.rules.roaming import Roamed, roam
 from tests.rules.test_novelty import at, marks, prose
 
-from gossamer.app import remembering
-from gossamer.app.remembering import NAME, keep, packed, recalled, unpacked
 from gossamer.base.chance import seeded
 from gossamer.base.environment import Outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
+from gossamer.crawler import learned
+from gossamer.crawler.learned import NAME, keep, packed, recalled, unpacked
 from gossamer.demo.answers import Question
 from gossamer.demo.manifest import ExpectedTrap, manifest_of
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
@@ -101,11 +101,11 @@ def test_it_is_kept_every_minute_and_at_the_end(tmp_path: Path) -> None:
 
     async def crawl() -> None:
         learning, around = Learning(), outside()
-        async with remembering.remembering(learning, tmp_path, around, tell):  # type: ignore[arg-type]
+        async with learned.remembering(learning, tmp_path, around, tell):  # type: ignore[arg-type]
             learning.learn(at("/"), marks(prose(1)), b"1")
             while not events:
                 await asyncio.sleep(0.001)
-            assert around.clock.elapsed_s() > FakeClock().elapsed_s() + remembering.EVERY_S - 1
+            assert around.clock.elapsed_s() > FakeClock().elapsed_s() + learned.EVERY_S - 1
 
     asyncio.run(crawl())
     assert events[0] == events[-1] == "learned.kept" and len(events) >= 2

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from tests.app.test_doors import left
 
-from gossamer.app.allowed_code import Code, allow
-from gossamer.app.own_filters import GROUP, own_filters, safe
 from gossamer.app.rules import CHUNK, in_words, looks
-from gossamer.app.rules_file import RulesFile
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.crawler.rules_file import RulesFile
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.plugins.filters import GROUP, own_filters, safe
+from gossamer.plugins.trust import Code, allow
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, RuleBook, load_rules
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed

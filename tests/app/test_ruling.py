@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from gossamer.app.rules_file import RulesFile
-from gossamer.app.ruling import Ruling
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.crawler.ruling import Ruling
 from gossamer.rules.scope import Reach
 from gossamer.values.url import Url
 

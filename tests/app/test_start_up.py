@@ -21,10 +21,10 @@ def loaded_by(module):
 @pytest.mark.parametrize(
     ("module", "others"),
     [
-        ("gossamer.app.indexer", {"selectolax", "lxml", "fasttext", "publicsuffixlist"}),
-        ("gossamer.app.facts_keeper", {"tantivy", "selectolax", "lxml"}),
-        ("gossamer.reading", {"tantivy", "sqlite3"}),
-        ("gossamer.app.plugged_reader", {"tantivy", "sqlite3"}),
+        ("gossamer.indexer.process", {"selectolax", "lxml", "fasttext", "publicsuffixlist"}),
+        ("gossamer.indexer.graph_process", {"tantivy", "selectolax", "lxml"}),
+        ("gossamer.reader.reading", {"tantivy", "sqlite3"}),
+        ("gossamer.reader.plugged", {"tantivy", "sqlite3"}),
     ],
 )
 def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):

@@ -10,10 +10,10 @@ from pathlib import Path
 from tests.app.answers import Says, Web, article, plain
 from tests.app.site import OPEN, PATIENCE_S, QUICK, gossamer, json_lines, searchable, started, wait_until
 
-from gossamer.app.allowed_code import Code, allow
 from gossamer.app.directory import Directory
 from gossamer.base.clock import SystemClock
 from gossamer.monitor.control import Control
+from gossamer.plugins.trust import Code, allow
 
 SLOW = (*OPEN, "--delay", "0.1")
 KINDS = tuple("abcdefghijklmnopqrstuvwxyz")

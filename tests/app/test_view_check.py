@@ -14,12 +14,12 @@ from tests.app.test_verify import damage
 from tests.index.damaged import damage_entry
 
 from gossamer.app.backup import back_up
-from gossamer.app.crash import VARIABLE
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.crawler.crash import VARIABLE
 from gossamer.indexer.updates import position_in
 from gossamer.spool.follower import Position
 from gossamer.values.capture import Kept

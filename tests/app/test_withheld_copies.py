@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.app.copy_job import copied
+from gossamer.reader.copy import copied
 from gossamer.values.capture import Capture
 from gossamer.values.copy_messages import CopyJob
 from gossamer.values.url import Url

@@ -113,8 +113,8 @@ SEAMS = {
     "socket": {"base/processes.py", "workers/pool.py", "workers/child.py", "workers/channel.py", "workers/sandbox.py",
                "fetch/pool.py", "fetch/dns.py", "fetch/client.py", "fetch/foreign.py", "demo/server.py",
                "web/connections.py",  # drops a connection that reads too slowly
-               "app/serve.py", "app/indexing.py", "app/indexer.py",
-               "app/facts_apart.py", "app/facts_keeper.py"},
+               "app/serve.py", "indexer/supervisor.py", "indexer/process.py",
+               "indexer/graph_client.py", "indexer/graph_process.py"},
     "urllib.request": set(),
     "http.client": set(),
     "requests": set(),
@@ -136,7 +136,7 @@ def test_nobody_reaches_round_a_seam() -> None:
 
 # The seams themselves (the faulty file layers too), and two that must act on their own process: a worker's limits, a
 # rehearsed crash.
-EXEMPT = {"base/files.py", "testing.py", "base/processes.py", "base/clock.py", "workers/child.py", "app/crash.py"}
+EXEMPT = {"base/files.py", "testing.py", "base/processes.py", "base/clock.py", "workers/child.py", "crawler/crash.py"}
 WRITING = {"write_text", "write_bytes", "unlink", "rename", "touch", "rmdir", "mkdir", "symlink_to", "rmtree"}
 OS_CALLS = {"open", "fork", "system", "popen", "remove", "unlink", "rename", "replace", "mkdir", "makedirs", "kill",
             "killpg", "posix_spawn"}  # fmt: skip
@@ -233,10 +233,10 @@ def ends_the_job(name: str) -> bool:
     user wrote (a filter, a reader, a protocol) may raise anything, and must not end the crawl."""
     return name in (
         "workers/child.py",
-        "app/own_filters.py",
-        "app/foreign.py",
-        "app/plugged_reader.py",
-        "fetch/protocols.py",
+        "plugins/filters.py",
+        "plugins/code.py",
+        "reader/plugged.py",
+        "plugins/protocols.py",
     )
 
 

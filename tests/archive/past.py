@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 
 from gossamer.app.directory import Directory
-from gossamer.app.history_job import job
 from gossamer.app.history_past import Past
 from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
-from gossamer.reading import done
+from gossamer.reader.reading import done
+from gossamer.reader.versions import job
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept

@@ -10,8 +10,8 @@ import psutil
 ROLES = {
     "tests.attack.child": "crawler",
     "gossamer.workers.child": "reader",
-    "gossamer.app.indexer": "indexer",
-    "gossamer.app.facts_keeper": "facts",
+    "gossamer.indexer.process": "indexer",
+    "gossamer.indexer.graph_process": "facts",
 }
 MAY_DIE = ("reader",)
 EVERY_S = 0.1

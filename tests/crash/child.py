@@ -11,8 +11,6 @@ from pathlib import Path
 
 from tests.crash.web import demo_plan, demo_seeds
 
-from gossamer import returning
-from gossamer.app import indexing
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import Directory
 from gossamer.app.progress import JsonLines
@@ -26,6 +24,8 @@ from gossamer.config.settings import (
     RetrySettings,
     Settings,
 )
+from gossamer.crawler import revisit
+from gossamer.indexer import supervisor
 
 SETTINGS = Settings(
     contact="https://crash.demo.test/",
@@ -47,8 +47,8 @@ def main() -> None:
     (root / FILE_NAME).write_text(SETTINGS_FILE)
     is_forever = sys.argv[5:] == ["forever"]
     if is_forever:
-        returning.MOST_PER_PAGE = 86_400.0  # a day's visits within seconds
-        indexing.STOPPED_PATIENCE_S = 300.0  # the views are compared after it was stopped
+        revisit.MOST_PER_PAGE = 86_400.0  # a day's visits within seconds
+        supervisor.STOPPED_PATIENCE_S = 300.0  # the views are compared after it was stopped
     asyncio.run(
         crawl_to_end(
             Directory(root),

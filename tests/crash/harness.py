@@ -21,17 +21,17 @@ import psutil
 from tests.crash import verify
 from tests.crash.web import PROFILE, SEED
 
-from gossamer.app.crash import CRASH_POINTS, VARIABLE
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
+from gossamer.crawler.crash import CRASH_POINTS, VARIABLE
 from gossamer.demo.accesslog import read_log
 from gossamer.monitor.control import Control
 
 TARGETS = ("crawler", "reader", "indexer", "facts keeper", "all")
 MODULES = {
     "reader": "gossamer.workers.child",
-    "indexer": "gossamer.app.indexer",
-    "facts keeper": "gossamer.app.facts_keeper",
+    "indexer": "gossamer.indexer.process",
+    "facts keeper": "gossamer.indexer.graph_process",
 }
 PATIENCE_S = 400.0
 POINT_PATIENCE_S = 30.0

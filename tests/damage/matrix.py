@@ -21,10 +21,10 @@ from tests.app.site import QUICK, Held, held
 from tests.damage.isolated import Ended, ran
 from tests.damage.served import served
 
-from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import Directory
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
+from gossamer.crawler.damage import DAMAGED
 from gossamer.store import tallies
 from gossamer.store.sqlite import captures, forgotten, seeds
 from gossamer.store.sqlite.database import read_only

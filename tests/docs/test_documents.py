@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from gossamer.app import cli
-from gossamer.app.crash import CRASH_POINTS
 from gossamer.app.directory import Directory
 from gossamer.app.doors import DOORS
 from gossamer.app.showing import documented
 from gossamer.config.load import keys
+from gossamer.crawler.crash import CRASH_POINTS
 from gossamer.store import statements
 from gossamer.store.sqlite.database import migrations
 from gossamer.views.words.schema import schema

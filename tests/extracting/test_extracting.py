@@ -11,8 +11,8 @@ import gossamer
 from gossamer.base.errors import ConfigError
 from gossamer.extract.page import SYNTAXES
 from gossamer.extract.source import Notice
-from gossamer.extracting import NOT_MARKUP, remarks_of
 from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.reader.extraction import NOT_MARKUP, remarks_of
 
 ADDRESS = "https://shop.example/teapots/blue.html"
 PERSON = b'<body vocab="http://schema.org/"><p typeof="Person" resource="#ada"><b property="name">Ada</b>'
@@ -195,7 +195,7 @@ def test_a_vocabulary_that_cannot_be_read_is_noticed_and_flagged() -> None:
 
 def test_the_room_of_the_same_name_is_still_there() -> None:
     script = (
-        "import gossamer; from gossamer.extract.page import READERS; import gossamer.reading; "
+        "import gossamer; from gossamer.extract.page import READERS; import gossamer.reader.reading; "
         "from gossamer.extract import schema_org; from gossamer import extract; "
         "assert extract is gossamer.extract and callable(extract) and READERS; "
         "print(len(gossamer.extract(b'<p property=og:title>a</p>', 'https://a.example/')))"

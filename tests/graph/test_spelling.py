@@ -13,7 +13,7 @@ from gossamer.base.errors import DirectoryUnusable, QueryRefused, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.reading import read
+from gossamer.reader.reading import read
 from gossamer.values.capture import Capture
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import url_of

@@ -14,7 +14,7 @@ from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.reading import read
+from gossamer.reader.reading import read
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.scope import domain_of
 from gossamer.spool.codec import encode

@@ -26,7 +26,7 @@ from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
 from gossamer.parse.lists.feeds import parse_feed
 from gossamer.parse.lists.sitemaps import parse_sitemap
-from gossamer.reading import read
+from gossamer.reader.reading import read
 from gossamer.rules.robots.matcher import parse
 from gossamer.rules.scope import Reach
 from gossamer.values.capture import Capture
@@ -344,7 +344,7 @@ DIALLING = {"create_connection", "open_connection", "sock_connect", "start_conne
 MAY_DIAL = {
     "fetch/pool.py": {"create_connection", "start_connection"},
     "fetch/dns.py": {"getaddrinfo"},
-    "app/indexer.py": {"open_connection"},  # over the socket it inherited from the crawler
+    "indexer/process.py": {"open_connection"},  # over the socket it inherited from the crawler
 }
 
 

@@ -17,8 +17,8 @@ from fuzz.targets import page_of
 from tests.hostile.masses import HOLDS, MASSES, many
 
 from gossamer.extract.page import SYNTAXES
-from gossamer.extracting import extract
 from gossamer.parse.charset import as_utf8, charset_of
+from gossamer.reader.extraction import extract
 from gossamer.values.page import MOST_TRIPLES
 
 SHARED = Path(__file__).parents[3] / "shared"

@@ -16,7 +16,7 @@ from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.reading import ReadJob, done
+from gossamer.reader.reading import ReadJob, done
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason, Unchanged
 from gossamer.values.url import Url, url_of

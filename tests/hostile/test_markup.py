@@ -7,7 +7,7 @@ import time
 import pytest
 from tests.hostile.pages import M1, M2
 
-from gossamer.reading import read
+from gossamer.reader.reading import read
 from gossamer.values.capture import Capture
 from gossamer.values.url import Url
 

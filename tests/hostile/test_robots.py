@@ -18,11 +18,11 @@ from tests.contract.test_frontier import sqlite_frontier
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
 from gossamer.config.fetch import Fetch, RobotsKeeping
+from gossamer.crawler.journey import refusal
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
-from gossamer.journey import refusal
-from gossamer.reading import ReadJob, done
+from gossamer.reader.reading import ReadJob, done
 from gossamer.rules.robots.matcher import judge
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.testing import FakeClock

@@ -14,15 +14,15 @@ from gossamer.base.clock import Clock, Instant, SystemClock
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.fetch import RobotsKeeping
+from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.pace import Pace
+from gossamer.crawler.revisit import Returning
+from gossamer.crawler.settlement import Measures
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.ends import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.journey import Crawl, Rooms
-from gossamer.landing import Measures
-from gossamer.pace import Pace
-from gossamer.reading import job
+from gossamer.reader.reading import job
 from gossamer.recrawl.retry import Retry
-from gossamer.returning import Returning
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.rules.verdict import Allowed
 from gossamer.spool.writer import SpoolWriter

@@ -10,8 +10,6 @@ from pathlib import Path
 from multidict import CIMultiDict, CIMultiDictProxy
 from tests.journey.crawling import Told
 
-from gossamer.app.admission import open_ruling
-from gossamer.app.assemble import budget, measures, pace, politeness
 from gossamer.app.directory import Directory
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
@@ -22,11 +20,13 @@ from gossamer.base.environment import Outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
 from gossamer.config.settings import Settings
+from gossamer.crawler.admission import open_ruling
+from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.process import budget, measures, pace, politeness
 from gossamer.fetch.answer import Head, outcome_of
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.known import Known
-from gossamer.journey import Crawl, Rooms
-from gossamer.reading import job
+from gossamer.reader.reading import job
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
 from gossamer.spool.writer import SpoolWriter

@@ -8,9 +8,9 @@ import pytest
 
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
+from gossamer.crawler.journey import in_reader
 from gossamer.fetch.budget import Budget
-from gossamer.journey import in_reader
-from gossamer.reading import done
+from gossamer.reader.reading import done
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob, job_of
 from gossamer.values.outcome import Reason

@@ -60,7 +60,7 @@ def weeks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Served, Crawled, li
     web = DemoWeb(3, 6, 90, turn_s=3 * 86_400.0, started_at=clock.now())
     served = Served(web, clock)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gossamer.pace.WAIT_S", 0.003)
+        patched.setattr("gossamer.crawler.pace.WAIT_S", 0.003)
         done = asyncio.run(crawl_weeks(root, served))
     return served, done, list(spooled(root))
 

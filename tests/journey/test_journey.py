@@ -8,8 +8,8 @@ from tests.journey.crawling import Told, crawl, page
 from gossamer.archive.reader import read_capture
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
-from gossamer.journey import within_chain
-from gossamer.pace import Pace
+from gossamer.crawler.journey import within_chain
+from gossamer.crawler.pace import Pace
 from gossamer.rules.scope import Reach
 from gossamer.testing import FaultyFiles, TinyWeb
 from gossamer.values.outcome import Failed, Moved, Reason

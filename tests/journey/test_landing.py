@@ -6,7 +6,7 @@ import pytest
 from gossamer.base.chance import seeded
 from gossamer.base.clock import SECOND
 from gossamer.config.fetch import RobotsKeeping
-from gossamer.landing import AGAIN_S, Followed, Lists, Measures, Outages, settled
+from gossamer.crawler.settlement import AGAIN_S, Followed, Lists, Measures, Outages, settled
 from gossamer.recrawl.retry import Retry
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.listing import Listing

@@ -12,15 +12,15 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import Instant
 from gossamer.base.tell import silent
 from gossamer.config.fetch import RobotsKeeping
-from gossamer.journey import Crawl, Rooms
-from gossamer.landing import Measures
-from gossamer.pace import HELD_S, WAIT_S, Hold, Pace, hold_of, sleep_s
+from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.pace import HELD_S, WAIT_S, Hold, Pace, hold_of, sleep_s
+from gossamer.crawler.settlement import Measures
 from gossamer.recrawl.retry import Retry
 from gossamer.values.visit import Counts, Visit
 
 
 def test_a_paused_crawl_with_nothing_left_waits_to_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.pace.HELD_S", 0.05)
+    monkeypatch.setattr("gossamer.crawler.pace.HELD_S", 0.05)
     looks: list[bool] = []
 
     def is_paused() -> bool:

@@ -23,7 +23,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.pace import Pace
+from gossamer.crawler.pace import Pace
 from gossamer.spool.follower import Follower, Position
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.sqlite.database import Database

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.journey.crawling import crawl, page
 
 from gossamer.base.clock import SystemClock
-from gossamer.journey import REST_S
+from gossamer.crawler.journey import REST_S
 
 HOSTS = 40
 

@@ -19,9 +19,9 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.crawler.revisit import End, Plan, Returning
 from gossamer.recrawl.calendar import Allowance, Calendar
 from gossamer.recrawl.policies import policy_named
-from gossamer.returning import End, Plan, Returning
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, Position
 from gossamer.testing import FakeClock, TinyWeb
@@ -42,7 +42,7 @@ Says = Callable[[int], str | None]
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Days pass in milliseconds here: the crawl looks as often."""
-    monkeypatch.setattr("gossamer.pace.WAIT_S", 0.003)
+    monkeypatch.setattr("gossamer.crawler.pace.WAIT_S", 0.003)
 
 
 class Changing(TinyWeb):

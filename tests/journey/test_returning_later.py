@@ -16,7 +16,7 @@ ROBOTS = HOME + "robots.txt"
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.pace.WAIT_S", 0.003)
+    monkeypatch.setattr("gossamer.crawler.pace.WAIT_S", 0.003)
 
 
 def test_a_page_that_robots_txt_forbids_later_is_left_alone_until_it_may_be_visited_again(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.journey.crawling import crawl, page
 
 from gossamer.base.clock import SystemClock
-from gossamer.pace import Pace, room_for
+from gossamer.crawler.pace import Pace, room_for
 from gossamer.testing import TinyWeb
 from gossamer.values.outcome import Outcome
 from gossamer.values.url import Url

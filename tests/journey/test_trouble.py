@@ -11,9 +11,9 @@ from tests.journey.crawling import Told, crawl, page
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import Child, SystemProcesses
+from gossamer.crawler.journey import tasks_for
+from gossamer.crawler.pace import Pace
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.journey import tasks_for
-from gossamer.pace import Pace
 from gossamer.testing import FaultyFiles
 from gossamer.values.visit import Visit
 

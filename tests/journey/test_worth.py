@@ -10,10 +10,10 @@ import pytest
 
 from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND, Instant
+from gossamer.crawler.revisit import End, Returning, news_in
 from gossamer.frontier.priority import priority_of
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.policies import POLICIES, policy_named
-from gossamer.returning import End, Returning, news_in
 from gossamer.values.capture import Capture
 from gossamer.values.history import Change, Prints
 from gossamer.values.link import How, Said

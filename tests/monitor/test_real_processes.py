@@ -115,7 +115,7 @@ def test_M_A10_an_indexer_that_is_killed_falls_silent_and_the_hour_is_told(tmp_p
         outside.files.make_folder(folder)
     ours, theirs = socket.socketpair()
     with theirs:
-        indexer = outside.processes.start("gossamer.app.indexer", [str(directory.root), "", ""], theirs)
+        indexer = outside.processes.start("gossamer.indexer.process", [str(directory.root), "", ""], theirs)
     try:
         with Control(directory.control, outside.clock) as control:
             watch = Watch(directory, SETTINGS, outside, control)

@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-from gossamer.reading import ReadJob, done, job
+from gossamer.reader.reading import ReadJob, done, job
 from gossamer.values.capture import Capture
 from gossamer.values.messages import JOB, stored
 from gossamer.values.url import Url
 from gossamer.workers.pool import name_of
 
 PARSING = (
-    "gossamer.reading",
+    "gossamer.reader.reading",
     "gossamer.extract.page",
     "gossamer.parse.html.tree",
     "selectolax",
@@ -26,7 +26,9 @@ def test_the_name_of_the_readers_job_is_that_of_the_function() -> None:
     assert name_of(job) == JOB
 
 
-@pytest.mark.parametrize("process", ["gossamer.app.crawl", "gossamer.app.indexer", "gossamer.views.facts.query_job"])
+@pytest.mark.parametrize(
+    "process", ["gossamer.app.crawl", "gossamer.indexer.process", "gossamer.views.facts.query_job"]
+)
 def test_only_readers_load_what_parses_pages(process: str) -> None:
     program = f"import sys, {process}; print(*[name for name in {PARSING} if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

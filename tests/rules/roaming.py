@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gossamer.reading import read
+from gossamer.reader.reading import read
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.marks import marks_of
 from gossamer.rules.learned.mirrors import Evidence

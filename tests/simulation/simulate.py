@@ -12,7 +12,6 @@ from tests.simulation.books import Books, Broken, Watched
 from tests.simulation.virtual import VirtualClock, VirtualLoop
 from tests.simulation.web import SHARED, SimWeb, drawn
 
-from gossamer import pace
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
@@ -20,14 +19,15 @@ from gossamer.base.chance import seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.config.fetch import RobotsKeeping
+from gossamer.crawler import pace
+from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.pace import Pace
+from gossamer.crawler.settlement import Measures
 from gossamer.frontier.api import Frontier
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.ends import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.journey import Crawl, Rooms
-from gossamer.landing import Measures
-from gossamer.pace import Pace
-from gossamer.reading import done, job
+from gossamer.reader.reading import done, job
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store import tallies

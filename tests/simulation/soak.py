@@ -20,8 +20,6 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from tests.simulation.test_simulation import memory
 from tests.simulation.virtual import VirtualClock, VirtualLoop
 
-from gossamer import pace
-from gossamer.app.chronicling import chronicling
 from gossamer.app.directory import Directory
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
@@ -31,19 +29,21 @@ from gossamer.base.clock import Clock, SystemClock
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
 from gossamer.config.fetch import RobotsKeeping
+from gossamer.crawler import pace
+from gossamer.crawler.chronicle import chronicling
+from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.pace import Pace
+from gossamer.crawler.revisit import Returning
+from gossamer.crawler.settlement import Measures
 from gossamer.demo.answers import Question
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import Head, outcome_of
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.journey import Crawl, Rooms
-from gossamer.landing import Measures
-from gossamer.pace import Pace
-from gossamer.reading import job
+from gossamer.reader.reading import job
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.policies import policy_named
 from gossamer.recrawl.retry import Retry
-from gossamer.returning import Returning
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture

@@ -13,8 +13,8 @@ from tests.app.site import page
 from tests.web.site import LONG_S, Answer, Site, serving
 
 from gossamer.app import serving_crawl
-from gossamer.app.allowed_code import allow_options
 from gossamer.app.directory import Directory
+from gossamer.plugins.trust import allow_options
 
 SETTINGS = """
 contact = "https://example.org/about"

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from tests.workers.test_pool import ROOT, Heard, _others, until, with_pool  # noqa: F401 - a fixture
 
-from gossamer.app.readers import reader_pool
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.reader.processes import reader_pool
 from gossamer.workers.costs import HEAVY_BYTES, HEAVY_S, PROVEN_S, SMALL_BYTES, Costs
 from gossamer.workers.limits import Limits
 from gossamer.workers.lines import PASSED_OVER, Line, Lines

@@ -9,12 +9,12 @@ import pytest
 from tests.workers import jobs
 from tests.workers.sessions import BY_SESSION, session_of
 
-from gossamer.app.readers import reader_pool
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.reader.processes import reader_pool
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
 

@@ -10,8 +10,6 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app import plugged, remembering
-from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.modes import USERS, is_ours, keep_private
 from gossamer.app.verify import in_a_line, told
@@ -20,7 +18,10 @@ from gossamer.archive.repair import write_spans
 from gossamer.archive.verify import Finding, verified
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.crawler import learned
+from gossamer.crawler.damage import DAMAGED
 from gossamer.monitor import chronicle
+from gossamer.plugins import record as plugged
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.wording import counted
@@ -81,7 +82,7 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> BackedUp:
     if copied is None:
         files.remove(making.root)
         raise DirectoryBusy(f"{source.root} is being compacted, and its volumes change; ask again when that is done")
-    for name in (source.config.name, source.rules.name, remembering.NAME, plugged.NAME, chronicle.NAME):
+    for name in (source.config.name, source.rules.name, learned.NAME, plugged.NAME, chronicle.NAME):
         if (source.root / name).is_file():
             files.copy(source.root / name, making.root / name)
     damaged = _damaged(making, outside)

@@ -7,9 +7,7 @@ from functools import partial
 
 import msgspec
 
-from gossamer.app.damage import noting_damage
 from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.indexing import become_the_one
 from gossamer.app.replay import followed, mark_finished
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
@@ -17,6 +15,8 @@ from gossamer.archive.compaction import Compaction, Going, Rewritten, retired, t
 from gossamer.archive.volumes import Volumes
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
+from gossamer.crawler.damage import noting_damage
+from gossamer.indexer.supervisor import become_the_one
 from gossamer.rules.retention import Retain
 from gossamer.store.sqlite.database import Database, read_only
 

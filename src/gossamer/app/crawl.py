@@ -14,27 +14,27 @@ import uvloop
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app import crash
-from gossamer.app.assemble import Crawling, open_crawl
-from gossamer.app.damage import EVENT as DAMAGE
 from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.ending import STOPPED, Ended, summary, waiting_for_options
 from gossamer.app.fetch_again import FetchedBy, fetch_again
 from gossamer.app.options import config_of, keep_options, withheld_in_words
-from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import Face, JsonLines, face_for
-from gossamer.app.seeding import admitted, checked_seeds
-from gossamer.app.standing import crawler_pulse, hear_indexer, our_standing
-from gossamer.app.tally import Tally
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.processes import allow_open_files, keep_freed_memory
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import spare_the_collector
 from gossamer.config.settings import Settings
+from gossamer.crawler import crash
+from gossamer.crawler.damage import EVENT as DAMAGE
+from gossamer.crawler.heartbeat import crawler_pulse, hear_indexer, our_standing
+from gossamer.crawler.process import Crawling, open_crawl
+from gossamer.crawler.seeds import admitted, checked_seeds
+from gossamer.crawler.tally import Tally
 from gossamer.fetch.network import real_network
 from gossamer.monitor.pulse import Pulse, guarded
 from gossamer.monitor.vitals import BEAT_S
+from gossamer.plugins.settings import protocols_of
 from gossamer.recrawl.policies import DEFAULT as POLICY
 from gossamer.values.outcome import HELD
 from gossamer.values.selection import Selection

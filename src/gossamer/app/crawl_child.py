@@ -18,15 +18,15 @@ from gossamer.app.crawl import crawl_to_end
 from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.ending import next_steps, waiting_for_options
 from gossamer.app.options import config_of, withheld_in_words
-from gossamer.app.plugins import protocols_of
 from gossamer.app.progress import PlainLines
-from gossamer.app.tally import Tally
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import Appender
 from gossamer.config.settings import Settings
+from gossamer.crawler.tally import Tally
 from gossamer.fetch.network import real_network
+from gossamer.plugins.settings import protocols_of
 from gossamer.values.wording import error_in_words
 
 MOST_LOG = 256 * 1024

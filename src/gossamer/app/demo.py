@@ -19,10 +19,10 @@ from gossamer.app.directory import Directory
 from gossamer.app.ending import summary
 from gossamer.app.progress import face_for
 from gossamer.app.serve import address_of, is_free, link_of, web_server
-from gossamer.app.tally import Tally
 from gossamer.base.environment import Network, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
+from gossamer.crawler.tally import Tally
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.plan import address_plan

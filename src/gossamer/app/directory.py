@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.app.modes import keep_private, tighten
-from gossamer.app.plugged import admit_schemes
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.base.files import DiskFiles, Lock
+from gossamer.plugins.record import admit_schemes
 from gossamer.store.sqlite.lock import hold, holder_in_words
 
 DEFAULT = Path("gossamer-data")

@@ -9,8 +9,8 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.damage import DAMAGED
-from gossamer.app.tally import Tally
+from gossamer.crawler.damage import DAMAGED
+from gossamer.crawler.tally import Tally
 from gossamer.fetch.guard import closed_address
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.selection import EndedGroup

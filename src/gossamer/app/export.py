@@ -13,11 +13,8 @@ from typing import Annotated, Literal
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.app.damage import DAMAGED, beyond_end
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.exporting import exports_of
-from gossamer.app.plugged import job_for, reopened
-from gossamer.app.readers import reader_pool
 from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
 from gossamer.archive.export import volumes_of
@@ -27,6 +24,9 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.crawler.damage import DAMAGED, beyond_end
+from gossamer.plugins.record import job_for, reopened
+from gossamer.reader.processes import reader_pool
 from gossamer.spool.codec import decode
 from gossamer.store.sqlite import captures as stored_captures
 from gossamer.store.sqlite.database import read_only

@@ -15,8 +15,8 @@ from gossamer.base.errors import ConfigError
 from gossamer.extract.entities import things_of
 from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.extract.source import RdfaVersion
-from gossamer.extracting import NOT_MARKUP, PROCESSOR_GRAPH, Extracted
-from gossamer.extracting import extract as extracted_from
+from gossamer.reader.extraction import NOT_MARKUP, PROCESSOR_GRAPH, Extracted
+from gossamer.reader.extraction import extract as extracted_from
 from gossamer.values.page import Triple as Fact
 from gossamer.values.page import ntriples
 

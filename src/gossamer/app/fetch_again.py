@@ -7,9 +7,9 @@ from enum import Enum, auto
 
 from gossamer.app.directory import Directory, existing, lock_directory
 from gossamer.app.retry import bring_back, groups_in
-from gossamer.app.seeding import checked_seeds
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
+from gossamer.crawler.seeds import checked_seeds
 from gossamer.rules.canonical import stripped
 from gossamer.values.selection import Selection
 from gossamer.values.wording import counted

@@ -14,21 +14,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.app import remembering
 from gossamer.app.compacting import Compacted, compaction, gone, mended, would_go
-from gossamer.app.damage import noting_damage
 from gossamer.app.directory import LOG_NAME, Directory, lock_directory
 from gossamer.app.forgetting_views import remove_from_views
 from gossamer.app.generation import refuse_without_room, unfinished
-from gossamer.app.indexing import become_the_one
 from gossamer.app.replay import followed, mark_finished, replace_views
-from gossamer.app.seeding import checked_seeds
 from gossamer.archive.compaction import matching
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell, silent
+from gossamer.crawler import learned as remembering
+from gossamer.crawler.damage import noting_damage
+from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.sqlite.forget import forget as forget_addresses
+from gossamer.indexer.supervisor import become_the_one
 from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
 from gossamer.rules.forgotten import Forgotten, is_like

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from gossamer.app.directory import Directory
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
-from gossamer.returning import silent_page
+from gossamer.crawler.revisit import silent_page
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints, newest
 from gossamer.views.facts.store import Graph

@@ -10,15 +10,15 @@ import hashlib
 import msgspec
 
 from gossamer import __version__
-from gossamer.app import plugged
 from gossamer.app.directory import GENERATION, UNFINISHED, Directory, outdated
-from gossamer.app.own_contexts import FOLDER, contexts_in
 from gossamer.app.plan import size_of
 from gossamer.archive.reader import volumes_in
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
+from gossamer.plugins import record as plugged
+from gossamer.plugins.contexts import FOLDER, contexts_in
 
 ORIGIN = "origin"
 PER_ARCHIVE_BYTE = 3

@@ -13,8 +13,6 @@ import msgspec
 
 from gossamer import __version__
 from gossamer.app.directory import Directory
-from gossamer.app.plugged import recalled
-from gossamer.app.readers import reader_pool
 from gossamer.archive.reader import read_capture
 from gossamer.archive.versions import Difference, Timeline, Version, in_force, kinds_of, seen_again, until
 from gossamer.base.clock import Instant, from_words, in_words
@@ -22,6 +20,8 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.plugins.record import recalled
+from gossamer.reader.processes import reader_pool
 from gossamer.recrawl.change import compared
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
@@ -41,7 +41,7 @@ MOST_AGAIN = 500
 NO_BODY = "only its headers were kept"
 DAMAGED = "the archive is damaged there: `gossamer verify` says what to do"
 TOO_MUCH = "these two versions cannot be compared within the limits that keep this machine safe"
-READ_BY = ("reading.py", "parse", "extract")
+READ_BY = ("reader/reading.py", "parse", "extract")
 
 Call = Callable[[bytes], Awaitable[bytes]]
 T = TypeVar("T")

@@ -15,9 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
-from gossamer.app.obeying import REINSTATE, RELEASE, RETIRE
 from gossamer.app.options import config_of
-from gossamer.app.seeding import checked_seeds
 from gossamer.app.waiting import gap_in_words, unread_at
 from gossamer.app.why import crew_of
 from gossamer.base.clock import Clock, Instant
@@ -25,6 +23,8 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.slices import politeness
+from gossamer.crawler.command_names import REINSTATE, RELEASE, RETIRE
+from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
 from gossamer.frontier.sqlite import quarantine, reports, retirement

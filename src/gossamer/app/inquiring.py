@@ -10,16 +10,16 @@ import msgspec
 
 from gossamer.app.asking import refuse_missing
 from gossamer.app.directory import Directory
-from gossamer.app.own_filters import filters_to_ask
-from gossamer.app.rules_file import RulesFile
 from gossamer.app.trail import Section, Trail, told, told_host
 from gossamer.app.why import Asking, crew_of, linked_from
 from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.crawler.rules_file import RulesFile
 from gossamer.frontier.sqlite.known import last_end
 from gossamer.frontier.sqlite.reports import host_ledger
+from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.user.rulebook import OwnFilter
 from gossamer.store.sqlite import captures

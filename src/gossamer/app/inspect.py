@@ -31,7 +31,7 @@ from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.extract.entities import Thing
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.extract.rdfa.roles import ROLE as ROLE_TERM
-from gossamer.extracting import Remark, extract
+from gossamer.reader.extraction import Remark, extract
 
 FINE, FAULTY, UNREAD = 0, 1, 2
 MOST_FILES = 100_000

@@ -15,7 +15,7 @@ from rich.tree import Tree
 from gossamer.base.clock import Clock
 from gossamer.extract.entities import Thing
 from gossamer.extract.rdfa.prefixes import PREFIXES
-from gossamer.extracting import Remark
+from gossamer.reader.extraction import Remark
 from gossamer.values.capture import charset_in_words
 
 SOON_S = 2.0

@@ -23,20 +23,20 @@ from gossamer.app.one_page import (
     OnePage,
     page_of,
 )
-from gossamer.app.own_filters import filters_to_ask
-from gossamer.app.rules_file import RulesFile
-from gossamer.app.seeding import checked_seeds
 from gossamer.app.trail import Ruling
 from gossamer.app.why import Asking, crew_of
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
 from gossamer.config.load import FILE_NAME, load
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.crawler.seeds import checked_seeds
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
 from gossamer.parse.html.links import links_of
 from gossamer.parse.html.tree import LARGEST, Seen, parse_html, seen_in
+from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.learned.traps import judge_shape

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app.admission import open_ruling
-from gossamer.app.damage import noting_damage
 from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.indexing import become_the_one
 from gossamer.archive.adoption import adopt
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.crawler.admission import open_ruling
+from gossamer.crawler.damage import noting_damage
 from gossamer.frontier.sqlite.restoration import enter_found, enter_visited, settle_restored
 from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.indexer.supervisor import become_the_one
 from gossamer.rules.canonical import identity_of
 from gossamer.store import tallies
 from gossamer.store.sqlite import captures, forgotten, seeds

@@ -16,8 +16,6 @@ from cyclopts import Parameter
 
 from gossamer.app.directory import DEFAULT
 from gossamer.app.options import config_of
-from gossamer.app.own_contexts import INDEX, contexts_in
-from gossamer.app.seeding import admitted, checked_seeds
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
@@ -25,16 +23,18 @@ from gossamer.base.tell import silent
 from gossamer.config.fetch import WANTED
 from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, politeness, robots_keeping
+from gossamer.crawler.journey import refusal, within_chain
+from gossamer.crawler.seeds import admitted, checked_seeds
+from gossamer.crawler.settlement import detail_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.network import real_network
 from gossamer.fetch.robots import entry_of
 from gossamer.frontier.politeness import free_at, gap_s
-from gossamer.journey import refusal, within_chain
-from gossamer.landing import detail_of
 from gossamer.parse.coding import decode
 from gossamer.parse.html.tree import LARGEST
 from gossamer.parse.sniff import essence, media_type_of
-from gossamer.reading import UNREADABLE, done
+from gossamer.plugins.contexts import INDEX, contexts_in
+from gossamer.reader.reading import UNREADABLE, done
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob
 from gossamer.values.outcome import IN_WORDS, Fetched, Moved, Outcome, Refused, capture_of, reason_of

@@ -12,13 +12,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from gossamer.app.allowed_code import allow_options, are_allowed
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
+from gossamer.plugins.trust import allow_options, are_allowed
 from gossamer.store.sqlite import options, seeds
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.store.sqlite.options import Option

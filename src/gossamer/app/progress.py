@@ -11,9 +11,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.damage import EVENT as DAMAGE
-from gossamer.app.damage import damage_in_words
-from gossamer.app.tally import Tally, trouble_in_words
+from gossamer.crawler.damage import EVENT as DAMAGE
+from gossamer.crawler.damage import damage_in_words
+from gossamer.crawler.tally import Tally, trouble_in_words
 from gossamer.values.wording import harmless
 
 NOTICES = {

@@ -9,17 +9,17 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app import crash
-from gossamer.app.damage import DAMAGED, MOST_NAMED, tell_damage
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.lost_state import restore_state
 from gossamer.app.options import config_of
 from gossamer.app.replay import Rebuilt, build_again
-from gossamer.app.seeding import checked_seeds
 from gossamer.app.working import Working
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.crawler import crash
+from gossamer.crawler.damage import DAMAGED, MOST_NAMED, tell_damage
+from gossamer.crawler.seeds import checked_seeds
 from gossamer.values.wording import counted
 
 

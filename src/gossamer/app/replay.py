@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.generation import begin, origin_of, refuse_without_room, swap
-from gossamer.app.indexing import become_the_one, indexer_running
-from gossamer.app.omission import omissions
 from gossamer.app.working import Working
 from gossamer.archive.compaction import tidy
 from gossamer.archive.places import ArchivePlaces
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell, silent
+from gossamer.indexer.omissions import omissions
+from gossamer.indexer.supervisor import become_the_one, indexer_running
 from gossamer.monitor.control import Control
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store import tallies

@@ -13,19 +13,19 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app.one_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
-from gossamer.app.robots_job import SurveyJob, answer, job
 from gossamer.app.robots_shown import Asked, Looked, Tested, as_json, show
-from gossamer.app.seeding import admitted, checked_seeds
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, politeness, robots_keeping
+from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.fetch.client import Client
 from gossamer.fetch.network import real_network
 from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s
+from gossamer.reader.robots import SurveyJob, answer, job
 from gossamer.rules.robots.groups import Naming
 from gossamer.rules.robots.matcher import explain
 from gossamer.rules.robots.notices import Survey

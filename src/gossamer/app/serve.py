@@ -24,7 +24,6 @@ from gossamer.app.inquiring import page_rooms
 from gossamer.app.modes import keep_private
 from gossamer.app.monitoring import monitor_rooms
 from gossamer.app.options import config_of, withheld_in_words
-from gossamer.app.own_contexts import FOLDER as CONTEXTS
 from gossamer.app.present_search import search_of
 from gossamer.app.searchers import Searchers
 from gossamer.app.serving_crawl import crawl_rooms
@@ -36,6 +35,7 @@ from gossamer.base.tell import Tell, silent
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings, WebSettings
 from gossamer.monitor.control import Beat, Control
+from gossamer.plugins.contexts import FOLDER as CONTEXTS
 from gossamer.store import tallies
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only

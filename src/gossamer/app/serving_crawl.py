@@ -9,13 +9,10 @@ from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 
 from gossamer.app import hosts, rules
-from gossamer.app.damage import DAMAGED
 from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.heartbeats import at_work
 from gossamer.app.options import config_of, stored_in
 from gossamer.app.retry import bring_back
-from gossamer.app.rules_file import RulesFile
-from gossamer.app.seeding import checked_seeds
 from gossamer.app.serving_lists import Lists
 from gossamer.app.sowing import Sowing, may_go
 from gossamer.base.environment import Outside
@@ -24,6 +21,9 @@ from gossamer.base.processes import Child
 from gossamer.base.tell import silent
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings
+from gossamer.crawler.damage import DAMAGED
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.crawler.seeds import checked_seeds
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import stripped
 from gossamer.rules.scope import Reach

@@ -5,13 +5,13 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.obeying import SEED
-from gossamer.app.seeding import WANTS_CONTACT, admitted, checked_seeds, remembered
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, politeness
+from gossamer.crawler.command_names import SEED
+from gossamer.crawler.seeds import WANTS_CONTACT, admitted, checked_seeds, remembered
 from gossamer.fetch.network import real_network
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import Control

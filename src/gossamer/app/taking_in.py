@@ -14,13 +14,8 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.assemble import open_archive
-from gossamer.app.damage import DAMAGED, noting_damage, tell_damage
 from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
-from gossamer.app.indexing import indexer_running
 from gossamer.app.options import config_of
-from gossamer.app.plugged import job_for, reopened
-from gossamer.app.readers import reader_pool
 from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
 from gossamer.archive.foreign_records import Aside, ImportReport
@@ -30,6 +25,11 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
+from gossamer.crawler.damage import DAMAGED, noting_damage, tell_damage
+from gossamer.crawler.process import open_archive
+from gossamer.indexer.supervisor import indexer_running
+from gossamer.plugins.record import job_for, reopened
+from gossamer.reader.processes import reader_pool
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.sqlite import captures, forgotten

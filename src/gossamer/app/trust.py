@@ -6,16 +6,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.app.allowed_code import Code, allow_options, are_allowed, is_allowed
-from gossamer.app.allowed_code import allow as allow_code
 from gossamer.app.directory import DEFAULT
 from gossamer.app.options import config_of, stored_in
-from gossamer.app.own_filters import GROUP
-from gossamer.app.plugged import READERS, kept_in
-from gossamer.app.plugins import PROTOCOLS, split
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.config.load import FILE_NAME, Withheld, load
+from gossamer.plugins.filters import GROUP
+from gossamer.plugins.record import READERS, kept_in
+from gossamer.plugins.settings import PROTOCOLS, split
+from gossamer.plugins.trust import Code, allow_options, are_allowed, is_allowed
+from gossamer.plugins.trust import allow as allow_code
 
 
 def trust(

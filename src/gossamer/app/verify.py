@@ -12,10 +12,8 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.app.damage import DAMAGED, mark_of, revive
 from gossamer.app.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
 from gossamer.app.generation import unfinished
-from gossamer.app.indexer import rereading
 from gossamer.app.options import config_of
 from gossamer.app.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.app.working import Working
@@ -26,6 +24,8 @@ from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import silent
+from gossamer.crawler.damage import DAMAGED, mark_of, revive
+from gossamer.indexer.process import rereading
 from gossamer.store.sqlite import damage
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.wording import as_json, counted, harmless

@@ -16,9 +16,6 @@ from gossamer.app.again import Again, again_of
 from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.app.heartbeats import at_work
 from gossamer.app.options import config_of
-from gossamer.app.own_filters import filters_to_ask
-from gossamer.app.rules_file import RulesFile
-from gossamer.app.seeding import checked_seeds
 from gossamer.app.trail import (
     HostTrail,
     Ruling,
@@ -40,6 +37,10 @@ from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
+from gossamer.crawler.pace import Pace
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.crawler.seeds import checked_seeds
+from gossamer.crawler.settlement import MAPS
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST, priority_of
 from gossamer.frontier.sqlite.hosts import SCHEMES, find_host_id, lane_of
@@ -49,9 +50,8 @@ from gossamer.frontier.sqlite.requeue import failures_of
 from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.frontier.sqlite.sooner import pasts_of
-from gossamer.landing import MAPS
 from gossamer.monitor.control import Control
-from gossamer.pace import Pace
+from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules import scope
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learned.templates import template_of

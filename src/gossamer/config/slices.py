@@ -1,11 +1,11 @@
 """What the settings mean to the rooms. Whoever only asks needs no more than this, and loads no client for it."""
 
-from gossamer.app.plugged import NOTHING, Plugged
 from gossamer.base.clock import DAY_S
 from gossamer.config.fetch import Fetch, RobotsKeeping
 from gossamer.config.settings import Settings
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import Budget
+from gossamer.plugins.record import NOTHING, Plugged
 
 
 def fetch_settings(settings: Settings, plugged: Plugged = NOTHING) -> Fetch:

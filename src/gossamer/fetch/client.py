@@ -15,7 +15,7 @@ from gossamer.fetch.answer import limit_of
 from gossamer.fetch.budget import CROWD, Budget
 from gossamer.fetch.exchange import Exchange, JudgeType
 from gossamer.fetch.pool import Connections
-from gossamer.fetch.protocols import OtherExchange, Protocols
+from gossamer.plugins.protocols import OtherExchange, Protocols
 from gossamer.values.outcome import Outcome, Reason, Refused
 from gossamer.values.past import Validators
 from gossamer.values.url import Url

@@ -4,7 +4,7 @@ import msgspec
 
 from gossamer.values.capture import Capture
 
-JOB = "gossamer.app.copy_job:job"
+JOB = "gossamer.reader.copy:job"
 
 
 class CopyJob(msgspec.Struct, frozen=True):

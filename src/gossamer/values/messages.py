@@ -18,7 +18,7 @@ from gossamer.values.link import How
 from gossamer.values.listing import Listing
 from gossamer.values.past import Original
 
-JOB = "gossamer.reading:job"
+JOB = "gossamer.reader.reading:job"
 """The function that a reader runs: one `ReadJob` in (`parts_of`), one `ReadDone` out, as msgpack."""
 
 Task = Literal["read", "robots", "store"]

@@ -5,14 +5,14 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.app.plugged import NOTHING, Plugged
 from gossamer.archive.versions import Difference
 from gossamer.base.clock import Instant
+from gossamer.plugins.record import NOTHING, Plugged
 from gossamer.values.capture import Capture
 from gossamer.values.history import Prints
 
-JOB = "gossamer.app.history_job:job"
-_FACTORY = "gossamer.app.history_job:with_own"
+JOB = "gossamer.reader.versions:job"
+_FACTORY = "gossamer.reader.versions:with_own"
 
 
 class Said(msgspec.Struct, frozen=True):

@@ -18,17 +18,17 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from gossamer.app.allowed_code import Code
-from gossamer.app.own_filters import GROUP
 from gossamer.archive.catalogue import acknowledged
 from gossamer.base.clock import Clock
 from gossamer.base.errors import DirectoryUnusable, GossamerError
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
+from gossamer.crawler.settlement import MAPS
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.known import depths_of
 from gossamer.frontier.sqlite.requeue import FIRST, HAD, Redirect, redirects_after
-from gossamer.landing import MAPS
+from gossamer.plugins.filters import GROUP
+from gossamer.plugins.trust import Code
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.spool.follower import Position

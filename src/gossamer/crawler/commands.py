@@ -5,9 +5,9 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from gossamer.app.obeying import REQUEUE, SEED, obey
-from gossamer.app.ruling import Ruling
 from gossamer.base.errors import DiskFull
+from gossamer.crawler.command_names import REQUEUE, SEED, obey
+from gossamer.crawler.ruling import Ruling
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.scope import Reach

@@ -1,7 +1,7 @@
 """The structured data of one page, for programs: bytes in, facts out. Nothing is fetched, and nothing a page can hold
 makes this raise; what is odd about it is told in `flags` and `notices`.
 
-A reading of its own beside `reading.py`: that one makes what a crawl keeps, this one answers a person who asks.
+A reading of its own beside `reader/reading.py`: that one makes what a crawl keeps, this one answers a person who asks.
 """
 
 import re

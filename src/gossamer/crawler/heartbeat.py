@@ -4,13 +4,13 @@ import asyncio
 
 import msgspec
 
-from gossamer.app.assemble import Crawling
 from gossamer.app.directory import Directory
-from gossamer.app.tally import Tally
 from gossamer.app.waiting import awaited_in_words
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
+from gossamer.crawler.process import Crawling
+from gossamer.crawler.tally import Tally
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said
 

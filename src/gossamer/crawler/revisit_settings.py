@@ -8,15 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app.hastening import Hastening, Neighbours, hastening, no_neighbours
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
+from gossamer.crawler.revisit import Returning
+from gossamer.crawler.sweeps import Hastening, Neighbours, hastening, no_neighbours
 from gossamer.frontier.api import Frontier
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.paper import Tree
 from gossamer.recrawl.policies import policy_named
-from gossamer.returning import Returning
 from gossamer.values.due import Known
 from gossamer.values.history import Change
 from gossamer.values.visit import Visit

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gossamer.app.rules_file import RulesFile
-from gossamer.landing import MAPS
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.crawler.settlement import MAPS
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.rules.learned.mirrors import Evidence
 from gossamer.rules.learned.model import Learned, Learning

@@ -19,11 +19,11 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND, Clock
 from gossamer.base.errors import DiskFull, WorkerLost
 from gossamer.base.tell import Tell
+from gossamer.crawler.pace import Hold, Pace, hold_of, room_for, sleep_s
+from gossamer.crawler.revisit import shown_once
+from gossamer.crawler.settlement import MAPS, Followed, Measures, Outages, settled
 from gossamer.fetch.budget import Budget
 from gossamer.frontier.api import Frontier
-from gossamer.landing import MAPS, Followed, Measures, Outages, settled
-from gossamer.pace import Hold, Pace, hold_of, room_for, sleep_s
-from gossamer.returning import shown_once
 from gossamer.rules.learned.model import Learned
 from gossamer.rules.robots.matcher import judge
 from gossamer.rules.verdict import Denied

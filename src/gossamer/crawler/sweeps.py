@@ -16,9 +16,9 @@ from typing import NamedTuple
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import DirectoryUnusable, DiskFull
 from gossamer.base.tell import Tell
+from gossamer.crawler.revisit import Returning
 from gossamer.frontier.api import Frontier
 from gossamer.recrawl.neighbours import is_older, is_to_be_looked_at, judged
-from gossamer.returning import Returning
 from gossamer.values.due import Sooner, Why
 from gossamer.values.past import Past
 from gossamer.values.url import Url

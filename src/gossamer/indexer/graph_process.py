@@ -1,4 +1,4 @@
-"""The process that keeps the facts, a child of the indexer: `python -m gossamer.app.facts_keeper DIR VIEWS INDEXER
+"""The process that keeps the facts, a child of the indexer: `python -m gossamer.indexer.graph_process DIR VIEWS INDEXER
 CHANNEL`.
 
 It owns the graph and its checkpoints, does what it is told in the order it is told, and dies with the indexer: what it
@@ -14,10 +14,7 @@ import sys
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gossamer.app import crash
 from gossamer.app.directory import Directory
-from gossamer.app.facts_apart import NAME, Commit, Copy, Order, Pages, orders
-from gossamer.app.indexing import dropped, only_one
 from gossamer.app.modes import keep_private
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError, ViewDamaged
@@ -25,6 +22,9 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import let_other_sessions_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
+from gossamer.crawler import crash
+from gossamer.indexer.graph_client import NAME, Commit, Copy, Order, Pages, orders
+from gossamer.indexer.supervisor import dropped, only_one
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.wording import error_in_words
 from gossamer.views.facts.batch import FactsHere

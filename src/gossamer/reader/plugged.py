@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app.foreign import loaded
-from gossamer.app.own_contexts import contexts_in
-from gossamer.app.plugged import DECODER, READERS
 from gossamer.extract.jsonld.contexts import hold
-from gossamer.reading import job
+from gossamer.plugins.code import loaded
+from gossamer.plugins.contexts import contexts_in
+from gossamer.plugins.record import DECODER, READERS
+from gossamer.reader.reading import job
 from gossamer.values.plain import OwnReader, Text
 from gossamer.values.url import admit
 

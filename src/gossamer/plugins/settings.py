@@ -14,11 +14,11 @@ from typing import cast
 
 import msgspec
 
-from gossamer.app.foreign import is_there, loaded
-from gossamer.app.plugged import NAME, NOTHING, READERS, Plugged, kept_in
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
-from gossamer.fetch.protocols import OtherProtocol
+from gossamer.plugins.code import is_there, loaded
+from gossamer.plugins.protocols import OtherProtocol
+from gossamer.plugins.record import NAME, NOTHING, READERS, Plugged, kept_in
 from gossamer.values.url import admit
 
 PROTOCOLS = "gossamer.protocols"

@@ -8,23 +8,7 @@ from functools import partial
 
 import msgspec
 
-from gossamer.app.admission import open_ruling
-from gossamer.app.backlog import Backlog
-from gossamer.app.chronicling import chronicling
-from gossamer.app.coming_back import coming_back, returning
-from gossamer.app.damage import mark_lost
 from gossamer.app.directory import Directory
-from gossamer.app.indexing import Indexer, indexer_running
-from gossamer.app.own_contexts import folder_of
-from gossamer.app.plugged import Plugged, job_for
-from gossamer.app.plugins import plugged_in, protocols_of
-from gossamer.app.plugins import write as write_plugged
-from gossamer.app.readers import reader_pool
-from gossamer.app.rejudgement import Rejudgement, digests
-from gossamer.app.remembering import remembering
-from gossamer.app.ruling import Ruling
-from gossamer.app.seeding import remembered
-from gossamer.app.steering import CRAWLER, Steering
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.compaction import tidy
@@ -34,14 +18,30 @@ from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
+from gossamer.crawler.admission import open_ruling
+from gossamer.crawler.backlog import Backlog
+from gossamer.crawler.chronicle import chronicling
+from gossamer.crawler.commands import CRAWLER, Steering
+from gossamer.crawler.damage import mark_lost
+from gossamer.crawler.journey import Crawl, Rooms
+from gossamer.crawler.learned import remembering
+from gossamer.crawler.pace import Pace
+from gossamer.crawler.rejudgement import Rejudgement, digests
+from gossamer.crawler.revisit_settings import coming_back, returning
+from gossamer.crawler.ruling import Ruling
+from gossamer.crawler.seeds import remembered
+from gossamer.crawler.settlement import Lists, Measures
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
-from gossamer.fetch.protocols import OtherProtocol
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.journey import Crawl, Rooms
-from gossamer.landing import Lists, Measures
+from gossamer.indexer.supervisor import Indexer, indexer_running
 from gossamer.monitor.control import Control
-from gossamer.pace import Pace
+from gossamer.plugins.contexts import folder_of
+from gossamer.plugins.protocols import OtherProtocol
+from gossamer.plugins.record import Plugged, job_for
+from gossamer.plugins.settings import plugged_in, protocols_of
+from gossamer.plugins.settings import write as write_plugged
+from gossamer.reader.processes import reader_pool
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of

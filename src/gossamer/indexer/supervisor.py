@@ -15,7 +15,7 @@ from gossamer.base.processes import Child
 from gossamer.base.tell import Tell
 from gossamer.values.wording import error_in_words
 
-MODULE = "gossamer.app.indexer"
+MODULE = "gossamer.indexer.process"
 LOOK_EVERY_S = 0.2
 STEADY_S = 30.0
 MOST_DEATHS = 6

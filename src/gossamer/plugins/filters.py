@@ -16,10 +16,10 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gossamer.app.allowed_code import Code, is_allowed
-from gossamer.app.foreign import loaded
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import Tell, silent
+from gossamer.plugins.code import loaded
+from gossamer.plugins.trust import Code, is_allowed
 from gossamer.rules.user.rulebook import OwnFilter
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 

@@ -18,7 +18,7 @@ from gossamer.base.processes import Child, Processes
 from gossamer.values.page_facts import PageFacts
 from gossamer.workers.wire import Kind, frame, received
 
-NAME, MODULE = "facts keeper", "gossamer.app.facts_keeper"
+NAME, MODULE = "facts keeper", "gossamer.indexer.graph_process"
 AT_A_TIME, MOST_BYTES = 500, 16 << 20
 """Pages in one message, and their bytes, but for those of the last: neither side holds all of them twice."""
 LONGEST_END_S = 60.0

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app.allowed_code import Code, is_allowed, refusal
-from gossamer.app.own_contexts import folder_of
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
+from gossamer.plugins.contexts import folder_of
+from gossamer.plugins.trust import Code, is_allowed, refusal
 from gossamer.values.messages import JOB
 from gossamer.values.url import admit
 
 NAME = "plugged.json"
 READERS = "gossamer.readers"
 """The group of entry points that readers of formats are looked for in."""
-_FACTORY = "gossamer.app.plugged_reader:reader"
+_FACTORY = "gossamer.reader.plugged:reader"
 
 
 class Plugged(msgspec.Struct, frozen=True):

@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Sequence
 
 from gossamer.app.directory import Directory
-from gossamer.app.own_filters import own_filters
-from gossamer.app.remembering import recalled
-from gossamer.app.rules_file import RulesFile
-from gossamer.app.ruling import Ruling
-from gossamer.app.seeding import remembered
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
+from gossamer.crawler.learned import recalled
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.crawler.ruling import Ruling
+from gossamer.crawler.seeds import remembered
+from gossamer.plugins.filters import own_filters
 from gossamer.rules.verdict import Denied
 from gossamer.store.sqlite import forgotten
 from gossamer.store.sqlite.database import Database

@@ -1,4 +1,4 @@
-"""The indexer process: `python -m gossamer.app.indexer DIR VIEWS AGENT CHANNEL`. Owns the index and the links, and
+"""The indexer process: `python -m gossamer.indexer.process DIR VIEWS AGENT CHANNEL`. Owns the index and the links, and
 the process that keeps the facts. VIEWS names the folder of views that are being made anew; empty: the present ones.
 
 It ends when whoever started it closes the channel, by intention or by dying: what is already spooled is taken first.
@@ -18,16 +18,9 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app import crash
 from gossamer.app.directory import Directory
-from gossamer.app.facts_apart import NAME as KEEPER
-from gossamer.app.facts_apart import FactsApart, facts_apart
-from gossamer.app.indexing import become_the_one, dropped
 from gossamer.app.modes import keep_private
-from gossamer.app.omission import noting_omissions
 from gossamer.app.options import config_of
-from gossamer.app.plugged import job_for, reopened
-from gossamer.app.readers import lazy_readers
 from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
@@ -38,13 +31,20 @@ from gossamer.base.processes import keep_freed_memory, let_others_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
 from gossamer.config.settings import Settings
+from gossamer.crawler import crash
+from gossamer.crawler.revisit import silence
 from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.frontier.sqlite.sooner import pasts_of
+from gossamer.indexer.graph_client import NAME as KEEPER
+from gossamer.indexer.graph_client import FactsApart, facts_apart
+from gossamer.indexer.omissions import noting_omissions
+from gossamer.indexer.supervisor import become_the_one, dropped
 from gossamer.indexer.updates import Following, GraphView, Reread, Views
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
-from gossamer.returning import silence
+from gossamer.plugins.record import job_for, reopened
+from gossamer.reader.processes import lazy_readers
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.codec import decode

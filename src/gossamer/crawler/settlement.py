@@ -8,9 +8,9 @@ import msgspec
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.fetch import RobotsKeeping
+from gossamer.crawler.revisit import End, Plan, Returning, free_after, news_in
 from gossamer.fetch.robots import entry_of
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
-from gossamer.returning import End, Plan, Returning, free_after, news_in
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learned.model import Learned
 from gossamer.values.capture import Capture, Kept, Place, Truncated

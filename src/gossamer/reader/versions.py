@@ -5,10 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app.foreign import loaded
-from gossamer.app.own_contexts import contexts_in
-from gossamer.app.plugged import DECODER, READERS
-from gossamer.app.plugged_reader import safe
 from gossamer.archive.fact_differences import fact_changes
 from gossamer.archive.text_differences import text_changes
 from gossamer.archive.versions import Difference, kinds_of
@@ -16,7 +12,11 @@ from gossamer.base.clock import in_words
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.parse.coding import decode
 from gossamer.parse.html.tree import LARGEST
-from gossamer.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
+from gossamer.plugins.code import loaded
+from gossamer.plugins.contexts import contexts_in
+from gossamer.plugins.record import DECODER, READERS
+from gossamer.reader.plugged import safe
+from gossamer.reader.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
 from gossamer.recrawl.change import compared, prints_of
 from gossamer.values.capture import Capture
 from gossamer.values.url import admit

@@ -1,0 +1,1 @@
+"""One page's journey, seed to spool, and the process that crawls."""

@@ -1,0 +1,1 @@
+"""Other people's filters, readers and protocols."""

@@ -1,0 +1,1 @@
+"""What reader processes run: a capture in, a reading out."""
