@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
-from gossamer.app.directory import Directory
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading, Thing

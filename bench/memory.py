@@ -24,8 +24,8 @@ import psutil
 import uvloop
 
 from gossamer.app.crawl import crawl_to_end
-from gossamer.app.directory import Directory
 from gossamer.base.environment import Network, real_outside
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
 from gossamer.crawler.tally import Tally
 from gossamer.fetch.address_plan import AddressPlan

@@ -20,8 +20,8 @@ from pathlib import Path
 import uvloop
 
 from gossamer.app.crawl import crawl_to_end
-from gossamer.app.directory import Directory
 from gossamer.base.environment import Network, real_outside
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import PolitenessSettings, Settings
 from gossamer.crawler.tally import Tally
 from gossamer.fetch.address_plan import AddressPlan

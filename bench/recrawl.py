@@ -16,9 +16,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gossamer.app.simulating import BEST, Plan, Result, simulated
-from gossamer.app.synthetic_web import CLASSES
 from gossamer.base.clock import DAY_S, SECOND
+from gossamer.lab.simulation import BEST, Plan, Result, simulated
+from gossamer.lab.web import CLASSES
 from gossamer.recrawl.age import Age
 from gossamer.recrawl.estimators import counted, likeliest
 from gossamer.recrawl.priors import Panels, learnt

@@ -19,18 +19,18 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar
 import msgspec
 from pyoxigraph import NamedNode
 
-from gossamer.app.asking import freshen, queries
-from gossamer.app.directory import Directory, existing
 from gossamer.app.export import write_file
-from gossamer.app.exporting import exports_of
-from gossamer.app.options import config_of
-from gossamer.app.present_search import search_of
-from gossamer.app.trail import Trail
-from gossamer.app.why import Asking, crew_of, linked_from
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory, existing
+from gossamer.collection.exports import exports_of
+from gossamer.collection.options import config_of
+from gossamer.collection.search import search_of
+from gossamer.collection.views import freshen, queries
+from gossamer.collection.why.answer import Asking, crew_of, linked_from
+from gossamer.collection.why.trail import Trail
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.monitor.control import Control
 from gossamer.plugins.filters import filters_to_ask

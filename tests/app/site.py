@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.app import cli
-from gossamer.app.directory import Directory
+from gossamer.collection.directory import Directory
 from gossamer.views.facts.export import digest, opened
 from gossamer.views.facts.sources import FILE as SOURCES
 from gossamer.views.links.reader import LinksReader

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from gossamer.app.directory import Directory
 from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.process import politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier

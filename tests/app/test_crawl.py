@@ -10,9 +10,9 @@ from tests.app.answers import Web, article
 from tests.app.conftest import Collection
 from tests.app.site import OPEN, PATIENCE_S, QUICK, Site, gossamer, harbour, json_lines, page, searchable, started
 
-from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
 from gossamer.values.url import Url
 
 PAGES = {"/", "/docs/", "/docs/ropes", "/docs/knots", "/people/0", "/people/1", "/people/2", "/people/3"}

@@ -12,9 +12,9 @@ import pytest
 from tests.app.site import PATIENCE_S, gossamer, started
 
 from gossamer.app.demo_changing import known_dates
-from gossamer.app.directory import Directory
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
+from gossamer.collection.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 

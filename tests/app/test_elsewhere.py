@@ -13,9 +13,9 @@ from tests.app.site import OPEN, PATIENCE_S, QUICK, Site, gossamer, harbour, hel
 from tests.app.test_doors import left
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
 from gossamer.views.facts.export import opened
 from gossamer.views.facts.names import PROVENANCE
 

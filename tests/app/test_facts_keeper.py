@@ -16,12 +16,12 @@ from tests.app.site import PATIENCE_S, wait_until
 from tests.graph.pages import graph_in, thing
 from tests.workers.sessions import BY_SESSION, session_of
 
-from gossamer.app.directory import Directory
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull, WorkerLost
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import Child, SystemProcesses
+from gossamer.collection.directory import Directory
 from gossamer.indexer.graph_client import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
 from gossamer.indexer.graph_process import MERGING, MERGING_NICENESS
 from gossamer.indexer.process import MERGING as INDEX_MERGING

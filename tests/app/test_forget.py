@@ -16,15 +16,15 @@ from tests.archive import past
 
 from gossamer.app import cli
 from gossamer.app.backup import back_up
-from gossamer.app.directory import Directory
-from gossamer.app.forgetting import entries_of, forget
-from gossamer.app.replay import build_again, followed, mark_finished
-from gossamer.app.sowing import Sowing
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
+from gossamer.collection.directory import Directory
+from gossamer.collection.maintenance.forget import entries_of, forget
+from gossamer.collection.maintenance.replay import build_again, followed, mark_finished
+from gossamer.collection.seeds import Sowing
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.frontier.sqlite.ends import every_end

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app.again import again_of, in_words
 from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.collection.why.revisits import again_of, in_words
 from gossamer.crawler.revisit import End, Returning
 from gossamer.crawler.sweeps import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
 from gossamer.frontier.politeness import Politeness

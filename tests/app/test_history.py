@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, keep, kettle, past
 
-from gossamer.app.compacting import compact
-from gossamer.app.directory import Directory
 from gossamer.app.history import chosen, history
-from gossamer.app.history_export import PROGRESS, Written, export_tree
-from gossamer.app.history_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart
-from gossamer.app.history_past import Past, extractor
 from gossamer.archive.versions import Timeline, Version
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
+from gossamer.collection.history.export import PROGRESS, Written, export_tree
+from gossamer.collection.history.export_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart
+from gossamer.collection.history.past import Past, extractor
+from gossamer.collection.maintenance.compact import compact
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Run
 from gossamer.reader.versions import job

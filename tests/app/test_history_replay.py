@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, kettle, past
 
-from gossamer.app.directory import Directory
-from gossamer.app.history_asking import MOST_PAGES, replay, unheard
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
+from gossamer.collection.history.facts import MOST_PAGES, replay, unheard
 from gossamer.crawler.revisit import silence
 from gossamer.reader.reading import done
 from gossamer.spool.codec import decode

@@ -10,11 +10,11 @@ import pytest
 from tests.app.site import gossamer
 from tests.app.standing import SEED, Story, make
 
-from gossamer.app.directory import Directory
 from gossamer.app.hosts import Shown, changed, shown, sorted_usefully, state_of
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.command_names import obey
 from gossamer.crawler.process import politeness

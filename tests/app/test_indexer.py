@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gossamer.app.directory import Directory
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.indexer.process import settings_of
 

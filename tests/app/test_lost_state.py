@@ -12,10 +12,10 @@ import pytest
 from tests.app.site import QUICK, Site, gossamer, harbour, held, in_this_process
 from tests.archive.test_damage import flipped
 
-from gossamer.app import lost_state
-from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
+from gossamer.collection.maintenance import lost_state
 from gossamer.frontier.sqlite.restoration import reason_of
 from gossamer.store.sqlite import captures
 from gossamer.values.capture import Kept

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.app.site import QUICK, Site, harbour
 
-from gossamer.app.modes import tighten
+from gossamer.collection.modes import tighten
 
 LOOSE = 0o077
 

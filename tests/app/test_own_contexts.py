@@ -8,11 +8,11 @@ import pytest
 
 import gossamer
 from gossamer.app import extract, inspect
-from gossamer.app.directory import Directory
-from gossamer.app.generation import origin_of
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
+from gossamer.collection.maintenance.generation import origin_of
 from gossamer.config.settings import Settings
 from gossamer.plugins.contexts import contexts_in, folder_of
 from gossamer.plugins.record import NAME, job_for, recalled

@@ -8,8 +8,8 @@ from tests.app.site import gossamer
 
 from gossamer.app import cli
 from gossamer.app.plan import plan
-from gossamer.app.planning import KB, Plan, Shares, Wish, connections, hosts_for, planned
 from gossamer.base.errors import ConfigError
+from gossamer.lab.plan import KB, Plan, Shares, Wish, connections, hosts_for, planned
 
 
 def bottleneck(found: Plan) -> str:

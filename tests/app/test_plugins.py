@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tests.app.site import OPEN, gossamer
 
-from gossamer.app.directory import Directory
 from gossamer.archive.reader import volumes_in
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
 from gossamer.frontier.sqlite.reports import ledger
 from gossamer.plugins.record import NAME, Plugged, job_for, kept_in, recalled
 from gossamer.plugins.settings import plugged_in, protocols_of, split, write

@@ -9,8 +9,8 @@ from pathlib import Path
 from tests.app.conftest import Collection
 from tests.app.site import gossamer
 
-from gossamer.app.ledger import Kept, Row, Seen, contradiction, kept_by, reported, suspects, worst_first
 from gossamer.base.clock import SECOND
+from gossamer.collection.ledger import Kept, Row, Seen, contradiction, kept_by, reported, suspects, worst_first
 
 
 def seen(*moments: float, took_s: float | None = None) -> list[Seen]:

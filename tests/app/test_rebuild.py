@@ -14,15 +14,15 @@ import pytest
 from tests.app.site import QUICK, Held, Site, gossamer, harbour, held, searchable, started, wait_until
 from tests.archive.test_damage import flipped
 
-from gossamer.app.directory import Directory, generations
-from gossamer.app.generation import ORIGIN, Origin, begin, origin_of, unfinished
-from gossamer.app.present_search import search_of
-from gossamer.app.replay import build_again
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory, generations
+from gossamer.collection.maintenance.generation import ORIGIN, Origin, begin, origin_of, unfinished
+from gossamer.collection.maintenance.replay import build_again
+from gossamer.collection.search import search_of
 from gossamer.crawler.crash import REBUILD_POINTS, VARIABLE
 from gossamer.search.query import parse
 

@@ -9,12 +9,12 @@ from bench.recrawl import MARKS, share_of_win
 from lxml import etree
 
 from gossamer.app import cli
-from gossamer.app.freshness_plot import as_svg, in_terminal
 from gossamer.app.simulate import checked
-from gossamer.app.simulating import BEST, Plan, Result, simulated
-from gossamer.app.synthetic_web import CLASSES, WEBS, Nature, SyntheticWeb, links_of, parent_of
 from gossamer.base.chance import seeded
 from gossamer.base.errors import ConfigError
+from gossamer.lab.plots import as_svg, in_terminal
+from gossamer.lab.simulation import BEST, Plan, Result, simulated
+from gossamer.lab.web import CLASSES, WEBS, Nature, SyntheticWeb, links_of, parent_of
 from gossamer.recrawl.ages import average_age, freshness, optimum
 
 PAGES = 2_000

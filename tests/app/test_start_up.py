@@ -34,7 +34,7 @@ def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):
 @pytest.mark.parametrize(
     ("module", "others"),
     [
-        ("gossamer.app.why", set()),
+        ("gossamer.collection.why.answer", set()),
         ("gossamer.app.hosts", set()),
         ("gossamer.app.rules", {"rich"}),
         ("gossamer.app.politeness", set()),

@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.app.answers import Says, Web, article, plain
 from tests.app.site import OPEN, PATIENCE_S, QUICK, gossamer, json_lines, searchable, started, wait_until
 
-from gossamer.app.directory import Directory
 from gossamer.base.clock import SystemClock
+from gossamer.collection.directory import Directory
 from gossamer.monitor.control import Control
 from gossamer.plugins.trust import Code, allow
 

@@ -14,14 +14,14 @@ from tests.archive import past
 from tests.archive.test_damage import flipped, overwritten
 
 from gossamer.app.backup import back_up
-from gossamer.app.compacting import compact
-from gossamer.app.directory import Directory, lock_directory
 from gossamer.app.verify import Verification
 from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory, lock_directory
+from gossamer.collection.maintenance.compact import compact
 from gossamer.rules.retention import Retain
 from gossamer.store.sqlite.database import read_only
 from gossamer.store.tallies import counts

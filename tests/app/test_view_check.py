@@ -14,11 +14,11 @@ from tests.app.test_verify import damage
 from tests.index.damaged import damage_entry
 
 from gossamer.app.backup import back_up
-from gossamer.app.directory import Directory, lock_directory
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory, lock_directory
 from gossamer.crawler.crash import VARIABLE
 from gossamer.indexer.updates import position_in
 from gossamer.spool.follower import Position

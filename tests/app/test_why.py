@@ -11,11 +11,11 @@ from tests.app.site import gossamer
 from tests.app.standing import SEED, Story, make
 
 from gossamer.app import cli
-from gossamer.app.trail import HostTrail, Trail, told, told_host
-from gossamer.app.waiting import Crew
-from gossamer.app.why import Asking, removed
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import ConfigError
+from gossamer.collection.why.answer import Asking, removed
+from gossamer.collection.why.trail import HostTrail, Trail, told, told_host
+from gossamer.collection.why.waiting import Crew
 from gossamer.config.settings import CrawlSettings, Settings
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach

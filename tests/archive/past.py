@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from gossamer.app.directory import Directory
-from gossamer.app.history_past import Past
 from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
+from gossamer.collection.history.past import Past
 from gossamer.reader.reading import done
 from gossamer.reader.versions import job
 from gossamer.store.sqlite import captures

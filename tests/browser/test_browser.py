@@ -13,7 +13,7 @@ from tests.browser.chromium import LAN, Tab, running, tab
 from tests.web.hostile_pages import ORIGIN, WORD, pages
 from tests.web.site import Site, serving
 
-from gossamer.app.directory import Directory
+from gossamer.collection.directory import Directory
 
 FACTS = f"SELECT ?g ?s ?p ?o WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER STRSTARTS(STR(?g), '{ORIGIN}') }}"
 HOSTILE = [

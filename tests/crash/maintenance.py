@@ -22,9 +22,9 @@ from tests.crash.verify import unreadable
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from gossamer.app.directory import Directory
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
 from gossamer.values.capture import Kept
 
 HOSTS, PAGES = 6, 25

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tests.crash import harness, verify
 
-from gossamer.app.directory import Directory
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
 from gossamer.demo.accesslog import read_log
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.past import Past, decoded

@@ -15,11 +15,11 @@ from tests.crash.web import crash_web
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.app.backup import back_up
-from gossamer.app.directory import Directory
-from gossamer.app.replay import build_again
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
+from gossamer.collection.maintenance.replay import build_again
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.verdict import Found, check

@@ -21,9 +21,9 @@ from tests.app.site import QUICK, Held, held
 from tests.damage.isolated import Ended, ran
 from tests.damage.served import served
 
-from gossamer.app.directory import Directory
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
 from gossamer.crawler.damage import DAMAGED
 from gossamer.store import tallies
 from gossamer.store.sqlite import captures, forgotten, seeds

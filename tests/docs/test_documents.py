@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.app import cli
-from gossamer.app.directory import Directory
 from gossamer.app.doors import DOORS
 from gossamer.app.showing import documented
+from gossamer.collection.directory import Directory
 from gossamer.config.load import keys
 from gossamer.crawler.crash import CRASH_POINTS
 from gossamer.store import statements

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from tests.contract.test_frontier import entry, seed, settled, take_page
 
-from gossamer.app.waiting import awaited_in_words
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
+from gossamer.collection.why.waiting import awaited_in_words
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.awaited import Awaited
 from gossamer.frontier.sqlite.frontier import SqliteFrontier

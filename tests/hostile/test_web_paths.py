@@ -13,8 +13,8 @@ from urllib.parse import quote
 import pytest
 from tests.web.site import LONG_S, Answer, Site, make_collection, serving, trouble_in
 
-from gossamer.app.directory import Directory
 from gossamer.app.serve import complain
+from gossamer.collection.directory import Directory
 
 SECRET = "token"
 

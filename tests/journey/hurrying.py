@@ -10,7 +10,6 @@ from pathlib import Path
 from multidict import CIMultiDict, CIMultiDictProxy
 from tests.journey.crawling import Told
 
-from gossamer.app.directory import Directory
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
@@ -19,6 +18,7 @@ from gossamer.base.clock import SECOND, Instant, SystemClock
 from gossamer.base.environment import Outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.journey import Crawl, Rooms

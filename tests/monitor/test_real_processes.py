@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gossamer.app.crawl import crawl_to_end
-from gossamer.app.directory import Directory
-from gossamer.app.monitoring import Watch
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
+from gossamer.collection.directory import Directory
+from gossamer.collection.system import Watch
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer

@@ -20,7 +20,6 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from tests.simulation.test_simulation import memory
 from tests.simulation.virtual import VirtualClock, VirtualLoop
 
-from gossamer.app.directory import Directory
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.volumes import Volumes
@@ -28,6 +27,7 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import Clock, SystemClock
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
 from gossamer.config.fetch import RobotsKeeping
 from gossamer.crawler import pace
 from gossamer.crawler.chronicle import chronicling

@@ -12,8 +12,8 @@ from tests.app.site import Site as Crawled
 from tests.app.site import page
 from tests.web.site import LONG_S, Answer, Site, serving
 
-from gossamer.app import serving_crawl
-from gossamer.app.directory import Directory
+from gossamer.collection import control
+from gossamer.collection.directory import Directory
 from gossamer.plugins.trust import allow_options
 
 SETTINGS = """
@@ -93,14 +93,14 @@ def desk(root: Path, pages: dict[str, str] | None = None, delay_s: float = 0.02)
 @contextmanager
 def patient() -> Iterator[None]:
     """What a page says when a crawl is slow to answer is not what these tests are about."""
-    before = {name: getattr(serving_crawl, name) for name in ("FIRST_BEAT_S", "PATIENCE_S", "STATE_S", "END_S")}
+    before = {name: getattr(control, name) for name in ("FIRST_BEAT_S", "PATIENCE_S", "STATE_S", "END_S")}
     for name in before:
-        setattr(serving_crawl, name, LONG_S)
+        setattr(control, name, LONG_S)
     try:
         yield
     finally:
         for name, value in before.items():
-            setattr(serving_crawl, name, value)
+            setattr(control, name, value)
 
 
 def until(happens: Callable[[], bool], why: str) -> None:

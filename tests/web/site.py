@@ -15,14 +15,14 @@ from urllib.parse import urlencode
 from selectolax.lexbor import LexborHTMLParser
 from tests.web.hostile_pages import write_warc
 
-from gossamer.app import sowing
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.demo import settings_for
-from gossamer.app.directory import Directory
 from gossamer.app.serve import address_of, web_server
 from gossamer.app.taking_in import take_in
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
+from gossamer.collection import seeds as sowing
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import WebSettings
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer

@@ -22,9 +22,10 @@ from schemathesis.specs.openapi.checks import (
 )
 from tests.web.site import LONG_S, Site, serving
 
-from gossamer.app import serving_crawl, sowing
-from gossamer.app.directory import Directory
 from gossamer.base.environment import Network
+from gossamer.collection import control
+from gossamer.collection import seeds as sowing
+from gossamer.collection.directory import Directory
 from gossamer.fetch.address_plan import AddressPlan
 
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
@@ -160,7 +161,7 @@ def secluded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
     begins: in the place of one a program is started that ends at once."""
     plan = AddressPlan({})
     monkeypatch.setattr(sowing, "real_network", lambda outside: Network(plan, plan))
-    monkeypatch.setattr(serving_crawl, "MODULE", "gossamer.base.chance")
+    monkeypatch.setattr(control, "MODULE", "gossamer.base.chance")
     directory = Directory(tmp_path / "c")
     with serving(directory) as site:
         yield site, (directory.root / "token").read_text().strip()

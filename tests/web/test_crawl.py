@@ -12,10 +12,10 @@ from tests.app.site import page
 from tests.web.crawling import Desk, desk, many, until
 from tests.web.site import LONG_S, Site, trouble_in
 
-from gossamer.app.directory import Directory, lock_directory
-from gossamer.app.serving_crawl import STILL_STARTING, Helm
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import GossamerError
+from gossamer.collection.control import STILL_STARTING, Helm
+from gossamer.collection.directory import Directory, lock_directory
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
 from gossamer.store.sqlite import seeds

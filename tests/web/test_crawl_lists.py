@@ -82,7 +82,7 @@ def test_a_filter_keeps_what_it_says_and_nothing_else(site: Site, asked: str, ho
 
 
 def test_a_search_without_an_index_is_bounded_and_goes_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.app.serving_lists.MOST_LOOKED_AT", 10)
+    monkeypatch.setattr("gossamer.collection.lists.MOST_LOOKED_AT", 10)
     found = visits(site, "text=nowhere-to-be-found")
     assert found.is_cut and found.looked_at == 10 and found.next and not found.visits and found.reached_at
     shown = site.ask("/crawl/visits?text=nowhere-to-be-found").page

@@ -11,10 +11,10 @@ import pytest
 from tests.web.site import serving
 
 from gossamer.app.demo import settings_for
-from gossamer.app.directory import Directory
 from gossamer.app.serve import web_rooms
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import DirectoryUnusable
+from gossamer.collection.directory import Directory
 from gossamer.values.visit import Counts
 from gossamer.web.app import make_app
 from gossamer.web.rooms import WebRooms

@@ -9,8 +9,8 @@ from tests.monitor.chronicles import chronicle_of
 from tests.web.exposition import families
 from tests.web.site import Site, serving, trouble_in
 
-from gossamer.app.directory import Directory
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Run
 from gossamer.monitor.freshness import MEANINGS

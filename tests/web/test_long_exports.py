@@ -9,12 +9,12 @@ import pytest
 from pyoxigraph import RdfFormat, parse
 from tests.web.site import Site, serving
 
-from gossamer.app.directory import Directory
-from gossamer.app.exporting import exports_of
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
+from gossamer.collection.exports import exports_of
 from gossamer.search.query import parse as asked
 from gossamer.values.page import Page, Reading
 from gossamer.values.page_facts import PageFacts

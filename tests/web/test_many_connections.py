@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.web.site import LONG_S, Site, serving
 
-from gossamer.app.directory import Directory
+from gossamer.collection.directory import Directory
 from gossamer.web.connections import MOST_CONNECTIONS
 
 IDLE = 10_000

@@ -12,10 +12,10 @@ from tests.web.gate import BEARER, ask, gate_of
 from tests.web.site import Site
 
 from gossamer.app.demo import settings_for
-from gossamer.app.directory import Directory
 from gossamer.app.serve import web_rooms
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.app import make_site
 from gossamer.web.door import Entrance

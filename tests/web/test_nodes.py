@@ -17,8 +17,8 @@ from tests.json_answers import decoded
 from tests.web.exposition import families
 from tests.web.site import LONG_S, Site, serving, trouble_in
 
-from gossamer.app.directory import Directory
 from gossamer.base.clock import SECOND, SystemClock
+from gossamer.collection.directory import Directory
 from gossamer.monitor.control import Control
 from gossamer.monitor.hints import Hint
 from gossamer.monitor.history import History

@@ -12,7 +12,7 @@ from tests.app.site import QUICK, gossamer, harbour, page
 from tests.app.site import Site as Web
 from tests.web.site import Site, serving
 
-from gossamer.app.directory import Directory
+from gossamer.collection.directory import Directory
 from gossamer.web.number_lists import LISTS
 
 PAGES = 9

@@ -14,9 +14,9 @@ from tests.web.hostile_pages import PAYLOADS, page_with
 from tests.web.site import Answer, Site, serving, trouble_in
 from tests.web.test_page_view import at
 
-from gossamer.app.directory import Directory
 from gossamer.archive.versions import Timeline
 from gossamer.base.clock import in_words
+from gossamer.collection.directory import Directory
 from gossamer.values.url import Url
 from gossamer.web.page_history import NOT_YET, badges_of, dots_of, line_of
 from gossamer.web.page_history_rooms import HistoryRooms

@@ -11,8 +11,8 @@ import pytest
 from tests.web.hostile_pages import WORD
 from tests.web.site import Site, serving, trouble_in
 
-from gossamer.app.directory import Directory
 from gossamer.base.clock import SystemClock
+from gossamer.collection.directory import Directory
 from gossamer.monitor.control import Control
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.web.search_address import Asked

@@ -15,13 +15,13 @@ import pytest
 from tests.json_answers import decoded
 from tests.web.site import Site
 
-from gossamer.app.directory import Directory
 from gossamer.app.search_job import NO_ANSWER, RENEW, search_in
 from gossamer.app.searchers import REST_S, Searchers
 from gossamer.app.serve import ReadHandles
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.processes import SystemProcesses
+from gossamer.collection.directory import Directory
 from gossamer.search.answer import Answer
 from gossamer.testing import FakeClock
 from gossamer.web.rendering import make_templates

@@ -12,11 +12,11 @@ from tests.web.dying import DEADLY
 from tests.web.site import Answer, Site
 
 from gossamer.app.demo import settings_for
-from gossamer.app.directory import Directory
 from gossamer.app.search_job import JOB
 from gossamer.app.serve import address_of, web_server
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.processes import Child, SystemProcesses
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import WebSettings
 from gossamer.web.search_desk import DIED
 

@@ -9,8 +9,8 @@ import pytest
 from tests.web.site import LONG_S, Answer, Site, serving
 from tests.web.test_sparql import COUNT, RUNAWAY
 
-from gossamer.app.directory import Directory
 from gossamer.app.serve import QUERIES
+from gossamer.collection.directory import Directory
 from gossamer.views.facts.sparql import BUSY
 
 SEARCHES, ASKED = 50, 10

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.web.gate import BEARER, COOKIE, KEYS, ask, gate_of, site_of
 
-from gossamer.app.directory import Directory
-from gossamer.app.token import kept_keys, keys_of
 from gossamer.base.chance import unguessable
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
+from gossamer.collection.tokens import kept_keys, keys_of
 from gossamer.testing import FakeClock
 from gossamer.web.door import same_site
 from gossamer.web.sessions import MOST_SESSIONS, SESSION_S, Sessions

@@ -21,8 +21,8 @@ from tests.web.xss_payloads import PAYLOADS
 
 from gossamer.app.crawl import crawl_to_end
 from gossamer.app.demo import settings_for
-from gossamer.app.directory import Directory
 from gossamer.base.environment import Network, real_outside
+from gossamer.collection.directory import Directory
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.monitor.control import Control
 from gossamer.values.url import Url, url_of

@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.asking import open_search, queries, refuse_missing
-from gossamer.app.directory import DEFAULT, existing
 from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, QueryRefused
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, existing
+from gossamer.collection.views import open_search, queries, refuse_missing
 from gossamer.search.find import FACETS, Answer, Entity, Hit
 from gossamer.search.query import parse
 from gossamer.values.json_form import json_value

@@ -10,14 +10,14 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.modes import USERS, is_ours, keep_private
 from gossamer.app.verify import in_a_line, told
 from gossamer.app.working import Working
 from gossamer.archive.repair import write_spans
 from gossamer.archive.verify import Finding, verified
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.modes import USERS, is_ours, keep_private
 from gossamer.crawler import learned
 from gossamer.crawler.damage import DAMAGED
 from gossamer.monitor import chronicle

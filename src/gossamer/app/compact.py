@@ -7,14 +7,14 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.compacting import Compacted, look_ahead
-from gossamer.app.compacting import compact as compact_now
-from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.options import config_of
 from gossamer.app.working import Working
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.maintenance.compact import Compacted, look_ahead
+from gossamer.collection.maintenance.compact import compact as compact_now
+from gossamer.collection.options import config_of
 from gossamer.crawler.damage import tell_damage
 from gossamer.rules.retention import Retain, retain_of
 from gossamer.values.wording import as_json, counted

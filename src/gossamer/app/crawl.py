@@ -14,16 +14,16 @@ import uvloop
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.app.ending import STOPPED, Ended, summary, waiting_for_options
-from gossamer.app.fetch_again import FetchedBy, fetch_again
-from gossamer.app.options import config_of, keep_options, withheld_in_words
 from gossamer.app.progress import Face, JsonLines, face_for
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.processes import allow_open_files, keep_freed_memory
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import spare_the_collector
+from gossamer.collection.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
+from gossamer.collection.fetch_again import FetchedBy, fetch_again
+from gossamer.collection.options import config_of, keep_options, withheld_in_words
 from gossamer.config.settings import Settings
 from gossamer.crawler import crash
 from gossamer.crawler.damage import EVENT as DAMAGE

@@ -15,14 +15,14 @@ import uvloop
 
 from gossamer.app.cli import first_of_ours
 from gossamer.app.crawl import crawl_to_end
-from gossamer.app.directory import LOG_NAME, Directory
 from gossamer.app.ending import next_steps, waiting_for_options
-from gossamer.app.options import config_of, withheld_in_words
 from gossamer.app.progress import PlainLines
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import Appender
+from gossamer.collection.directory import LOG_NAME, Directory
+from gossamer.collection.options import config_of, withheld_in_words
 from gossamer.config.settings import Settings
 from gossamer.crawler.tally import Tally
 from gossamer.fetch.network import real_network

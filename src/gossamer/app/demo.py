@@ -15,12 +15,12 @@ from rich.table import Table
 
 from gossamer.app.crawl import catch_signals, crawl_to_end
 from gossamer.app.demo_changing import DAYS, show_changing
-from gossamer.app.directory import Directory
 from gossamer.app.ending import summary
 from gossamer.app.progress import face_for
 from gossamer.app.serve import address_of, is_free, link_of, web_server
 from gossamer.base.environment import Network, real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.tally import Tally
 from gossamer.demo.accesslog import Hit

@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from gossamer.app.crawl import catch_signals, crawl_to_end
-from gossamer.app.directory import Directory
 from gossamer.app.ending import summary
 from gossamer.app.serve import address_of, is_free, link_of, web_server
 from gossamer.base.calendar import short_days
 from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.files import Files
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.tally import Tally
 from gossamer.demo.accesslog import Hit

@@ -177,7 +177,7 @@ DOORS = (
     ),
     Door(
         "why",
-        "gossamer.app.why:why",
+        "gossamer.collection.why.answer:why",
         "Say everything about one address: how it was found, which rules let it in, its visits, what it waits for.\n\n"
         "For a host: why is nothing being fetched there? It reads only, also while the crawl runs. Exit code 1 when "
         "the address or host was never met; then it says what would happen to it.",

@@ -13,8 +13,6 @@ from typing import Annotated, Literal
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.exporting import exports_of
 from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
 from gossamer.archive.export import volumes_of
@@ -23,6 +21,8 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.exports import exports_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED, beyond_end
 from gossamer.plugins.record import job_for, reopened

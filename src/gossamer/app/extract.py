@@ -10,8 +10,17 @@ import msgspec
 from cyclopts import Parameter
 from pyoxigraph import Quad, RdfFormat, Triple, parse, serialize
 
-from gossamer.app.one_page import AllowAddress, Config, Contact, ContextFolder, Delay, Manners, own_contexts, page_of
 from gossamer.base.errors import ConfigError
+from gossamer.collection.single_page import (
+    AllowAddress,
+    Config,
+    Contact,
+    ContextFolder,
+    Delay,
+    Manners,
+    own_contexts,
+    page_of,
+)
 from gossamer.extract.entities import things_of
 from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.extract.source import RdfaVersion

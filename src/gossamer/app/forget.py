@@ -8,14 +8,22 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.forgetting import IN_DELETED_PARTS, NOT_REACHED, Erased, allow, entries_of, listed, look_ahead
-from gossamer.app.forgetting import forget as forget_now
-from gossamer.app.options import config_of
 from gossamer.app.working import Working
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.maintenance.forget import (
+    IN_DELETED_PARTS,
+    NOT_REACHED,
+    Erased,
+    allow,
+    entries_of,
+    listed,
+    look_ahead,
+)
+from gossamer.collection.maintenance.forget import forget as forget_now
+from gossamer.collection.options import config_of
 from gossamer.crawler.damage import tell_damage
 from gossamer.store.sqlite.forgotten import Entry
 from gossamer.values.wording import as_json, counted, harmless, moment

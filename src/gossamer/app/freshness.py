@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.freshness_plot import over_time
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
+from gossamer.collection.directory import DEFAULT, Directory, existing
 from gossamer.crawler.chronicle import standing_now
+from gossamer.lab.plots import over_time
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
 from gossamer.monitor.freshness import Told, days_in_words, even, span_in_words, sparkline, told

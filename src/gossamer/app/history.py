@@ -10,10 +10,6 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app.ask import FORMATS, tabled
-from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.history_asking import MOST_PAGES, PastAnswer, asked_at
-from gossamer.app.history_export import export_tree
-from gossamer.app.history_past import DAMAGED, Past, extractor, past_of
 from gossamer.app.history_shown import (
     PastFacts,
     PastPage,
@@ -24,12 +20,16 @@ from gossamer.app.history_shown import (
     past_shown,
     timeline_shown,
 )
-from gossamer.app.options import config_of
 from gossamer.app.working import Working
 from gossamer.archive.versions import moment_of, vanished
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.history.export import export_tree
+from gossamer.collection.history.facts import MOST_PAGES, PastAnswer, asked_at
+from gossamer.collection.history.past import DAMAGED, Past, extractor, past_of
+from gossamer.collection.options import config_of
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept

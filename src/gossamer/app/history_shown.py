@@ -6,10 +6,10 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.history_asking import PastAnswer
 from gossamer.archive.text_differences import TextLine
 from gossamer.archive.versions import Difference, Timeline, Version
 from gossamer.base.clock import Instant, in_words
+from gossamer.collection.history.facts import PastAnswer
 from gossamer.values.capture import Kept
 from gossamer.values.version_messages import Said
 from gossamer.values.wording import counted, harmless

@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
-from gossamer.app.options import config_of
-from gossamer.app.waiting import gap_in_words, unread_at
-from gossamer.app.why import crew_of
 from gossamer.base.clock import Clock, Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing, lock_directory
+from gossamer.collection.options import config_of
+from gossamer.collection.why.answer import crew_of
+from gossamer.collection.why.waiting import gap_in_words, unread_at
 from gossamer.config.slices import politeness
 from gossamer.crawler.command_names import REINSTATE, RELEASE, RETIRE
 from gossamer.crawler.seeds import checked_seeds

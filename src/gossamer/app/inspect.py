@@ -11,7 +11,9 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from gossamer.app.inspecting import Going, Inspected, show, summarised
-from gossamer.app.one_page import (
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.collection.single_page import (
     BY_SUFFIX,
     NOWHERE,
     AllowAddress,
@@ -26,8 +28,6 @@ from gossamer.app.one_page import (
     page_in,
     page_of,
 )
-from gossamer.base.environment import Outside, real_outside
-from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.extract.entities import Thing
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.extract.rdfa.roles import ROLE as ROLE_TERM

@@ -11,8 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.directory import Directory, existing
-from gossamer.app.one_page import (
+from gossamer.archive.catalogue import Catalogue
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory, existing
+from gossamer.collection.single_page import (
     NOWHERE,
     AllowAddress,
     Config,
@@ -23,11 +26,8 @@ from gossamer.app.one_page import (
     OnePage,
     page_of,
 )
-from gossamer.app.trail import Ruling
-from gossamer.app.why import Asking, crew_of
-from gossamer.archive.catalogue import Catalogue
-from gossamer.base.environment import Outside, real_outside
-from gossamer.base.tell import silent
+from gossamer.collection.why.answer import Asking, crew_of
+from gossamer.collection.why.trail import Ruling
 from gossamer.config.load import FILE_NAME, load
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds

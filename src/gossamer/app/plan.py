@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.directory import Directory, existing
-from gossamer.app.planning import DAY_S, KB, Plan, Shares, Wish, planned
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.collection.directory import Directory, existing
+from gossamer.lab.plan import DAY_S, KB, Plan, Shares, Wish, planned
 from gossamer.store import tallies
 from gossamer.store.sqlite import surveys
 from gossamer.store.sqlite.database import read_only

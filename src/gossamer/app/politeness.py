@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.ledger import Report, Row, Seen, contradiction, kept_by, reported, suspects
 from gossamer.app.working import Working
 from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged
+from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.ledger import Report, Row, Seen, contradiction, kept_by, reported, suspects
 from gossamer.frontier.sqlite.reports import Ledger, ledger
 from gossamer.store.sqlite.database import read_only
 from gossamer.store.sqlite.surveys import Moment, moments

@@ -9,13 +9,13 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.lost_state import restore_state
-from gossamer.app.options import config_of
-from gossamer.app.replay import Rebuilt, build_again
 from gossamer.app.working import Working
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.maintenance.lost_state import restore_state
+from gossamer.collection.maintenance.replay import Rebuilt, build_again
+from gossamer.collection.options import config_of
 from gossamer.config.settings import Settings
 from gossamer.crawler import crash
 from gossamer.crawler.damage import DAMAGED, MOST_NAMED, tell_damage

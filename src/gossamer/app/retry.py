@@ -8,10 +8,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.app.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing, lock_directory
 from gossamer.crawler.command_names import REQUEUE
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.sqlite.requeue import ended, requeue

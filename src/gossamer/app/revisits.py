@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.directory import DEFAULT, existing
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.collection.directory import DEFAULT, existing
 from gossamer.frontier.sqlite.revisit_list import Remembered, remembered
 from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
 from gossamer.store.sqlite.database import read_only

@@ -12,12 +12,12 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.one_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
 from gossamer.app.robots_shown import Asked, Looked, Tested, as_json, show
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError, WorkerLost
 from gossamer.base.tell import silent
+from gossamer.collection.single_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
 from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, politeness, robots_keeping
 from gossamer.crawler.seeds import admitted, checked_seeds

@@ -11,11 +11,11 @@ from typing import Annotated, Literal
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.app.directory import DEFAULT, Directory, existing
 from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing
 from gossamer.crawler.rules_file import RulesFile, checked
 from gossamer.frontier.sqlite.reports import queued
 from gossamer.rules.scope import Reach

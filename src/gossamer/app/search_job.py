@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app.directory import Directory
-from gossamer.app.present_search import search_of
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import GossamerError
+from gossamer.collection.directory import Directory
+from gossamer.collection.search import search_of
 from gossamer.extract.vocabularies.relations import bundled
 from gossamer.web.rendering import make_templates
 from gossamer.web.search_address import asked_of

@@ -6,12 +6,12 @@ from types import TracebackType
 
 import msgspec
 
-from gossamer.app.directory import Directory
 from gossamer.app.search_job import JOB, NO_ANSWER, RENEW
 from gossamer.base.clock import Clock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell, silent
+from gossamer.collection.directory import Directory
 from gossamer.search.find import REFRESH_S
 from gossamer.web.search_page import Question, Reply
 from gossamer.workers.limits import MIB, Limits

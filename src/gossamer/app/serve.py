@@ -16,22 +16,22 @@ import uvloop
 from anyio.to_thread import current_default_thread_limiter
 from cyclopts import Parameter
 
-from gossamer.app.asking import query_pool
-from gossamer.app.directory import DEFAULT, VOCABULARY, Directory, existing, refuse_lost_state
-from gossamer.app.exporting import exports_of
-from gossamer.app.history_serving import history_rooms
-from gossamer.app.inquiring import page_rooms
-from gossamer.app.modes import keep_private
-from gossamer.app.monitoring import monitor_rooms
-from gossamer.app.options import config_of, withheld_in_words
-from gossamer.app.present_search import search_of
 from gossamer.app.searchers import Searchers
-from gossamer.app.serving_crawl import crawl_rooms
-from gossamer.app.token import ADMIN, READER, kept_keys, keys_of
-from gossamer.app.vocabulary import vocabulary_rooms
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell, silent
+from gossamer.collection.control import crawl_rooms
+from gossamer.collection.directory import DEFAULT, VOCABULARY, Directory, existing, refuse_lost_state
+from gossamer.collection.exports import exports_of
+from gossamer.collection.history.serving import history_rooms
+from gossamer.collection.modes import keep_private
+from gossamer.collection.options import config_of, withheld_in_words
+from gossamer.collection.pages import page_rooms
+from gossamer.collection.search import search_of
+from gossamer.collection.system import monitor_rooms
+from gossamer.collection.tokens import ADMIN, READER, kept_keys, keys_of
+from gossamer.collection.views import query_pool
+from gossamer.collection.vocabulary import vocabulary_rooms
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings, WebSettings
 from gossamer.monitor.control import Beat, Control

@@ -10,10 +10,10 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from gossamer.app.directory import DEFAULT, existing
-from gossamer.app.options import config_of, stored_in, unset_option, withheld_in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.collection.directory import DEFAULT, existing
+from gossamer.collection.options import config_of, stored_in, unset_option, withheld_in_words
 from gossamer.config.load import GUARDED, Key, in_toml, keys, sample
 
 

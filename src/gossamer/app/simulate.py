@@ -11,10 +11,10 @@ from rich.progress import Progress as Bars
 from rich.progress import TaskID
 from rich.table import Table
 
-from gossamer.app.freshness_plot import as_svg, in_terminal
-from gossamer.app.simulating import BEST, Plan, Result, simulated
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.lab.plots import as_svg, in_terminal
+from gossamer.lab.simulation import BEST, Plan, Result, simulated
 
 Named = Literal["uniform", "paper", "tree", "age", "optimum"]
 SIDE_BY_SIDE: tuple[Named, ...] = ("uniform", "paper", "age", "optimum")

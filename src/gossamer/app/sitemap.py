@@ -8,11 +8,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.app.sitemap_files import Choice, chosen_from, files_in
-from gossamer.app.sitemap_xml import Made, files_of
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.lab.sitemap_files import Choice, chosen_from, files_in
+from gossamer.lab.sitemap_xml import Made, files_of
 from gossamer.parse.lists.sitemaps import parse_sitemap
 from gossamer.rules.robots.matcher import parse
 from gossamer.values.robots import Robots, RobotsState

@@ -13,15 +13,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.compacting import Compacted, look_ahead
-from gossamer.app.directory import DEFAULT, Directory, existing
-from gossamer.app.heartbeats import at_work
-from gossamer.app.monitoring import Watch
-from gossamer.app.options import config_of
-from gossamer.app.view_faults import unusable
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.heartbeats import at_work
+from gossamer.collection.maintenance.compact import Compacted, look_ahead
+from gossamer.collection.maintenance.view_faults import unusable
+from gossamer.collection.options import config_of
+from gossamer.collection.system import Watch
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
 from gossamer.rules.retention import retain_of

@@ -14,8 +14,6 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.app.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
-from gossamer.app.options import config_of
 from gossamer.app.working import Working
 from gossamer.archive.foreign import PASSED_OVER, foreign
 from gossamer.archive.foreign_records import Aside, ImportReport
@@ -24,6 +22,8 @@ from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, WorkerLost
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
+from gossamer.collection.options import config_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED, noting_damage, tell_damage
 from gossamer.crawler.process import open_archive

@@ -16,11 +16,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.app.directory import DEFAULT, existing
-from gossamer.app.monitoring import Watch
-from gossamer.app.options import config_of
 from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside, real_outside
+from gossamer.collection.directory import DEFAULT, existing
+from gossamer.collection.options import config_of
+from gossamer.collection.system import Watch
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import System
 from gossamer.monitor.words import CARDS, Row, cells_of, rows_of

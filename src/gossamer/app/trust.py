@@ -6,10 +6,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from gossamer.app.directory import DEFAULT
-from gossamer.app.options import config_of, stored_in
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import DEFAULT
+from gossamer.collection.options import config_of, stored_in
 from gossamer.config.load import FILE_NAME, Withheld, load
 from gossamer.plugins.filters import GROUP
 from gossamer.plugins.record import READERS, kept_in

@@ -12,10 +12,6 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.app.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
-from gossamer.app.generation import unfinished
-from gossamer.app.options import config_of
-from gossamer.app.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.app.working import Working
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.repair import repair
@@ -24,6 +20,10 @@ from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
+from gossamer.collection.maintenance.generation import unfinished
+from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
+from gossamer.collection.options import config_of
 from gossamer.crawler.damage import DAMAGED, mark_of, revive
 from gossamer.indexer.process import rereading
 from gossamer.store.sqlite import damage

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
-from gossamer.app.directory import Directory
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.learned import recalled
 from gossamer.crawler.rules_file import RulesFile

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 
-from gossamer.app.directory import Directory
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell
+from gossamer.collection.directory import Directory
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Sample, Visits
 from gossamer.monitor.samples import ENOUGH, newest_place, sampled, visits_since

@@ -4,11 +4,11 @@ import asyncio
 
 import msgspec
 
-from gossamer.app.directory import Directory
-from gossamer.app.waiting import awaited_in_words
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
+from gossamer.collection.directory import Directory
+from gossamer.collection.why.waiting import awaited_in_words
 from gossamer.crawler.process import Crawling
 from gossamer.crawler.tally import Tally
 from gossamer.monitor.machine import ThisMachine

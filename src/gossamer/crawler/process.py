@@ -8,7 +8,6 @@ from functools import partial
 
 import msgspec
 
-from gossamer.app.directory import Directory
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import acknowledged
 from gossamer.archive.compaction import tidy
@@ -16,6 +15,7 @@ from gossamer.archive.volumes import Volumes, room_left
 from gossamer.base.calendar import Even
 from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell
+from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
 from gossamer.crawler.admission import open_ruling

@@ -12,9 +12,9 @@ from typing import BinaryIO, cast
 
 import msgspec
 
-from gossamer.app.directory import Directory
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Child, Processes
+from gossamer.collection.directory import Directory
 from gossamer.values.page_facts import PageFacts
 from gossamer.workers.wire import Kind, frame, received
 

@@ -14,14 +14,14 @@ import sys
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gossamer.app.directory import Directory
-from gossamer.app.modes import keep_private
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import let_other_sessions_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
+from gossamer.collection.directory import Directory
+from gossamer.collection.modes import keep_private
 from gossamer.crawler import crash
 from gossamer.indexer.graph_client import NAME, Commit, Copy, Order, Pages, orders
 from gossamer.indexer.supervisor import dropped, only_one

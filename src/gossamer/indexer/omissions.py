@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import msgspec
 
-from gossamer.app.directory import Directory
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import Files
+from gossamer.collection.directory import Directory
 from gossamer.indexer.updates import Reread
 from gossamer.spool.tail import Tail
 from gossamer.values.capture import Place

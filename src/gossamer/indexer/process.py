@@ -18,9 +18,6 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.app.directory import Directory
-from gossamer.app.modes import keep_private
-from gossamer.app.options import config_of
 from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
@@ -30,6 +27,9 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import keep_freed_memory, let_others_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
+from gossamer.collection.directory import Directory
+from gossamer.collection.modes import keep_private
+from gossamer.collection.options import config_of
 from gossamer.config.settings import Settings
 from gossamer.crawler import crash
 from gossamer.crawler.revisit import silence

@@ -7,12 +7,12 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.app.directory import Directory
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryBusy, GossamerError
 from gossamer.base.files import Files, Lock
 from gossamer.base.processes import Child
 from gossamer.base.tell import Tell
+from gossamer.collection.directory import Directory
 from gossamer.values.wording import error_in_words
 
 MODULE = "gossamer.indexer.process"

@@ -1,0 +1,352 @@
+"""The crawl's rooms put together: the web process steers a crawl, and starts one as its child when told to."""
+
+import asyncio
+import hashlib
+import re
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass, field, replace
+
+from gossamer.app import hosts, rules
+from gossamer.app.retry import bring_back
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
+from gossamer.base.processes import Child
+from gossamer.base.tell import silent
+from gossamer.collection.directory import LOG_NAME, Directory
+from gossamer.collection.heartbeats import at_work
+from gossamer.collection.lists import Lists
+from gossamer.collection.options import config_of, stored_in
+from gossamer.collection.seeds import Sowing, may_go
+from gossamer.config.load import FILE_NAME
+from gossamer.config.settings import Settings
+from gossamer.crawler.damage import DAMAGED
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.crawler.seeds import checked_seeds
+from gossamer.monitor.control import Control
+from gossamer.rules.canonical import stripped
+from gossamer.rules.scope import Reach
+from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules
+from gossamer.store.sqlite import seeds
+from gossamer.store.sqlite.database import read_only
+from gossamer.store.sqlite.lock import NAME as LOCK_NAME
+from gossamer.store.sqlite.lock import holder_in_words
+from gossamer.values.outcome import Reason
+from gossamer.values.selection import Selection
+from gossamer.values.url import Url
+from gossamer.views.words.searcher import Stored
+from gossamer.web.crawl_rooms import (
+    Crawler,
+    CrawlRooms,
+    Effect,
+    HostAction,
+    Rules,
+    RulesChanged,
+    Seed,
+    Standing,
+    Verb,
+    Wrong,
+)
+
+MODULE = "gossamer.app.crawl_child"
+FETCHABLE = frozenset(Reason) - {Reason.FORGOTTEN}
+"""Ends after which a page may be asked for again."""
+LOOK_S = 0.1
+PATIENCE_S = 10.0
+STATE_S = 2.5
+FIRST_BEAT_S = 12.0
+"""How long whoever starts a crawl waits to hear of it."""
+END_S = 15.0
+"""What a crawl may take to end when the server does; a clean stop stays below ten seconds."""
+STILL_STARTING = "The crawl has been started, but nothing has been heard of it yet: this machine is busy."
+MOST_SEEDS_SHOWN = 200
+LOG_LINES, LOG_TAIL = 12, 8192
+HOLDER = re.compile(r"pid (\d+) \(([^)]*)\)")
+ENDS = {
+    0: "The crawl has ended: nothing is left to visit.",
+    1: "The crawl has ended without a single page.",
+    DAMAGED: "The crawl has ended, and found the archive damaged: `gossamer verify` says what to do.",
+    130: "The crawl was stopped. Starting it again goes on from here.",
+}
+
+
+@dataclass(slots=True)
+class Helm:
+    """Steers the crawl of one collection. REQUIRES: `control` is open."""
+
+    directory: Directory
+    given: Settings
+    outside: Outside
+    control: Control
+    _child: Child | None = None
+    _contact: str = ""
+    _stopping: int | None = None
+    """The crawler that was asked to end."""
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _looking: threading.Lock = field(default_factory=threading.Lock)
+    _threads: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
+    """Of those that make pages, how many may look or wait to look: anybody may ask, and there are few."""
+
+    def settings(self) -> Settings:
+        """As the file says now, if there is one: it may have been edited since the server started."""
+        file = self.directory.root / FILE_NAME
+        is_said = file.is_file() or bool(stored_in(self.directory.root))
+        found = config_of(self.directory.root).settings if is_said else self.given
+        return found if found.contact or not self._contact else replace(found, contact=self._contact)
+
+    def standing(self) -> Standing:
+        known: list[tuple[Url, str]] = []
+        if self.directory.state.is_file():
+            with closing(read_only(self.directory.state)) as state:
+                known = seeds.every(state)
+        settings = self.settings()
+        shown = tuple(Seed(url.text, reach) for url, reach in known[:MOST_SEEDS_SHOWN])
+        found = load_rules(self.rules_file().text())
+        number = 0 if isinstance(found, Problems) else len(found.rules)
+        return Standing(self.crawler(), shown, len(known), settings.contact or "", settings.crawl.scope, number)
+
+    def crawler(self) -> Crawler:
+        pid, child = self.crawler_pid(), self._child
+        code = child.exit_code() if child is not None else None
+        is_ours = child is not None and code is None
+        living = {pid, child.pid if is_ours and child is not None else None} - {None}
+        log = self._log() if child is not None else ()
+        return Crawler(
+            is_alive=pid is not None,
+            is_starting=is_ours and pid is None and child is not None and child.pid != self._stopping,
+            is_stopping=self._stopping in living,
+            is_ours=is_ours,
+            holder=self._holder(),
+            ended=self._ended(code, log) if code is not None and pid is None else "",
+            has_failed=code not in (None, 0, 130),
+            log=log,
+            waits=self._waits(),
+        )
+
+    def crawler_pid(self) -> int | None:
+        """Of a crawl that is at work."""
+        found = self._beat()
+        return None if found is None else int(str(found["pid"]))
+
+    def _waits(self) -> str:
+        found = self._beat()
+        waits = found.get("waits") if found is not None else None
+        return str(waits.get("says", "")) if isinstance(waits, dict) else ""
+
+    def _beat(self) -> dict[str, object] | None:
+        alive = at_work(self.control.beats(), self.outside)
+        return next((one for one in alive if one["name"] == "crawler"), None)
+
+    def is_crawling(self) -> bool:
+        return self.crawler_pid() is not None
+
+    async def start(self, contact: str) -> str:
+        async with self._starting:
+            self._contact = contact.strip() or self._contact
+            await self._may_start()
+            arguments = [str(self.directory.root), self.settings().contact or ""]
+            child = self._child = self.outside.processes.start(MODULE, arguments)
+            give_up_s = self.outside.clock.elapsed_s() + FIRST_BEAT_S
+            while self.crawler_pid() != child.pid and self.outside.clock.elapsed_s() < give_up_s:
+                if (code := child.exit_code()) is not None:
+                    said = self._ended(code, self._log())
+                    if code in (0, 130):
+                        return said
+                    raise GossamerError(said)
+                await self.outside.clock.sleep(LOOK_S)
+        return "The crawl has begun." if self.crawler_pid() == child.pid else STILL_STARTING
+
+    async def _may_start(self) -> None:
+        if self.is_crawling() or (self._child is not None and self._child.exit_code() is None):
+            raise DirectoryBusy("A crawl is running already.")
+        files, clock = self.outside.files, self.outside.clock
+        words = holder_in_words(self.outside.processes.own_pid(), "web", str(clock.now()))
+        files.make_folder(self.directory.root)
+        found = files.lock(self.directory.root / LOCK_NAME, words)
+        if isinstance(found, str):
+            raise DirectoryBusy(f"The collection is being written by {found}. Wait for it, or stop it first.")
+        found.release()
+        known: list[tuple[Url, str]] = []
+        if self.directory.state.is_file():
+            with closing(read_only(self.directory.state)) as state:
+                known = seeds.every(state)
+        if not known:
+            raise ConfigError("There is no address to begin with. Add one first.")
+        good, left_out = await may_go([url for url, _ in known], self.settings(), self.outside)
+        if not good:
+            raise ConfigError("None of the seeds can be visited: " + "; ".join(left_out))
+
+    async def ask(self, verb: Verb) -> str:
+        pid = self.crawler_pid()
+        if pid is None:
+            raise GossamerError("No crawl is running.")
+        await self._done(self.control.ask(verb))
+        if verb == "stop":
+            self._stopping = pid
+            return "The crawl is ending: what is under way is finished and kept."
+        wanted, give_up_s = "paused" if verb == "pause" else "", self.outside.clock.elapsed_s() + STATE_S
+        while self._state() not in (wanted, None) and self.outside.clock.elapsed_s() < give_up_s:
+            await self.outside.clock.sleep(LOOK_S)
+        return "The crawl is paused: nothing new is visited." if verb == "pause" else "The crawl goes on."
+
+    def _state(self) -> str | None:
+        return next((one.state for one in self.control.vitals() if one.process == "crawler"), None)
+
+    async def _done(self, number: int) -> None:
+        """Once the crawl has heard it."""
+        give_up_s = self.outside.clock.elapsed_s() + PATIENCE_S
+        while not self.control.is_done(number):
+            if self.outside.clock.elapsed_s() > give_up_s or not self.is_crawling():
+                raise GossamerError("The crawl has not answered. It will, if it is alive.")
+            await self.outside.clock.sleep(LOOK_S)
+
+    def rules_file(self) -> RulesFile:
+        return RulesFile(self.outside.files, self.directory.root, silent)
+
+    def rules(self) -> Rules:
+        file = self.rules_file()
+        text = file.text()
+        return Rules(text, mark_of(text), file.before(), wrong_in(text))
+
+    def effect(self, text: str, seconds: float) -> Effect:
+        """One at a time: it reads the whole queue."""
+        then = load_rules(text)
+        assert not isinstance(then, Problems), "the caller has seen to that"
+        if not self.directory.state.is_file():
+            return Effect(0, 0, 0, (), True)
+        now = load_rules(self.rules_file().text())
+        with self.turn_to_look(), closing(read_only(self.directory.state)) as state:
+            known = [(url, Reach(reach)) for url, reach in seeds.every(state)]
+            before = NO_RULES if isinstance(now, Problems) else now.for_seeds(known)
+            *_, found = rules.looks(state, before, then.for_seeds(known), seconds, self.outside.clock)
+        return Effect(found.queued, found.looked_at, found.would_go, found.examples, found.is_whole)
+
+    @contextmanager
+    def turn_to_look(self) -> Iterator[None]:
+        if not self._threads.acquire(blocking=False):
+            raise GossamerError("others are looking through the queue")
+        try:
+            if not self._looking.acquire(timeout=PATIENCE_S):
+                raise GossamerError("others are looking through the queue")
+            try:
+                yield
+            finally:
+                self._looking.release()
+        finally:
+            self._threads.release()
+
+    async def save_rules(self, text: str, mark: str) -> str:
+        file, text = self.rules_file(), text.replace("\r\n", "\n").rstrip()
+        if mark != mark_of(file.text()):
+            raise RulesChanged("The rules have been changed meanwhile, here or at a terminal.")
+        await asyncio.to_thread(file.save, text + "\n" if text else "")
+        return "The rules are saved." + (" The crawl obeys them now." if self.is_crawling() else "")
+
+    async def undo_rules(self) -> str:
+        if not await asyncio.to_thread(self.rules_file().undo):
+            raise GossamerError("There is nothing to undo.")
+        return "The rules are as they were before the last change."
+
+    async def change_host(self, action: HostAction, host: str, words: str) -> str:
+        name = checked_seeds([host])[0].host.name
+        if action == "exclude":
+            await asyncio.to_thread(self.rules_file().add, f'exclude host = "{name}"')
+            return f"{name} is left out from now on, by a rule of yours."
+        try:
+            return await hosts.changed(self.directory, self.outside, action, name, words or hosts.BY_HAND)
+        except DirectoryBusy:
+            raise GossamerError("another program writes to the collection; try again when it has ended") from None
+
+    async def fetch_again(self, text: str) -> str:
+        url = stripped(checked_seeds([text])[0])
+        try:
+            moved = await bring_back(self.directory, self.outside, Selection(FETCHABLE, urls=(url,)))
+        except DirectoryBusy:
+            raise GossamerError("another program writes to the collection; try again when it has ended") from None
+        if not moved:
+            raise GossamerError("It waits to be fetched already, or no such URL is known here.")
+        is_running = self.standing().crawler.is_alive
+        return "It is fetched again as soon as its host may be visited." if is_running else "The next crawl fetches it."
+
+    def _holder(self) -> str:
+        """Who the lock's file names, as long as that process lives. The lock itself is not touched: whoever tried it
+        at this moment would be refused."""
+        path = self.directory.root / LOCK_NAME
+        if not self.outside.files.size(path):
+            return ""
+        words = self.outside.files.read(path, 0, 4096).decode("utf-8", "replace")
+        named = HOLDER.match(words)
+        is_alive = named is not None and self.outside.processes.is_alive(int(named[1]))
+        return words if is_alive and named is not None and int(named[1]) != self.outside.processes.own_pid() else ""
+
+    def _ended(self, code: int, log: tuple[str, ...]) -> str:
+        if code in ENDS:
+            return ENDS[code]
+        if code < 0:
+            return f"The crawl was killed (signal {-code}). What it had kept is safe; starting it again goes on."
+        last = log[-1].partition("  ")[2] if log else "it said nothing"
+        return f"The crawl could not go on: {last}"
+
+    def _log(self) -> tuple[str, ...]:
+        path = self.directory.root / LOG_NAME
+        size = self.outside.files.size(path)
+        if not size:
+            return ()
+        text = self.outside.files.read(path, max(0, size - LOG_TAIL)).decode("utf-8", "replace")
+        for root in (self.directory.root.absolute(), self.directory.root):  # no page tells where the collection lies
+            text = text.replace(str(root), "the data directory")
+        return tuple(text.splitlines()[-LOG_LINES:])
+
+    async def close(self) -> None:
+        """The crawl that was started from here ends with the server."""
+        child = self._child
+        if child is None or child.exit_code() is not None:
+            return
+        child.ask_to_stop()
+        if await asyncio.to_thread(child.wait, END_S) is None:
+            await asyncio.to_thread(child.kill)
+
+
+def mark_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def wrong_in(text: str) -> tuple[Wrong, ...]:
+    found = load_rules(text)
+    if not isinstance(found, Problems):
+        return ()
+    return tuple(Wrong(one.line, one.column, one.says, one.text) for one in found.problems)
+
+
+@asynccontextmanager
+async def crawl_rooms(
+    directory: Directory, settings: Settings, outside: Outside, stored: Callable[[Url], Stored | None]
+) -> AsyncIterator[CrawlRooms]:
+    def facts_of(url: Url) -> int | None:
+        found = stored(url)
+        return None if found is None else found.fact_count
+
+    with Control(directory.control, outside.clock) as control:
+        helm = Helm(directory, settings, outside, control)
+        lists = Lists(directory, helm.settings, outside.dates, helm.is_crawling, facts_of)
+        sowing = Sowing(directory, helm.settings, outside, control, helm.is_crawling)
+        try:
+            yield CrawlRooms(
+                helm.standing,
+                lists.visits,
+                lists.pages,
+                lists.hosts,
+                helm.rules,
+                wrong_in,
+                helm.effect,
+                helm.start,
+                helm.ask,
+                sowing.add,
+                helm.save_rules,
+                helm.undo_rules,
+                helm.change_host,
+                helm.fetch_again,
+            )
+        finally:
+            await helm.close()

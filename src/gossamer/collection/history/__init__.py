@@ -1,0 +1,1 @@
+"""What pages were, when, and how they changed."""

@@ -1,0 +1,115 @@
+"""SPARQL over a site as it was at a moment: the captures in force then are read again into a store of their own."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside
+from gossamer.base.errors import QueryRefused
+from gossamer.base.tell import silent
+from gossamer.collection.directory import VOCABULARY, Directory
+from gossamer.collection.history.past import Past, batches, extractor
+from gossamer.values.capture import Kept, capture_id_of
+from gossamer.values.page_facts import PageFacts
+from gossamer.values.url import Host, Url
+from gossamer.values.version_messages import Said
+from gossamer.views.facts.checkpoints import Checkpoints
+from gossamer.views.facts.query_text import inspect
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sparql import QueryPool, SparqlResult
+from gossamer.views.facts.store import Graph
+
+MOST_PAGES = 20_000
+TIME_S = 60.0
+"""Nobody else waits: it is a command of its own, with a store of its own."""
+Says = Callable[[str], None]
+
+
+def unheard(_words: str) -> None:
+    """For when nobody waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What was put into the store."""
+
+    pages: int
+    unread: int
+    """Pages of that moment that could not be read again; their facts are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastAnswer:
+    result: SparqlResult
+    replayed: Replayed
+    extractor: str
+
+
+async def asked_at(
+    past: Past,
+    directory: Directory,
+    outside: Outside,
+    query: str,
+    accept: str,
+    at: Instant,
+    host: Host | None = None,
+    most: int = MOST_PAGES,
+    says: Says = unheard,
+) -> PastAnswer:
+    """Raises QueryRefused for a query that is wrong, before anything is read, and for too many pages."""
+    inspect(query)
+    with tempfile.TemporaryDirectory(prefix="gossamer-history-") as scratch:
+        folder = Path(scratch)
+        replayed = await replay(past, outside, folder, at, host, most, says)
+        says("asking")
+        pool = QueryPool(
+            lambda: folder / "checkpoints",
+            outside.files,
+            outside.processes,
+            outside.clock,
+            silent,
+            1,
+            TIME_S,
+            sources=lambda: folder / "graph" / SOURCES,
+            vocabulary=directory.root / VOCABULARY,
+        )
+        async with pool:
+            result = await pool.ask(query, accept)
+        return PastAnswer(result, replayed, extractor())
+
+
+async def replay(
+    past: Past, outside: Outside, folder: Path, at: Instant, host: Host | None, most: int, says: Says
+) -> Replayed:
+    """A store in `folder` that holds what the graph held at that moment."""
+    pages, count = await asyncio.to_thread(past.in_force, at, host, most)
+    if count > most:
+        raise QueryRefused(
+            f"{count:,} pages were in force at that moment, and at most {most:,} are read again for one question. "
+            "Name a site with --site, or raise --most."
+        )
+    done = unread = 0
+    with Graph(folder / "graph", outside.files, outside.clock, silent) as graph:
+        async for group in facts_of(past, pages):
+            known = [one for one in group if one is not None]
+            unread += len(group) - len(known)
+            graph.replace(known)
+            done += len(known)
+            says(f"reading again: {done:,} of {count:,} pages")
+        Checkpoints(folder / "checkpoints", outside.files, outside.clock, silent).make(graph)
+    return Replayed(done, unread)
+
+
+async def facts_of(past: Past, pages: list[list[Kept]]) -> AsyncIterator[list[PageFacts | None]]:
+    """In groups; None for a page that cannot be read any more."""
+    for batch in batches(pages, lambda versions: max(kept.size for kept in versions)):
+        said = await asyncio.gather(*(past.said_by(versions) for versions in batch))
+        yield [page_facts(one) if isinstance(one, Said) else None for one in said]
+
+
+def page_facts(said: Said) -> PageFacts:
+    url = Url(said.url)
+    return PageFacts(url, said.facts, capture_id_of(url, said.fetched_at), said.fetched_at, said.sources)

@@ -1,0 +1,281 @@
+"""The past of a collection: its captures read again, in worker processes. It reads only, also beside a crawl."""
+
+import asyncio
+import hashlib
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from importlib import resources
+from typing import TypeVar
+
+import msgspec
+
+from gossamer import __version__
+from gossamer.archive.reader import read_capture
+from gossamer.archive.versions import Difference, Timeline, Version, in_force, kinds_of, seen_again, until
+from gossamer.base.clock import Instant, from_words, in_words
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
+from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory
+from gossamer.config.settings import Settings
+from gossamer.plugins.record import recalled
+from gossamer.reader.processes import reader_pool
+from gossamer.recrawl.change import compared
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
+from gossamer.values.capture import VANISHED, Kept
+from gossamer.values.history import Change, Prints
+from gossamer.values.url import Host, Url
+from gossamer.values.version_messages import HistoryDone, HistoryJob, Said, answer, job_with, jobs
+from gossamer.workers.limits import MIB
+
+MOST_VERSIONS = 500
+AT_ONCE = 16
+MOST_BYTES = 32 * MIB
+"""Captures in memory at one time, and their bytes; one alone may be larger."""
+MOST_REMEMBERED = 10_000
+MOST_AGAIN = 500
+"""Visits that found nothing new, of a time line."""
+NO_BODY = "only its headers were kept"
+DAMAGED = "the archive is damaged there: `gossamer verify` says what to do"
+TOO_MUCH = "these two versions cannot be compared within the limits that keep this machine safe"
+READ_BY = ("reader/reading.py", "parse", "extract")
+
+Call = Callable[[bytes], Awaitable[bytes]]
+T = TypeVar("T")
+
+
+class Gist(msgspec.Struct, frozen=True):
+    """Of a capture, what its place in a time line needs; small enough to be remembered."""
+
+    prints: Prints | None = None
+    title: str = ""
+    fact_count: int | None = None
+    note: str = ""
+
+
+@asynccontextmanager
+async def past_of(directory: Directory, settings: Settings, outside: Outside, count: int = 0) -> AsyncIterator["Past"]:
+    """`count` workers, as many as a crawl has when it is 0; none is started before there is something to read.
+
+    They are started and ended by a task of their own: whoever asks first may be gone long before they end.
+    """
+    settings = replace(settings, readers=replace(settings.readers, count=count or settings.readers.count))
+    readers = reader_pool(settings, outside, silent, job_with(recalled(directory.root, outside.files)))
+    wanted, is_open, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def keep_open() -> None:
+        await wanted.wait()
+        if not over.is_set():
+            async with readers:
+                is_open.set()
+                await over.wait()
+
+    async def call(payload: bytes) -> bytes:
+        wanted.set()
+        await is_open.wait()
+        return await readers.call(payload)
+
+    keeping = asyncio.ensure_future(keep_open())
+    try:
+        yield Past(directory, outside, settings.agent, call)
+    finally:
+        over.set()
+        wanted.set()
+        await keeping
+
+
+class Past:
+    def __init__(self, directory: Directory, outside: Outside, agent: str, call: Call) -> None:
+        self._directory, self._outside, self._agent, self._call = directory, outside, agent, call
+        self._gists: dict[int, Gist] = {}
+
+    def versions(self, url: Url) -> list[Kept]:
+        """Oldest first."""
+        if not self._directory.state.is_file():
+            return []
+        with closing(read_only(self._directory.state)) as state:
+            return captures.versions(state, url)[::-1]
+
+    async def said(self, kept: Kept) -> Said | str:
+        """What a capture says, or why that cannot be had."""
+        done = await self._asked(kept, "read")
+        return done if isinstance(done, str) else done.said or NO_BODY
+
+    async def body(self, kept: Kept) -> bytes | None:
+        """As it was received, without its content coding; None when it was not kept or cannot be read."""
+        done = await self._asked(kept, "body")
+        return None if isinstance(done, str) else done.body
+
+    async def timeline(self, url: Url, most: int = MOST_VERSIONS) -> Timeline:
+        """The newest `most` versions, each held against the one before that could be read."""
+        everything = await asyncio.to_thread(self.versions, url)
+        start = max(0, len(everything) - most)
+        before = [kept for kept in everything[:start] if 200 <= kept.status < 300][-1:]  # to compare the first with
+        shown = [*before, *everything[start:]]
+        versions = _compared(shown, await self._all_gists(shown), start + 1 - len(before))
+        again = await asyncio.to_thread(self._seen_again, url)
+        told = gone_and_back(counted_again(versions, again)[len(before) :], everything[:start])
+        first = everything[start].fetched_at if everything else 0
+        later = [in_words(at) for at in again if at >= first]
+        return Timeline(url.text, told, start, later[-MOST_AGAIN:])
+
+    def _seen_again(self, url: Url) -> list[Instant]:
+        if not self._directory.state.is_file():
+            return []
+        with closing(read_only(self._directory.state)) as state:
+            return seen_again(state, url)
+
+    async def difference(self, before: Kept, after: Kept) -> Difference:
+        """Raises GossamerError, saying why, when they cannot be compared."""
+        first, second = [await self.said(kept) for kept in (before, after)]
+        if isinstance(first, str) or isinstance(second, str):
+            which, why = (before, first) if isinstance(first, str) else (after, second)
+            raise GossamerError(f"the version of {in_words(which.fetched_at)} cannot be compared: {why}")
+        try:
+            done = answer.decode(await self._call(jobs.encode(HistoryJob("compare", before=first, after=second))))
+        except WorkerLost as lost:
+            raise GossamerError(TOO_MUCH) from lost
+        assert done.difference is not None
+        return done.difference
+
+    def in_force(self, at: Instant, host: Host | None, most: int) -> tuple[list[list[Kept]], int]:
+        """For each page of that moment the answers that may have been in force, and how many pages there were; no more
+        than `most` are given."""
+        found: list[list[Kept]] = []
+        count = 0
+        with closing(read_only(self._directory.state)) as state:
+            for versions in until(state, at, host):
+                if held := in_force(versions):
+                    count += 1
+                    found += [held] if count <= most else []
+        return found, count
+
+    async def said_by(self, versions: Sequence[Kept]) -> Said | str:
+        """What the one in force says: the page itself, or a younger answer that asked not to be indexed and so states
+        nothing. REQUIRES: the last of them is a page."""
+        for kept in versions[:-1]:
+            said = await self.said(kept)
+            if isinstance(said, Said) and not said.may_index:
+                return said
+        return await self.said(versions[-1])
+
+    async def _asked(self, kept: Kept, task: str) -> HistoryDone | str:
+        try:
+            capture = await asyncio.to_thread(read_capture, self._outside.files, self._directory.archive, kept.place)
+            if capture is None:
+                return NO_BODY
+            job = HistoryJob("body" if task == "body" else "read", capture, self._agent)
+            return answer.decode(await self._call(jobs.encode(job)))
+        except ArchiveDamaged:
+            return DAMAGED
+        except WorkerLost as lost:
+            return f"no reader survived it ({lost.why})"
+
+    async def _all_gists(self, shown: Sequence[Kept]) -> list[Gist]:
+        found: list[Gist] = []
+        for batch in batches(shown, lambda kept: kept.size):
+            found += await asyncio.gather(*(self._gist(kept) for kept in batch))
+        return found
+
+    async def _gist(self, kept: Kept) -> Gist:
+        if not 200 <= kept.status < 300:
+            return Gist(note=f"answered {kept.status}")
+        known = self._gists.get(kept.capture_id)
+        if known is None:
+            said = await self.said(kept)
+            if isinstance(said, str):
+                known = Gist(note=said)
+            elif not said.is_readable:
+                known = Gist(Prints(said.prints.body), note="no text")
+            else:
+                known = Gist(said.prints, said.title, said.fact_count)
+            while len(self._gists) >= MOST_REMEMBERED:
+                self._gists.pop(next(iter(self._gists)))
+            self._gists[kept.capture_id] = known
+        return known
+
+
+def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """In order, as many at a time as may be in memory together."""
+    batch: list[T] = []
+    size = 0
+    for item in items:
+        if batch and (len(batch) == AT_ONCE or size + size_of(item) > MOST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += size_of(item)
+    if batch:
+        yield batch
+
+
+def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -> list[Version]:
+    found: list[Version] = []
+    last: tuple[Kept, Prints] | None = None
+    for number, (kept, gist) in enumerate(zip(shown, gists, strict=True), first_number):
+        changes = None
+        if last is not None and gist.prints is not None:
+            changes = () if last[0].digest == kept.digest else kinds_of(compared(last[1], gist.prints) | Change.BYTES)
+        if gist.prints is not None:
+            last = kept, gist.prints
+        found.append(
+            Version(
+                number,
+                in_words(kept.fetched_at),
+                kept.status,
+                kept.media_type,
+                kept.size,
+                kept.is_page,
+                changes,
+                gist.title,
+                gist.fact_count,
+                gist.note,
+                charset=kept.charset,
+                charset_from=kept.charset_from,
+            )
+        )
+    return found
+
+
+def gone_and_back(versions: Sequence[Version], earlier: Sequence[Kept] = ()) -> list[Version]:
+    """With what says that the page is gone, and that it is back, marked so. `earlier`: what came before them."""
+    was_page = any(kept.is_page for kept in earlier)
+    is_gone = was_page and next((kept.status in VANISHED for kept in reversed(earlier) if _tells(kept)), False)
+    found = []
+    for one in versions:
+        if one.status in VANISHED and was_page:
+            one, is_gone = msgspec.structs.replace(one, is_gone=True), True
+        elif one.is_page:
+            one, was_page, is_gone = msgspec.structs.replace(one, is_back=is_gone), True, False
+        found.append(one)
+    return found
+
+
+def _tells(kept: Kept) -> bool:
+    return kept.is_page or kept.status in VANISHED
+
+
+def counted_again(versions: Sequence[Version], again: Sequence[Instant]) -> list[Version]:
+    """How often each was found unchanged, before the next one came."""
+    starts = [from_words(one.fetched_at) for one in versions]
+    counts = [0] * len(starts)
+    for at in again:
+        if place := bisect_right(starts, at):
+            counts[place - 1] += 1
+    return [msgspec.structs.replace(one, seen_again=count) for one, count in zip(versions, counts, strict=True)]
+
+
+def extractor() -> str:
+    """The program's version and a digest of the code that reads pages: the same words, the same facts."""
+    ours = resources.files("gossamer")
+    digest = hashlib.blake2b(digest_size=6)
+    for name in READ_BY:
+        place = ours / name
+        files = [place] if place.is_file() else sorted(place.iterdir(), key=lambda one: one.name)
+        for file in files:
+            if file.is_file() and file.name.endswith(".py"):
+                digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return f"gossamer {__version__} ({digest.hexdigest()})"

@@ -1,0 +1,228 @@
+"""The lists of the crawl's pages: visits and hosts, some at a time, however many there are."""
+
+import sqlite3
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from gossamer.app.hosts import state_of
+from gossamer.base.clock import Clock
+from gossamer.base.errors import QueryRefused
+from gossamer.collection.directory import Directory
+from gossamer.config.settings import Settings
+from gossamer.config.slices import politeness
+from gossamer.frontier.sqlite import host_list, visit_list
+from gossamer.frontier.sqlite.host_list import LOWEST, Listed
+from gossamer.frontier.sqlite.visit_list import LAST, Ended, Position
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
+from gossamer.values.capture import Kept
+from gossamer.values.outcome import IN_WORDS, Reason
+from gossamer.values.robots import RobotsState
+from gossamer.values.url import Url, url_of
+from gossamer.web.crawl_rooms import (
+    HostsAsked,
+    HostsFound,
+    ListedHost,
+    ListedPage,
+    ListedVisit,
+    PagesAsked,
+    PagesFound,
+    VisitsAsked,
+    VisitsFound,
+)
+
+MOST_LOOKED_AT = 10_000
+"""Visits looked at for one page when a filter has no index; the next page goes on from there."""
+MOST_COUNTED = 50_000
+"""Hosts; of more, the states are not counted."""
+WORST = (RobotsState.UNREACHABLE, RobotsState.PENDING, RobotsState.READ, RobotsState.MISSING)
+ANSWERED = (
+    Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.GONE, Reason.SOFT_404, Reason.TOO_MANY_REDIRECTS,
+    Reason.REDIRECT_OUT, Reason.MEDIA_TYPE, Reason.CODING, Reason.SLOW_DOWN, Reason.SERVER_ERROR, Reason.CLIENT_ERROR,
+    Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY, Reason.FILTER, Reason.TOO_SLOW, Reason.UNFINISHED,
+    Reason.DISCONNECTED,
+)  # fmt: skip
+"""Visits that may have left an answer; an older one of the same address says nothing of the others."""
+OF_STATUS: dict[int, tuple[Reason, ...]] = {
+    2: ANSWERED,
+    3: (Reason.MOVED, Reason.UNCHANGED, Reason.REDIRECT_OUT, Reason.TOO_MANY_REDIRECTS),
+    4: (Reason.GONE, Reason.CLIENT_ERROR, Reason.SLOW_DOWN, Reason.SOFT_404),
+    5: (Reason.SERVER_ERROR, Reason.SLOW_DOWN),
+}
+"""How visits can end whose answer had a status of this class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    directory: Directory
+    settings: Callable[[], Settings]
+    clock: Clock
+    is_crawling: Callable[[], bool]
+    facts_of: Callable[[Url], int | None]
+
+    def visits(self, asked: VisitsAsked) -> VisitsFound:
+        """Raises QueryRefused for a position that is none."""
+        after = position_of(asked.after)
+        if not self.directory.state.is_file():
+            return VisitsFound()
+        with closing(read_only(self.directory.state)) as state, closing(all_of(state, asked, after)) as every:
+            found, looked_at, last = list[tuple[Ended, Kept | None]](), 0, None
+            for one in every:
+                if len(found) == asked.most or looked_at == MOST_LOOKED_AT:
+                    break  # there is more
+                looked_at, last = looked_at + 1, one
+                kept = answer_of(state, one, asked)
+                if is_wanted(one, kept, asked):
+                    found.append((one, kept))
+            else:
+                last = None
+        rows = tuple(self._listed(one, kept) for one, kept in found)
+        is_cut = last is not None and len(rows) < asked.most
+        return VisitsFound(
+            rows,
+            text_of(last.position) if last is not None else "",
+            looked_at,
+            is_cut,
+            last.ended_at if last is not None else None,
+        )
+
+    def pages(self, asked: PagesAsked) -> PagesFound:
+        """Raises QueryRefused for a position or a host that is none."""
+        after, url = key_of(asked.after), url_of(f"http://{asked.host}/") if asked.host else None
+        if asked.host and url is None:
+            raise QueryRefused(f"“{asked.host[:80]}” is no name of a host")
+        host = url.host if url is not None else None
+        if not self.directory.state.is_file():
+            return PagesFound()
+        with closing(read_only(self.directory.state)) as state:
+            found = captures.pages_from(state, after, host, asked.most + 1)
+        rows = tuple(ListedPage(one.url, one.fetched_at, one.media_type, one.size) for one in found[: asked.most])
+        last = found[asked.most - 1].key if len(found) > asked.most else None
+        return PagesFound(rows, f"{last[0]}.{last[1]}.{last[2]}" if last is not None else "")
+
+    def hosts(self, asked: HostsAsked) -> HostsFound:
+        after = place_of(asked.after)
+        if not self.directory.state.is_file():
+            return HostsFound()
+        now, is_crawling = self.clock.now(), self.is_crawling()
+        with closing(read_only(self.directory.state)) as state:
+            found = host_list.hosts(
+                state, now, is_crawling, asked.text.lower(), asked.state, asked.order, after, asked.most + 1
+            )
+            is_countable = tallies.counts(state).hosts <= MOST_COUNTED
+            states = host_list.states(state, now, is_crawling) if is_countable else {}
+        rows = tuple(self._shown(one, now, is_crawling) for one in found[: asked.most])
+        return HostsFound(rows, states, rows[-1].position if len(found) > asked.most else "")
+
+    def _listed(self, one: Ended, kept: Kept | None) -> ListedVisit:
+        is_page = kept is not None and kept.is_page
+        return ListedVisit(
+            one.url,
+            one.host,
+            one.reason.value,
+            IN_WORDS[one.reason],
+            one.detail,
+            one.ended_at,
+            one.due_at,
+            one.failures,
+            one.how.value,
+            one.depth,
+            kept.status if kept else None,
+            kept.media_type if kept else "",
+            kept.size if kept else None,
+            self.facts_of(Url(one.url)) if is_page else None,
+            text_of(one.position),
+        )
+
+    def _shown(self, one: Listed, now: int, is_crawling: bool) -> ListedHost:
+        host = one.host
+        _, says = state_of(host, politeness(self.settings()), now, is_crawling, one.robots)
+        states = {entry.state for entry in one.robots}
+        return ListedHost(
+            host.name,
+            one.state,
+            says,
+            host.queued,
+            host.visits,
+            host.troubles,
+            host.gap_s,
+            one.least_gap_s,
+            one.broken,
+            next((state.value for state in WORST if state in states), ""),
+            host.held,
+            tuple(trap.template for trap in one.traps),
+            host.next_at or None,
+            f"{one.rank}~{host.name}",
+        )
+
+
+def all_of(state: sqlite3.Connection, asked: VisitsAsked, after: Position | None) -> Generator[Ended, None, None]:
+    until_at = LAST if asked.until_at is None else asked.until_at
+    return visit_list.visits(
+        state, reasons_of(asked), asked.host, asked.since_at or 0, until_at, after, asked.is_newest_first
+    )
+
+
+def reasons_of(asked: VisitsAsked) -> Sequence[Reason]:
+    wanted = asked.reasons or tuple(Reason)
+    possible = OF_STATUS.get(asked.status, ()) if asked.status is not None else wanted
+    return [reason for reason in wanted if reason in possible]
+
+
+def answer_of(state: sqlite3.Connection, one: Ended, asked: VisitsAsked) -> Kept | None:
+    """What was kept of this visit, if anything; not looked for where the address alone says it is not wanted."""
+    if one.reason not in ANSWERED or not is_in(asked.text, one.url):
+        return None
+    kept = captures.latest(state, Url(one.url))
+    return kept if kept is not None and kept.fetched_at <= one.ended_at else None
+
+
+def is_wanted(one: Ended, kept: Kept | None, asked: VisitsAsked) -> bool:
+    status, media_type = (kept.status, kept.media_type) if kept else (0, "")
+    return (
+        is_in(asked.text, one.url)
+        and (asked.status is None or status // 100 == asked.status)
+        and media_type.startswith(asked.media_type)
+    )
+
+
+def is_in(text: str, url: str) -> bool:
+    return not text or text.casefold() in url.casefold()
+
+
+def text_of(position: Position) -> str:
+    return ".".join(map(str, position))
+
+
+def position_of(text: str) -> Position | None:
+    if not text:
+        return None
+    try:
+        at, host_id, number = map(int, text.split("."))
+    except ValueError:
+        raise QueryRefused("that is no position in the list: begin again at its top") from None
+    if max(map(abs, (at, host_id, number))) > LAST:
+        raise QueryRefused("that is no position in the list: begin again at its top")
+    return Position(at, host_id, number)
+
+
+def key_of(text: str) -> captures.Key:
+    """Of a page in the catalogue."""
+    if not text:
+        return captures.FIRST
+    host_id, _, rest = text.partition(".")
+    url_id, _, url = rest.partition(".")
+    if not (host_id.lstrip("-").isdecimal() and url_id.lstrip("-").isdecimal()) or max(len(host_id), len(url_id)) > 20:
+        raise QueryRefused("that is no position in the list: begin again at its top")
+    return max(-LAST, min(LAST, int(host_id))), max(-LAST, min(LAST, int(url_id))), url
+
+
+def place_of(text: str) -> tuple[int, str]:
+    rank, _, name = text.partition("~")
+    if not text:
+        return LOWEST, ""
+    if not rank.lstrip("-").isdecimal() or len(rank) > 19:
+        raise QueryRefused("that is no position in the list: begin again at its top")
+    return int(rank), name

@@ -1,0 +1,1 @@
+"""Backup, compact, forget, rebuild, import and verify: archive and views together."""

@@ -1,0 +1,235 @@
+"""Pages and hosts leave a collection for good: frontier, archive, views, and what was learned of them.
+
+The order makes every step a safe last one. The request is written down first, and from then on nothing accepts these
+URLs; then they are deleted from the views, so that nobody finds them; then the volumes are rewritten, and new views
+made beside the old ones, which hold the bytes of what was deleted in them, and swapped in. Everything else can be
+found throughout. Cut short, `gossamer forget` without a name ends it.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.archive.compaction import matching
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside
+from gossamer.base.errors import ConfigError
+from gossamer.base.tell import Tell, silent
+from gossamer.collection.directory import LOG_NAME, Directory, lock_directory
+from gossamer.collection.maintenance.compact import Compacted, compaction, gone, mended, would_go
+from gossamer.collection.maintenance.forget_views import remove_from_views
+from gossamer.collection.maintenance.generation import refuse_without_room, unfinished
+from gossamer.collection.maintenance.replay import followed, mark_finished, replace_views
+from gossamer.crawler import learned as remembering
+from gossamer.crawler.damage import noting_damage
+from gossamer.crawler.seeds import checked_seeds
+from gossamer.frontier.sqlite.forget import forget as forget_addresses
+from gossamer.indexer.supervisor import become_the_one
+from gossamer.monitor import chronicle
+from gossamer.monitor.control import Control
+from gossamer.rules.forgotten import Forgotten, is_like
+from gossamer.rules.learned.templates import template_of
+from gossamer.store.sqlite import captures_moved, forgotten
+from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.sqlite.forgotten import Entry
+from gossamer.store.sqlite.scrub import scrub
+from gossamer.values.url import Host, Url, url_of
+
+Says = Callable[[str], None]
+MOST_BESIDE = 100
+NOT_REACHED = (
+    "backups of the collection, and files that were exported from it",
+    "links of other pages that point there, with their words, and what other pages quote",
+    "addresses that were first found there: they are pages of their own",
+    "rules.txt, gossamer.toml, and the list of what was forgotten itself (`gossamer forget --list`)",
+    "what disks and file systems keep of files that were deleted",
+)
+
+
+IN_DELETED_PARTS = (
+    "the bytes of words and facts in deleted parts of index, graph and links.db, until `gossamer rebuild`"
+)
+
+
+class Erased(msgspec.Struct, frozen=True):
+    names: tuple[str, ...]
+    addresses: int
+    """Known to the crawl before."""
+    archive: Compacted
+    pages: int | None = None
+    """Captures of pages from which the views were made again; None: they were not."""
+    copies: tuple[str, ...] = ()
+    """Other addresses under which the same bytes are kept, and stay: the first of them."""
+    alike: tuple[str, ...] = ()
+    """Hosts that may have been meant too, and stay: the first of them."""
+
+
+class Beside(NamedTuple):
+    """What stays, and may be thought to go."""
+
+    copies: tuple[str, ...]
+    alike: tuple[str, ...]
+
+
+def entries_of(texts: Sequence[str], at: Instant) -> list[Entry]:
+    """What a person means: with a path, or with a scheme and one, a page; a bare name is a host."""
+    found = []
+    for text in texts:
+        if "/" not in text:
+            found.append(Entry(_host_of(text), True, at))
+        else:
+            (url,) = checked_seeds([text])
+            found.append(Entry(url.text, False, at))
+    return found
+
+
+def _host_of(text: str) -> str:
+    """The usual port of http is as little part of a name as that of https."""
+    url = url_of(f"https://{text.strip().removesuffix(':80')}/")
+    if url is None or "@" in text:
+        raise ConfigError(f"{text!r} is neither a host nor an address: gossamer forget example.org, or https://...")
+    return url.host.name
+
+
+def unwanted(block: Forgotten) -> Callable[[str], bool]:
+    """Whether an address in our archive, where all are as `Url` wants them, is one of those."""
+    return lambda text: block.has(Url(text))
+
+
+def look_ahead(directory: Directory, entries: Sequence[Entry], outside: Outside) -> Erased:
+    """What `forget` would take out of the archive now; beside a crawl too."""
+    block = forgotten.block_of(entries)
+    damage: dict[str, None] = {}
+    with closing(read_only(directory.state)) as state:
+        tell = noting_damage(silent, damage)
+        going = matching(state, outside.files, directory.archive, unwanted(block), tell)
+        beside = beside_of(state, block)
+    archive = msgspec.structs.replace(would_go(going), damaged=tuple(damage))
+    return Erased(tuple([one.name for one in entries]), 0, archive, None, *beside)
+
+
+def beside_of(connection: sqlite3.Connection, block: Forgotten) -> Beside:
+    copies = captures_moved.copies_of(connection, map(Host, sorted(block.at)), unwanted(block))
+    names = sorted({host.name for host in captures_moved.hosts(connection)} - block.hosts) if block.hosts else []
+    alike = [name for name in names if any(is_like(name, host) for host in block.hosts)]
+    return Beside(tuple(copies[:MOST_BESIDE]), tuple(alike[:MOST_BESIDE]))
+
+
+async def forget(
+    directory: Directory,
+    entries: Sequence[Entry],
+    agent: str,
+    outside: Outside,
+    tell: Tell,
+    says: Says = lambda _: None,
+    is_quick: bool = False,
+) -> Erased:
+    """These, and whatever was begun before and not ended. Raises DirectoryBusy while another writes to it.
+
+    `is_quick`: they are deleted from the views, and the views are not made again.
+    """
+    damage: dict[str, None] = {}
+    tell = noting_damage(tell, damage)
+    lock = lock_directory(directory, outside, "forget")
+    try:
+        (await become_the_one(directory, outside, "forget")).release()
+        if not is_quick:
+            refuse_without_room(directory, outside)
+        async with Database(directory.state, outside.clock, tell) as database:
+            await mended(directory, database, outside, tell)
+            begun = await database.run(partial(_begin, entries=entries))
+            tell("forget.begun", names=len(begun.names))
+            is_unwanted = unwanted(begun.block)
+            going = await database.read(
+                lambda connection: matching(connection, outside.files, directory.archive, is_unwanted, tell)
+            )
+            beside = await database.read(partial(beside_of, block=begun.block))
+            is_in_views = bool(going) or begun.goes_on
+            if is_in_views:
+                await take_out(directory, database, begun.block, agent, outside, tell)
+                drop_derived(directory, outside)
+                tell("forget.hidden")
+            chronicle.forget(outside.files, directory.root, begun.block.hosts)
+            rewritten = gone(await compaction(directory, database, outside, tell).rewrite(going, says))
+        tell("forget.dropped")
+        pages = None
+        if is_in_views and not is_quick:
+            rebuilt = await replace_views(directory, agent, outside, tell, is_fresh=True)
+            pages = rebuilt.pages
+            damage = dict.fromkeys(rebuilt.damage) or damage  # what was noted before names volumes that are gone now
+        async with Database(directory.state, outside.clock, tell) as database:
+            await database.run(partial(forgotten.done, at=outside.clock.now()))
+        unsaid(directory, outside)
+        tell("forget.done")
+        archive = msgspec.structs.replace(rewritten, damaged=tuple(damage))
+        return Erased(begun.names, begun.addresses, archive, pages, *beside)
+    finally:
+        lock.release()
+
+
+class _Begun(NamedTuple):
+    names: tuple[str, ...]
+    block: Forgotten
+    addresses: int
+    goes_on: bool
+    """Some of it was begun before, and whatever was done then is done again: the views may not be whole."""
+
+
+def _begin(connection: sqlite3.Connection, entries: Sequence[Entry]) -> _Begun:
+    goes_on = any(one.done_at is None for one in forgotten.every(connection))
+    forgotten.put(connection, entries)
+    pending = [one for one in forgotten.every(connection) if one.done_at is None]
+    block = forgotten.block_of(pending)
+    addresses = forget_addresses(connection, block, lambda text: template_of(Url(text)))
+    return _Begun(tuple([one.name for one in pending]), block, addresses, goes_on)
+
+
+async def take_out(
+    directory: Directory, database: Database, block: Forgotten, agent: str, outside: Outside, tell: Tell
+) -> None:
+    """From views that are up to date: one that lags would look for the rest of a volume that is rewritten."""
+    mark_finished(directory, outside)
+    await followed(directory, agent, outside)
+    kept = await database.read(lambda c: [url for name in block.at for url in captures_moved.urls_at(c, Host(name))])
+    lock = await become_the_one(directory, outside, "forget")
+    try:
+        remove_from_views(directory, [url for url in kept if block.has(url)], outside, tell)
+    finally:
+        lock.release()
+
+
+def drop_derived(directory: Directory, outside: Outside) -> None:
+    """What else was made from the captures: unfinished views, queued readings, what was learned of hosts, the log."""
+    log = directory.root / LOG_NAME
+    learned = directory.root / remembering.NAME
+    begun = [directory.root / name for name in unfinished(directory, outside.files)]
+    for path in [*begun, directory.spool, learned, log, log.with_name(log.name + ".before")]:
+        outside.files.remove(path)
+
+
+def unsaid(directory: Directory, outside: Outside) -> None:
+    """Nothing in the two databases says it any more: neither a row, nor what a deleted row has left in their files."""
+    with Control(directory.control, outside.clock, mends=True) as control:
+        control.clear("crawler")  # seeds that were added while it ran, hosts that were put aside
+    for path in (directory.state, directory.control):
+        if path.is_file():
+            scrub(path)
+
+
+async def allow(directory: Directory, entries: Sequence[Entry], outside: Outside, tell: Tell) -> list[str]:
+    """They may be crawled and imported again. Those among them that were not forgotten."""
+    lock = lock_directory(directory, outside, "forget")
+    try:
+        async with Database(directory.state, outside.clock, tell) as database:
+            return await database.run(lambda c: [one.name for one in entries if not forgotten.allow(c, one)])
+    finally:
+        lock.release()
+
+
+def listed(directory: Directory) -> list[Entry]:
+    with closing(read_only(directory.state)) as state:
+        return forgotten.every(state)

@@ -1,0 +1,190 @@
+"""`gossamer rebuild --state`: a state.db that was lost or damaged is made again from the archive.
+
+The damaged file is set aside, never deleted. The new one is made as `state.db.new` and takes the name once it is
+complete, so that a kill leaves either no state, which every command names, or a whole one.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from gossamer.archive.adoption import adopt
+from gossamer.base.clock import SECOND
+from gossamer.base.environment import Outside
+from gossamer.base.errors import DirectoryUnusable, ViewDamaged
+from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory, lock_directory
+from gossamer.config.settings import Settings
+from gossamer.crawler.admission import open_ruling
+from gossamer.crawler.damage import noting_damage
+from gossamer.frontier.sqlite.restoration import enter_found, enter_visited, settle_restored
+from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.indexer.supervisor import become_the_one
+from gossamer.rules.canonical import identity_of
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures, forgotten, seeds
+from gossamer.store.sqlite.database import Database
+from gossamer.store.sqlite.forgotten import Entry
+from gossamer.values.capture import Kept
+from gossamer.values.link import How, Offer
+from gossamer.values.url import Url, id_of
+from gossamer.values.visit import Counts
+from gossamer.values.wording import counted
+from gossamer.views.links.export import every_link
+
+AT_ONCE = 2_000
+TAILS = ("", "-wal", "-shm")
+Says = Callable[[str], None]
+LOST = (
+    "what a crawl that comes back had learned of each page's changes, and answers it was to ask for again",
+    "failures, back-off and retirement of hosts; robots.txt is fetched again, and every host waits a full gap first",
+    "addresses found in sitemaps, feeds and redirects that were not visited yet",
+)
+"""What the archive does not hold."""
+LOST_FORGOTTEN = "what was to be forgotten (`gossamer forget --list`): ask for it again, or it may be crawled again"
+NO_SEEDS = "the seeds: name them with `gossamer rebuild --state --seed URL`, or at the next `gossamer crawl URL`"
+
+
+class Restored(msgspec.Struct, frozen=True):
+    captures: int
+    pages: int
+    known: int
+    queued: int
+    seeds: int
+    set_aside: str = ""
+    """The damaged file's new name."""
+    missing: tuple[str, ...] = ()
+    """What could not be had this time and often can."""
+    gone: tuple[str, ...] = LOST
+    damaged: tuple[str, ...] = ()
+    """In words: places of the archive that hold no whole record."""
+
+
+class _Salvaged(msgspec.Struct, frozen=True):
+    """What the archive does not hold, read from the damaged file as far as it goes; None: not to be read."""
+
+    seeds: list[tuple[Url, str]] | None = None
+    forgotten: list[Entry] | None = None
+    counts: Counts | None = None
+
+
+async def restore_state(
+    directory: Directory, settings: Settings, starts: Sequence[Url], outside: Outside, says: Says
+) -> Restored:
+    """`starts` are named as seeds anew. Raises DirectoryUnusable when there is no archive."""
+    if not outside.files.names(directory.archive):
+        raise DirectoryUnusable(
+            f"there is nothing in {directory.archive} to make a state from. Put its volumes back from a backup that "
+            "`gossamer backup` made, and ask again"
+        )
+    lock = lock_directory(directory, outside, "rebuild")
+    try:
+        (await become_the_one(directory, outside, "rebuild")).release()
+        aside = set_aside(directory, outside)
+        salvaged = salvaged_from(directory.root / aside) if aside else _Salvaged()
+        making = directory.state.with_name(directory.state.name + ".new")
+        for tail in TAILS:
+            outside.files.remove(making.with_name(making.name + tail))
+        async with Database(making, outside.clock, silent) as database:
+            restored = await filled(database, directory, settings, salvaged, starts, outside, says)
+        outside.files.rename(making, directory.state)
+        return msgspec.structs.replace(restored, set_aside=aside)
+    finally:
+        lock.release()
+
+
+def set_aside(directory: Directory, outside: Outside) -> str:
+    """The damaged file goes out of the way; its new name, or nothing when there was none."""
+    state, files = directory.state, outside.files
+    before = [name for name in files.names(directory.root) if name.startswith(f"{state.name}.damaged-")]
+    if not state.exists():  # lost, or set aside by a run that was cut short
+        plain = [name for name in before if not name.endswith(TAILS[1:])]
+        return plain[-1] if plain else ""
+    aside = state.with_name(f"{state.name}.damaged-{outside.clock.now()}")
+    for tail in reversed(TAILS):  # the file itself last: while it is there, all of this is done again
+        if state.with_name(state.name + tail).exists():
+            files.rename(state.with_name(state.name + tail), aside.with_name(aside.name + tail))
+    return aside.name
+
+
+def salvaged_from(path: Path) -> _Salvaged:
+    found: dict[str, object] = {}
+    for name, read in (("seeds", seeds.every), ("forgotten", forgotten.every), ("counts", tallies.counts)):
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+                found[name] = read(connection)
+        except (sqlite3.Error, ValueError):
+            found[name] = None
+    return _Salvaged(**found)  # type: ignore[arg-type]
+
+
+async def filled(
+    database: Database,
+    directory: Directory,
+    settings: Settings,
+    salvaged: _Salvaged,
+    starts: Sequence[Url],
+    outside: Outside,
+    says: Says,
+) -> Restored:
+    def remember(connection: sqlite3.Connection) -> None:
+        for url, reach in salvaged.seeds or ():
+            seeds.put(connection, [url], reach)
+        forgotten.put(connection, salvaged.forgotten or ())
+
+    await database.run(remember)
+    says("reading the archive")
+    damaged: dict[str, None] = {}
+    await adopt(database, outside.files, directory.archive, noting_damage(silent, damaged))
+    await enter_captures(database, says)
+    await database.run(captures.withdraw_vanished)
+    ruling = await open_ruling(directory, settings, starts, database, outside, silent)
+    named = await database.read(seeds.every)
+    offers = [Offer(url, How.SEED) for url, _ in named]
+    missing = [] if named else [NO_SEEDS]
+    await database.run(partial(enter_found, offers=offers, keys=Keys(id_of, identity_of)))
+    try:
+        links = _linked(directory.links) if named else iter(())
+        while batch := list(islice((offer for offer in links if ruling.may_enter(offer)), AT_ONCE)):
+            await database.run(partial(enter_found, offers=batch, keys=Keys(id_of, identity_of)))
+            says("offering the links of the archived pages again")
+    except ViewDamaged as trouble:
+        missing.append(f"links that were not visited yet: {trouble}; then `gossamer rebuild --state` again")
+    rest_until = outside.clock.now() + round(settings.politeness.delay_s * SECOND)
+    await database.run(partial(settle_restored, rest_until=rest_until))
+    counts = await database.read(tallies.counts)
+    if salvaged.counts is not None and (lost := salvaged.counts.captures - counts.captures) > 0:
+        missing.append(
+            f"{counted(lost, 'capture')} that the old state.db knew: volumes of the archive are missing or cut short. "
+            "Put them back from a backup, then `gossamer rebuild --state` again"
+        )
+    figures = (counts.captures, counts.pages, counts.known, counts.queued, len(named))
+    gone = LOST if salvaged.forgotten is not None else (*LOST, LOST_FORGOTTEN)
+    return Restored(*figures, missing=tuple(missing), gone=gone, damaged=tuple(damaged))
+
+
+async def enter_captures(database: Database, says: Says) -> None:
+    """Each volume by number, so that every batch is read from where the last one ended."""
+    entered = 0
+    for volume in await database.read(captures.volume_names):
+        number = 0
+        while visited := await database.read(partial(_some, volume=volume, number=number)):
+            await database.run(partial(enter_visited, visited=visited, keys=Keys(id_of, identity_of)))
+            number, entered = visited[-1].place.number + 1, entered + len(visited)
+            says(f"entering what was visited: {entered:,} captures")
+
+
+def _some(connection: sqlite3.Connection, volume: str, number: int) -> list[Kept]:
+    return captures.kept_from(connection, volume, number, AT_ONCE)
+
+
+def _linked(path: Path) -> Iterator[Offer]:
+    if not path.exists():
+        raise ViewDamaged(path, "it is missing")
+    for _, links in every_link(path):
+        yield from (Offer(link.url, How.LINK, depth=1) for link in links if link.may_follow)

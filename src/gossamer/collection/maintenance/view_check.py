@@ -1,0 +1,306 @@
+"""Whether the databases and views of a collection can be opened, how far they are, and whether they hold every page
+that they have passed."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside
+from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
+from gossamer.base.files import Files
+from gossamer.collection.directory import Directory
+from gossamer.indexer.updates import Reread, position_in
+from gossamer.spool.follower import Position
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
+from gossamer.values.capture import Kept
+from gossamer.values.url import Url
+from gossamer.values.wording import counted
+from gossamer.views.facts.checkpoints import newest
+from gossamer.views.facts.export import held_at, opened
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sources import damaged_records
+from gossamer.views.facts.store import POSITION
+from gossamer.views.links.export import every_link
+from gossamer.views.links.reader import LinksReader
+from gossamer.views.words.checksums import damaged_files
+from gossamer.views.words.searcher import Searcher
+
+AT_ONCE = 500
+NOT_MADE = "not made yet"
+MOST_FAULTS = 5
+MOST_NAMED = 20
+"""Missing pages that are named, each after its capture was read again; all of them are counted."""
+Held = Callable[[Sequence[Url]], Mapping[int, Instant]]
+"""Which of these pages a view holds: their ids, and when what it holds was fetched."""
+Says = Callable[[str], None]
+
+
+class ViewState(msgspec.Struct, frozen=True):
+    name: str
+    says: str = ""
+    fault: str = ""
+    """Why it cannot be used, or what it lacks; empty when it is whole."""
+    mend: str = ""
+    """The next step, when there is one."""
+    position: Position | None = None
+    """Its next record of the archive; None: not known, as of a database or of what cannot be opened."""
+    behind: int = 0
+    """Pages that it has not come to yet: no damage."""
+    missing: int = 0
+    """Pages that it has passed and does not hold."""
+    missing_urls: tuple[str, ...] = ()
+    """The first of them, and of the outdated."""
+    outdated: int = 0
+    """Pages of which it holds an older capture than the one that it has passed: that was damaged then, and is not."""
+    unreadable: int = 0
+    """Pages whose entry is there and cannot be read."""
+    unreadable_urls: tuple[str, ...] = ()
+    """The first of them."""
+
+
+class OpenView(NamedTuple):
+    name: str
+    position: Position | None
+    held: Held
+    unreadable: Callable[[Sequence[Url]], Sequence[Url]] = lambda _: ()
+    """Which of these pages have an entry that cannot be read."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was found of one view so far."""
+
+    view: OpenView
+    fault: str = ""
+    behind: int = 0
+    missing: int = 0
+    named: list[str] = field(default_factory=list)
+    outdated: int = 0
+    unreadable: int = 0
+    unreadable_named: list[str] = field(default_factory=list)
+
+
+def checked_databases(directory: Directory) -> list[ViewState]:
+    """By SQLite's own check, which reads every page of the file."""
+    path = directory.state
+    mend = f"make it again from the archive:  gossamer rebuild --state --dir {directory.root}"
+    if not path.is_file():
+        return [ViewState(path.name, fault="it is missing", mend=mend)]
+    if not path.stat().st_size:
+        return [ViewState(path.name, fault="it is empty", mend=mend)]
+    try:
+        read_only(path).close()  # one of ours, of a version that we read
+    except StateDamaged:
+        pass  # SQLite's check says more
+    except GossamerError as trouble:
+        return [ViewState(path.name, fault=str(trouble))]  # which says what to do
+    fault = quick_check(path)
+    return [ViewState(path.name, fault=fault, mend=mend) if fault else ViewState(path.name, says="whole")]
+
+
+def quick_check(path: Path) -> str:
+    """What SQLite finds wrong in a file; empty: nothing."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            rows = [str(row[0]) for row in database.execute(f"PRAGMA quick_check({MOST_FAULTS})")]
+    except (sqlite3.Error, UnicodeDecodeError) as trouble:
+        return str(trouble)
+    return "" if rows == ["ok"] else "; ".join(rows)
+
+
+class ViewCheck:
+    """`is_alone`: the caller has the directory's lock, so nobody writes and the live graph may be opened. `reread`
+    reads a capture again: a page that nothing comes of is not missed."""
+
+    def __init__(self, directory: Directory, outside: Outside, reread: Reread, is_alone: bool) -> None:
+        self._directory, self._outside, self._reread, self._is_alone = directory, outside, reread, is_alone
+
+    async def run(self, says: Says) -> list[ViewState]:
+        """A view that is not there yet is no fault: a backup has none."""
+        for _ in range(3):
+            folder = self._directory.views_folder
+            found = await self._run(Directory(self._directory.root, _name_of(folder, self._directory)), says)
+            if folder == self._directory.views_folder:
+                break  # else a rebuild has swapped them meanwhile
+        return found
+
+    async def _run(self, directory: Directory, says: Says) -> list[ViewState]:
+        states: dict[str, ViewState] = {}
+        mend = f"make them again from the archive:  gossamer rebuild --dir {directory.root}"
+        with ExitStack() as stack, closing(read_only(directory.state)) as state:
+            found, pages = dict[str, Tally](), tallies.counts(state).pages
+            openers: dict[str, Callable[[], OpenView | str]] = {
+                "index": lambda: _words(directory, stack),
+                "links.db": lambda: _links(directory, stack),
+                "graph": lambda: self._graph(directory, stack),
+                "checkpoints": lambda: _checkpoint(directory, self._outside.files),
+            }
+            for name, open_view in openers.items():
+                try:
+                    view = open_view()
+                except (GossamerError, ValueError, OSError) as trouble:
+                    states[name] = ViewState(name, fault=str(trouble), mend=mend)
+                    continue
+                if isinstance(view, str):
+                    needs = view == NOT_MADE and pages and self._is_alone
+                    states[name] = ViewState(name, says=view, mend=mend if needs else "")
+                else:
+                    found[name] = Tally(view)
+            if self._is_alone and pages and found:
+                states |= {name: ViewState(name, fault="it is missing", mend=mend) for name in _lost(states)}
+            await self._compare(state, list(found.values()), pages, says)
+        states |= {name: self._told(one, pages, mend) for name, one in found.items()}
+        return [states[name] for name in openers]
+
+    def _graph(self, directory: Directory, stack: ExitStack) -> OpenView | str:
+        """The live store, which only one process may have open."""
+        if not any(directory.graph.glob("*")):
+            return NOT_MADE
+        lock = self._outside.files.lock(directory.facts_lock, "verify") if self._is_alone else "another process"
+        if isinstance(lock, str):
+            return "open in another process: only its checkpoint was checked"
+        stack.callback(lock.release)
+        view = _facts("graph", directory.graph, self._outside.files)
+        if view.position != Position() and (fault := _fault_of(directory.graph / SOURCES)):
+            raise ViewDamaged(directory.graph, f"{SOURCES}: {fault}")
+        return view
+
+    async def _compare(self, state: sqlite3.Connection, views: list[Tally], pages: int, says: Says) -> None:
+        """Every page that the catalogue knows against every view."""
+        done, every = 0, captures.pages(state)
+        while some := list(islice(every, AT_ONCE)):
+            seen: dict[int, bool] = {}
+            for tally in views:
+                for kept, is_held in self._lacking(tally, some):
+                    if len(tally.named) < MOST_NAMED:
+                        if not await self._is_missed(kept, seen):
+                            continue
+                        tally.named.append(kept.url.text)
+                    tally.missing += not is_held
+                    tally.outdated += is_held
+            done += len(some)
+            says(f"checking views: {done:,} of {pages:,} pages")
+
+    def _lacking(self, tally: Tally, some: Sequence[Kept]) -> Iterator[tuple[Kept, bool]]:
+        """Those that the view has passed and does not hold; and whether it holds an older capture."""
+        position = tally.view.position
+        if tally.fault or position is None:
+            return
+        passed = [kept for kept in some if Position(kept.place.volume, kept.place.number) < position]
+        tally.behind += len(some) - len(passed)
+        urls = [kept.url for kept in passed]
+        try:
+            held, unreadable = tally.view.held(urls), tally.view.unreadable(urls)
+        except ViewDamaged as trouble:
+            tally.fault = str(trouble)
+            return
+        tally.unreadable += len(unreadable)
+        tally.unreadable_named += [url.text for url in unreadable[: MOST_NAMED - len(tally.unreadable_named)]]
+        for kept in passed:
+            if (at := held.get(kept.url.id)) is None or at < kept.fetched_at:
+                yield kept, at is not None
+
+    async def _is_missed(self, kept: Kept, seen: dict[int, bool]) -> bool:
+        """Whether a rebuild would put the page there. Nothing comes of a capture that is damaged, which is told
+        elsewhere, that no reader survives, or that was only taken for a page."""
+        if kept.capture_id not in seen:
+            try:
+                reading = await self._reread(kept.place)
+                seen[kept.capture_id] = reading is not None and reading.page.url == kept.url
+            except (GossamerError, WorkerLost, OSError):
+                seen[kept.capture_id] = False
+        return seen[kept.capture_id]
+
+    def _told(self, one: Tally, pages: int, mend: str) -> ViewState:
+        name, position = one.view.name, one.view.position
+        if one.fault:
+            return ViewState(name, fault=one.fault, mend=mend)
+        catch_up = f"catch up:  gossamer crawl --dir {self._directory.root}   or   gossamer rebuild"
+        if position is None:
+            says = "it can be opened; how far it is was not written down when it was made"
+            return ViewState(name, says, mend=catch_up if name == "graph" and self._is_alone else "")
+        lacks = [f"{counted(one.missing, 'page')} missing"] if one.missing else []
+        lacks += [f"{counted(one.outdated, 'page')} only as an older capture"] if one.outdated else []
+        faults = [f"{', '.join(lacks)}, though it was made past their records"] * bool(lacks)
+        faults += [f"what it holds of {counted(one.unreadable, 'page')} cannot be read"] * bool(one.unreadable)
+        fault = "; ".join(faults)
+        whole = pages - one.behind - one.missing - one.outdated - one.unreadable
+        says = f"{whole:,} of {counted(pages, 'page')}"
+        if one.behind:
+            says += f"; {one.behind:,} behind" + ("" if self._is_alone else ", another process is at work")
+        step = mend if fault else catch_up if one.behind and self._is_alone else ""
+        figures = one.behind, one.missing, tuple(one.named), one.outdated, one.unreadable, tuple(one.unreadable_named)
+        return ViewState(name, says, fault, step, position, *figures)
+
+
+def _lost(states: Mapping[str, ViewState]) -> list[str]:
+    """Views that are not there beside others, and so were. A crawl that was killed early has made all but the
+    checkpoint, and a backup has none."""
+    return [name for name, one in states.items() if one.says == NOT_MADE and name != "checkpoints"]
+
+
+def _name_of(folder: Path, directory: Directory) -> str:
+    return "" if folder == directory.root else folder.name
+
+
+def _words(directory: Directory, stack: ExitStack) -> OpenView | str:
+    if not any(directory.index.glob("*")):
+        return NOT_MADE
+    searcher = Searcher(directory.index)
+    stack.callback(searcher.close)
+    position = searcher.position  # before the pages: it may go on meanwhile
+    searcher.open()
+    if damaged := damaged_files(directory.index):
+        raise ViewDamaged(directory.index, f"not as they were written: {', '.join(damaged)}")
+    return OpenView("index", position_in(position), searcher.held, searcher.unreadable)
+
+
+def _links(directory: Directory, stack: ExitStack) -> OpenView | str:
+    if not directory.links.is_file():
+        return NOT_MADE
+    if fault := quick_check(directory.links):
+        raise ViewDamaged(directory.links, fault)
+    for _ in every_link(directory.links):
+        pass  # each is unpacked, which SQLite's check does not
+    reader = LinksReader(directory.links)
+    stack.callback(reader.close)
+    reader.open()
+    return OpenView("links.db", position_in(reader.position()), reader.held)
+
+
+def _fault_of(sources: Path) -> str:
+    if not sources.is_file():
+        return "it is missing"
+    if fault := quick_check(sources):
+        return fault
+    number = damaged_records(sources)
+    return f"{counted(number, 'record')} cannot be read" if number else ""
+
+
+def _checkpoint(directory: Directory, files: Files) -> OpenView | str:
+    checkpoint = newest(files, directory.checkpoints)
+    return NOT_MADE if checkpoint is None else _facts("checkpoints", checkpoint.folder, files)
+
+
+def _facts(name: str, folder: Path, files: Files) -> OpenView:
+    path = folder / POSITION
+    position = position_in(files.read(path)) if files.size(path) is not None else None
+    store = opened(folder)
+    with damage_named(folder, OSError, RuntimeError, ValueError):
+        is_empty = not sum(1 for _ in store)  # reads every fact, by one of the store's indexes
+
+    def held(urls: Sequence[Url]) -> Mapping[int, Instant]:
+        with damage_named(folder, OSError, RuntimeError, ValueError):
+            found = {url.id: held_at(store, url) for url in urls}
+        return {number: at for number, at in found.items() if at is not None}
+
+    return OpenView(name, Position() if is_empty and position is not None else position, held)

@@ -1,0 +1,109 @@
+"""The settings of one collection: defaults, gossamer.toml, the options it was given before, variables, flags.
+
+A collection may come from somebody else. So what its files ask for that opens a door (`config.GUARDED`) counts only if
+the user of this machine has given it for this directory, as a flag or with `gossamer trust`. A settings file that is
+named with --config is the user's own.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from gossamer.base.clock import in_words
+from gossamer.base.environment import Outside
+from gossamer.base.errors import GossamerError
+from gossamer.base.tell import silent
+from gossamer.collection.directory import Directory, lock_directory
+from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
+from gossamer.plugins.trust import allow_options, are_allowed
+from gossamer.store.sqlite import options, seeds
+from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.sqlite.options import Option
+
+T = TypeVar("T")
+SCOPE = "crawl.scope"
+STORED = frozenset(
+    {
+        "contact",
+        "crawl.keep",
+        "crawl.max_depth",
+        "crawl.max_pages",
+        SCOPE,
+        "fetch.allow_addresses",
+        "politeness.delay_s",
+    }
+)
+"""Flags of a crawl that belong to its collection; whatever else its database names is ignored."""
+
+
+def config_of(root: Path, config: Path | None = None, flags: Mapping[str, object] | None = None) -> Config:
+    """`config`: a settings file that a person named."""
+    given = {
+        name: (option.value, f"this collection, given on {in_words(option.given_at)[:10]}")
+        for name, option in stored_in(root).items()
+    }
+    return load(
+        named_file(config, root),
+        os.environ,
+        flags or {},
+        stored=given,
+        allows=lambda name, value: are_allowed(root, {name: value}),
+        is_own_file=config is not None,
+    )
+
+
+def stored_in(root: Path) -> dict[str, Option]:
+    """Options that crawls of this collection were given. A database of an older version has none."""
+    state = Directory(root).state
+    if not state.is_file():
+        return {}
+    with suppress(sqlite3.Error, GossamerError), closing(read_only(state)) as connection:
+        return {name: option for name, option in options.every(connection).items() if name in STORED}
+    return {}
+
+
+async def keep_options(directory: Directory, flags: Mapping[str, object], outside: Outside, has_seeds: bool) -> None:
+    """Later crawls of the collection go by these flags too. A scope that is given without seeds is that of every seed
+    there is. Raises DirectoryBusy while another process writes."""
+    given = {name: value for name, value in flags.items() if value is not None and name in STORED}
+    allow_options(directory.root, {name: value for name, value in given.items() if name in GUARDED})
+    known = stored_in(directory.root)
+    new = {name: value for name, value in given.items() if name not in known or known[name].value != value}
+    reach = None if has_seeds else given.get(SCOPE)
+    if not new and reach is None:
+        return
+
+    def write(connection: sqlite3.Connection) -> None:
+        options.put(connection, new, outside.clock.now())
+        if reach is not None:
+            seeds.put(connection, [seed for seed, _ in seeds.every(connection)], str(reach))
+
+    await _written(directory, outside, write)
+
+
+async def unset_option(directory: Directory, name: str, outside: Outside) -> bool:
+    """Whether it was set."""
+    return await _written(directory, outside, lambda connection: options.drop(connection, name))
+
+
+async def _written(directory: Directory, outside: Outside, work: Callable[[sqlite3.Connection], T]) -> T:
+    lock = lock_directory(directory, outside, "config")
+    try:
+        async with Database(directory.state, outside.clock, silent) as database:
+            return await database.run(work)
+    finally:
+        lock.release()
+
+
+def withheld_in_words(withheld: Sequence[Withheld], root: Path) -> list[str]:
+    """What a collection asks for and does not get, and how it would."""
+    if not withheld:
+        return []
+    asked = [f"{one.origin} of this collection asks for {one.shown}: not applied" for one in withheld]
+    return [
+        *asked,
+        f"If you want that, and know where this collection comes from: gossamer trust --dir {root} --allow",
+    ]

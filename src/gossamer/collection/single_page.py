@@ -1,0 +1,207 @@
+"""One page, wherever it is: a file, standard input, or the web, where it is fetched as a crawl would fetch it.
+
+Fetching obeys the same rules, with the same parts: the guarded client, robots.txt at every hop, the contact, the gap
+between two visits to one host. Nothing is kept.
+"""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+from typing import Annotated
+from urllib.parse import quote
+
+from cyclopts import Parameter
+
+from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.environment import Network, Outside, real_outside
+from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT
+from gossamer.collection.options import config_of
+from gossamer.config.fetch import WANTED
+from gossamer.config.settings import Settings
+from gossamer.config.slices import fetch_settings, politeness, robots_keeping
+from gossamer.crawler.journey import refusal, within_chain
+from gossamer.crawler.seeds import admitted, checked_seeds
+from gossamer.crawler.settlement import detail_of
+from gossamer.fetch.client import Client
+from gossamer.fetch.network import real_network
+from gossamer.fetch.robots import entry_of
+from gossamer.frontier.politeness import free_at, gap_s
+from gossamer.parse.coding import decode
+from gossamer.parse.html.tree import LARGEST
+from gossamer.parse.sniff import essence, media_type_of
+from gossamer.plugins.contexts import INDEX, contexts_in
+from gossamer.reader.reading import UNREADABLE, done
+from gossamer.values.capture import Capture
+from gossamer.values.messages import ReadJob
+from gossamer.values.outcome import IN_WORDS, Fetched, Moved, Outcome, Refused, capture_of, reason_of
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.url import Url
+from gossamer.values.visit import Visit, VisitKind
+
+NOWHERE = "https://page.invalid/"
+"""What a file's addresses are relative to when nobody says; no such host can be (RFC 2606, 2)."""
+BY_SUFFIX = {
+    **dict.fromkeys((".html", ".htm"), "text/html"),
+    **dict.fromkeys((".xhtml", ".xht"), "application/xhtml+xml"),
+    ".xml": "application/xml",
+    ".svg": "image/svg+xml",
+}
+Contact = Annotated[str | None, Parameter(help="For the web: a page or mail address where site owners reach you.")]
+AllowAddress = Annotated[
+    tuple[str, ...], Parameter(help="For the web: open a private address range, such as 10.1.0.0/16.")
+]
+Delay = Annotated[float | None, Parameter(help="For the web: least seconds between robots.txt and the page.")]
+ContextFolder = Annotated[
+    Path | None, Parameter(help="A folder of JSON-LD contexts of your own, with an index.toml: URL = file.")
+]
+Config = Annotated[Path | None, Parameter(help="For the web: a settings file.")]
+_PAGES = (*WANTED, "image/svg+xml")
+
+
+class NotRead(GossamerError):
+    """The page could not be had; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnePage:
+    name: str
+    """What the person called it."""
+    body: bytes
+    address: str
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """How the web is to be asked, where a person can say."""
+
+    contact: str | None = None
+    allow_address: tuple[str, ...] = ()
+    delay: float | None = None
+    config: Path | None = None
+
+    def settings(self) -> Settings:
+        flags = {
+            "contact": self.contact,
+            "fetch.allow_addresses": list(self.allow_address) or None,
+            "politeness.delay_s": self.delay,
+        }
+        return config_of(DEFAULT, self.config, flags).settings
+
+
+def own_contexts(folder: Path) -> dict[str, bytes]:
+    """Raises ConfigError, also when there is no index in the folder."""
+    if not (folder / INDEX).is_file():
+        raise ConfigError(f'--contexts {folder}: there is no {INDEX}. Write one, with lines such as "URL" = "FILE"')
+    return contexts_in(folder)
+
+
+def page_of(target: str, base: str | None, media_type: str | None, manners: Manners) -> OnePage:
+    """A file, `-`, or an address. `base` and `media_type` win over what can be told."""
+    outside = real_outside()
+    if "://" in target:
+        (url,) = checked_seeds([target])
+        page = asyncio.run(page_at(url, manners.settings(), real_network(outside), outside))
+        return replace(page, address=base or page.address, media_type=media_type or page.media_type)
+    if target == "-":
+        body = sys.stdin.buffer.read(LARGEST + 1)
+        return OnePage("-", body, base or NOWHERE, media_type or kind_of("", body))
+    return page_in(Path(target), outside, base or NOWHERE + quote(Path(target).name), media_type)
+
+
+def page_in(path: Path, outside: Outside, address: str, media_type: str | None = None) -> OnePage:
+    try:
+        body = outside.files.read(path, 0, LARGEST + 1)
+    except OSError as trouble:
+        raise NotRead(f"{path} cannot be read: {(trouble.strerror or str(trouble)).lower()}") from None
+    return OnePage(str(path), body, address, media_type or kind_of(path.name, body))
+
+
+def kind_of(name: str, body: bytes) -> str:
+    """By the name's ending, else by the bytes; a piece of text without any mark is taken for HTML."""
+    known = BY_SUFFIX.get(PurePath(name).suffix.lower()) or media_type_of(None, body)
+    return "text/html" if known == "text/plain" else known
+
+
+async def page_at(url: Url, settings: Settings, network: Network, outside: Outside) -> OnePage:
+    """Raises ConfigError when it must not be asked for at all, NotRead when it did not come."""
+    await admitted([url], settings, network.resolver)
+    asking = replace(fetch_settings(settings), wanted=_PAGES)
+    async with Client(asking, network.resolver, network.dialer, outside.clock, silent) as client:
+        outcome = await Walk(client.fetch, settings, outside.clock).to_end(url)
+    if not isinstance(outcome, Fetched):
+        raise NotRead(f"{url} cannot be read: {in_words(outcome)}")
+    capture = outcome.capture
+    decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
+    if decoded.problem in UNREADABLE:
+        raise NotRead(f"{url} cannot be read: its content coding is broken or unknown")
+    return OnePage(url.text, decoded.body, capture.url.text, _media_type(capture, decoded.body))
+
+
+def in_words(outcome: Outcome) -> str:
+    detail = detail_of(outcome)
+    return IN_WORDS[reason_of(outcome)] + (f" ({detail})" if detail else "")
+
+
+def _media_type(capture: Capture, body: bytes) -> str:
+    """The header with its charset, when the bytes are what it says."""
+    header = capture.header("content-type") or ""
+    found = media_type_of(header, body)
+    return header if essence(header) == found else found
+
+
+@dataclass(slots=True)
+class Walk:
+    """From an address along its redirects; each faces the rules anew. `fetch` is the client's."""
+
+    fetch: Callable[[Url, VisitKind], Awaitable[Outcome]]
+    settings: Settings
+    clock: Clock
+    _left_at: dict[str, Instant] = field(default_factory=dict)
+    _told: dict[str, tuple[Robots, str]] = field(default_factory=dict)
+    """By origin, what its robots.txt says, and how asking for it ended."""
+
+    async def to_end(self, url: Url) -> Outcome:
+        hops = 0
+        while True:
+            if url.origin not in self._told:
+                self._told[url.origin] = await self._robots(url)
+            robots, why = self._told[url.origin]
+            visit = Visit(url, VisitKind.PAGE, self.clock.now(), hops=hops, robots=robots)
+            refused = refusal(visit)
+            if refused is not None and robots.state is RobotsState.UNREACHABLE:
+                return Refused(refused.reason, why)
+            outcome = within_chain(visit, refused or await self._visit(url, VisitKind.PAGE, robots.crawl_delay_s))
+            if not isinstance(outcome, Moved):
+                return outcome
+            url, hops = outcome.to, hops + 1
+
+    async def _robots(self, url: Url) -> tuple[Robots, str]:
+        """The rules of its origin, redirects followed."""
+        entry: Robots | None = None
+        ask: Url | None = url.robots
+        while ask is not None:
+            visit = Visit(ask, VisitKind.ROBOTS, self.clock.now(), robots=entry)
+            outcome = await self._visit(ask, VisitKind.ROBOTS, None)
+            parsed = None
+            if isinstance(outcome, Fetched):
+                parsed = done(ReadJob(outcome.capture, "robots", agent=self.settings.agent)).robots
+            entry = entry_of(visit, outcome, parsed, self.clock.now(), robots_keeping(self.settings))
+            ask = entry.ask if entry.state is RobotsState.PENDING else None
+        assert entry is not None
+        return entry, in_words(outcome)
+
+    async def _visit(self, url: Url, kind: VisitKind, crawl_delay_s: float | None) -> Outcome:
+        """Waits for the host's gap first, and begins the next one."""
+        clock, host, manners = self.clock, url.host.name, politeness(self.settings)
+        gap = gap_s(manners, crawl_delay_s)
+        if host in self._left_at:
+            await clock.sleep(max(0.0, (free_at(self._left_at[host], gap, None) - clock.now()) / SECOND))
+        outcome = await self.fetch(url, kind)
+        if capture_of(outcome) is not None:
+            self._left_at[host] = clock.now()
+        return outcome

@@ -1,0 +1,164 @@
+"""The monitor's rooms put together: the web process's own pulse, and what its pages and `gossamer top` look at."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+
+import msgspec
+
+from gossamer.base.clock import SECOND, Instant
+from gossamer.base.environment import Outside
+from gossamer.collection.directory import Directory
+from gossamer.config.settings import Settings
+from gossamer.monitor import chronicle
+from gossamer.monitor.chronicle import Chronicle
+from gossamer.monitor.control import Control
+from gossamer.monitor.hints import MIB, Hint, Standing, Survey, hints
+from gossamer.monitor.machine import ThisMachine
+from gossamer.monitor.pulse import Pulse, Said, guarded
+from gossamer.monitor.survey import survey
+from gossamer.monitor.system import Beaten, System, averages_of, listed, most, state_of, totals_of
+from gossamer.monitor.vitals import BEAT_S, Sample
+from gossamer.store import tallies
+from gossamer.store.sqlite.database import read_only
+from gossamer.values.visit import Counts
+from gossamer.web.monitor_rooms import MonitorRooms
+from gossamer.workers.barriers import Barriers
+
+QUERY_JOB = "gossamer.views.facts.query_job:"
+QUERY_WORKER = "query worker"
+LOOK_OVER_S = 15.0
+"""How old sizes on disk and the survey of hosts may be: both walk over many things."""
+LAG_SINCE_S = 120.0
+READ_AGAIN_S = 2.0
+CONTROL_MISSED = Hint(
+    "control-damaged",
+    "warning",
+    "control.db is damaged or may not be read, so nobody is seen at work.",
+    "Nothing of the collection is in it: `gossamer crawl` makes it anew. Check its owner and mode first.",
+)
+COUNTED = ("known", "settled", "queued", "leased", "pages", "captures", "hosts", "quarantined", "retired")
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at a collection and at who works on it. REQUIRES: `control` is open. Any thread."""
+
+    directory: Directory
+    settings: Settings
+    outside: Outside
+    control: Control
+    streams: int = 0
+    _looked_s: float | None = None
+    _survey: Survey = field(default_factory=Survey)
+    _sizes: dict[str, int] = field(default_factory=dict)
+    _chronicle: tuple[float, Chronicle] | None = None
+    """When it was read."""
+
+    def system(self) -> System:
+        now = self.outside.clock.now()
+        nodes, processes = listed(self.control.vitals(), now)
+        counts = self._counts()
+        counters = {name: getattr(counts, name) for name in COUNTED} | self._sizes
+        standing = Standing(
+            processes,
+            nodes,
+            counts.by_reason,
+            counters,
+            self._survey,
+            self._lag_before(processes, now),
+            has_contact=self.settings.contact is not None,
+            low_water=self.settings.archive.low_water_mib * MIB,
+            delay_s=self.outside.lasting_s(self.settings.politeness.delay_s),
+        )
+        return System(
+            now,
+            state_of(processes),
+            nodes,
+            processes,
+            totals_of(nodes, processes),
+            averages_of(nodes),
+            counters
+            | {
+                "visited": sum(counts.by_reason.values()),
+                "ready_hosts": self._survey.ready_hosts,
+                "waiting_hosts": self._survey.waiting_hosts,
+            },
+            counts.by_reason,
+            (*([CONTROL_MISSED] if self.control.is_missed else ()), *hints(standing)),
+        )
+
+    def history(self, since_at: Instant) -> list[Sample]:
+        return self.control.history(since_at)
+
+    def chronicle(self) -> Chronicle:
+        now_s, known = self.outside.clock.elapsed_s(), self._chronicle
+        if known is None or now_s - known[0] > READ_AGAIN_S:
+            known = self._chronicle = now_s, chronicle.read(self.outside.files, self.directory.root)
+        return known[1]
+
+    def watched(self, streams: int) -> None:
+        self.streams = streams
+
+    def _counts(self) -> Counts:
+        if not self.directory.state.is_file():
+            return Counts()
+        with closing(read_only(self.directory.state)) as state:
+            now_s = self.outside.clock.elapsed_s()
+            if self._looked_s is None or now_s - self._looked_s > LOOK_OVER_S:
+                self._looked_s = now_s
+                self._survey = in_real_time(survey(state, self.outside.dates.now()), self.outside)
+                self._sizes = self._on_disk()
+            return tallies.counts(state)
+
+    def _on_disk(self) -> dict[str, int]:
+        at = self.directory
+        folders = {"archive": at.archive, "spool": at.spool, "index": at.index, "graph": at.graph}
+        files = self.outside.files
+        sizes = {
+            f"{name}_bytes": sum(files.size(folder / one) or 0 for one in files.names(folder))
+            for name, folder in folders.items()
+        }
+        for name, path in (("links", at.links), ("state", at.state)):
+            sizes[f"{name}_bytes"] = sum(files.size(path.with_name(path.name + tail)) or 0 for tail in ("", "-wal"))
+        return sizes
+
+    def _lag_before(self, processes: Sequence[Beaten], now: Instant) -> float | None:
+        """Only when it matters: with words on time there is nothing to compare."""
+        if most((one.figures for one in processes if one.name == "crawler"), "words_lag_s") < 1:
+            return None
+        past = [one for one in self.history(now - round(LAG_SINCE_S * SECOND)) if one.process == "crawler"]
+        return past[0].figures.get("words_lag_s") if past else None
+
+
+def in_real_time(found: Survey, outside: Outside) -> Survey:
+    return msgspec.structs.replace(found, mean_gap_s=outside.lasting_s(found.mean_gap_s))
+
+
+@asynccontextmanager
+async def monitor_rooms(
+    directory: Directory, settings: Settings, outside: Outside, barriers: Callable[[], Barriers | None]
+) -> AsyncIterator[MonitorRooms]:
+    """While the block runs, the web process beats too; `barriers` are those around its query workers."""
+    with Control(directory.control, outside.clock) as control:
+        watch = Watch(directory, settings, outside, control)
+        beating = asyncio.ensure_future(beat(watch, barriers))
+        try:
+            yield MonitorRooms(watch.system, watch.history, watch.watched, chronicle=watch.chronicle)
+        finally:
+            beating.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await beating
+
+
+async def beat(watch: Watch, barriers: Callable[[], Barriers | None]) -> None:
+    outside, machine = watch.outside, ThisMachine(watch.directory.root)
+    pulse = Pulse("web", outside.processes.own_pid(), watch.control, machine, outside.clock, QUERY_WORKER)
+    with pulse.beating():
+        while True:
+            workers = machine.workers_of(pulse.pid, QUERY_JOB)
+            said = guarded(Said({"streams": watch.streams}), barriers())
+            await asyncio.to_thread(pulse.beat, said, workers)
+            await outside.clock.sleep(BEAT_S)

@@ -1,0 +1,1 @@
+"""The whole trail of decisions about a URL or a host."""

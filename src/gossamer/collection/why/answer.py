@@ -1,0 +1,362 @@
+"""`gossamer why URL`: the whole trail of an address in words, and for a host: why is nothing being fetched?"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from gossamer.base.clock import Instant
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, GossamerError
+from gossamer.base.tell import silent
+from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.heartbeats import at_work
+from gossamer.collection.options import config_of
+from gossamer.collection.why.revisits import Again, again_of
+from gossamer.collection.why.trail import (
+    HostTrail,
+    Ruling,
+    Section,
+    Standing,
+    Step,
+    Trail,
+    Visited,
+    asked_of,
+    ended_of,
+    failed_before,
+    told,
+    told_host,
+)
+from gossamer.collection.why.waiting import Crew, gap_in_words, host_waits, waits_of
+from gossamer.config.settings import Settings
+from gossamer.config.slices import politeness
+from gossamer.crawler.pace import Pace
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.crawler.seeds import checked_seeds
+from gossamer.crawler.settlement import MAPS
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.priority import LAST, priority_of
+from gossamer.frontier.sqlite.hosts import SCHEMES, find_host_id, lane_of
+from gossamer.frontier.sqlite.known import Known, depths_of, known
+from gossamer.frontier.sqlite.reports import HostState, Template, host_state, templates, waits_before
+from gossamer.frontier.sqlite.requeue import failures_of
+from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sooner import pasts_of
+from gossamer.monitor.control import Control
+from gossamer.plugins.filters import filters_to_ask
+from gossamer.rules import scope
+from gossamer.rules.canonical import identity_of, stripped
+from gossamer.rules.learned.templates import template_of
+from gossamer.rules.learned.traps import judge_shape
+from gossamer.rules.robots import matcher as robots_rules
+from gossamer.rules.user.rulebook import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
+from gossamer.rules.verdict import Allowed, Denied, FilterFailed
+from gossamer.store.sqlite import captures, damage, forgotten, seeds
+from gossamer.store.sqlite.database import read_only
+from gossamer.values.capture import Kept
+from gossamer.values.link import How
+from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.url import Url, id_of
+from gossamer.values.wording import as_json, counted
+from gossamer.views.links.reader import LinksReader
+
+Reaches = list[tuple[Url, scope.Reach]]
+LONGEST_WAY = 100
+"""Steps shown; a longer way is a chain of pages that a person does not read."""
+MOST_VISITS = 50
+
+
+def why(
+    url: Annotated[str | None, Parameter(help="The address. Without https:// or http://, https is meant.")] = None,
+    *,
+    host: Annotated[str | None, Parameter(help="Instead of an address: why is nothing fetched at this host?")] = None,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    config: Annotated[
+        Path | None, Parameter(help="Settings file; gossamer.toml in the directory if not given.")
+    ] = None,
+    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+) -> int:
+    if (url is None) == (host is None):
+        raise ConfigError(
+            "name one address, or one host: gossamer why https://example.org/a, gossamer why --host example.org"
+        )
+    outside, directory = real_outside(), existing(dir)
+    settings = config_of(dir, config).settings
+    crew = crew_of(directory, outside)
+    with closing(read_only(directory.state)) as state:
+        state.execute("BEGIN")  # one consistent state, however busy the crawl is
+        book = RulesFile(outside.files, directory.root, silent).book()
+        own = filters_to_ask(settings.crawl.filters, directory.root)
+        asking = Asking(state, settings, crew, outside.clock.now(), book, own, partial(linked_from, directory))
+        found: Trail | HostTrail
+        if url is not None:
+            found = asking.trail(url)
+            sections, is_known = told(found), found.is_known
+        else:
+            assert host is not None
+            found = asking.host_trail(host)
+            sections, is_known = told_host(found), found.host.is_known
+    print(as_json(found)) if json else show(sections, Console())
+    return 0 if is_known else 1
+
+
+def show(sections: Iterable[Section], console: Console) -> None:
+    for heading, lines in sections:
+        console.print(Text(heading, style="bold"))
+        for line in lines:
+            console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def linked_from(directory: Directory, url: Url) -> Sequence[Url]:
+    reader = LinksReader(directory.links)
+    try:
+        reader.open()
+        return reader.incoming(url).sources
+    except (GossamerError, sqlite3.Error):
+        return ()
+    finally:
+        reader.close()
+
+
+def crew_of(directory: Directory, outside: Outside) -> Crew:
+    """What the crawler said of itself last, when it lives."""
+    with Control(directory.control, outside.clock) as control:
+        crawler = next((one for one in at_work(control.beats(), outside) if one["name"] == "crawler"), None)
+    if crawler is None:
+        return Crew(False)
+    lag_s = crawler.get("lag_s")
+    return Crew(
+        is_crawling=True,
+        lag_s=float(lag_s) if isinstance(lag_s, int | float) else 0.0,
+        most_lag_s=Pace().lag_s,
+        is_short_of_room=bool(crawler.get("low_disk")),
+        is_paused=bool(crawler.get("paused")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One question to one state of the database."""
+
+    state: sqlite3.Connection
+    settings: Settings
+    crew: Crew
+    now: Instant
+    book: RuleBook = NO_RULES
+    own: tuple[OwnFilter, ...] = ()
+    linked_from: Callable[[Url], Sequence[Url]] = lambda _: ()
+    """Pages that link to a URL, as far as the links view knows."""
+
+    def trail(self, typed: str) -> Trail:
+        (whole,) = checked_seeds([typed])
+        url = stripped(whole)
+        found = self._known(url)
+        name = url.host.name
+        host = host_state(self.state, name)
+        robots = self._robots(url.origin)
+        fetched = found.url if found is not None else url
+        visits = captures.versions(self.state, fetched)[:MOST_VISITS]
+        before = waits_before(self.state, fetched, identity_of) if found is not None and found.is_queued else None
+        return Trail(
+            typed=typed,
+            url=url.text,
+            asked_at=self.now,
+            is_known=found is not None,
+            removed=removed(whole, url),
+            known_as=fetched.text if fetched != url else None,
+            way=self._way(found),
+            rulings=tuple(self._rulings(url, found, robots, host)),
+            priority=found.priority if found is not None else None,
+            priority_says=priority_in_words(found, self.book.nudge(fetched, found.depth)) if found is not None else "",
+            visits=tuple([visited(kept, damage.why(self.state, kept.capture_id)) for kept in visits]),
+            ended=ended_of(found.reason, found.detail, found.settled_at, found.failures)
+            if found and found.reason
+            else None,
+            failures=tuple(map(failed_before, failures_of(self.state, fetched, Keys(id_of, identity_of)))),
+            due_at=found.due_at if found is not None and found.is_queued else None,
+            before=before,
+            waits=tuple(waits_of(found, host, robots, before, self.crew, self.now)) if found and host else (),
+            host=self._standing(name, host),
+            again=self._again(fetched),
+        )
+
+    def _again(self, url: Url) -> Again | None:
+        (past,) = pasts_of(self.state, [url], Keys(id_of, identity_of))
+        return again_of(past) if past is not None else None
+
+    def host_trail(self, given: str) -> HostTrail:
+        name = checked_seeds([given])[0].host.name
+        host = host_state(self.state, name)
+        if host is None:
+            return HostTrail(self.now, self._standing(name, None))
+        robots = [(origin, self._robots(origin)) for origin in self._origins(name)]
+        waits = host_waits(host, robots, self.crew, self.now)
+        return HostTrail(self.now, self._standing(name, host), tuple(waits))
+
+    @property
+    def _polite(self) -> Politeness:
+        return politeness(self.settings)
+
+    def _known(self, url: Url) -> Known | None:
+        return known(self.state, url, identity=identity_of)
+
+    def _way(self, found: Known | None) -> tuple[Step, ...]:
+        """Each address on the way was met on the one after it. It cannot turn in a circle, but a damaged one might."""
+        way: list[Step] = []
+        met: set[str] = set()
+        while found is not None and found.url.text not in met and len(way) < LONGEST_WAY:
+            met.add(found.url.text)
+            way.append(Step(found.url.text, found.how, found.depth, found.hops))
+            found = self._known(found.source) if found.source is not None else None
+        return tuple(way)
+
+    def _origins(self, name: str) -> list[str]:
+        """Those of its two origins that anything is known of."""
+        number = find_host_id(self.state, name)
+        lanes = range(len(SCHEMES)) if number is not None else ()
+        return [f"{SCHEMES[lane]}://{name}" for lane in lanes if self._robots(f"{SCHEMES[lane]}://{name}") is not None]
+
+    def _robots(self, origin: str) -> Robots | None:
+        number = find_host_id(self.state, Url(origin + "/").host.name)
+        return None if number is None else Rulebook().entry(self.state, number, lane_of(origin))
+
+    def _standing(self, name: str, host: HostState | None) -> Standing:
+        if host is None:
+            return Standing(name, False)
+        return Standing(
+            name=name,
+            is_known=True,
+            queued=host.queued,
+            held=host.held,
+            visits=host.visits,
+            is_leased=bool(host.leased),
+            next_at=host.next_at or None,
+            gap_s=host.gap_s,
+            gap_says=gap_in_words(host, self._polite),
+            is_over_budget=host.band == LAST,
+            retired_at=host.retired_at,
+            retired_why=host.retired_why or "",
+            troubles=host.troubles,
+            robots=tuple([asked_of(origin, self._robots(origin)) for origin in self._origins(name)]),
+            quarantined=tuple([one.template for one in self._quarantined(name)]),
+        )
+
+    def _quarantined(self, name: str) -> list[Template]:
+        return [one for one in templates(self.state, name) if one.quarantined_at is not None]
+
+    def _rulings(self, url: Url, found: Known | None, robots: Robots | None, host: HostState | None) -> list[Ruling]:
+        depth, how = (found.depth, found.how) if found is not None else (self._depth_of(url), How.LINK)
+        reaches = [(seed, scope.Reach(reach)) for seed, reach in seeds.every(self.state)]
+        rulings = [
+            *[
+                Ruling("forgotten", False, no.rule)
+                for no in [forgotten.block(self.state).judge(url)]
+                if isinstance(no, Denied)
+            ],
+            self._scope(url, depth, how, reaches),
+            *self._filters(url, depth, how, reaches),
+            _ruled("shape", judge_shape(url), "no repetition, not too long"),
+        ]
+        if host is not None:
+            rulings += self._template(url, host)
+        rulings.append(_robots_ruling(url, robots))
+        return rulings
+
+    def _depth_of(self, url: Url) -> int:
+        """How deep a URL is that was never stored, perhaps because a rule kept it out: one link from the nearest page
+        that links to it. Where none is known, as if a seed linked to it."""
+        known = [depth for depth in depths_of(self.state, self.linked_from(url), identity_of) if depth is not None]
+        return min(known, default=0) + 1
+
+    def _scope(self, url: Url, depth: int, how: How, reaches: Reaches) -> Ruling:
+        whole = scope.scope_of(reaches, self.settings.crawl.max_depth)
+        verdict = scope.judge_host(url, whole) if how in MAPS else scope.judge(url, depth, whole)
+        return _ruled("scope", verdict, f"within the reach of {counted(len(reaches), 'seed')}")
+
+    def _filters(self, url: Url, depth: int, how: How, reaches: Reaches) -> list[Ruling]:
+        """The rules of the user, and then his own filters."""
+        book = self.book.for_seeds(reaches)
+        if not book.decides and not self.own:
+            return []
+        if how in UNRULED or (how is How.REDIRECT and depth == 0):
+            return [Ruling("filter", True, "seeds and sitemaps are not asked for")]
+        ruled = book.judge(url, depth)
+        asked = [own(url.text, depth) for own in self.own] if not isinstance(ruled, Denied) else []
+        if refusals := [one for one in (ruled, *asked) if isinstance(one, Denied)]:
+            return [_ruled("filter", refusals[0], "")]
+        if failed := [one for one in asked if isinstance(one, FilterFailed)]:
+            return [Ruling("filter", None, failed[0].rule)]
+        if isinstance(ruled, Unknown):
+            return [Ruling("filter", None, "it depends on the kind of content, which the answer will tell")]
+        return [Ruling("filter", True, "no rule is against")]
+
+    def _template(self, url: Url, host: HostState) -> list[Ruling]:
+        pattern = template_of(url)
+        found = next((one for one in templates(self.state, host.name) if one.template == pattern), None)
+        if found is None:
+            return []
+        says = f"of {found.fetched:,} pages like {pattern}, {found.fruitful:,} brought something new"
+        return [
+            Ruling("quarantine" if found.quarantined_at is not None else "pattern", found.quarantined_at is None, says)
+        ]
+
+
+def _ruled(rule: str, verdict: Allowed | Denied, otherwise: str) -> Ruling:
+    return Ruling(rule, False, verdict.rule) if isinstance(verdict, Denied) else Ruling(rule, True, otherwise)
+
+
+def _robots_ruling(url: Url, robots: Robots | None) -> Ruling:
+    if robots is None or robots.state is RobotsState.PENDING:
+        return Ruling("robots", None, f"{url.robots} has not been read yet")
+    explained = robots_rules.explain(url, robots)
+    lets_in = isinstance(explained.verdict, Allowed)
+    return Ruling("robots", None if robots.state is RobotsState.UNREACHABLE else lets_in, explained.because)
+
+
+def removed(whole: Url, url: Url) -> tuple[str, ...]:
+    """The parameters that are in one address and not in the other."""
+    if whole == url:
+        return ()
+    kept = set(url.target.partition("?")[2].split("&"))
+    names = [pair.partition("=")[0] for pair in whole.target.partition("?")[2].split("&") if pair and pair not in kept]
+    return tuple(names) or ("a session id in the path",)
+
+
+def visited(kept: Kept, damaged: str) -> Visited:
+    place = kept.place
+    return Visited(
+        kept.fetched_at,
+        kept.status,
+        kept.media_type,
+        kept.size,
+        kept.is_page,
+        place.volume,
+        place.number,
+        damaged,
+        kept.charset,
+        kept.charset_from,
+    )
+
+
+def priority_in_words(found: Known, nudge: int = 0) -> str:
+    """What its place in the queue comes from. `nudge`: what the rules of the user say now."""
+    if found.priority is None:
+        return ""
+    plain = priority_of(found.how, found.depth)
+    words = f"{found.priority} (0 goes first): {plain} for a {found.how} at depth {found.depth}"
+    if nudge:
+        words += f", {abs(nudge)} {'sooner' if nudge < 0 else 'later'} by your rules"
+    rest = found.priority - priority_of(found.how, found.depth, nudge=nudge)
+    if rest < 0:
+        words += f", {-rest} sooner for links from other hosts or a sitemap's hint"
+    elif rest > 0:
+        words += f", {rest} later by a sitemap's hint, or by rules that have changed since"
+    return words

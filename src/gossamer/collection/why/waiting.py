@@ -1,0 +1,170 @@
+"""What an address or a host waits for. Pure: what is stored, and the hour, in; reasons, the decisive first, out."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gossamer.base.clock import Instant
+from gossamer.collection.why.trail import Wait
+from gossamer.fetch.guard import closed_address
+from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.priority import LAST
+from gossamer.frontier.sqlite.awaited import Awaited
+from gossamer.frontier.sqlite.known import Known
+from gossamer.frontier.sqlite.reports import HostState
+from gossamer.values.outcome import Reason
+from gossamer.values.robots import HOPELESS, Robots, RobotsState
+from gossamer.values.wording import counted, lasting, moment
+
+
+class Crew(msgspec.Struct, frozen=True):
+    """Who is at work on the directory, as the control database tells."""
+
+    is_crawling: bool
+    lag_s: float = 0.0
+    """How far the words that can be searched are behind."""
+    most_lag_s: float = 2.5
+    """With more, nothing new is taken."""
+    is_short_of_room: bool = False
+    is_paused: bool = False
+
+
+def waits_of(
+    known: Known,
+    host: HostState,
+    robots: Robots | None,
+    before: int | None,
+    crew: Crew,
+    now: Instant,
+) -> list[Wait]:
+    """Before the next visit to an address. Empty: it waits for nothing, because it is not to be visited again."""
+    if known.is_held:
+        says = "it is in quarantine: addresses like it brought nothing new; `gossamer hosts release` lets them out"
+        return [Wait("quarantine", says), *_always(host, crew, now)]
+    if not known.is_queued:
+        return _option(known)
+    waits = _always(host, crew, now)
+    if known.due_at is not None and known.due_at > now:
+        waits.append(Wait("due", f"it is due {moment(known.due_at, now)}", known.due_at))
+    waits += _robots(robots, now)
+    waits += _gap(host, crew, now)
+    if before:
+        waits.append(Wait("others", f"{counted(before, 'address')} of its host go first"))
+    return waits or [Wait("turn", "nothing: it is taken as soon as a visit can be made")]
+
+
+def _option(known: Known) -> list[Wait]:
+    """What was refused for want of an option is judged again once that is given."""
+    if known.reason is Reason.CONTACT:
+        return [Wait("option", "it waits for an option: --contact, since its host is public")]
+    closed = closed_address(known.detail) if known.reason is Reason.ADDRESS else None
+    return [Wait("option", f"it waits for an option: --allow-address {closed}")] if closed else []
+
+
+def host_waits(host: HostState, robots: list[tuple[str, Robots | None]], crew: Crew, now: Instant) -> list[Wait]:
+    """Why nothing is being fetched at a host."""
+    waits = _always(host, crew, now)
+    if not host.queued:
+        held = f"; {counted(host.held, 'address')} are held in quarantine" if host.held else ""
+        if given_up := unread_at([entry for _, entry in robots if entry is not None]):
+            return [*waits, Wait("robots", f"{given_up}: given up until `gossamer crawl` is started again{held}")]
+        return [*waits, Wait("empty", f"nothing waits there: every address known has been visited{held}")]
+    for _, entry in robots:
+        waits += [wait for wait in _robots(entry, now) if wait not in waits]
+    waits += _gap(host, crew, now)
+    if host.later_at is not None and host.later_at > now and (host.ready_at is None or host.ready_at > now):
+        waits.append(
+            Wait("due", f"the next address that is due again is so {moment(host.later_at, now)}", host.later_at)
+        )
+    return waits or [Wait("turn", "nothing: it is visited as soon as a visit can be made")]
+
+
+def _always(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
+    """What concerns every address of the host, and of the crawl."""
+    waits = []
+    if not crew.is_crawling:
+        waits.append(Wait("stopped", "no crawl is running: `gossamer crawl --dir ...` goes on from here"))
+    elif crew.is_paused:
+        waits.append(Wait("paused", "the crawl is paused: what is under way is finished, nothing new is taken"))
+    elif crew.is_short_of_room:
+        waits.append(Wait("room", "the disk is nearly full: the crawl goes on when there is room"))
+    elif crew.lag_s > crew.most_lag_s:
+        waits.append(
+            Wait("views", f"the index is {lasting(crew.lag_s)} behind: nothing new is taken until it catches up")
+        )
+    if host.retired_at is not None:
+        says = f"its host was retired {moment(host.retired_at, now)}: {host.retired_why}"
+        waits.append(Wait("retired", f"{says}; `gossamer hosts reinstate {host.name}` takes it up again"))
+    elif host.band == LAST:
+        waits.append(Wait("budget", "its host is over its budget: it is visited when nothing else waits"))
+    return waits
+
+
+def _robots(robots: Robots | None, now: Instant) -> list[Wait]:
+    """Of something that waits: it has not been given up, however often the robots.txt failed."""
+    match gate_of(robots, now, None):
+        case Open():
+            return []
+        case Ask(robots=None):
+            return [Wait("robots", "the robots.txt has not been read yet: it is asked for first")]
+        case Ask():
+            return [Wait("robots", "the robots.txt has to be read again first: it was last read too long ago")]
+        case Shut(until=until):
+            assert robots is not None, "or it would be asked for"
+            return [Wait("robots", f"{unread(robots)}; it is asked for again {moment(until, now)}", until)]
+        case Away():
+            return [Wait("robots", "the robots.txt has moved, and is being asked for at its new address")]
+        case GivenUp():
+            assert robots is not None, "or it would be asked for"
+            return [Wait("robots", f"{unread(robots)}: given up; `gossamer crawl` asks for it again")]
+
+
+def unread(robots: Robots) -> str:
+    """How often a robots.txt could not be read, and why the last time."""
+    often = f", {counted(robots.failures, 'time')} in a row" if robots.failures < HOPELESS else ""
+    return f"the robots.txt could not be read{often}{f' ({robots.trouble})' if robots.trouble else ''}"
+
+
+def _gap(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
+    if host.leased and crew.is_crawling:
+        return [Wait("visit", "a visit to its host is under way; there is never more than one")]
+    if host.next_at > now:
+        says = f"its host is left alone until {moment(host.next_at, now)}"
+        return [Wait("gap", says, host.next_at)]
+    return []
+
+
+def unread_at(robots: Sequence[Robots]) -> str:
+    """Why nothing can be had at a host whose robots.txt cannot be read; empty where all that are known can."""
+    shut = [one for one in robots if one.state is RobotsState.UNREACHABLE]
+    return unread(shut[0]) if shut else ""
+
+
+def awaited_in_words(awaited: Awaited, for_s: float) -> str:
+    """What a crawl that has nothing to do waits for, in one sentence."""
+    url, time = awaited.url, lasting(for_s)
+    why = f": {awaited.why}" if awaited.why else ""
+    match awaited.what:
+        case "retry":
+            return f"waiting {time} to retry {url}{why}"
+        case "robots":
+            return f"waiting {time} to ask again for {url}{why}"
+        case "revisit":
+            return f"waiting {time} to visit {url} again: nothing is due before"
+        case "back-off":
+            return f"waiting {time} to visit {url}: its host failed lately and is left alone for longer"
+        case "gap":
+            return f"waiting {time} to visit {url}: the gap of its host"
+
+
+def gap_in_words(host: HostState, polite: Politeness) -> str:
+    """Where a host's gap comes from."""
+    asked = min(host.crawl_delay_s or 0.0, polite.longest_crawl_delay_s)
+    plain = max(polite.delay_s, asked)
+    source = f"its robots.txt asks for {host.crawl_delay_s:g} s" if asked > polite.delay_s else "the delay that is set"
+    if host.troubles and host.gap_s > plain * 1.01:
+        return f"{source}, and longer because {counted(host.troubles, 'visit')} failed lately"
+    if host.gap_s > plain * 1.01:
+        return f"{source}, and longer because its last answer took its time, or the delay was longer then"
+    return source

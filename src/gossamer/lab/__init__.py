@@ -1,0 +1,1 @@
+"""Crawls on paper: plan, simulation, plots."""
