@@ -9,9 +9,9 @@ from pathlib import Path
 
 import uvloop
 
-from gossamer.app.crawl import crawl_to_end
-from gossamer.app.progress import Tally
 from gossamer.base.environment import Network, real_outside
+from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.progress import Tally
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
 from gossamer.fetch.address_plan import AddressPlan

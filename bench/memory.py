@@ -23,8 +23,8 @@ from pathlib import Path
 import psutil
 import uvloop
 
-from gossamer.app.crawl import crawl_to_end
 from gossamer.base.environment import Network, real_outside
+from gossamer.cli.crawl import crawl_to_end
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
 from gossamer.crawler.tally import Tally

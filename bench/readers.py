@@ -19,8 +19,8 @@ from pathlib import Path
 
 import uvloop
 
-from gossamer.app.crawl import crawl_to_end
 from gossamer.base.environment import Network, real_outside
+from gossamer.cli.crawl import crawl_to_end
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import PolitenessSettings, Settings
 from gossamer.crawler.tally import Tally

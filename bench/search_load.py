@@ -31,8 +31,8 @@ from bench.collection import Writing, build, make_state
 from bench.crawl import the_web
 from bench.nginx import serving
 from bench.web import PORT, Size
-from gossamer.app.crawl import crawl_to_end
 from gossamer.base.environment import Network, real_outside
+from gossamer.cli.crawl import crawl_to_end
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, Settings
 from gossamer.fetch.address_plan import AddressPlan

@@ -11,7 +11,7 @@ import pytest
 from tests.web.site import make_collection
 
 import gossamer
-from gossamer import opening
+from gossamer import api
 from gossamer.base.errors import ConfigError, DirectoryUnusable, QueryRefused
 
 HOSTILE = "http://hostile.test/page/0"
@@ -125,7 +125,7 @@ def test_the_examples_in_its_documentation_run(
     (tmp_path / "gossamer-data").symlink_to(root)
     known = {"gossamer": gossamer, "collection": collection}
     ran = 0
-    for test in doctest.DocTestFinder(recurse=True).find(opening, "opening", globs={}):
+    for test in doctest.DocTestFinder(recurse=True).find(api, "opening", globs={}):
         for example in test.examples:
             source = example.source.replace("http://example.org/", HOSTILE)
             exec(compile(source, test.name, "exec"), dict(known))  # noqa: S102

@@ -18,8 +18,8 @@ _WHERE = {
     "Quad": "gossamer.reader.extraction",
     "Remark": "gossamer.reader.extraction",
     "extract": "gossamer.reader.extraction",
-    "Collection": "gossamer.opening",
-    "open": "gossamer.opening",
+    "Collection": "gossamer.api",
+    "open": "gossamer.api",
 }
 __all__ = [
     "PROCESSOR_GRAPH",

@@ -1,5 +1,5 @@
-from gossamer.opening import Collection as Collection
-from gossamer.opening import open as open
+from gossamer.api import Collection as Collection
+from gossamer.api import open as open
 from gossamer.reader.extraction import PROCESSOR_GRAPH as PROCESSOR_GRAPH
 from gossamer.reader.extraction import Extracted as Extracted
 from gossamer.reader.extraction import Quad as Quad

@@ -1,6 +1,6 @@
 """`python -m gossamer` is the same as `gossamer`."""
 
-from gossamer.app.cli import main
+from gossamer.cli.main import main
 
 if __name__ == "__main__":
     main()

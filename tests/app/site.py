@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.app import cli
+from gossamer.cli import main as cli
 from gossamer.collection.directory import Directory
 from gossamer.views.facts.export import digest, opened
 from gossamer.views.facts.sources import FILE as SOURCES

@@ -11,12 +11,12 @@ from tests.app.conftest import Collection
 from tests.app.site import held
 from tests.archive import past
 
-from gossamer.app.backup import BackedUp, back_up
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.cli.backup import BackedUp, back_up
 from gossamer.collection.directory import Directory
 from gossamer.collection.maintenance.compact import compact
 from gossamer.collection.maintenance.replay import build_again

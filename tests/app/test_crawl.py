@@ -143,7 +143,7 @@ def test_settings_of_the_directory_are_heard(tmp_path: Path) -> None:
 
 
 def test_help_is_quick_to_import_because_no_room_is_opened_for_it() -> None:
-    script = "import sys, gossamer.app.cli; print([name for name in sys.modules if name.startswith('gossamer.')])"
+    script = "import sys, gossamer.cli.main; print([name for name in sys.modules if name.startswith('gossamer.')])"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert "gossamer.crawler.journey" not in loaded and "gossamer.web" not in loaded
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.app.site import PATIENCE_S, gossamer, started
 
-from gossamer.app.demo_changing import known_dates
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
+from gossamer.cli.demo_changing import known_dates
 from gossamer.collection.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only

@@ -6,9 +6,9 @@ import shlex
 import pytest
 from tests.app.site import gossamer
 
-from gossamer.app import cli
-from gossamer.app.doors import DOORS, SHOW
 from gossamer.base.errors import ConfigError, DirectoryBusy, DiskFull, GossamerError
+from gossamer.cli import main as cli
+from gossamer.cli.commands import DOORS, SHOW
 
 
 def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:

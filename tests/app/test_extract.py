@@ -10,11 +10,11 @@ import pyoxigraph as ox
 import pytest
 from tests.app.site import OPEN, Site, harbour, page, person
 
-from gossamer.app import cli
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Network, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.network import DirectDialer
+from gossamer.cli import main as cli
 from gossamer.collection.single_page import Walk, in_words, kind_of, page_at
 from gossamer.config.settings import FetchSettings, PolitenessSettings, Settings
 from gossamer.fetch.dns import DnsResolver

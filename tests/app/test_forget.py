@@ -14,13 +14,13 @@ import pytest
 from tests.app.site import QUICK, Site, gossamer, harbour, held, page, person, searchable
 from tests.archive import past
 
-from gossamer.app import cli
-from gossamer.app.backup import back_up
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
+from gossamer.cli import main as cli
+from gossamer.cli.backup import back_up
 from gossamer.collection.directory import Directory
 from gossamer.collection.maintenance.forget import entries_of, forget
 from gossamer.collection.maintenance.replay import build_again, followed, mark_finished

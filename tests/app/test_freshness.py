@@ -12,12 +12,12 @@ from tests.journey.crawling import Told as Heard
 from tests.monitor.chronicles import START_AT, chronicle_of
 from tests.monitor.test_sampling import BUSY, GONE, NOW, QUIET, remembering
 
-from gossamer.app.freshness import freshness, in_words_of
 from gossamer.base.calendar import Even, short_days
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
+from gossamer.cli.freshness import freshness, in_words_of
 from gossamer.collection.directory import Directory
 from gossamer.crawler.chronicle import Keeper, chronicling, standing_now
 from gossamer.frontier.clock_steps import Steps

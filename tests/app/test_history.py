@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, keep, kettle, past
 
-from gossamer.app.history import chosen, history
 from gossamer.archive.versions import Timeline, Version
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
 from gossamer.base.tell import silent
+from gossamer.cli.history import chosen, history
 from gossamer.collection.directory import Directory
 from gossamer.collection.history.export import PROGRESS, Written, export_tree
 from gossamer.collection.history.export_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart

@@ -10,10 +10,10 @@ import pytest
 from tests.app.site import gossamer
 from tests.app.standing import SEED, Story, make
 
-from gossamer.app.hosts import Shown, changed, shown, sorted_usefully, state_of
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
+from gossamer.cli.hosts import Shown, changed, shown, sorted_usefully, state_of
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.command_names import obey

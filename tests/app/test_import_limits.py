@@ -17,7 +17,7 @@ MIB = 1024 * 1024
 MOST_RSS = 512 * MIB
 MEASURED = """
 import sys
-from gossamer.app.cli import main
+from gossamer.cli.main import main
 try:
     main()
 finally:

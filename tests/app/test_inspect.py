@@ -10,8 +10,8 @@ from rich.console import Console
 from tests.app.site import OPEN, Site, harbour, page
 from tests.app.test_extract import said
 
-from gossamer.app.inspect import FLAGS_MEAN, in_order, unsaid
-from gossamer.app.inspecting import Going, Inspected, counted, plain, short, tree_of
+from gossamer.cli.inspect import FLAGS_MEAN, in_order, unsaid
+from gossamer.cli.inspection import Going, Inspected, counted, plain, short, tree_of
 from gossamer.reader.extraction import Remark, extract
 from gossamer.testing import FakeClock
 

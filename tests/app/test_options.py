@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.app.site import QUICK, Site, gossamer, harbour, json_lines, page
 
-from gossamer.app.ending import waiting_for_options
+from gossamer.cli.summary import waiting_for_options
 from gossamer.collection.options import config_of
 from gossamer.fetch.guard import closed_address, forbidden, forbidden_name
 from gossamer.plugins.trust import allow_options, allowed_file

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 import gossamer
-from gossamer.app import extract, inspect
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
+from gossamer.cli import extract, inspect
 from gossamer.collection.directory import Directory
 from gossamer.collection.maintenance.generation import origin_of
 from gossamer.config.settings import Settings

@@ -6,9 +6,9 @@ import pytest
 from tests.app.conftest import Collection
 from tests.app.site import gossamer
 
-from gossamer.app import cli
-from gossamer.app.plan import plan
 from gossamer.base.errors import ConfigError
+from gossamer.cli import main as cli
+from gossamer.cli.plan import plan
 from gossamer.lab.plan import KB, Plan, Shares, Wish, connections, hosts_for, planned
 
 

@@ -4,8 +4,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from gossamer.app.ending import Ended, next_steps, summary
-from gossamer.app.progress import JsonLines, LiveTable, PlainLines, _live_table
+from gossamer.cli.progress import JsonLines, LiveTable, PlainLines, _live_table
+from gossamer.cli.summary import Ended, next_steps, summary
 from gossamer.crawler.tally import Tally
 from gossamer.testing import FakeClock
 from gossamer.values.visit import Counts

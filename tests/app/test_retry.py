@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.app.site import OPEN, QUICK, Site, gossamer, json_lines, page, searchable, started
 
-from gossamer.app.retry import selected
 from gossamer.base.errors import ConfigError
+from gossamer.cli.retry import selected
 
 PAGES = {"/": page("Home", "The first page.", "/a", "/b"), "/a": page("Apple", "Fruit.")}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.monitor.test_sampling import BUSY, GONE, QUIET, remembering
 
-from gossamer.app.revisits import COLUMNS, revisits
 from gossamer.base.errors import ConfigError
+from gossamer.cli.revisits import COLUMNS, revisits
 
 
 @pytest.fixture

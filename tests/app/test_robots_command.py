@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from tests.app.site import OPEN, Site
 
-from gossamer.app import cli
-from gossamer.app.robots import Asking, Reader, exit_code, judged, looked_up
-from gossamer.app.robots_shown import Looked
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Network, real_outside
+from gossamer.cli import main as cli
+from gossamer.cli.robots import Asking, Reader, exit_code, judged, looked_up
+from gossamer.cli.robots_report import Looked
 from gossamer.config.settings import Settings
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.testing import FakeClock, TinyWeb

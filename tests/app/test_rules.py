@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.app.test_doors import left
 
-from gossamer.app.rules import CHUNK, in_words, looks
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.cli.rules import CHUNK, in_words, looks
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier

@@ -14,12 +14,12 @@ import pytest
 from tests.app.conftest import Collection
 from tests.app.site import PATIENCE_S
 
-from gossamer.app.serve import door_of, is_any_address, is_own_machine, names_of, served, warnings, web_server
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
+from gossamer.cli.serve import door_of, is_any_address, is_own_machine, names_of, served, warnings, web_server
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings, WebSettings
-from gossamer.web.tokens import Keys
+from gossamer.web.access.tokens import Keys
 
 KEYS = Keys("a" * 40, "r" * 40)
 

@@ -8,10 +8,10 @@ import pytest
 from bench.recrawl import MARKS, share_of_win
 from lxml import etree
 
-from gossamer.app import cli
-from gossamer.app.simulate import checked
 from gossamer.base.chance import seeded
 from gossamer.base.errors import ConfigError
+from gossamer.cli import main as cli
+from gossamer.cli.simulate import checked
 from gossamer.lab.plots import as_svg, in_terminal
 from gossamer.lab.simulation import BEST, Plan, Result, simulated
 from gossamer.lab.web import CLASSES, WEBS, Nature, SyntheticWeb, links_of, parent_of

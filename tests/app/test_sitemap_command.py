@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.app.site import gossamer
 
-from gossamer.app.sitemap import earlier, home_of
 from gossamer.base.clock import SECOND, from_words
 from gossamer.base.errors import ConfigError
+from gossamer.cli.sitemap import earlier, home_of
 from gossamer.lab.sitemap_files import Chosen, Met, address_of, chosen_from, frequency_of, interval_of, reason_against
 from gossamer.lab.sitemap_xml import files_of
 from gossamer.parse.lists.sitemaps import parse_sitemap

@@ -6,9 +6,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from gossamer.app.working import Working
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
+from gossamer.cli.steps import Working
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.backlog import Backlog
 from gossamer.crawler.crash import CRASH_POINTS, crashing

@@ -35,9 +35,9 @@ def test_a_child_process_loads_nothing_that_it_does_not_need(module, others):
     ("module", "others"),
     [
         ("gossamer.collection.why.answer", set()),
-        ("gossamer.app.hosts", set()),
-        ("gossamer.app.rules", {"rich"}),
-        ("gossamer.app.politeness", set()),
+        ("gossamer.cli.hosts", set()),
+        ("gossamer.cli.rules", {"rich"}),
+        ("gossamer.cli.politeness", set()),
     ],
 )
 def test_a_command_that_only_asks_loads_nothing_that_fetches_reads_or_serves(module, others):
@@ -45,9 +45,9 @@ def test_a_command_that_only_asks_loads_nothing_that_fetches_reads_or_serves(mod
 
 
 def test_status_opens_the_views_and_loads_nothing_that_fetches_reads_or_serves():
-    assert not (SERVING | FETCHING | READING | {"publicsuffixlist"}) & loaded_by("gossamer.app.status")
+    assert not (SERVING | FETCHING | READING | {"publicsuffixlist"}) & loaded_by("gossamer.cli.status")
 
 
 def test_the_server_of_the_pages_loads_nothing_that_fetches_or_reads():
     """Copies of pages and their past are made by workers, and a crawl that is started is a process of its own."""
-    assert not (FETCHING | READING) & loaded_by("gossamer.app.serve")
+    assert not (FETCHING | READING) & loaded_by("gossamer.cli.serve")

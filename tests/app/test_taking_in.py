@@ -5,10 +5,10 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from gossamer.app.taking_in import TakenIn, not_here
 from gossamer.archive.foreign_records import Aside
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
+from gossamer.cli.import_ import TakenIn, not_here
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept, Place

@@ -13,13 +13,13 @@ from tests.app.site import QUICK, Site, gossamer, json_lines
 from tests.archive import past
 from tests.archive.test_damage import flipped, overwritten
 
-from gossamer.app.backup import back_up
-from gossamer.app.verify import Verification
-from gossamer.app.working import Working
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.cli.backup import back_up
+from gossamer.cli.steps import Working
+from gossamer.cli.verify import Verification
 from gossamer.collection.directory import Directory, lock_directory
 from gossamer.collection.maintenance.compact import compact
 from gossamer.rules.retention import Retain

@@ -13,11 +13,11 @@ from tests.app.site import QUICK, Site, gossamer, harbour, started
 from tests.app.test_verify import damage
 from tests.index.damaged import damage_entry
 
-from gossamer.app.backup import back_up
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.cli.backup import back_up
 from gossamer.collection.directory import Directory, lock_directory
 from gossamer.crawler.crash import VARIABLE
 from gossamer.indexer.updates import position_in

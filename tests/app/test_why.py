@@ -10,9 +10,9 @@ from tests.app.conftest import Collection
 from tests.app.site import gossamer
 from tests.app.standing import SEED, Story, make
 
-from gossamer.app import cli
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import ConfigError
+from gossamer.cli import main as cli
 from gossamer.collection.why.answer import Asking, removed
 from gossamer.collection.why.trail import HostTrail, Trail, told, told_host
 from gossamer.collection.why.waiting import Crew

@@ -112,8 +112,8 @@ SEAMS = {
     "shelve": set(),
     "socket": {"base/processes.py", "workers/pool.py", "workers/child.py", "workers/channel.py", "workers/sandbox.py",
                "fetch/pool.py", "fetch/dns.py", "fetch/client.py", "fetch/foreign.py", "demo/server.py",
-               "web/connections.py",  # drops a connection that reads too slowly
-               "app/serve.py", "indexer/supervisor.py", "indexer/process.py",
+               "web/access/connections.py",  # drops a connection that reads too slowly
+               "cli/serve.py", "indexer/supervisor.py", "indexer/process.py",
                "indexer/graph_client.py", "indexer/graph_process.py"},
     "urllib.request": set(),
     "http.client": set(),

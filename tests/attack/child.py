@@ -16,9 +16,10 @@ import uvloop
 from tests.attack.web import KINDS, PORTS
 from tests.hostile.harness import Stalls
 
-from gossamer.app import cli, crawl
 from gossamer.base.environment import Network, Outside
 from gossamer.base.network import Endpoint
+from gossamer.cli import crawl
+from gossamer.cli import main as cli
 from gossamer.fetch.dns import DnsResolver
 
 WATCHED = "watched.json"

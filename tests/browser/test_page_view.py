@@ -8,8 +8,8 @@ from tests.browser.chromium import Tab, tab
 from tests.web.site import Site
 from tests.web.test_page_view import with_body_facts
 
-from gossamer.web.page_rooms import place_of
-from gossamer.web.page_view import TABS
+from gossamer.web.page.rooms import place_of
+from gossamer.web.page.routes import TABS
 
 
 def place_in(site: Site, url: str) -> str:

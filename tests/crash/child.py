@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tests.crash.web import demo_plan, demo_seeds
 
-from gossamer.app.crawl import crawl_to_end
-from gossamer.app.progress import JsonLines
 from gossamer.base.environment import Network, real_outside
+from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.progress import JsonLines
 from gossamer.collection.directory import Directory
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import (

@@ -19,10 +19,10 @@ from pathlib import Path
 import psutil
 import uvloop
 
-from gossamer.app.crawl import crawl_to_end
-from gossamer.app.progress import JsonLines
 from gossamer.base.environment import Network, real_outside
 from gossamer.base.files import DiskFiles
+from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.progress import JsonLines
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings
 from gossamer.demo.accesslog import read_log

@@ -14,10 +14,10 @@ from tests.crash.child import SETTINGS
 from tests.crash.web import crash_web
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.app.backup import back_up
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
+from gossamer.cli.backup import back_up
 from gossamer.collection.directory import Directory
 from gossamer.collection.maintenance.replay import build_again
 from gossamer.demo.accesslog import Hit

@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 
 import gossamer.app
-from gossamer.app import cli
+from gossamer.cli import main as cli
 
 for _module in pkgutil.iter_modules(gossamer.app.__path__):
     importlib.import_module(f"gossamer.app.{_module.name}")

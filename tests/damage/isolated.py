@@ -76,7 +76,7 @@ def _main(words: list[str], scratch: str, obeys_modes: bool) -> None:
     if obeys_modes:
         _obey_modes()
     sys.argv = ["gossamer", *words]
-    from gossamer.app import cli
+    from gossamer.cli import main as cli
 
     cli.main()
 

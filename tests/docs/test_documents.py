@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.app import cli
-from gossamer.app.doors import DOORS
-from gossamer.app.showing import documented
+from gossamer.cli import main as cli
+from gossamer.cli.commands import DOORS
+from gossamer.cli.config import documented
 from gossamer.collection.directory import Directory
 from gossamer.config.load import keys
 from gossamer.crawler.crash import CRASH_POINTS

@@ -16,9 +16,9 @@ import uvicorn
 from tests.web.gate import gate_of
 
 from gossamer.base.clock import SystemClock
-from gossamer.web import connections, guard
-from gossamer.web.connections import Serving, server_of
-from gossamer.web.headers import HEADERS
+from gossamer.web.access import connections, guard
+from gossamer.web.access.connections import Serving, server_of
+from gossamer.web.access.headers import HEADERS
 
 GET = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 SHORT_S = 0.4
@@ -223,7 +223,7 @@ def test_F_W16_as_many_files_are_asked_for_as_may_be_had(soft: int, hard: int, f
     """In a process of its own: a limit that was lowered cannot be raised again."""
     script = (
         "import resource\n"
-        "from gossamer.web.connections import connections_allowed\n"
+        "from gossamer.web.access.connections import connections_allowed\n"
         f"most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
         f"limits = [most if most != -1 and one > most else one for one in ({soft}, {hard})]\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, tuple(limits))\n"

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from tests.web.site import LONG_S, Answer, Site, make_collection, serving, trouble_in
 
-from gossamer.app.serve import complain
+from gossamer.cli.serve import complain
 from gossamer.collection.directory import Directory
 
 SECRET = "token"
@@ -50,7 +50,7 @@ OUT = ["..", "%2e%2e", "%2E%2E", "..%5c", "%2e%2e%5c", "..%2f", "%2e%2e%2f", "..
 def test_F_W15_no_path_leads_out(site: Site, collection: Directory, way: str, begin: str) -> None:
     secret = (collection.root / SECRET).read_text().strip()
     for depth in (1, 3, 12):
-        for name in ("etc/passwd", "guard.py", "web/guard.py", "templates/frame.html", SECRET):
+        for name in ("etc/passwd", "guard.py", "web/access/guard.py", "templates/frame.html", SECRET):
             answer = raw(site, begin + f"{way}/" * depth + name)
             assert answer.status in (400, 404, 406), answer.headers["head"]
             assert b"root:" not in answer.body and b"import" not in answer.body and secret.encode() not in answer.body

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from gossamer.app.crawl import crawl_to_end
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
+from gossamer.cli.crawl import crawl_to_end
 from gossamer.collection.directory import Directory
 from gossamer.collection.system import Watch
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings

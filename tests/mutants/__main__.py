@@ -37,12 +37,12 @@ ROOMS = {
     "frontier": ("frontier/*.py",),
     "archive": ("archive/*.py",),
     "access": (
-        "web/guard.py",
-        "web/door.py",
-        "web/tokens.py",
-        "web/sessions.py",
-        "web/connections.py",
-        "web/headers.py",
+        "web/access/guard.py",
+        "web/access/login.py",
+        "web/access/tokens.py",
+        "web/access/sessions.py",
+        "web/access/connections.py",
+        "web/access/headers.py",
     ),
 }
 HOMES = {"access": "tests/web/"}

@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
-from gossamer.app.ask import show
 from gossamer.base.clock import SECOND, from_words
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.cli.search import show
 from gossamer.search.answer import Hit
 from gossamer.search.find import FACETS, Answer, Search
 from gossamer.search.query import parse

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 
-from gossamer.app import search_job
+from gossamer.web.search import job as search_job
 
 DEADLY = b"deadlynightshade"
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gossamer.app import serve as door
+from gossamer.cli import serve as door
 from gossamer.frontier.sqlite.visits import LastVisit
-from gossamer.web import connections
+from gossamer.web.access import connections
 
 IMPATIENT_S = 2.0
 

@@ -8,10 +8,10 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 from tests.web.site import Answer
 
-from gossamer.web.door import Entrance, router
-from gossamer.web.guard import Gate
-from gossamer.web.showing import make_show
-from gossamer.web.tokens import ROLE, Door, Keys
+from gossamer.web.access.guard import Gate
+from gossamer.web.access.login import Entrance, router
+from gossamer.web.access.tokens import ROLE, Door, Keys
+from gossamer.web.page_frame import make_show
 
 KEYS = Keys("admin-" + "a" * 40, "reader-" + "r" * 40)
 BEARER = {"admin": f"Bearer {KEYS.admin}", "user": f"Bearer {KEYS.reader}"}

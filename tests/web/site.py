@@ -15,12 +15,12 @@ from urllib.parse import urlencode
 from selectolax.lexbor import LexborHTMLParser
 from tests.web.hostile_pages import write_warc
 
-from gossamer.app.crawl import crawl_to_end
-from gossamer.app.demo import settings_for
-from gossamer.app.serve import address_of, web_server
-from gossamer.app.taking_in import take_in
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
+from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.demo import settings_for
+from gossamer.cli.import_ import take_in
+from gossamer.cli.serve import address_of, web_server
 from gossamer.collection import seeds as sowing
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import WebSettings
@@ -28,7 +28,10 @@ from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb
 from gossamer.values.url import Url
-from gossamer.web import entity_known, page_history, page_known, vocabulary_counts
+from gossamer.web.entities import known as entity_known
+from gossamer.web.entities import vocabulary_counts
+from gossamer.web.page import history as page_history
+from gossamer.web.page import known as page_known
 
 WEB = DemoWeb(seed=1, hosts=8, pages=48, profile_name="quick", trap_pages=2)
 SPARQL_S = 2.0

@@ -18,11 +18,11 @@ import trustme
 from tests.web.gate import KEYS, ask, gate_of
 from tests.web.site import LONG_S, Answer, Site, serving
 
-from gossamer.app.serve import door_of, outer_address, warnings
+from gossamer.cli.serve import door_of, outer_address, warnings
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import WebSettings
 from gossamer.testing import FakeClock
-from gossamer.web.tokens import MOST_WRONG
+from gossamer.web.access.tokens import MOST_WRONG
 
 NAME = "box.example"
 FORM = "application/x-www-form-urlencoded"

@@ -9,7 +9,7 @@ from tests.json_answers import decoded
 from tests.web.site import Site, trouble_in
 
 from gossamer.values.outcome import GROUP_OF, GROUPS, Reason
-from gossamer.web.crawl_rooms import HostsFound, ListedVisit, VisitsFound
+from gossamer.web.crawl.rooms import HostsFound, ListedVisit, VisitsFound
 
 
 def visits(site: Site, asked: str = "") -> VisitsFound:

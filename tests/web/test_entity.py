@@ -12,8 +12,8 @@ from tests.web.hostile_pages import ORIGIN, PAYLOADS, RUN
 from tests.web.site import Site, serving
 
 from gossamer.collection.directory import Directory
-from gossamer.web.entity_found import facts_in
-from gossamer.web.entity_queries import (
+from gossamer.web.entities.found import facts_in
+from gossamer.web.entities.queries import (
     LONGEST_IRI,
     Iri,
     description_of,

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.web.site import serving
 
-from gossamer.app.demo import settings_for
-from gossamer.app.serve import web_rooms
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import DirectoryUnusable
+from gossamer.cli.demo import settings_for
+from gossamer.cli.serve import web_rooms
 from gossamer.collection.directory import Directory
 from gossamer.values.visit import Counts
 from gossamer.web.app import make_app

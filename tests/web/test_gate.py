@@ -8,10 +8,10 @@ from starlette.requests import Request
 from tests.web.gate import COOKIE, KEYS, ask, gate_of
 
 from gossamer.testing import FakeClock
-from gossamer.web.door import LONGEST_FORM, client_of, form_of
-from gossamer.web.guard import LONGEST_BODY, LONGEST_TARGET, MOST_AT_ONCE, Body, answers_to
-from gossamer.web.sessions import SESSION_S
-from gossamer.web.tokens import MOST_WRONG, WINDOW_S, Door, Tries
+from gossamer.web.access.guard import LONGEST_BODY, LONGEST_TARGET, MOST_AT_ONCE, Body, answers_to
+from gossamer.web.access.login import LONGEST_FORM, client_of, form_of
+from gossamer.web.access.sessions import SESSION_S
+from gossamer.web.access.tokens import MOST_WRONG, WINDOW_S, Door, Tries
 
 NAMES = ("127.0.0.1", "[::1]", "localhost")
 

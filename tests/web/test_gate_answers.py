@@ -10,11 +10,11 @@ from starlette.types import ASGIApp
 from tests.web.gate import BEARER, COOKIE, KEYS, PORT, ask, gate_of, role_of_asker, site_of
 
 from gossamer.testing import FakeClock
-from gossamer.web.door import cookie_name, is_led_here
-from gossamer.web.guard import LONG, Body, Gate
-from gossamer.web.sessions import SESSION_S, Sessions
+from gossamer.web.access.guard import LONG, Body, Gate
+from gossamer.web.access.login import cookie_name, is_led_here
+from gossamer.web.access.sessions import SESSION_S, Sessions
+from gossamer.web.access.tokens import Door, Keys, Role, may_change
 from gossamer.web.streams import MOST_LONG, PIECE
-from gossamer.web.tokens import Door, Keys, Role, may_change
 
 OURS = f"127.0.0.1:{PORT}"
 HARMLESS = {
@@ -429,10 +429,10 @@ def test_F_W16_a_body_that_does_not_come_in_time_is_given_up_and_what_follows_on
         return Body(Request({"type": "http", "headers": [(b"content-length", length.encode())]}), receive)
 
     async def story() -> None:
-        monkeypatch.setattr("gossamer.web.guard.BODY_S", 0.01)
+        monkeypatch.setattr("gossamer.web.access.guard.BODY_S", 0.01)
         late = body("5")
         assert (await asyncio.wait_for(late.receive(), 60))["type"] == "http.disconnect" and late.is_unread
-        monkeypatch.setattr("gossamer.web.guard.BODY_S", 3600)
+        monkeypatch.setattr("gossamer.web.access.guard.BODY_S", 3600)
         parts = {"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.request", "body": b"b"}
         whole = body("2", *parts)
         assert await whole.receive() == parts[0] and whole.is_unread

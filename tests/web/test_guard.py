@@ -9,7 +9,7 @@ from tests.web.hostile_pages import ORIGIN, PAYLOADS, RUN, WORD, pages
 from tests.web.site import LONG_S, Site, trouble_in
 
 from gossamer.collection.directory import Directory
-from gossamer.web.guard import answers_to
+from gossamer.web.access.guard import answers_to
 
 ROUTES = [
     "/", "/?q=harbour", "/?q=" + "a" * 2000, "/?from=x", "/search.json?q=harbour", "/search.json", "/page",

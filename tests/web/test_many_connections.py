@@ -10,7 +10,7 @@ import pytest
 from tests.web.site import LONG_S, Site, serving
 
 from gossamer.collection.directory import Directory
-from gossamer.web.connections import MOST_CONNECTIONS
+from gossamer.web.access.connections import MOST_CONNECTIONS
 
 IDLE = 10_000
 PAGE = resource.getpagesize()

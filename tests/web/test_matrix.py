@@ -11,16 +11,16 @@ from fastapi.routing import iter_route_contexts
 from tests.web.gate import BEARER, ask, gate_of
 from tests.web.site import Site
 
-from gossamer.app.demo import settings_for
-from gossamer.app.serve import web_rooms
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent
+from gossamer.cli.demo import settings_for
+from gossamer.cli.serve import web_rooms
 from gossamer.collection.directory import Directory
 from gossamer.testing import FakeClock
+from gossamer.web.access.guard import ASKING, CHANGING, READING, UNLOCKED
+from gossamer.web.access.login import Entrance
 from gossamer.web.app import make_site
-from gossamer.web.door import Entrance
-from gossamer.web.guard import ASKING, CHANGING, READING, UNLOCKED
-from gossamer.web.showing import make_show
+from gossamer.web.page_frame import make_show
 
 VALUES = ["", "harbour", "../../token", "http://a.test/'\"<>"]
 

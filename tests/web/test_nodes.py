@@ -24,9 +24,9 @@ from gossamer.monitor.hints import Hint
 from gossamer.monitor.history import History
 from gossamer.monitor.system import Beaten, System
 from gossamer.monitor.vitals import FIGURES, NODE, Vitals
-from gossamer.web.live import MOST_STREAMS
-from gossamer.web.metrics import metrics_of, written
-from gossamer.web.nodes import Shown, live_of
+from gossamer.web.nodes.live import MOST_STREAMS
+from gossamer.web.nodes.metrics import metrics_of, written
+from gossamer.web.nodes.routes import Shown, live_of
 
 NASTY = "<img src=x onerror=alert(1)>\"\\\n'`"
 

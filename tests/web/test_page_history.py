@@ -18,8 +18,8 @@ from gossamer.archive.versions import Timeline
 from gossamer.base.clock import in_words
 from gossamer.collection.directory import Directory
 from gossamer.values.url import Url
-from gossamer.web.page_history import NOT_YET, badges_of, dots_of, line_of
-from gossamer.web.page_history_rooms import HistoryRooms
+from gossamer.web.page.history import NOT_YET, badges_of, dots_of, line_of
+from gossamer.web.page.history_rooms import HistoryRooms
 from gossamer.web.rooms import WebRooms
 
 HOSTILE = Url("https://hostile.test/page")
@@ -156,7 +156,7 @@ def test_a_reader_that_takes_its_time_does_not_hold_up_the_page(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     directory = collection(tmp_path, [captured(SHOP, START_AT + day * DAY, kettle()) for day in range(3)])
-    monkeypatch.setattr("gossamer.web.page_history.PATIENCE_S", 0.05)
+    monkeypatch.setattr("gossamer.web.page.history.PATIENCE_S", 0.05)
 
     async def never(_url: Url, _most: int) -> Timeline:
         await asyncio.Event().wait()

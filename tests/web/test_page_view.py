@@ -9,9 +9,9 @@ from tests.web.site import Site, trouble_in
 
 from gossamer.base.errors import QueryTooLong
 from gossamer.demo.oddities import ODD
-from gossamer.web.cached import MOST_AT_ONCE, MOST_WAITING, POLICY, Turns
-from gossamer.web.page_rooms import place_of
-from gossamer.web.page_view import TABS
+from gossamer.web.page.copy import MOST_AT_ONCE, MOST_WAITING, POLICY, Turns
+from gossamer.web.page.rooms import place_of
+from gossamer.web.page.routes import TABS
 
 MUSEUM = "http://museum.demo.test/"
 HOSTILE = ORIGIN + "/page/1"

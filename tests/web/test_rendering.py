@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup, escape
 
-from gossamer.web.rendering import escaped, make_templates, shortened
+from gossamer.web.render import escaped, make_templates, shortened
 
 TEMPLATE = (
     "{% macro bold(x) %}<b>{{ x }}</b>{% endmacro %}{% set part %}<i>{{ text }}</i>{% endset %}"

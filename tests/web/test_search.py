@@ -15,10 +15,10 @@ from gossamer.base.clock import SystemClock
 from gossamer.collection.directory import Directory
 from gossamer.monitor.control import Control
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
-from gossamer.web.search_address import Asked
-from gossamer.web.search_desk import Desk
-from gossamer.web.search_page import Question, Reply
-from gossamer.web.search_table import HEAD
+from gossamer.web.search.address import Asked
+from gossamer.web.search.desk import Desk
+from gossamer.web.search.page import Question, Reply
+from gossamer.web.search.table import HEAD
 
 PERSON = "http://schema.org/Person"
 RECIPE = "http://schema.org/Recipe"

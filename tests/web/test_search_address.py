@@ -10,10 +10,10 @@ from gossamer.base.errors import QueryRefused
 from gossamer.search.answer import Answer, Facet, Span
 from gossamer.values.spreadsheet import harmless
 from gossamer.web.names import language
-from gossamer.web.rendering import shortened
-from gossamer.web.search_address import LONGEST_FILTERS, MOST_FILTERS, Addresses, Asked, query_of, with_open_end
-from gossamer.web.search_facets import as_tree, groups_of, spans_of
-from gossamer.web.search_shown import meant_by
+from gossamer.web.render import shortened
+from gossamer.web.search.address import LONGEST_FILTERS, MOST_FILTERS, Addresses, Asked, query_of, with_open_end
+from gossamer.web.search.facets import as_tree, groups_of, spans_of
+from gossamer.web.search.results import meant_by
 
 
 def test_the_same_question_has_one_address() -> None:

@@ -15,18 +15,18 @@ import pytest
 from tests.json_answers import decoded
 from tests.web.site import Site
 
-from gossamer.app.search_job import NO_ANSWER, RENEW, search_in
-from gossamer.app.searchers import REST_S, Searchers
-from gossamer.app.serve import ReadHandles
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.processes import SystemProcesses
+from gossamer.cli.serve import ReadHandles
 from gossamer.collection.directory import Directory
 from gossamer.search.answer import Answer
 from gossamer.testing import FakeClock
-from gossamer.web.rendering import make_templates
-from gossamer.web.search_address import asked_of
-from gossamer.web.search_page import Answering, Kind, Pulse, Question, Reply
+from gossamer.web.render import make_templates
+from gossamer.web.search.address import asked_of
+from gossamer.web.search.job import NO_ANSWER, RENEW, search_in
+from gossamer.web.search.page import Answering, Kind, Pulse, Question, Reply
+from gossamer.web.search.processes import REST_S, Searchers
 
 PULSE = Pulse(0, {"pages": 40, "queued": 0}, "at rest")
 UP_S = 300.0
@@ -123,7 +123,7 @@ def test_they_are_started_a_moment_after_the_server_though_nobody_asks(collectio
                 while not searchers.pids:
                     await asyncio.sleep(0.02)
             (pid,) = searchers.pids
-            assert "gossamer.app.search_job:search_in" in " ".join(psutil.Process(pid).cmdline())
+            assert "gossamer.web.search.job:search_in" in " ".join(psutil.Process(pid).cmdline())
 
     asyncio.run(scene())
 
@@ -156,7 +156,7 @@ def test_a_collection_that_is_not_there_yet_is_an_answer_without_pages(tmp_path:
 
 
 def test_the_process_loads_nothing_of_the_web_framework() -> None:
-    asked = "import sys, gossamer.app.search_job; print(*{name.partition('.')[0] for name in sys.modules})"
+    asked = "import sys, gossamer.web.search.job; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
     assert not {"fastapi", "starlette", "pydantic", "uvicorn", "aiohttp", "cyclopts", "rich", "lxml"} & set(loaded)
 

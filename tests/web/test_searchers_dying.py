@@ -11,14 +11,14 @@ import pytest
 from tests.web.dying import DEADLY
 from tests.web.site import Answer, Site
 
-from gossamer.app.demo import settings_for
-from gossamer.app.search_job import JOB
-from gossamer.app.serve import address_of, web_server
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.processes import Child, SystemProcesses
+from gossamer.cli.demo import settings_for
+from gossamer.cli.serve import address_of, web_server
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import WebSettings
-from gossamer.web.search_desk import DIED
+from gossamer.web.search.desk import DIED
+from gossamer.web.search.job import JOB
 
 WORD = DEADLY.decode()
 TRIES = 3_000

@@ -1,9 +1,9 @@
 """Facts, names and numbers as people see them; pure."""
 
+from gossamer.web.entities.page_facts import things_of
 from gossamer.web.names import named, short
-from gossamer.web.rendering import ago, moment, number, size
+from gossamer.web.render import ago, moment, number, size
 from gossamer.web.terms import term_of
-from gossamer.web.things import things_of
 
 PAGE = "http://a.test/page"
 NAME = "http://schema.org/name"

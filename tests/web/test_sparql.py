@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 import pytest
 from tests.web.site import LONG_S, SPARQL_S, Answer, Site
 
-from gossamer.web.examples import EXAMPLES
-from gossamer.web.protocol import Asked, Declined, from_address, from_body
+from gossamer.web.sparql.examples import EXAMPLES
+from gossamer.web.sparql.protocol import Asked, Declined, from_address, from_body
 
 FORM = "application/x-www-form-urlencoded"
 COUNT = "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }"

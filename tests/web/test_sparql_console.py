@@ -10,9 +10,9 @@ import pytest
 from pyoxigraph import NamedNode, RdfFormat, parse
 from tests.web.site import LONG_S, Site
 
-from gossamer.web.protocol import Asked, Declined, from_address
-from gossamer.web.sparql_console import LONGEST_SHARED, address_of
-from gossamer.web.sparql_terms import Counted, suggested
+from gossamer.web.sparql.console import LONGEST_SHARED, address_of
+from gossamer.web.sparql.protocol import Asked, Declined, from_address
+from gossamer.web.sparql.terms import Counted, suggested
 
 SCHEMA = "http://schema.org/"
 THINGS = f"SELECT DISTINCT ?x WHERE {{ ?x a <{SCHEMA}CreativeWork> }}"

@@ -9,7 +9,7 @@ import pytest
 from tests.web.site import LONG_S, Answer, Site, serving
 from tests.web.test_sparql import COUNT, RUNAWAY
 
-from gossamer.app.serve import QUERIES
+from gossamer.cli.serve import QUERIES
 from gossamer.collection.directory import Directory
 from gossamer.views.facts.sparql import BUSY
 

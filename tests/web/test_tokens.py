@@ -13,9 +13,9 @@ from gossamer.base.files import DiskFiles
 from gossamer.collection.directory import Directory
 from gossamer.collection.tokens import kept_keys, keys_of
 from gossamer.testing import FakeClock
-from gossamer.web.door import same_site
-from gossamer.web.sessions import MOST_SESSIONS, SESSION_S, Sessions
-from gossamer.web.tokens import MOST_SOURCES, MOST_WRONG, WINDOW_S, Keys, Role, Tries, is_near, source_of
+from gossamer.web.access.login import same_site
+from gossamer.web.access.sessions import MOST_SESSIONS, SESSION_S, Sessions
+from gossamer.web.access.tokens import MOST_SOURCES, MOST_WRONG, WINDOW_S, Keys, Role, Tries, is_near, source_of
 
 
 def test_each_token_has_its_role_and_no_other_text_has_one() -> None:

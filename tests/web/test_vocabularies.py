@@ -11,9 +11,9 @@ from gossamer.base.clock import SECOND
 from gossamer.base.errors import QueryTooLong
 from gossamer.testing import FakeClock
 from gossamer.views.facts.sparql import SparqlResult
-from gossamer.web.vocabularies import all_of, one_of
-from gossamer.web.vocabulary_counts import FRESH_S, OLD_S, FactCounter
-from gossamer.web.vocabulary_rooms import FactsInUse, TermsInUse
+from gossamer.web.entities.vocabularies import all_of, one_of
+from gossamer.web.entities.vocabulary_counts import FRESH_S, OLD_S, FactCounter
+from gossamer.web.entities.vocabulary_rooms import FactsInUse, TermsInUse
 
 SCHEMA = "http://schema.org/"
 FOAF = "http://xmlns.com/foaf/0.1/"

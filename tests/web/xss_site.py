@@ -19,9 +19,9 @@ from urllib.parse import quote
 from tests.web.site import Silent
 from tests.web.xss_payloads import PAYLOADS
 
-from gossamer.app.crawl import crawl_to_end
-from gossamer.app.demo import settings_for
 from gossamer.base.environment import Network, real_outside
+from gossamer.cli.crawl import crawl_to_end
+from gossamer.cli.demo import settings_for
 from gossamer.collection.directory import Directory
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.monitor.control import Control

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 
-from gossamer.app import hosts, rules
-from gossamer.app.retry import bring_back
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.processes import Child
 from gossamer.base.tell import silent
+from gossamer.cli import hosts, rules
+from gossamer.cli.retry import bring_back
 from gossamer.collection.directory import LOG_NAME, Directory
 from gossamer.collection.heartbeats import at_work
 from gossamer.collection.lists import Lists
@@ -36,7 +36,7 @@ from gossamer.values.outcome import Reason
 from gossamer.values.selection import Selection
 from gossamer.values.url import Url
 from gossamer.views.words.searcher import Stored
-from gossamer.web.crawl_rooms import (
+from gossamer.web.crawl.rooms import (
     Crawler,
     CrawlRooms,
     Effect,
@@ -49,7 +49,7 @@ from gossamer.web.crawl_rooms import (
     Wrong,
 )
 
-MODULE = "gossamer.app.crawl_child"
+MODULE = "gossamer.cli.crawl_child"
 FETCHABLE = frozenset(Reason) - {Reason.FORGOTTEN}
 """Ends after which a page may be asked for again."""
 LOOK_S = 0.1

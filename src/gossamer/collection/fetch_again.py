@@ -5,9 +5,9 @@ import sys
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from gossamer.app.retry import bring_back, groups_in
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
+from gossamer.cli.retry import bring_back, groups_in
 from gossamer.collection.directory import Directory, existing, lock_directory
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.rules.canonical import stripped

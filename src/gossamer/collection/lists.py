@@ -5,9 +5,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from gossamer.app.hosts import state_of
 from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused
+from gossamer.cli.hosts import state_of
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
@@ -21,7 +21,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url, url_of
-from gossamer.web.crawl_rooms import (
+from gossamer.web.crawl.rooms import (
     HostsAsked,
     HostsFound,
     ListedHost,

@@ -33,7 +33,7 @@ from gossamer.views.facts.names import graph_name
 from gossamer.views.facts.sources import FILE as SOURCES
 from gossamer.views.facts.sources import SourcesReader
 from gossamer.views.words.searcher import Counted
-from gossamer.web.page_rooms import HostWhy, PageRooms, Promise, TargetState, Why, WhySection, anchor_in_copy, place_of
+from gossamer.web.page.rooms import HostWhy, PageRooms, Promise, TargetState, Why, WhySection, anchor_in_copy, place_of
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
 

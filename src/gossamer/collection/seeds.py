@@ -23,7 +23,7 @@ from gossamer.store.sqlite import forgotten
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url
-from gossamer.web.crawl_rooms import SeedsTaken
+from gossamer.web.crawl.rooms import SeedsTaken
 
 LOOK_S = 0.1
 PATIENCE_S = 10.0

@@ -24,7 +24,7 @@ from gossamer.monitor.vitals import BEAT_S, Sample
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.visit import Counts
-from gossamer.web.monitor_rooms import MonitorRooms
+from gossamer.web.nodes.rooms import MonitorRooms
 from gossamer.workers.barriers import Barriers
 
 QUERY_JOB = "gossamer.views.facts.query_job:"

@@ -6,7 +6,7 @@ from pathlib import Path
 from gossamer.base.chance import unguessable
 from gossamer.base.files import Files
 from gossamer.collection.directory import Directory
-from gossamer.web.tokens import Keys
+from gossamer.web.access.tokens import Keys
 
 ADMIN, READER = "token", "reader-token"
 SHORTEST = 16

@@ -11,9 +11,9 @@ from gossamer.collection.directory import Directory
 from gossamer.collection.search import refuse_lost_views
 from gossamer.views.words.facets import findable, in_use
 from gossamer.views.words.searcher import Searcher
+from gossamer.web.entities.vocabulary_counts import FactCounter
+from gossamer.web.entities.vocabulary_rooms import TermsInUse, VocabularyRooms
 from gossamer.web.rooms import Ask
-from gossamer.web.vocabulary_counts import FactCounter
-from gossamer.web.vocabulary_rooms import TermsInUse, VocabularyRooms
 
 FRESH_S = 5.0
 MOST_TERMS = 5_000

@@ -11,8 +11,8 @@ from fastapi.responses import HTMLResponse
 from fastapi.routing import iter_route_contexts
 
 from gossamer.web.answers import FAULTS, JSON, REF, Described, Refusal, any_of, schemas_of
-from gossamer.web.protocol import FORM
-from gossamer.web.showing import Show
+from gossamer.web.page_frame import Show
+from gossamer.web.sparql.protocol import FORM
 
 HTML = "text/html"
 TEXT = {"type": "string"}

@@ -13,33 +13,29 @@ from starlette.types import ASGIApp
 
 from gossamer import __version__
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged
-from gossamer.web import (
-    api,
-    crawl,
-    door,
-    entity,
-    exports,
-    facts,
-    freshness,
-    metrics,
-    nodes,
-    page_view,
-    searching,
-    status,
-    vocabularies,
-)
-from gossamer.web.door import Entrance
+from gossamer.web import api, exports, status
+from gossamer.web.access import login
+from gossamer.web.access.guard import Gate
+from gossamer.web.access.login import Entrance
+from gossamer.web.crawl import freshness
+from gossamer.web.crawl import routes as crawl
+from gossamer.web.entities import routes as entity
+from gossamer.web.entities import vocabularies
 from gossamer.web.faults import BROKEN, BUSY, CLOSED, DAMAGED, fault, in_words, wrong_parameters
-from gossamer.web.guard import Gate
+from gossamer.web.nodes import metrics
+from gossamer.web.nodes import routes as nodes
+from gossamer.web.page import routes as page_view
+from gossamer.web.page_frame import Show, make_show
 from gossamer.web.rooms import WebRooms
-from gossamer.web.search_desk import Desk, plain_routes
-from gossamer.web.showing import Show, make_show
+from gossamer.web.search import routes as searching
+from gossamer.web.search.desk import Desk, plain_routes
+from gossamer.web.sparql import endpoint
 
 SUBJECTS = (
     entity,
     vocabularies,
     page_view,
-    facts,
+    endpoint,
     nodes,
     metrics,
     status,
@@ -66,7 +62,7 @@ def make_site(rooms: WebRooms, show: Show, entrance: Entrance) -> FastAPI:
     for subject in SUBJECTS:
         app.include_router(subject.router(rooms, show))
     app.include_router(searching.router(rooms, show, desk))
-    app.include_router(door.router(entrance, show))
+    app.include_router(login.router(entrance, show))
     app.include_router(api.router(app, show))
 
     @app.get("/robots.txt", response_class=PlainTextResponse, include_in_schema=False)

@@ -15,10 +15,10 @@ from gossamer.web.answers import answers_with
 from gossamer.web.cells import csv_line
 from gossamer.web.export_rooms import ExportedPage, Exports
 from gossamer.web.faults import fault
+from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
-from gossamer.web.search_address import Asked, query_of
-from gossamer.web.search_parameters import asked
-from gossamer.web.showing import Show
+from gossamer.web.search.address import Asked, query_of
+from gossamer.web.search.parameters import asked
 from gossamer.web.streams import MOST_EXPORTS, PIECE, Slots, Stream
 
 JSON_LINES, CSV, N_QUADS = "application/jsonl", "text/csv", "application/n-quads"

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
-from gossamer.web.showing import Show
+from gossamer.web.page_frame import Show
 
 HEADINGS = {
     400: "That cannot be answered",

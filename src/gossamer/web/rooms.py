@@ -14,15 +14,15 @@ from gossamer.values.visit import Counts
 from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
 from gossamer.views.links.reader import Anchor, Incoming
 from gossamer.views.words.searcher import Stored
-from gossamer.web.crawl_rooms import CrawlRooms
+from gossamer.web.access.tokens import Door
+from gossamer.web.crawl.rooms import CrawlRooms
+from gossamer.web.entities.vocabulary_rooms import VocabularyRooms
 from gossamer.web.export_rooms import Exports
-from gossamer.web.monitor_rooms import MonitorRooms
-from gossamer.web.page_history_rooms import HistoryRooms
-from gossamer.web.page_rooms import PageRooms
-from gossamer.web.search_page import Find
-from gossamer.web.search_rooms import SearchRooms
-from gossamer.web.tokens import Door
-from gossamer.web.vocabulary_rooms import VocabularyRooms
+from gossamer.web.nodes.rooms import MonitorRooms
+from gossamer.web.page.history_rooms import HistoryRooms
+from gossamer.web.page.rooms import PageRooms
+from gossamer.web.search.page import Find
+from gossamer.web.search.rooms import SearchRooms
 
 
 class Ask(Protocol):

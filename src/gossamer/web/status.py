@@ -10,9 +10,9 @@ from gossamer.base.clock import SECOND
 from gossamer.monitor.control import Beat
 from gossamer.values.outcome import IN_WORDS
 from gossamer.web.answers import answers_with, json_answer
-from gossamer.web.number_lists import LISTS
+from gossamer.web.crawl.number_lists import LISTS
+from gossamer.web.page_frame import Show
 from gossamer.web.rooms import SILENT_AFTER_S, WebRooms, numbers_of, state_of
-from gossamer.web.showing import Show
 
 CARDS = [
     ("pages", "pages"),

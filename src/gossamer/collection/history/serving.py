@@ -11,7 +11,7 @@ from gossamer.collection.history.past import past_of
 from gossamer.config.settings import Settings
 from gossamer.values.capture import Kept
 from gossamer.values.version_messages import Said
-from gossamer.web.page_history_rooms import HistoryRooms
+from gossamer.web.page.history_rooms import HistoryRooms
 
 WITHHELD = "the site asks not to show copies of this page, so versions of it are not compared here"
 

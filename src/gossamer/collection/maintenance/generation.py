@@ -10,12 +10,12 @@ import hashlib
 import msgspec
 
 from gossamer import __version__
-from gossamer.app.plan import size_of
 from gossamer.archive.reader import volumes_in
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
+from gossamer.cli.plan import size_of
 from gossamer.collection.directory import GENERATION, UNFINISHED, Directory, outdated
 from gossamer.plugins import record as plugged
 from gossamer.plugins.contexts import FOLDER, contexts_in

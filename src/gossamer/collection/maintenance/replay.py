@@ -4,12 +4,12 @@ import asyncio
 from contextlib import closing
 from typing import NamedTuple
 
-from gossamer.app.working import Working
 from gossamer.archive.compaction import tidy
 from gossamer.archive.places import ArchivePlaces
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell, silent
+from gossamer.cli.steps import Working
 from gossamer.collection.directory import Directory, lock_directory
 from gossamer.collection.maintenance.generation import begin, origin_of, refuse_without_room, swap
 from gossamer.indexer.omissions import omissions

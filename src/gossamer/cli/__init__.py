@@ -1,0 +1,1 @@
+"""For terminals: one file a command."""

@@ -1,0 +1,265 @@
+"""`gossamer crawl`: from seeds until nothing is left to fetch."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import uvloop
+from cyclopts import Parameter
+from rich.console import Console
+
+from gossamer.base.environment import Network, Outside, real_outside
+from gossamer.base.errors import ConfigError
+from gossamer.base.processes import allow_open_files, keep_freed_memory
+from gossamer.base.tell import Tell
+from gossamer.base.tuning import spare_the_collector
+from gossamer.cli.progress import Face, JsonLines, face_for
+from gossamer.cli.summary import STOPPED, Ended, summary, waiting_for_options
+from gossamer.collection.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
+from gossamer.collection.fetch_again import FetchedBy, fetch_again
+from gossamer.collection.options import config_of, keep_options, withheld_in_words
+from gossamer.config.settings import Settings
+from gossamer.crawler import crash
+from gossamer.crawler.damage import EVENT as DAMAGE
+from gossamer.crawler.heartbeat import crawler_pulse, hear_indexer, our_standing
+from gossamer.crawler.process import Crawling, open_crawl
+from gossamer.crawler.seeds import admitted, checked_seeds
+from gossamer.crawler.tally import Tally
+from gossamer.fetch.network import real_network
+from gossamer.monitor.pulse import Pulse, guarded
+from gossamer.monitor.vitals import BEAT_S
+from gossamer.plugins.settings import protocols_of
+from gossamer.recrawl.policies import DEFAULT as POLICY
+from gossamer.values.outcome import HELD
+from gossamer.values.selection import Selection
+from gossamer.values.url import Url
+
+LEAST_ROOM = 16 << 20
+"""Bytes free on the disk, to end in order."""
+LOOK_S = 0.25
+LARGE = 1 << 20
+"""Bytes: a body this large comes seldom enough for its memory to go back to the system."""
+
+
+def crawl(
+    *seeds: Annotated[str, Parameter(help="Addresses to begin with. Without https:// or http://, https is meant.")],
+    dir: Annotated[Path, Parameter(help="The collection's data directory; made when it is not there.")] = DEFAULT,
+    delay: Annotated[float | None, Parameter(help="Least seconds between two visits to one host.")] = None,
+    max_pages: Annotated[
+        int | None, Parameter(help="Stop when the collection holds this many pages, with --forever too.")
+    ] = None,
+    max_depth: Annotated[int | None, Parameter(help="Follow links at most this many steps from a seed.")] = None,
+    scope: Annotated[
+        Literal["prefix", "host", "domain", "any"] | None,
+        Parameter(help="How far links are followed: the seed's folder, host, registrable domain, or anywhere."),
+    ] = None,
+    keep: Annotated[
+        Literal["all", "structured"] | None, Parameter(help="Keep every page, or only those with structured data.")
+    ] = None,
+    forever: Annotated[
+        bool, Parameter(help="Come back to pages when it pays to look again; the crawl has no end.", negative=())
+    ] = False,
+    allow_address: Annotated[
+        tuple[str, ...], Parameter(help="Open a private range, such as 10.1.0.0/16, ::1 or fd00::/8, and nothing else.")
+    ] = (),
+    contact: Annotated[
+        str | None, Parameter(help="A page or mail address where site owners reach you; sent with every request.")
+    ] = None,
+    config: Annotated[
+        Path | None, Parameter(help="Settings file; gossamer.toml in the data directory if not given.")
+    ] = None,
+    again: Annotated[
+        tuple[str, ...], Parameter(help="Fetch this URL again, or `all` that was visited; politely, as ever.")
+    ] = (),
+    json: Annotated[bool, Parameter(help="One JSON object a line, each written once its visit is on disk.")] = False,
+) -> int:
+    flags = {
+        "politeness.delay_s": delay,
+        "crawl.max_pages": max_pages,
+        "crawl.max_depth": max_depth,
+        "crawl.scope": scope,
+        "crawl.keep": keep,
+        "crawl.revisit": policy_for_ever(config, dir) if forever else None,
+        "fetch.allow_addresses": list(allow_address) or None,
+        "contact": contact,
+    }
+    directory = Directory(dir)
+    loaded = config_of(dir, config, flags)
+    settings = loaded.settings
+    for words in withheld_in_words(loaded.withheld, dir):
+        print(words, file=sys.stderr, flush=True)
+    protocols_of(settings.crawl.protocols, dir)  # their schemes are admitted before the seeds are looked at
+    addresses = checked_seeds(seeds)
+    refuse_lost_state(directory)
+    if not addresses and not directory.state.is_file():
+        raise ConfigError("name at least one address to begin with: gossamer crawl https://example.org/")
+    if again and fetch_again(directory, again) is FetchedBy.RUNNING_CRAWL:
+        return 0
+    return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json, flags))
+
+
+def policy_for_ever(config: Path | None, dir: Path) -> str:
+    """The policy that is set, or the default one where the settings say "no"."""
+    given = config_of(dir, config).settings.crawl.revisit
+    return given if given != "no" else POLICY
+
+
+async def crawl_and_tell(
+    directory: Directory,
+    settings: Settings,
+    seeds: Sequence[Url],
+    outside: Outside,
+    as_json: bool,
+    flags: Mapping[str, object],
+) -> int:
+    """The crawl of a person at a terminal, or of a program: with a summary, and an exit code. The flags stay with the
+    collection."""
+    network, stop, console = real_network(outside), asyncio.Event(), Console(stderr=True)
+    good, left_out = await admitted(seeds, settings, network.resolver)
+    for words in left_out:
+        console.print(f"left out: {words}", highlight=False, markup=False, soft_wrap=True)
+    await keep_options(directory, flags, outside, has_seeds=bool(seeds))
+    tally = Tally(outside.clock)
+    face = face_for(tally, as_json, stop.set)
+    ended = await crawl_to_end(directory, settings, good, network, outside, face, tally, stop, signals=True)
+    if isinstance(face, JsonLines):
+        tell_ended(face, tally, ended)
+        if face.is_gone:
+            raise BrokenPipeError
+    else:
+        console.print(summary(tally, ended, str(directory.root)), highlight=False)
+    return ended.exit_code(tally)
+
+
+def tell_ended(face: Face, tally: Tally, ended: Ended) -> None:
+    """The last JSON line: the summary, for programs."""
+    counts = ended.counts
+    facts = {
+        "stopped": ended.was_stopped,
+        "fetched": tally.fetched,
+        "facts": tally.facts,
+        "seconds": round(tally.elapsed_s(), 3),
+        "pages": counts.pages,
+        "known": counts.known,
+        "queued": counts.queued,
+        "outcomes": counts.by_reason,
+        "waiting": [msgspec.structs.asdict(one) for one in waiting_for_options(ended.held, ended.allowed)],
+        "troubles": {url: reason.value for url, reason in tally.troubles.items()},
+    }
+    face.heard("crawl.ended", facts)
+
+
+async def crawl_to_end(
+    directory: Directory,
+    settings: Settings,
+    seeds: Sequence[Url],
+    network: Network,
+    outside: Outside,
+    face: Face,
+    tally: Tally | None = None,
+    stop: asyncio.Event | None = None,
+    signals: bool = False,
+) -> Ended:
+    """Everything `gossamer crawl` does but its arguments and its summary."""
+    stop = stop or asyncio.Event()
+    tally = tally or Tally(outside.clock)
+    tell = crash.crashing(listener(tally, face), os.environ.get(crash.VARIABLE))
+    lock = lock_directory(directory, outside, "crawl")
+    try:
+        if signals:
+            catch_signals(stop, face.close)
+        async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
+            tally.counted(await crawling.frontier.counts(), 0.0)
+            keep_freed_memory(LARGE)
+            allow_open_files()
+            spare_the_collector()
+            beating = asyncio.ensure_future(
+                beat_for_ever(crawling, tally, face, crawler_pulse(crawling, directory, outside), outside, stop)
+            )
+            # Whatever ends it but us: without it the crawl would wait for ever.
+            beating.add_done_callback(lambda ended: None if ended.cancelled() else stop.set())
+            try:
+                await crawling.crawl.run(stop)
+                await room_to_end(directory, outside, stop)
+                was_stopped = stop.is_set()
+            finally:
+                beating.cancel()
+                await asyncio.wait([beating])
+            if not beating.cancelled() and (trouble := beating.exception()) is not None:
+                raise trouble
+            counts = await crawling.frontier.counts()
+            are_held = not HELD.isdisjoint(counts.by_reason)
+            held = await crawling.frontier.ended(Selection(HELD)) if are_held else ()
+            tally.counted(counts, 0.0)
+            crawling.control.beat("crawler", outside.processes.own_pid(), {"state": "ended"})
+    finally:
+        face.close()
+        lock.release()
+    return Ended(was_stopped, counts, settings.crawl.max_pages, tuple(held), settings.fetch.allow_addresses)
+
+
+async def room_to_end(directory: Directory, outside: Outside, stop: asyncio.Event) -> None:
+    """The end of a crawl writes too: the last of the index, and that it ended in order. Whoever asks it to stop does
+    not wait."""
+    while not stop.is_set() and outside.files.room(directory.root) < LEAST_ROOM:
+        await outside.clock.sleep(BEAT_S)
+
+
+def listener(tally: Tally, face: Face) -> Tell:
+    def tell(event: str, /, **facts: object) -> None:
+        if event == "visit.settled":
+            tally.settled(facts)
+        elif event == DAMAGE:
+            tally.found_damage = True
+        with contextlib.suppress(OSError):
+            face.heard(event, facts)
+
+    return tell
+
+
+def catch_signals(stop: asyncio.Event, let_go: Callable[[], None] = lambda: None) -> None:
+    """The first asks for a clean stop; the second ends the process at once, which is as safe as a crash: quite.
+
+    `let_go` gives the terminal back before that.
+    """
+    loop = asyncio.get_running_loop()
+
+    def asked() -> None:
+        if stop.is_set():
+            let_go()
+            os._exit(STOPPED)
+        stop.set()
+        print("stopping: finishing what is under way (Ctrl-C again to stop at once)", file=sys.stderr, flush=True)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, asked)
+
+
+async def beat_for_ever(
+    crawling: Crawling, tally: Tally, face: Face, pulse: Pulse, outside: Outside, stop: asyncio.Event
+) -> None:
+    """Say how we are, once a second, and at once when we were paused or go on; heed what is asked, hear how far the
+    indexer is and refresh what the person sees more often."""
+    due_s, was_paused = 0.0, False
+    with pulse.beating():
+        while not crawling.indexer.given_up:
+            await crawling.steering.heed()
+            await hear_indexer(crawling)
+            is_paused = crawling.steering.is_paused()
+            if pulse.clock.elapsed_s() >= due_s or is_paused is not was_paused:
+                if is_paused is not was_paused:
+                    crawling.crawl.wake()
+                was_paused = is_paused
+                due_s = pulse.clock.elapsed_s() + BEAT_S - LOOK_S / 2
+                said = await our_standing(crawling, tally, outside)
+                await asyncio.to_thread(pulse.beat, guarded(said, crawling.readers.barriers), crawling.readers.pids)
+            with contextlib.suppress(OSError):  # nobody may be there to see it; the crawl goes on
+                face.beat()
+            await pulse.clock.sleep(LOOK_S)
+    stop.set()

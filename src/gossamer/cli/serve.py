@@ -1,0 +1,304 @@
+"""`gossamer serve`: the search page of a collection, also while it is being crawled."""
+
+import asyncio
+import gc
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import uvicorn
+import uvloop
+from anyio.to_thread import current_default_thread_limiter
+from cyclopts import Parameter
+
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError
+from gossamer.base.tell import Tell, silent
+from gossamer.collection.control import crawl_rooms
+from gossamer.collection.directory import DEFAULT, VOCABULARY, Directory, existing, refuse_lost_state
+from gossamer.collection.exports import exports_of
+from gossamer.collection.history.serving import history_rooms
+from gossamer.collection.modes import keep_private
+from gossamer.collection.options import config_of, withheld_in_words
+from gossamer.collection.pages import page_rooms
+from gossamer.collection.search import search_of
+from gossamer.collection.system import monitor_rooms
+from gossamer.collection.tokens import ADMIN, READER, kept_keys, keys_of
+from gossamer.collection.views import query_pool
+from gossamer.collection.vocabulary import vocabulary_rooms
+from gossamer.config.load import FILE_NAME
+from gossamer.config.settings import Settings, WebSettings
+from gossamer.monitor.control import Beat, Control
+from gossamer.plugins.contexts import FOLDER as CONTEXTS
+from gossamer.store import tallies
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
+from gossamer.values.capture import Kept
+from gossamer.values.url import Url
+from gossamer.values.visit import Counts
+from gossamer.web.access.connections import server_of
+from gossamer.web.access.tokens import Door, Keys, is_near
+from gossamer.web.app import make_app
+from gossamer.web.rooms import WebRooms
+from gossamer.web.search.processes import Searchers
+from gossamer.web.search.rooms import SearchRooms
+
+THREADS = 3
+"""Pages made at one time. More only take turns at the interpreter: with eight, a busy server answered half as much."""
+QUERIES = 3
+"""SPARQL queries answered at one time: two that run away leave one for everybody else."""
+SEARCHERS = 2
+COLLECT_AFTER = 50_000
+SWITCH_S = 0.0005
+BEFOREHAND = {FILE_NAME, "rules.txt", VOCABULARY, CONTEXTS, ADMIN, READER}
+"""What may lie in a directory before there is a collection in it."""
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+def serve(
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    host: Annotated[str | None, Parameter(help="The address to listen on; this machine only if not given.")] = None,
+    port: Annotated[int | None, Parameter(help="The port; 0 for any free one.")] = None,
+    new_token: Annotated[bool, Parameter(help="Make new tokens first: the old ones open nothing any more.")] = False,
+) -> int:
+    """Serve the search page, the page view and the SPARQL endpoint of a collection.
+
+    It may run beside a crawl of the same directory; where there is no collection yet one is begun, and its first
+    crawl can be started from the pages. Reading on this machine needs no token; changes, and everything
+    from other machines, do: the link that is printed carries one.
+    """
+    keep_private()
+    outside = real_outside()
+    directory = served(dir, outside)
+    config = config_of(dir, flags={"web.host": host, "web.port": port})
+    settings = config.settings
+    for words in withheld_in_words(config.withheld, dir):
+        print(words, file=sys.stderr, flush=True)
+    keys_of(directory, outside.files, are_new=new_token)
+    uvloop.run(serve_until_stopped(directory, settings, outside))
+    return 0
+
+
+def served(root: Path, outside: Outside) -> Directory:
+    """The collection there, or a new one where there is nothing but what its owner puts there beforehand. Raises
+    DirectoryUnusable when the folder is used for something else."""
+    directory = Directory(root)
+    refuse_lost_state(directory)
+    if directory.state.is_file() or (root.exists() and not root.is_dir()):
+        return existing(root)
+    names = set(outside.files.names(root)) if root.is_dir() else set()
+    if directory.control.name not in names:  # it was not served before
+        if names - BEFOREHAND:
+            return existing(root)
+        print(f"A new collection begins in {root}: name addresses to visit on its page Crawl.", file=sys.stderr)
+    outside.files.make_folder(root)
+    return directory
+
+
+async def serve_until_stopped(directory: Directory, settings: Settings, outside: Outside) -> None:
+    async with web_server(directory, settings, outside, tell=complain) as server:
+        make_nimble()
+        serving = asyncio.ensure_future(server.serve())
+        address = outer_address(settings.web, await address_of(server, serving))
+        print(f"search page: {link_of(address, directory, outside)}  (Ctrl-C stops it)", flush=True)
+        for line in warnings(settings.web):
+            print(line, file=sys.stderr, flush=True)
+        await serving
+
+
+def make_nimble() -> None:
+    """Settings of the interpreter for a process that answers many small questions from a few threads.
+
+    What is loaded by now stays, so the collector need not look at it again; answers die by count, so it need not come
+    often. A thread that returns from the index waits for the interpreter as long as another may keep it: 5 ms, five
+    times an answer, were most of the time of a search under load.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 50)
+    sys.setswitchinterval(SWITCH_S)
+
+
+def outer_address(web: WebSettings, address: str) -> str:
+    """Where people find it."""
+    return f"https://{web.names[0]}/" if web.behind_tls and web.names else address
+
+
+def link_of(address: str, directory: Directory, outside: Outside) -> str:
+    """The link for the collection's owner: it lets them in, and change things."""
+    return f"{address}?token={keys_of(directory, outside.files).admin}"
+
+
+def warnings(web: WebSettings) -> list[str]:
+    """What to know before others are let in."""
+    if web.behind_tls and not web.names:
+        return ["web.behind_tls is set: say in web.names by which host name people reach the server in front of it."]
+    if web.behind_tls or is_own_machine(web.host):
+        return []
+    return [
+        f"This is plain HTTP on {web.host}: who can listen on the way reads tokens and answers. "
+        "Put a server that speaks TLS in front of it on any network you do not trust.",
+        "Anybody who reaches it may read; changes need the token."
+        if web.public
+        else "Readers need the token in the file reader-token of the data directory.",
+    ]
+
+
+def complain(event: str, /, **facts: object) -> None:
+    """What went wrong on our side belongs on the terminal, never on a page."""
+    print(event, *(f"{name}={value!r}" for name, value in facts.items()), file=sys.stderr, flush=True)
+
+
+@asynccontextmanager
+async def web_server(
+    directory: Directory, settings: Settings, outside: Outside, suggestions: tuple[str, ...] = (), tell: Tell = silent
+) -> AsyncIterator[uvicorn.Server]:
+    """A server that is ready to be run, with every room it reads from."""
+    if is_any_address(settings.web.host) and not settings.web.names:
+        raise ConfigError(
+            f"web.host is {settings.web.host}: say in web.names by which host names or addresses it will be asked for; "
+            "to any other it does not answer"
+        )
+    if not is_free(settings.web.host, settings.web.port):
+        raise ConfigError(f"port {settings.web.port} is in use by another program; name another one with --port, or 0")
+    async with AsyncExitStack() as opened:
+        rooms = await web_rooms(opened, directory, settings, outside, suggestions, tell)
+        current_default_thread_limiter().total_tokens = THREADS
+        server = server_of(make_app(rooms), settings.web.host, settings.web.port)
+        rooms.monitor.ending.is_near = lambda: server.should_exit
+        yield server
+
+
+def is_own_machine(host: str) -> bool:
+    return host == "localhost" or is_near(host)
+
+
+def is_any_address(host: str) -> bool:
+    """Wherever this machine can be reached."""
+    return host in ("", "0.0.0.0", "::")
+
+
+def names_of(web: WebSettings) -> tuple[str, ...]:
+    """The Host headers it answers to, in lower case; an IPv6 address stands in brackets there."""
+    given = () if is_any_address(web.host) else (web.host,)
+    bracketed = [f"[{name}]" if ":" in name and not name.startswith("[") else name for name in (*given, *web.names)]
+    return (*LOOPBACK, *(name.lower() for name in bracketed))
+
+
+def door_of(web: WebSettings, keys: Callable[[], Keys]) -> Door:
+    """Behind a proxy everybody seems to ask from this machine: then nobody reads without a token either."""
+    is_open = web.public or (is_own_machine(web.host) and not web.behind_tls)
+    return Door(keys, is_open, web.public, web.behind_tls)
+
+
+def is_free(host: str, port: int) -> bool:
+    """Whether one could listen there now."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError:
+        return False
+    return True
+
+
+async def address_of(server: uvicorn.Server, serving: "asyncio.Future[None]") -> str:
+    while not server.started:
+        if serving.done():
+            raise ConfigError("the search page could not be served; is the port in use? Try --port 0")
+        await asyncio.sleep(0.02)
+    host, port = server.servers[0].sockets[0].getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def searchers_of(web: WebSettings) -> int:
+    return min(SEARCHERS, len(os.sched_getaffinity(0))) if web.searchers is None else web.searchers
+
+
+async def web_rooms(
+    opened: AsyncExitStack,
+    directory: Directory,
+    settings: Settings,
+    outside: Outside,
+    suggestions: tuple[str, ...],
+    tell: Tell,
+) -> WebRooms:
+    if not directory.state.exists():  # the demo serves before its crawl has made anything; later, what is lost is lost
+        for folder in directory.folders():
+            outside.files.make_folder(folder)
+    keys_of(directory, outside.files)
+    handles = ReadHandles(directory, outside)
+    opened.callback(handles.close)
+    searchers = await opened.enter_async_context(
+        Searchers(directory, searchers_of(settings.web), outside.processes, outside.clock, tell)
+    )
+    ask, pool = await opened.enter_async_context(query_pool(directory, outside, silent, QUERIES, settings.web.sparql_s))
+    return WebRooms(
+        find=handles.search.find,
+        stored=handles.search.stored,
+        versions=handles.versions,
+        pages_among=handles.pages_among,
+        about=handles.search.about,
+        outgoing=handles.search.outgoing,
+        ask=ask,
+        counts=handles.counts,
+        beats=handles.beats,
+        clock=outside.clock,
+        dates=outside.dates,
+        sparql_s=settings.web.sparql_s,
+        suggestions=suggestions,
+        hosts=names_of(settings.web),
+        tell=tell,
+        door=door_of(settings.web, partial(kept_keys, directory, outside.files)),
+        monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside, lambda: pool.barriers)),
+        exports=exports_of(directory, outside),
+        crawl=await opened.enter_async_context(crawl_rooms(directory, settings, outside, handles.search.stored)),
+        pages=await opened.enter_async_context(page_rooms(directory, settings, outside, handles.search.words)),
+        history=await opened.enter_async_context(history_rooms(directory, settings, outside)),
+        vocabularies=await opened.enter_async_context(vocabulary_rooms(directory, outside, ask)),
+        searching=SearchRooms(
+            handles.search.suggest,
+            handles.search.explain,
+            handles.search.copies,
+            handles.search.is_found,
+            searchers.answer,
+        ),
+    )
+
+
+class ReadHandles:
+    """The read handles of the web process. Each call opens and closes what it reads from the state: pages are shown
+    by several threads, and a handle belongs to one."""
+
+    def __init__(self, directory: Directory, outside: Outside) -> None:
+        self._directory, self._outside = directory, outside
+        self.search = search_of(directory, outside.clock)
+
+    def close(self) -> None:
+        self.search.close()
+
+    def versions(self, url: Url) -> list[Kept]:
+        if not self._directory.state.is_file():
+            return []
+        with closing(read_only(self._directory.state)) as state:
+            return captures.versions(state, url)
+
+    def pages_among(self, urls: Iterable[Url]) -> set[Url]:
+        if not self._directory.state.is_file():
+            return set()
+        with closing(read_only(self._directory.state)) as state:
+            return {url for url in urls if captures.versions(state, url)}
+
+    def counts(self) -> Counts:
+        if not self._directory.state.is_file():
+            return Counts()
+        with closing(read_only(self._directory.state)) as state:
+            return tallies.counts(state)
+
+    def beats(self) -> list[Beat]:
+        with Control(self._directory.control, self._outside.clock) as control:
+            return control.beats()

@@ -1,0 +1,247 @@
+"""`gossamer verify`: is everything that was kept still there, and still the same? And what to do when it is not."""
+
+import asyncio
+import sqlite3
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+
+from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.repair import repair
+from gossamer.archive.verify import Finding, verified
+from gossamer.base.clock import Instant, in_words
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import ConfigError, DirectoryBusy
+from gossamer.base.tell import silent
+from gossamer.cli.steps import Working
+from gossamer.collection.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
+from gossamer.collection.maintenance.generation import unfinished
+from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
+from gossamer.collection.options import config_of
+from gossamer.crawler.damage import DAMAGED, mark_of, revive
+from gossamer.indexer.process import rereading
+from gossamer.store.sqlite import damage
+from gossamer.store.sqlite.database import Database, read_only
+from gossamer.values.wording import as_json, counted, harmless
+
+MOST_SHOWN = 50
+
+
+class DamagedRecord(msgspec.Struct, frozen=True):
+    volume: str
+    number: int
+    offset: int
+    length: int
+    why: str
+    url: str = ""
+    """Empty: the catalogue knows no capture there, so none is lost."""
+    fetched_at: Instant | None = None
+    is_acknowledged: bool = False
+
+
+class VerifyReport(msgspec.Struct, frozen=True):
+    is_whole: bool
+    volumes: int
+    records: int
+    """Those that are what the catalogue says."""
+    unknown_records: int
+    """Whole records that the catalogue does not know: written and not acknowledged yet, or kept twice."""
+    damaged: list[DamagedRecord]
+    repaired: list[DamagedRecord] = []
+    due_again: int = 0
+    """Pages that the next crawl fetches again."""
+    is_marked: bool = True
+    """Whether the damage was noted in state.db; not while another process writes to it."""
+    databases: list[ViewState] = []
+    views: list[ViewState] = []
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What was found in the volumes."""
+
+    volumes: list[str]
+    records: int
+    unknown_records: int
+    findings: list[Finding]
+
+
+def verify(
+    *,
+    dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
+    volume: Annotated[str | None, Parameter(help="Check only this volume of the archive.")] = None,
+    repair_from: Annotated[
+        Path | None, Parameter(help="A backup made by `gossamer backup`: damaged records are put back from it.")
+    ] = None,
+    acknowledge: Annotated[
+        bool, Parameter(help="Accept that what is damaged now is lost; it is listed, and no failure any more.")
+    ] = False,
+    json: Annotated[bool, Parameter(help="As JSON.")] = False,
+) -> int:
+    directory, outside = Directory(dir), real_outside()
+    if not has_lost_state(directory):
+        existing(dir)
+    if repair_from is not None and not (repair_from / directory.archive.name).is_dir():
+        raise ConfigError(f"there is no backup in {repair_from}: name a directory made by `gossamer backup`")
+    agent = config_of(dir).settings.agent
+    report = asyncio.run(Verification(directory, outside, agent).run(volume, repair_from, acknowledge))
+    print(as_json(report)) if json else show(report, dir)
+    return 0 if report.is_whole else DAMAGED
+
+
+class Verification:
+    """One run over a collection."""
+
+    def __init__(self, directory: Directory, outside: Outside, agent: str = "") -> None:
+        """`agent`: what pages may call us when they ask not to be indexed."""
+        self._directory, self._outside, self._agent = directory, outside, agent
+
+    async def run(self, volume: str | None, backup: Path | None, is_accepted: bool) -> VerifyReport:
+        """Reads beside a running crawl; repairs, marks and acknowledges only as the directory's one writer."""
+        databases = checked_databases(self._directory)
+        if any(one.fault and one.name == self._directory.state.name for one in databases):
+            return VerifyReport(False, 0, 0, 0, [], is_marked=False, databases=databases)
+        with Working("verifying", self._outside.clock) as progress:
+            found = self.checked(volume, progress)
+            try:
+                lock = lock_directory(self._directory, self._outside, "verify")
+            except DirectoryBusy:
+                if backup is not None or is_accepted:
+                    raise
+                views = await self._views(progress, is_alone=False)
+                return self._report(found, [*databases, *views], is_marked=False)
+            try:
+                repaired = self._repaired(found, backup, progress) if backup is not None else []
+                left = [one for one in found.findings if one not in repaired]
+                whole = found.records + sum(one.kept is not None for one in repaired)
+                found = msgspec.structs.replace(found, findings=left, records=whole)
+                due_again = await self._mark(found, is_accepted)
+                views = await self._views(progress, is_alone=True)
+            finally:
+                lock.release()
+            return self._report(found, [*databases, *views], repaired, due_again)
+
+    def checked(self, volume: str | None, progress: Working) -> Checked:
+        places = ArchivePlaces(self._outside.files, self._directory.archive, self._directory.state)
+        names = places.known_volumes()
+        if volume is not None and volume not in names:
+            raise ConfigError(f"there is no volume {volume}; they are in {self._directory.archive}")
+        wanted = names if volume is None else [volume]
+        records, unknown, findings = 0, 0, list[Finding]()
+        with closing(read_only(self._directory.state)) as state:
+            for number, name in enumerate(wanted, 1):
+                for one in verified(self._outside.files, self._directory.archive, state, name):
+                    if isinstance(one, Finding):
+                        findings.append(one)
+                    else:
+                        records, unknown = records + one.is_known, unknown + (not one.is_known)
+                    progress.says(
+                        f"verifying volume {number} of {len(wanted)}: {counted(records, 'record')} whole, "
+                        f"{len(findings):,} damaged"
+                    )
+        return Checked(wanted, records, unknown, findings)
+
+    def _repaired(self, found: Checked, backup: Path, progress: Working) -> list[Finding]:
+        done: list[Finding] = []
+        copy = backup / self._directory.archive.name
+        with closing(read_only(self._directory.state)) as state:
+            for name, some in groupby(found.findings, key=lambda one: one.volume):
+                progress.says(f"repairing {name}")
+                done += repair(self._outside.files, self._directory.archive, copy, state, list(some))
+        for name in unfinished(self._directory, self._outside.files) if done else ():
+            self._outside.files.remove(self._directory.root / name)  # they may have passed what was damaged
+        return done
+
+    async def _views(self, progress: Working, is_alone: bool) -> list[ViewState]:
+        async with rereading(self._directory, self._agent, self._outside, silent) as reread:
+            return await ViewCheck(self._directory, self._outside, reread, is_alone).run(progress.says)
+
+    async def _mark(self, found: Checked, is_accepted: bool) -> int:
+        """How many pages are due again: those whose newest content is among what is newly found damaged."""
+        now = self._outside.clock.now()
+        marks = {mark_of(one).key: one for one in found.findings}
+
+        def marked(connection: sqlite3.Connection) -> int:
+            new = damage.replace(connection, found.volumes, list(map(mark_of, found.findings)), now)
+            if is_accepted:
+                damage.acknowledge(connection, found.volumes, now)
+            return revive(connection, [marks[mark.key] for mark in new], now)
+
+        async with Database(self._directory.state, self._outside.clock, silent) as database:
+            return await database.run(marked)
+
+    def _report(
+        self,
+        found: Checked,
+        checked: list[ViewState],
+        repaired: Sequence[Finding] = (),
+        due_again: int = 0,
+        is_marked: bool = True,
+    ) -> VerifyReport:
+        with closing(read_only(self._directory.state)) as state:
+            accepted = damage.acknowledged(state)
+        damaged = [told(one, (one.volume, one.number) in accepted) for one in found.findings]
+        is_whole = all(one.is_acknowledged for one in damaged) and not any(one.fault for one in checked)
+        return VerifyReport(
+            is_whole,
+            len(found.volumes),
+            found.records,
+            found.unknown_records,
+            damaged,
+            [told(one, False) for one in repaired],
+            due_again,
+            is_marked,
+            checked[:1],
+            checked[1:],
+        )
+
+
+def told(one: Finding, is_acknowledged: bool) -> DamagedRecord:
+    place = (one.volume, one.number, one.offset, one.length)
+    return DamagedRecord(*place, one.why, one.url, one.fetched_at, is_acknowledged)
+
+
+def show(report: VerifyReport, dir: Path) -> None:
+    whole = f"{counted(report.volumes, 'volume')}: {counted(report.records, 'record')} whole"
+    print(f"{whole}, {len(report.damaged):,} damaged")
+    for one in report.repaired[:MOST_SHOWN]:
+        print(f"  repaired: {in_a_line(one)}")
+    for one in report.damaged[:MOST_SHOWN]:
+        print(f"  {'acknowledged' if one.is_acknowledged else 'damaged'}: {in_a_line(one)}")
+    if len(report.damaged) > MOST_SHOWN:
+        print(f"  and {len(report.damaged) - MOST_SHOWN:,} more; --json lists them all")
+    if report.unknown_records:
+        print(f"  {counted(report.unknown_records, 'record')} not in the catalogue: the next crawl enters them")
+    for state in [*report.databases, *report.views]:
+        print(f"  {state.name}: {'; '.join(filter(None, (state.fault, state.says)))}")
+        for url in state.missing_urls:
+            print(f"    missing: {harmless(url)}")
+        for url in state.unreadable_urls:
+            print(f"    cannot be read: {harmless(url)}")
+    for line in next_steps(report, dir):
+        print(line, file=sys.stderr)
+
+
+def in_a_line(one: DamagedRecord) -> str:
+    what = f"{harmless(one.url)} of {in_words(one.fetched_at)[:19]}Z" if one.fetched_at is not None else "no capture"
+    return f"{what} ({one.volume}, record {one.number} at byte {one.offset:,}): {harmless(one.why)}"
+
+
+def next_steps(report: VerifyReport, dir: Path) -> list[str]:
+    left = [one for one in report.damaged if not one.is_acknowledged]
+    lines: list[str] = []
+    if left:
+        lines.append(f"put it back from a backup:  gossamer verify --dir {dir} --repair-from BACKUP_DIR")
+        if report.due_again:
+            pages = counted(report.due_again, "page")
+            lines.append(f"{pages} will be fetched again by:  gossamer crawl --dir {dir}  (the history stays damaged)")
+        lines.append(f"or accept the loss:  gossamer verify --dir {dir} --acknowledge")
+    if not report.is_marked:
+        lines.append("another process writes to the collection: nothing was marked. Verify again when it has ended.")
+    lines += dict.fromkeys(state.mend for state in [*report.databases, *report.views] if state.mend)
+    return lines

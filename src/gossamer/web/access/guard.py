@@ -1,0 +1,260 @@
+"""What stands before every page: whom we answer, who may change anything, and what is put on every answer."""
+
+import asyncio
+from collections.abc import Sequence
+from urllib.parse import parse_qsl, quote, urlencode
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gossamer.web.access.headers import HEADERS
+from gossamer.web.access.login import Entrance, is_of, same_site, unauthorized
+from gossamer.web.access.tokens import ROLE, Role
+from gossamer.web.faults import NOT_OURS, fault
+from gossamer.web.page_frame import Show
+from gossamer.web.streams import MOST_LONG, PIECE, Slots
+
+LONGEST_TARGET = 64 * 1024
+LONGEST_BODY = 2 << 20
+"""Of any request; a route may want less."""
+BODY_S = 30.0
+"""A body must be there within this time."""
+MOST_AT_ONCE = 256
+"""Answers being made at one time. Once one is being sent, its length is what is bounded: see `streams`."""
+LONG = 4 * PIECE
+"""Bytes of a whole answer above which it is sent in pieces."""
+CROWDED = "Many long answers are being sent to slow readers. Please try again in a minute, or ask for less."
+READING = ("GET", "HEAD")
+CHANGING = ("POST", "PUT", "DELETE", "PATCH")
+ASKING = ("/sparql", "/door", "/door/leave")
+"""What is posted there changes nothing in the collection: queries, which may be too long for an address, and tokens."""
+UNLOCKED = ("/door", "/door/leave", "/robots.txt")
+"""Without a token even where everything else needs one: one must be able to come in."""
+NO_CHANGE = (
+    "Changes need the administrator's token. Open the link with a token that `gossamer serve` printed on the terminal, "
+    "or send the token in the file `token` of the data directory as `Authorization: Bearer`."
+)
+FACTS_STAY = "Facts come from pages alone, and pages from the crawl: nothing is changed from here."
+
+
+def answers_to(host_header: str | None, names: Sequence[str]) -> bool:
+    """Whether the Host header is one of ours, whatever its port: a foreign name means DNS rebinding (FAULTS W7)."""
+    if not host_header:
+        return False
+    name = host_header.rpartition("]")[0] + "]" if host_header.startswith("[") else host_header.partition(":")[0]
+    return name.lower() in names
+
+
+class Gate:
+    """An ASGI application round another: it lets pass what may, and puts HEADERS on every answer, ours or not."""
+
+    def __init__(self, inner: ASGIApp, names: Sequence[str], show: Show, entrance: Entrance) -> None:
+        self._inner, self._names, self._show = inner, names, show
+        self._entrance, self._door = entrance, entrance.door
+        self._under_way = Slots(MOST_AT_ONCE)
+        self._long = Slots(MOST_LONG)
+
+    @property
+    def load(self) -> tuple[int, int]:
+        """Answers being made, and long ones being sent."""
+        return self._under_way.taken, self._long.taken
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return  # no other protocol is spoken here
+        if self._door.is_behind_tls:
+            scope = {**scope, "scheme": "https"}
+        request = Request(scope)
+        body = Body(request, receive)
+        ROLE.set(Role.ANONYMOUS)
+        if not self._under_way.take():
+            full = fault(request, self._show, 503, "Too many are asking at once. Please try again in a few seconds.")
+            await full(scope, body.receive, self._dressed(request, body, send))
+            return
+        sending = Sending(self._dressed(request, body, send), self._under_way, self._long)
+        # A HEAD is answered like a GET, and the server leaves the body out; what is long need not be made for that.
+        asked = {**scope, "method": "GET", "is_head": True} if scope["method"] == "HEAD" else scope
+        try:
+            await (self._refusal(request) or self._inner)(asked, body.receive, sending.send)
+            if sending.is_crowded_out:
+                full = fault(request, self._show, 503, CROWDED)
+                await full(asked, body.receive, self._dressed(request, body, send))
+        finally:
+            sending.close()
+
+    def _dressed(self, request: Request, body: "Body", send: Send) -> Send:
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._dress(MutableHeaders(scope=message), request)
+                if body.is_unread:  # nobody will read it: the connection cannot be used again
+                    MutableHeaders(scope=message)["Connection"] = "close"
+            await send(message)
+
+        return send_guarded
+
+    def _dress(self, headers: MutableHeaders, request: Request) -> None:
+        is_sandboxed = headers.get("content-security-policy", "").startswith("sandbox")
+        headers.update({name: value for name, value in HEADERS.items() if not (is_sandboxed and name in SANDBOXED_OWN)})
+        bears = request.headers.get("authorization") or request.headers.get("cookie")
+        if self._door.is_public and request.method in READING and not bears:
+            headers["Access-Control-Allow-Origin"] = "*"
+            headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+
+    def _refusal(self, request: Request) -> Response | None:
+        """None lets it pass. Who asks is known afterwards: ROLE."""
+        return (
+            self._misdirected(request)
+            or self._malformed(request)
+            or self._of_another_site(request)
+            or self._identified(request)
+            or self._not_allowed(request)
+        )
+
+    def _misdirected(self, request: Request) -> Response | None:
+        # An absolute-form target (RFC 9112, 3.2.2) is how one asks a proxy; we are none.
+        is_ours = request.scope["path"].startswith("/") and answers_to(request.headers.get("host"), self._names)
+        if not is_ours or len(request.headers.getlist("host")) > 1:
+            return fault(request, self._show, 421, NOT_OURS)
+        return None
+
+    def _malformed(self, request: Request) -> Response | None:
+        length = request.headers.get("content-length", "0")
+        if "transfer-encoding" in request.headers and "content-length" in request.headers:
+            # Two lengths are how one request is smuggled inside another (RFC 9112, 6.3).
+            return fault(request, self._show, 400, "The request names two lengths for its body.")
+        if not length.isdigit() or len(length) > 9 or int(length) > LONGEST_BODY:
+            return fault(request, self._show, 413, f"Send at most {LONGEST_BODY:,} bytes.")
+        if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > LONGEST_TARGET:
+            words = "Ask for less, or send a long query to /sparql with POST."
+            return fault(request, self._show, 414, words)
+        if request.method not in (*READING, *CHANGING):
+            return fault(request, self._show, 405, FACTS_STAY)
+        return None
+
+    def _of_another_site(self, request: Request) -> Response | None:
+        """Browsers say where a request comes from; other programs do not (FAULTS W6)."""
+        origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+        host = request.headers["host"].lower()
+        if request.method in CHANGING:
+            # A browser set to withhold every referrer posts with the origin "null" (Fetch, 3.2): only its other word
+            # then tells a form of ours from a stranger's.
+            is_our_form = origin == "null" and site == "same-origin"
+            ours = (("https",) if self._door.is_behind_tls else ("http", "https"), host)
+            is_foreign = origin is not None and not is_of(origin, *ours) and not is_our_form
+            if is_foreign or site not in (None, "same-origin", "none"):
+                return fault(request, self._show, 403, "Another site may not ask in your name.")
+        elif site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate" and not self._door.is_public:
+            return fault(request, self._show, 403, "The pages of other sites may lead here, but not read from here.")
+        return None
+
+    def _identified(self, request: Request) -> Response | None:
+        """Sets ROLE, or answers itself: a link with a token becomes a session, a wrong token is refused."""
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return self._entrance.refusal_of(request, bearer.strip())
+        ROLE.set(self._entrance.role_in(request))
+        if request.method not in READING or b"token=" not in request.scope["query_string"]:
+            return None
+        text = request.scope["query_string"].decode("latin-1")
+        pairs = parse_qsl(text, keep_blank_values=True, errors="replace")
+        tokens = [value for name, value in pairs if name == "token"]
+        if not tokens:
+            return None
+        rest = urlencode([(name, value) for name, value in pairs if name != "token"], errors="replace")
+        target = same_site(quote(request.scope["path"], errors="replace")) + (f"?{rest}" if rest else "")
+        return self._entrance.refusal_of(request, tokens[0]) or self._entrance.welcome(request, target)
+
+    def _not_allowed(self, request: Request) -> Response | None:
+        path, role = request.scope["path"], ROLE.get()
+        if (
+            not self._door.is_open
+            and role is Role.ANONYMOUS
+            and path not in UNLOCKED
+            and not path.startswith("/static/")
+        ):
+            if "text/html" in request.headers.get("accept", "") and request.method in READING:
+                here = path + (f"?{query}" if (query := request.url.query) else "")
+                return RedirectResponse("/door?" + urlencode({"next": same_site(here)}, errors="replace"), 303)
+            return unauthorized(request, self._show, "This server answers only those who send a token.")
+        if request.method in CHANGING and not (request.method == "POST" and path in ASKING) and role is not Role.ADMIN:
+            return fault(request, self._show, 403, FACTS_STAY if path.startswith("/sparql") else NO_CHANGE)
+        return None
+
+
+SANDBOXED_OWN = ("Content-Security-Policy", "X-Frame-Options")
+"""A copy of a page out of the archive is shown inside ours, sealed off by a policy of its own."""
+
+
+class Sending:
+    """The way out of one answer. While it is made it takes one of `making`; from its first bytes on it does not any
+    more, so that those who read slowly keep nobody from asking. A body longer than a piece takes one of `long`, and
+    goes out in pieces, each when the last has been taken."""
+
+    def __init__(self, send: Send, making: Slots, long: Slots) -> None:
+        self._send, self._making, self._long = send, making, long
+        self._start: Message | None = None
+        self._is_made = self._is_long = False
+        self.is_crowded_out = False
+        """Its body was too long for now, and nothing was sent."""
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message  # kept until the length of the first piece is known
+            return
+        body = message.get("body", b"")
+        is_whole = self._start is not None and not message.get("more_body", False)
+        if is_whole and len(body) > LONG and not self._is_long:
+            self._is_long = self._long.take()
+            self.is_crowded_out = not self._is_long
+        if self.is_crowded_out:
+            return
+        self._has_begun()
+        if self._start is not None:
+            start, self._start = self._start, None
+            await self._send(start)
+        if self._is_long:
+            view = memoryview(body)
+            for at in range(0, len(body) - PIECE, PIECE):
+                await self._send({**message, "body": bytes(view[at : at + PIECE]), "more_body": True})
+            body = bytes(view[(len(body) - 1) // PIECE * PIECE :])
+        await self._send({**message, "body": body})
+
+    def close(self) -> None:
+        self._has_begun()
+        if self._is_long:
+            self._is_long = False
+            self._long.give_back()
+
+    def _has_begun(self) -> None:
+        if not self._is_made:
+            self._is_made = True
+            self._making.give_back()
+
+
+class Body:
+    """The body of one request, cut off when it is too long or too slow."""
+
+    def __init__(self, request: Request, receive: Receive) -> None:
+        self._receive = receive
+        self._left = LONGEST_BODY
+        self._until_s: float | None = None
+        self.is_unread = "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"
+
+    async def receive(self) -> Message:
+        """Once the body is whole, what comes is the asker's leaving, and one may wait for that as long as one likes."""
+        if not self.is_unread:
+            return await self._receive()
+        if self._until_s is None:
+            self._until_s = asyncio.get_running_loop().time() + BODY_S
+        try:
+            async with asyncio.timeout_at(self._until_s):
+                message = await self._receive()
+        except TimeoutError:
+            return {"type": "http.disconnect"}
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            return {"type": "http.disconnect"}
+        self.is_unread = bool(message.get("more_body", False))
+        return message

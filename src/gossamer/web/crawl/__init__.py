@@ -1,0 +1,1 @@
+"""The crawl for people: how it runs, its rules, hosts and fetches."""

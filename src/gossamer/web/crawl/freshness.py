@@ -1,0 +1,147 @@
+"""How fresh the collection is and was: the age of its copies over time, by site, against what was possible."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import HTMLResponse
+
+from gossamer.base.clock import Instant, from_words
+from gossamer.monitor.freshness import (
+    MEANINGS,
+    Box,
+    Point,
+    Told,
+    days_in_words,
+    rounded_up,
+    span_in_words,
+    told,
+)
+from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.page_frame import Show
+from gossamer.web.rooms import WebRooms
+
+BOX = Box(52, 12, 530, 136)
+"""Where in a picture of 600 by 180 the curves are drawn."""
+MOST_SITES = 100
+MOST_ROWS = 24
+Site = Annotated[str, Query(max_length=300, description="The curve of this site alone.")]
+
+
+class Curve(msgspec.Struct, frozen=True):
+    name: str
+    look: str
+    points: str
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """What is drawn: curves, and where their scale has lines."""
+
+    title: str
+    summary: str
+    """In a sentence, for those who do not see it."""
+    curves: tuple[Curve, ...]
+    lines: tuple[tuple[float, str], ...]
+    """Height in the picture, and what it stands for."""
+    ends: tuple[str, str]
+
+
+def router(rooms: WebRooms, show: Show) -> APIRouter:
+    routes = APIRouter()
+
+    def looked_at(site: str) -> Told:
+        found = told(rooms.monitor.chronicle(), None, rooms.dates.now(), site.strip().lower())
+        return msgspec.structs.replace(found, sites=found.sites[:MOST_SITES])
+
+    @routes.get("/crawl/freshness", response_class=HTMLResponse)
+    def page(site: Site = "") -> Response:
+        runs = rooms.monitor.chronicle().runs
+        return show("freshness.html", **page_of(looked_at(site)), is_over=bool(runs) and runs[-1].is_over)
+
+    @routes.get("/crawl/freshness.json", responses=answers_with(Told), summary="The freshness of the collection")
+    def as_json(site: Site = "") -> Response:
+        """How old the copies are and how many are fresh, now and over time, by site; what as many visits could lead to;
+        what visits found. Samples are taken while a crawl that comes back to pages runs."""
+        return json_answer(looked_at(site))
+
+    return routes
+
+
+def page_of(found: Told) -> dict[str, Any]:
+    points = found.samples
+    return {
+        "told": found,
+        "now": points[-1] if points else None,
+        "cards": cards_of(found) if found.all is not None and not found.site else [],
+        "pictures": pictures_of(points),
+        "rows": spread(points, MOST_ROWS)[::-1],
+        "meanings": MEANINGS,
+        "days": days_in_words,
+    }
+
+
+def cards_of(found: Told) -> list[tuple[str, str]]:
+    whole, visits = found.all, found.visits
+    assert whole is not None, "the caller has seen to that"
+    return [
+        (f"{whole.freshness:.0%}", "of the copies are fresh"),
+        (days_in_words(whole.average_age_days), "average age"),
+        (days_in_words(whole.possible_age_days), "least possible with as many visits"),
+        (f"{whole.visits_a_day:,.0f}", "visits a day are planned"),
+        (f"{visits.changed:,} of {visits.visits:,}", "visits to known pages found a change"),
+        (share(found.spared_share), "of the bytes not sent again"),
+        (f"{visits.appeared:,}", "pages appeared"),
+        (f"{visits.vanished:,}", "pages vanished"),
+    ]
+
+
+def share(part: float | None) -> str:
+    return "–" if part is None else f"{part:.0%}"
+
+
+def pictures_of(points: Sequence[Point]) -> list[Picture]:
+    """None before there is anything to compare."""
+    instants = [from_words(point.at) for point in points]
+    if len(instants) < 2 or instants[0] == instants[-1]:
+        return []
+    ages = [point.age_days for point in points]
+    least = [point.possible_age_days for point in points]
+    shares = [point.freshness for point in points]
+    most = rounded_up(max(*ages, *least, 1.0 / 24.0))
+    span = span_in_words(instants[0], instants[-1])
+    ends = points[0].at[:16].replace("T", " "), points[-1].at[:16].replace("T", " ")
+    return [
+        Picture(
+            "Average age of the copies",
+            f"Over {span} the age went from {days_in_words(ages[0])} to {days_in_words(ages[-1])}, "
+            f"at most {days_in_words(max(ages))}; possible is {days_in_words(least[-1])} now.",
+            (curve("age", "age", instants, ages, most), curve("least possible", "least", instants, least, most)),
+            tuple([(BOX.top + BOX.height * (1 - part / 2), days_short(most * part / 2)) for part in range(3)]),
+            ends,
+        ),
+        Picture(
+            "Share of the copies that is fresh",
+            f"Over {span} the share went from {shares[0]:.0%} to {shares[-1]:.0%}, at least {min(shares):.0%}.",
+            (curve("fresh", "fresh", instants, shares, 1.0),),
+            tuple([(BOX.top + BOX.height * (1 - part / 2), f"{part / 2:.0%}") for part in range(3)]),
+            ends,
+        ),
+    ]
+
+
+def curve(name: str, look: str, instants: Sequence[Instant], values: Sequence[float], most: float) -> Curve:
+    return Curve(name, look, BOX.points(instants, values, most))
+
+
+def days_short(days: float) -> str:
+    if days == 0:
+        return "0"
+    return f"{days:g} d" if days >= 1 else f"{days * 24:.3g} h"
+
+
+def spread(points: Sequence[Point], most: int) -> list[Point]:
+    """At most so many of them, evenly chosen, the last among them."""
+    if len(points) <= most:
+        return list(points)
+    return [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]

@@ -1,0 +1,142 @@
+"""The table of hosts: how each stands, and taking one out of the crawl or back in."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, cast, get_args
+from urllib.parse import urlencode
+
+import msgspec
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse
+
+from gossamer.base.clock import in_words
+from gossamer.base.errors import QueryRefused
+from gossamer.frontier.sqlite.host_list import STATES, Order
+from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.cells import csv_line
+from gossamer.web.crawl.changes import change, field
+from gossamer.web.crawl.forms import Notice, Notices, form_of, then, told
+from gossamer.web.crawl.rooms import HostAction, HostsAsked, HostsFound, ListedHost
+from gossamer.web.faults import fault
+from gossamer.web.page_frame import Show
+from gossamer.web.rooms import WebRooms
+
+CSV = "text/csv"
+BADGES = {
+    "under-way": "good", "ready": "good", "waiting": "calm", "backing-off": "warn", "over-budget": "warn",
+    "retired": "bad", "done": "idle",
+}  # fmt: skip
+ORDERS: dict[str, str] = {
+    "queued": "most waiting",
+    "visits": "most visited",
+    "troubles": "most trouble",
+    "held": "most held back",
+    "gap": "longest gap",
+    "next": "next visit first",
+    "name": "name",
+}
+ROBOTS = {
+    "": "not asked yet",
+    "read": "read",
+    "missing": "none there",
+    "pending": "has moved",
+    "unreachable": "cannot be read",
+}
+COLUMNS = (
+    "host", "state", "says", "queued", "visits", "troubles", "gap_s", "least_gap_s", "broken", "robots", "held",
+    "next_at",
+)  # fmt: skip
+State = Literal["", "under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done"]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    text: str = ""
+    state: State = ""
+    sort: Order = "queued"
+    after: str = ""
+    most: int = 50
+
+    def href(self, path: str = "/crawl/hosts", **other: object) -> str:
+        values = msgspec.structs.asdict(self) | other
+        default = msgspec.structs.asdict(Asked())
+        return f"{path}?" + urlencode({k: v for k, v in values.items() if v != default[k]})
+
+
+def asked(
+    text: Annotated[str, Query(max_length=300, description="In the host's name.")] = "",
+    state: State = "",
+    sort: Order = "queued",
+    after: Annotated[str, Query(max_length=400, description="A position: that of the last host seen.")] = "",
+    most: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> Asked:
+    return Asked(text.strip(), state, sort, after, most)
+
+
+Wanted = Annotated[Asked, Depends(asked)]
+CHANGE_FORM = {
+    "action": field("What is to become of it.", *get_args(HostAction), needed=True),
+    "host": field("Its name, with its port if it has one.", needed=True),
+    "words": field("Why, for those who ask later."),
+}
+
+
+def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
+    routes = APIRouter()
+
+    def found_of(wanted: Asked) -> HostsFound:
+        return rooms.crawl.hosts(HostsAsked(wanted.text, wanted.state, wanted.sort, wanted.after, wanted.most))
+
+    @routes.get("/crawl/hosts", response_class=HTMLResponse)
+    def page(request: Request, wanted: Wanted, said: Annotated[str, Query(max_length=20)] = "") -> Response:
+        try:
+            found = found_of(wanted)
+        except QueryRefused as trouble:
+            return fault(request, show, 400, f"{trouble}.".capitalize())
+        return show("hosts.html", found=found, said=notices.named(said), **page_of(wanted))
+
+    @routes.get("/crawl/hosts.json", responses=answers_with(HostsFound))
+    def as_json(request: Request, wanted: Wanted) -> Response:
+        """Hosts and how each stands; `next` names where to go on."""
+        try:
+            return json_answer(found_of(wanted))
+        except QueryRefused as trouble:
+            return fault(request, show, 400, f"{trouble}.".capitalize())
+
+    @routes.get("/crawl/hosts.csv", responses=answers_with(str, media_type=CSV))
+    def as_csv(request: Request, wanted: Wanted) -> Response:
+        """The same as a table, at most 1000 lines at a time."""
+        try:
+            return Response(b"".join(map(csv_line, table(found_of(wanted).hosts))), media_type=CSV)
+        except QueryRefused as trouble:
+            return fault(request, show, 400, f"{trouble}.".capitalize())
+
+    @routes.post("/crawl/hosts/change", summary="Retire, reinstate, release or exclude a host", **change(**CHANGE_FORM))
+    async def changed(request: Request) -> Response:
+        fields = await form_of(request)
+        action, host = fields.get("action", ""), fields.get("host", "")
+        if action not in get_args(HostAction) or not host:
+            notice = Notice("Say which host, and whether to retire, reinstate, release or exclude it.", "bad")
+        else:
+            doing = rooms.crawl.change_host(cast(HostAction, action), host, fields.get("words", ""))
+            notice = await told(doing)
+        state = {name: fields.get(name, "") for name in ("text", "state", "sort", "after")}
+        return then(request, notices, notice, "/crawl/hosts", **state)
+
+    return routes
+
+
+def page_of(wanted: Asked) -> dict[str, Any]:
+    return {
+        "wanted": wanted,
+        "states": STATES,
+        "orders": ORDERS,
+        "badges": BADGES,
+        "robots": ROBOTS,
+        "is_filtered": bool(wanted.text or wanted.state),
+    }
+
+
+def table(found: Iterable[ListedHost]) -> Iterable[list[object]]:
+    yield list(COLUMNS)
+    for one in found:
+        cells = msgspec.structs.asdict(one) | {"next_at": in_words(one.next_at) if one.next_at else ""}
+        yield [cells[name] for name in COLUMNS]

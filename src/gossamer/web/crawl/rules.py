@@ -1,0 +1,134 @@
+"""The rules of the crawl: edited, tried out on what waits, saved, and undone."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse
+
+from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.crawl.changes import change, field
+from gossamer.web.crawl.forms import Notice, Notices, form_of, is_program, refusal, then, told
+from gossamer.web.crawl.rooms import Effect, Rules, RulesChanged, Wrong
+from gossamer.web.page_frame import Show
+from gossamer.web.rooms import WebRooms
+
+SECONDS = 2.0
+MOST_SECONDS = 20.0
+LONGEST = 48_000
+"""Of rules that are tried out: they stand in the address."""
+EXAMPLES = (
+    ('exclude path ~ "/calendar/"', "leave out addresses whose path holds this pattern"),
+    ("exclude host = shop.example.org", "leave out a site"),
+    ("exclude query has sessionid", "leave out addresses with this parameter"),
+    ("exclude type = application/pdf", "drop answers of this type"),
+    ("later 2 depth > 6", "visit deep pages later"),
+    ("sooner 2 host = news.example.org", "visit a site sooner"),
+    ("include domain = example.org", "only what is included; everything else stays out"),
+)
+
+
+MOST_LINES = 50
+BOTH = "Look at both, and save again to replace them with yours."
+SAVE_FORM = {
+    "draft": field("All the rules there are to be, one a line.", needed=True),
+    "mark": field(
+        "Of the rules that they take the place of, as /crawl/rules.json tells: others may have changed them."
+    ),
+}
+
+
+class RulesNow(msgspec.Struct, frozen=True):
+    """The rules in force; or rules that are tried out, and what they would do."""
+
+    text: str
+    is_draft: bool
+    mark: str
+    """Of the rules in force: whoever saves others sends it along, so that nobody's change is lost unseen."""
+    wrong: tuple[Wrong, ...]
+    effect: Effect | None
+    """What a draft would do to what waits; None without one, or when something is wrong with it."""
+
+
+Draft = Annotated[str | None, Query(max_length=LONGEST, description="Rules to be tried out; nothing is saved.")]
+Added = Annotated[str, Query(max_length=2000, description="One rule to be tried out beside those in force.")]
+Seconds = Annotated[float, Query(ge=0.1, le=MOST_SECONDS, description="How long to look through what waits.")]
+
+
+def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
+    routes = APIRouter()
+
+    def shown(
+        rules: Rules, now: RulesNow, mark: str, seconds: float, said: Notice | None, status_code: int = 200
+    ) -> Response:
+        return show(
+            "rules.html",
+            status_code,
+            rules=rules,
+            now=now,
+            mark=mark,
+            seconds=seconds,
+            said=said,
+            examples=EXAMPLES,
+            longer=min(MOST_SECONDS, seconds * 5),
+        )
+
+    @routes.get("/crawl/rules", response_class=HTMLResponse)
+    def page(
+        draft: Draft = None,
+        add: Added = "",
+        mark: Annotated[str, Query(max_length=20)] = "",
+        seconds: Seconds = SECONDS,
+        said: Annotated[str, Query(max_length=20)] = "",
+    ) -> Response:
+        rules = rooms.crawl.rules()
+        return shown(rules, now_of(rooms, rules, draft, add, seconds), mark or rules.mark, seconds, notices.named(said))
+
+    @routes.get("/crawl/rules.json", responses=answers_with(RulesNow))
+    def as_json(draft: Draft = None, add: Added = "", seconds: Seconds = SECONDS) -> Response:
+        """The rules in force, or what others would do: which of the addresses that wait they would keep out."""
+        return json_answer(now_of(rooms, rooms.crawl.rules(), draft, add, seconds))
+
+    @routes.post("/crawl/rules/save", summary="Save the rules of the crawl", **change(**SAVE_FORM))
+    async def save(request: Request) -> Response:
+        """All or nothing: a line that is no rule is pointed at, and the rules stay as they were."""
+        fields = await form_of(request)
+        text, mark = fields.get("draft", "").replace("\r\n", "\n"), fields.get("mark", "")
+        wrong = rooms.crawl.wrong(text)
+        rules = await run_in_threadpool(rooms.crawl.rules)
+        now = RulesNow(text, True, rules.mark, wrong, None)
+        if wrong:
+            said = not_saved(wrong)
+            if is_program(request):
+                return json_answer(said, 409)
+            return shown(rules, now, mark, SECONDS, Notice(said.words, "bad"), 400)  # the page points at the lines
+        try:
+            notice = Notice(await rooms.crawl.save_rules(text, mark))
+        except RulesChanged as trouble:
+            said = Notice(refusal(trouble).words, "bad", (BOTH,))
+            return json_answer(said, 409) if is_program(request) else shown(rules, now, rules.mark, SECONDS, said, 409)
+        return then(request, notices, notice, "/crawl/rules")
+
+    @routes.post("/crawl/rules/undo", summary="Undo the last change of the rules", **change())
+    async def undo(request: Request) -> Response:
+        return then(request, notices, await told(rooms.crawl.undo_rules()), "/crawl/rules")
+
+    return routes
+
+
+def not_saved(wrong: Sequence[Wrong]) -> Notice:
+    words = f"Nothing is saved: {len(wrong)} line{'s are' if len(wrong) > 1 else ' is'} no rule."
+    lines = [f"line {one.line}, column {one.column}: {one.says}" for one in wrong[:MOST_LINES]]
+    return Notice(words, "bad", tuple(lines))
+
+
+def now_of(rooms: WebRooms, rules: Rules, draft: str | None, add: str, seconds: float) -> RulesNow:
+    if draft is None and not add.strip():
+        return RulesNow(rules.text, False, rules.mark, rules.wrong, None)
+    text = (rules.text if draft is None else draft).replace("\r\n", "\n")
+    if add.strip():
+        text = (text.rstrip() + "\n" if text.strip() else "") + " ".join(add.split()) + "\n"
+    wrong = rooms.crawl.wrong(text)
+    return RulesNow(text, True, rules.mark, wrong, None if wrong else rooms.crawl.effect(text, seconds))

@@ -1,0 +1,184 @@
+"""The table of visits: every address and how its last visit ended, the newest first, with filters, live."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+import msgspec
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse
+
+from gossamer.base.clock import DAY, SECOND, Instant, from_words, in_words
+from gossamer.base.errors import QueryRefused
+from gossamer.values.outcome import GROUP_OF, GROUPS, IN_WORDS, Reason
+from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.cells import csv_line
+from gossamer.web.crawl.forms import Notices
+from gossamer.web.crawl.rooms import ListedVisit, VisitsAsked, VisitsFound
+from gossamer.web.faults import fault
+from gossamer.web.page_frame import Show
+from gossamer.web.rooms import WebRooms
+
+CSV = "text/csv"
+LATEST = 253_402_300_799 * SECOND
+"""The end of the year 9999: no calendar here goes further."""
+HEADINGS = {
+    "found": "Fetched",
+    "redirected": "Redirected",
+    "missing": "Gone",
+    "refused": "Refused by a rule of ours",
+    "failed": "Failed",
+    "unread": "Kept, not read",
+}
+BADGES = {"found": "good", "redirected": "calm", "missing": "idle", "refused": "warn", "failed": "bad", "unread": "bad"}
+TYPES = ("text/html", "application/xhtml+xml", "application/json", "application/pdf", "text/plain", "application/xml")
+COLUMNS = (
+    "ended_at", "url", "outcome", "says", "detail", "status", "media_type", "size", "facts", "depth", "how", "failures",
+    "due_at",
+)  # fmt: skip
+Words = Annotated[str, Query(max_length=2048)]
+Sort = Literal["newest", "oldest"]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """As it stands in the address."""
+
+    reason: tuple[str, ...] = ()
+    host: str = ""
+    text: str = ""
+    status: str = ""
+    type: str = ""
+    since: str = ""
+    until: str = ""
+    sort: Sort = "newest"
+    after: str = ""
+    most: int = 50
+
+    def href(self, path: str = "/crawl/visits", **other: object) -> str:
+        values = msgspec.structs.asdict(self) | other
+        default = msgspec.structs.asdict(Asked())
+        return f"{path}?" + urlencode({k: v for k, v in values.items() if v != default[k]}, doseq=True)
+
+
+def asked(
+    reason: Annotated[list[str], Query(max_length=40, default_factory=list, description="Kinds of ends, or codes.")],
+    host: Words = "",
+    text: Annotated[str, Query(max_length=2048, description="In the address, whatever its case.")] = "",
+    status: Annotated[str, Query(pattern="^([2-5](xx)?)?$", description="2xx, 3xx, 4xx or 5xx.")] = "",
+    type: Words = "",
+    since: Annotated[str, Query(max_length=40, description="A day, or an instant of RFC 3339.")] = "",
+    until: Annotated[str, Query(max_length=40)] = "",
+    sort: Sort = "newest",
+    after: Annotated[str, Query(max_length=80, description="A position: that of the last visit seen.")] = "",
+    most: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> Asked:
+    chosen = tuple(code for code in reason if code)
+    return Asked(
+        chosen, host.strip().lower(), text.strip(), status[:1], type.strip().lower(), since, until, sort, after, most
+    )
+
+
+Wanted = Annotated[Asked, Depends(asked)]
+
+
+def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
+    del notices
+    routes = APIRouter()
+
+    @routes.get("/crawl/visits", response_class=HTMLResponse)
+    def page(request: Request, wanted: Wanted) -> Response:
+        try:
+            found = rooms.crawl.visits(meant(wanted))
+        except QueryRefused as trouble:
+            return fault(request, show, 400, sentence(trouble))
+        return show("visits.html", found=found, total=total(rooms, wanted), **page_of(wanted))
+
+    @routes.get("/crawl/visits.json", responses=answers_with(VisitsFound))
+    def as_json(request: Request, wanted: Wanted) -> Response:
+        """Every address that was visited and how its last visit ended; newest first, `next` names where to go on."""
+        try:
+            return json_answer(rooms.crawl.visits(meant(wanted)))
+        except QueryRefused as trouble:
+            return fault(request, show, 400, sentence(trouble))
+
+    @routes.get("/crawl/visits.csv", responses=answers_with(str, media_type=CSV))
+    def as_csv(request: Request, wanted: Wanted) -> Response:
+        """The same as a table, at most 1000 lines at a time; everything is in /export/visits.csv."""
+        try:
+            found = rooms.crawl.visits(meant(wanted))
+        except QueryRefused as trouble:
+            return fault(request, show, 400, sentence(trouble))
+        return Response(b"".join(map(csv_line, table(found.visits))), media_type=CSV)
+
+    return routes
+
+
+def page_of(wanted: Asked) -> dict[str, Any]:
+    return {
+        "wanted": wanted,
+        "groups": [(key, HEADINGS[key], reasons) for key, reasons in GROUPS.items()],
+        "words": IN_WORDS,
+        "badges": {code: BADGES[group] for code, group in GROUP_OF.items()},
+        "types": TYPES,
+        "is_filtered": wanted.href(after="", most=50, sort="newest") != Asked().href(),
+    }
+
+
+def meant(wanted: Asked) -> VisitsAsked:
+    """Raises QueryRefused for a value that cannot be."""
+    reasons: dict[Reason, None] = {}
+    for code in wanted.reason:
+        reasons |= dict.fromkeys(GROUPS.get(code) or (known(code),))
+    return VisitsAsked(
+        tuple(reasons),
+        wanted.host,
+        wanted.text,
+        int(wanted.status) if wanted.status else None,
+        wanted.type,
+        instant(wanted.since),
+        instant(wanted.until, is_end=True),
+        wanted.sort == "newest",
+        wanted.after,
+        wanted.most,
+    )
+
+
+def known(code: str) -> Reason:
+    try:
+        return Reason(code)
+    except ValueError:
+        raise QueryRefused(f"no visit ends with “{code[:40]}”; there are {', '.join(Reason)}") from None
+
+
+def instant(text: str, *, is_end: bool = False) -> Instant | None:
+    """Raises QueryRefused. A day as an end means all of it."""
+    if not text.strip():
+        return None
+    try:
+        at = from_words(text.strip().replace(" ", "+"))
+    except (ValueError, OverflowError):
+        raise QueryRefused(f"“{text[:40]}” is no day and no instant; write 2026-11-15 or 2026-11-15T08:30") from None
+    return min(LATEST, max(0, at + (DAY - 1 if is_end and len(text.strip()) == 10 else 0)))
+
+
+def sentence(trouble: QueryRefused) -> str:
+    words = str(trouble)
+    return words[:1].upper() + words[1:] + "."
+
+
+def total(rooms: WebRooms, wanted: Asked) -> int | None:
+    """How many there are in all, where counters know it; None: nobody counts them."""
+    if wanted.href(after="", most=50, sort="newest", reason=()) != Asked().href():
+        return None
+    counts = rooms.counts().by_reason
+    reasons = meant(wanted).reasons
+    return sum(counts.get(reason, 0) for reason in reasons) if reasons else sum(counts.values())
+
+
+def table(found: Iterable[ListedVisit]) -> Iterable[list[object]]:
+    yield list(COLUMNS)
+    for one in found:
+        cells = msgspec.structs.asdict(one)
+        cells["ended_at"] = in_words(one.ended_at)
+        cells["due_at"] = in_words(one.due_at) if one.due_at else ""
+        yield [cells[name] for name in COLUMNS]

@@ -1,0 +1,1 @@
+"""Entities, classes, properties and vocabularies."""

@@ -1,0 +1,261 @@
+"""Everything known of one thing, class or property, gathered from the graph, the index and the vocabularies."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from fastapi.concurrency import run_in_threadpool
+
+from gossamer.base.clock import Instant, in_words
+from gossamer.base.errors import QueryRefused
+from gossamer.extract.vocabularies import relations
+from gossamer.values.query import Query
+from gossamer.values.url import url_of
+from gossamer.web.entities.found import (
+    FactValue,
+    Neighbour,
+    Pointing,
+    SaidOf,
+    TermUse,
+    TypeOf,
+    bindings,
+    facts_in,
+    name_in,
+    neighbours_in,
+    picture_in,
+    pointing_in,
+    same_in,
+    total_in,
+    types_in,
+    uses_in,
+)
+from gossamer.web.entities.page_facts import Row
+from gossamer.web.entities.queries import SAMPLE, WINDOW, Iri, facts_of, instances_of, pointing_to, uses_of
+from gossamer.web.entities.vocabulary_rooms import TermsInUse
+from gossamer.web.names import named, short
+from gossamer.web.rooms import WebRooms
+
+PATIENCE_S = 4.0
+"""A page does not wait longer for any of its parts: it shows what it has, and says what is missing."""
+PARTS = {
+    "facts": "what is said of it",
+    "pointing": "what points to it",
+    "instances": "the things of this class",
+    "uses": "how it is used",
+}
+LONGEST_NAME = 300
+
+
+class ClassUse(msgspec.Struct, frozen=True):
+    pages: int
+    """Pages that state something of this class, or of one below it."""
+    instances: tuple[Pointing, ...]
+    instances_from: int
+    has_more: bool
+    properties: tuple[TermUse, ...]
+    """Of the first `sampled` instances."""
+    sampled: int
+    superclasses: tuple[str, ...]
+    subclasses: tuple[str, ...]
+    """Those that most pages use first; most are not in use at all."""
+    in_use: dict[str, int]
+    """Pages that state something of a class below this one, by class."""
+
+
+class PropertyUse(msgspec.Struct, frozen=True):
+    facts: int
+    things: int
+    pages: int
+    is_at_least: bool
+    """The three numbers, and those of the values, are of the first facts only: there are more."""
+    values: tuple[TermUse, ...]
+    """The most frequent."""
+    on: tuple[TermUse, ...]
+    """The classes of the things that have it."""
+    superproperties: tuple[str, ...]
+    subproperties: tuple[str, ...]
+    in_use: dict[str, int]
+    """Pages that use a property below this one, by property."""
+
+
+class KnownThing(msgspec.Struct, frozen=True):
+    iri: str
+    name: str
+    """What most pages call it, or the vocabulary, or the last part of its IRI."""
+    is_page: bool
+    """It is the address of a page of this collection."""
+    picture: str
+    """The address of an image of it; empty when none is stated."""
+    types: tuple[TypeOf, ...]
+    says: tuple[SaidOf, ...]
+    is_cut: bool
+    """More is said of it than `says` holds; the files have more of it."""
+    same_as: tuple[str, ...]
+    pointing: tuple[TermUse, ...]
+    """The properties by which things point here, and how many things."""
+    points_here: tuple[Pointing, ...]
+    points_here_from: int
+    via: str
+    """Only those by this property; empty for all."""
+    has_more: bool
+    neighbours: tuple[Neighbour, ...]
+    as_class: ClassUse | None
+    as_property: PropertyUse | None
+    missing: tuple[str, ...]
+    """Parts that took too long just now, in words."""
+    as_of: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything at all speaks of it."""
+        return bool(
+            self.says or self.pointing or self.points_here or self.is_page or self.as_class or self.as_property
+        ) or bool(self.missing)
+
+    @property
+    def pages(self) -> int:
+        return len({one.page for said in self.says for value in said.values for one in value.stated_by})
+
+    @property
+    def facts(self) -> int:
+        return sum(len(value.stated_by) for said in self.says for value in said.values)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which part of the long lists to show."""
+
+    iri: Iri
+    via: Iri | None = None
+    start: int = 0
+    instances_from: int = 0
+
+
+async def known_of(rooms: WebRooms, wanted: Wanted) -> KnownThing:
+    """Four questions at once, each bounded; never raises because one of them was too much."""
+    iri = wanted.iri
+    asked = {
+        "facts": facts_of(iri),
+        "pointing": pointing_to(iri, wanted.via, wanted.start),
+        "instances": instances_of(iri, wanted.instances_from),
+        "uses": uses_of(iri),
+    }
+    found = dict(zip(asked, await asyncio.gather(*(rows_of(rooms, query) for query in asked.values())), strict=True))
+    rows = {part: answer[0] if answer else [] for part, answer in found.items()}
+    missing = tuple(PARTS[part] for part, answer in found.items() if answer is None)
+    as_of = min((answer[1] for answer in found.values() if answer), default=rooms.clock.now())
+    indexed = await run_in_threadpool(_indexed, rooms, iri.text, bool(rows["instances"]))
+    return _gathered(wanted, rows, missing, as_of, indexed)
+
+
+async def rows_of(rooms: WebRooms, query: str) -> tuple[list[Row], Instant] | None:
+    """None when it took too long."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            result = await rooms.ask(query, "json")
+    except (QueryRefused, TimeoutError):
+        return None
+    return bindings(result.body), result.as_of
+
+
+class Indexed(msgspec.Struct, frozen=True):
+    """What the index and the archive know of an IRI."""
+
+    pages: int
+    """With something of this class, or of one below it."""
+    is_page: bool
+    terms: TermsInUse
+
+
+def _indexed(rooms: WebRooms, iri: str, has_instances: bool) -> Indexed:
+    below = relations.subclasses(iri)
+    is_class = has_instances or bool(below)
+    pages = rooms.find(Query(types=(iri,), limit=0)).total if is_class else 0
+    url = url_of(iri) if "#" not in iri else None
+    return Indexed(pages, url is not None and url in rooms.pages_among([url]), rooms.vocabularies.terms())
+
+
+def _gathered(
+    wanted: Wanted, rows: Mapping[str, list[Row]], missing: tuple[str, ...], as_of: Instant, indexed: Indexed
+) -> KnownThing:
+    iri = wanted.iri.text
+    said, is_cut = facts_in(rows["facts"], iri)
+    said = tuple(msgspec.structs.replace(one, follows=relations.superproperties(one.property)) for one in said)
+    pointing, has_more = pointing_in(rows["pointing"])
+    uses = rows["uses"]
+    return KnownThing(
+        iri=iri,
+        name=_name(iri, said),
+        is_page=indexed.is_page,
+        picture=picture_in(said),
+        types=with_inferred(types_in(said)),
+        says=said,
+        is_cut=is_cut,
+        same_as=same_in(said),
+        pointing=tuple(one for one in uses_in(uses, "points") if not _is_type(one.term)),
+        points_here=pointing,
+        points_here_from=wanted.start,
+        via=wanted.via.text if wanted.via else "",
+        has_more=has_more,
+        neighbours=neighbours_in(said, pointing),
+        as_class=_as_class(wanted, rows["instances"], uses, indexed),
+        as_property=_as_property(iri, uses, indexed.terms.properties),
+        missing=missing,
+        as_of=in_words(as_of),
+    )
+
+
+def _is_type(term: FactValue) -> bool:
+    return named(term.text).name == "type" and term.text.endswith("rdf-syntax-ns#type")
+
+
+def _name(iri: str, said: Sequence[SaidOf]) -> str:
+    known = relations.term(iri)
+    return (name_in(said) or (known.name if known else "") or named(iri).name or short(iri))[:LONGEST_NAME]
+
+
+def with_inferred(types: tuple[TypeOf, ...]) -> tuple[TypeOf, ...]:
+    """And the classes above them that no page states, each with the stated one it follows from."""
+    stated = {one.iri for one in types}
+    inferred: dict[str, TypeOf] = {}
+    for one in types:
+        for above in relations.superclasses(one.iri):
+            if above not in stated:
+                inferred.setdefault(above, TypeOf(above, 0, one.iri))
+    return (*types, *inferred.values())
+
+
+def _as_class(wanted: Wanted, instances: Sequence[Row], uses: Sequence[Row], indexed: Indexed) -> ClassUse | None:
+    """None when nothing is of this class and no vocabulary knows it as one."""
+    iri = wanted.iri.text
+    known = relations.term(iri)
+    if not instances and not wanted.instances_from and (known is None or known.kind != "class"):
+        return None
+    listed, has_more = pointing_in(instances)
+    below, in_use = _by_use(relations.subclasses(iri), indexed.terms.classes)
+    above = relations.superclasses(iri)
+    has = tuple(one for one in uses_in(uses, "has") if not _is_type(one.term))
+    return ClassUse(indexed.pages, listed, wanted.instances_from, has_more, has, SAMPLE, above, below, in_use)
+
+
+def _as_property(iri: str, uses: Sequence[Row], used: Mapping[str, int]) -> PropertyUse | None:
+    facts, things, pages = total_in(uses)
+    known = relations.term(iri)
+    if not facts and (known is None or known.kind != "property"):
+        return None
+    below, in_use = _by_use(relations.subproperties(iri), used)
+    return PropertyUse(
+        facts,
+        things,
+        pages,
+        facts >= WINDOW,
+        uses_in(uses, "value"),
+        uses_in(uses, "on"),
+        relations.superproperties(iri),
+        below,
+        in_use,
+    )
+
+
+def _by_use(terms: Sequence[str], pages: Mapping[str, int]) -> tuple[tuple[str, ...], dict[str, int]]:
+    in_use = {iri: pages[iri] for iri in terms if iri in pages}
+    return tuple(sorted(terms, key=lambda iri: -in_use.get(iri, 0))), in_use

@@ -1,0 +1,142 @@
+"""A page for every thing, class and property: what is said of it and by whom, what points to it, and its files."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from gossamer.base.clock import in_words
+from gossamer.base.errors import QueryRefused
+from gossamer.views.facts.results import JSON, media_type_for
+from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.entities.found import bindings
+from gossamer.web.entities.known import KnownThing, Wanted, known_of
+from gossamer.web.entities.queries import MOST_DESCRIBED, PER_PAGE, WINDOW, description_of, iri_of
+from gossamer.web.entities.rdf import CSV, FORMATS, JSON_LD, N_QUADS, TURTLE, written
+from gossamer.web.faults import fault
+from gossamer.web.names import named, short
+from gossamer.web.page_frame import Show
+from gossamer.web.rooms import WebRooms
+from gossamer.web.sparql.asker import unless_left
+from gossamer.web.terms import entity_href, facts_about, outside_href, page_href
+
+HTML = "text/html"
+KINDS = (HTML, JSON, TURTLE, N_QUADS, JSON_LD, CSV)
+Start = Annotated[int, Query(alias="from", ge=0, le=WINDOW)]
+InstancesFrom = Annotated[int, Query(ge=0, le=WINDOW)]
+UNKNOWN = (
+    "Nothing in the collection speaks of it: no page states a fact about it, and none points to it. "
+    "It may be spelt otherwise (with or without a # or a / at the end), or its page may not have been fetched."
+)
+TOO_SLOW = "The facts are not at hand just now. Please ask again in a few seconds."
+
+
+def router(rooms: WebRooms, show: Show) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/entity", responses=answers_with(Any, media_type="*/*", words="In the form that Accept likes best."))
+    async def entity(
+        request: Request, iri: str = "", via: str = "", start: Start = 0, instances_from: InstancesFrom = 0
+    ) -> Response:
+        """Everything known of an IRI. Accept chooses: HTML, JSON, Turtle, N-Quads, JSON-LD or CSV."""
+        kind = media_type_for(request.headers.get("accept", HTML), KINDS)
+        asked = Asked(request, iri, via, start, instances_from)
+        answer = await answered(rooms, show, asked, kind)
+        answer.headers["Vary"] = "Accept"
+        return answer
+
+    @routes.get("/entity.json", responses=answers_with(KnownThing))
+    async def as_json(
+        request: Request, iri: str = "", via: str = "", start: Start = 0, instances_from: InstancesFrom = 0
+    ) -> Response:
+        return await answered(rooms, show, Asked(request, iri, via, start, instances_from), JSON)
+
+    @routes.get("/entity.{ending}", responses=answers_with(str, media_type="*/*", words="The facts, as a file."))
+    async def as_file(request: Request, ending: str, iri: str = "") -> Response:
+        """What is said of it, as Turtle (ttl), N-Quads with the pages as graphs (nq), JSON-LD (jsonld) or CSV."""
+        if ending not in FORMATS:
+            return fault(request, show, 404, f"Things come as json, {', '.join(FORMATS)}.")
+        return await answered(rooms, show, Asked(request, iri), FORMATS[ending])
+
+    return routes
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The parameters of one request, not yet looked at."""
+
+    request: Request
+    iri: str
+    via: str = ""
+    start: int = 0
+    instances_from: int = 0
+
+    def read(self) -> Wanted:
+        """Raises ValueError, in words."""
+        via = iri_of(self.via) if self.via.strip() else None
+        return Wanted(iri_of(self.iri), via, self.start, self.instances_from)
+
+
+async def answered(rooms: WebRooms, show: Show, asked: Asked, kind: str) -> Response:
+    try:
+        wanted = asked.read()
+    except ValueError as trouble:
+        return fault(asked.request, show, 400, str(trouble))
+    if kind not in (HTML, JSON):
+        return await described(rooms, show, asked.request, wanted, kind)
+    try:
+        known = await unless_left(asked.request, known_of(rooms, wanted))
+    except QueryRefused:
+        return fault(asked.request, show, 503, TOO_SLOW)
+    if not known.is_known:
+        return fault(asked.request, show, 404, UNKNOWN)
+    if kind == JSON:
+        return json_answer(known)
+    return await run_in_threadpool(lambda: show("entity.html", **values(known)))
+
+
+async def described(rooms: WebRooms, show: Show, request: Request, wanted: Wanted, kind: str) -> Response:
+    try:
+        asking = rooms.ask(description_of(wanted.iri), "json", most_rows=MOST_DESCRIBED + 1)
+        result = await unless_left(request, asking)
+    except QueryRefused:
+        return fault(request, show, 503, TOO_SLOW)
+    rows = bindings(result.body)
+    if not rows:
+        return fault(request, show, 404, UNKNOWN)
+    headers = {"X-Gossamer-As-Of": in_words(result.as_of)}
+    if len(rows) > MOST_DESCRIBED or result.truncated:
+        headers["X-Gossamer-Truncated"] = "yes"
+    body = await run_in_threadpool(written, rows[:MOST_DESCRIBED], kind)
+    return Response(body, media_type=kind, headers=headers)
+
+
+def values(known: KnownThing) -> dict[str, object]:
+    """What the template needs besides: links, each made here."""
+    return {
+        "it": known,
+        "here": "vocabularies" if known.as_class or known.as_property else "",
+        "short": short,
+        "last_part": lambda iri: named(iri).name,
+        "href": entity_href,
+        "outside": outside_href,
+        "page_href": page_href,
+        "address": f"iri={urlencode({'': known.iri})[1:]}",
+        "endings": ("json", *FORMATS) if known.says else ("json",),
+        "query": facts_about(known.iri),
+        "link": lambda **changes: link(known, **changes),
+        "per_page": PER_PAGE,
+        "window": WINDOW,
+    }
+
+
+def link(known: KnownThing, **changes: str | int) -> str:
+    """This page in another of its states."""
+    state: dict[str, str | int] = {"iri": known.iri, "via": known.via, "from": known.points_here_from}
+    if known.as_class:
+        state["instances_from"] = known.as_class.instances_from
+    if "start" in changes:
+        changes["from"] = changes.pop("start")
+    return "/entity?" + urlencode({name: value for name, value in (state | changes).items() if value})

@@ -1,0 +1,1 @@
+"""The system manager: machines, processes, metrics."""

@@ -1,0 +1,150 @@
+"""`/metrics`: the same figures for Prometheus, in its text format 0.0.4 or as OpenMetrics 1.0."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+
+from gossamer import __version__
+from gossamer.base.clock import SECOND
+from gossamer.monitor.chronicle import Chronicle, visits_in
+from gossamer.monitor.system import Beaten, System, is_alive
+from gossamer.web.page_frame import Show
+from gossamer.web.rooms import WebRooms
+
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+OPEN = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+Labels = Mapping[str, str]
+
+
+class Metric(NamedTuple):
+    name: str
+    """Without the `_total` that a counter's samples carry."""
+    kind: str
+    """"counter" or "gauge"."""
+    says: str
+    samples: Sequence[tuple[Labels, float]]
+
+
+PROCESS = (
+    ("process_cpu_seconds", "counter", "cpu_s", "CPU seconds a process has used."),
+    ("process_resident_memory_bytes", "gauge", "rss", "Memory a process holds."),
+    ("pages", "counter", "pages", "Pages fetched (crawler) or made findable (indexer) since the process started."),
+    ("visits", "counter", "visits", "Visits ended since the crawler started."),
+    ("visit_errors", "counter", "errors", "Visits that failed since the crawler started."),
+    ("received_bytes", "counter", "bytes", "Bytes of answers kept since the crawler started."),
+    ("workers_lost", "counter", "lost", "Workers that had to be replaced since the process started."),
+    ("pages_per_second", "gauge", "pages_s", "Pages fetched a second, over the last ten."),
+    ("visits_in_flight", "gauge", "in_flight", "Visits under way."),
+    ("readings_spooled", "gauge", "spooled", "Readings that wait for the next commit."),
+    ("pages_to_read", "gauge", "jobs_waiting", "Pages that wait for a reader."),
+    ("words_lag_seconds", "gauge", "words_lag_s", "How long the oldest page waits to be found by its words."),
+    ("facts_lag_seconds", "gauge", "facts_lag_s", "How long the oldest page waits to be found by its facts."),
+)
+REVISITS = ("changed", "unmodified", "identical", "passed_over", "vanished", "back")
+NODE = (
+    ("node_cpu_percent", "cpu", "CPU in use, of all cores together."),
+    ("node_cores", "cores", "Cores."),
+    ("node_cpu_mhz", "mhz", "Mean speed of the cores."),
+    ("node_memory_total_bytes", "memory_total", "Memory of the machine."),
+    ("node_memory_free_bytes", "memory_free", "Memory that programs could still have."),
+    ("node_disk_total_bytes", "disk_total", "Size of the disk with the data directory."),
+    ("node_disk_free_bytes", "disk_free", "Free on the disk with the data directory."),
+)
+
+
+def router(rooms: WebRooms, show: Show) -> APIRouter:
+    del show
+    routes = APIRouter()
+
+    @routes.get("/metrics", response_class=PlainTextResponse)
+    def metrics(request: Request) -> Response:
+        """For Prometheus: the figures of every process and machine, and the counters of the collection."""
+        is_open = "application/openmetrics-text" in request.headers.get("accept", "")
+        every = (*metrics_of(rooms.monitor.system()), *freshness_of(rooms.monitor.chronicle()))
+        text = written(every, is_open)
+        return Response(text, headers={"Content-Type": OPEN if is_open else TEXT})
+
+    return routes
+
+
+def metrics_of(system: System) -> Iterator[Metric]:
+    yield Metric("build", "gauge", "The version that answers.", [({"version": __version__}, 1)])
+    every = system.processes
+    yield Metric(
+        "process_up", "gauge", "1 while a process beats, 0 when it fell silent or ended.",
+        [(labels_of(one), float(is_alive(one))) for one in every],
+    )  # fmt: skip
+    ages = [(labels_of(one), one.age_s) for one in every]
+    yield Metric("process_beat_age_seconds", "gauge", "Since a process was heard of.", ages)
+    starts = [(labels_of(one), round((one.at / SECOND) - one.uptime_s, 1)) for one in every if is_alive(one)]
+    yield Metric("process_start_time_seconds", "gauge", "When a process was first heard of.", starts)
+    for name, kind, figure, says in PROCESS:
+        yield Metric(name, kind, says, told(every, figure))
+    for name, figure, says in NODE:
+        yield Metric(name, "gauge", says, told(system.nodes, figure))
+    counters = system.counters
+    yield Metric(
+        "collection", "gauge", "What the collection holds: addresses, pages, captures, hosts.",
+        [({"of": name}, value) for name, value in counters.items() if not name.endswith("_bytes")],
+    )  # fmt: skip
+    yield Metric(
+        "collection_bytes", "gauge", "Its sizes on disk.",
+        [({"of": name.removesuffix("_bytes")}, value) for name, value in counters.items() if name.endswith("_bytes")],
+    )  # fmt: skip
+    outcomes = [({"reason": reason}, value) for reason, value in system.outcomes.items()]
+    yield Metric("addresses", "gauge", "Addresses by how their last visit ended.", outcomes)
+    hints = [({"code": hint.code, "severity": hint.severity}, 1) for hint in system.hints]
+    yield Metric("hint", "gauge", "1 for everything that is wrong or could go better.", hints)
+
+
+def freshness_of(known: Chronicle) -> Iterator[Metric]:
+    """Of a collection that is come back to, by its last sample."""
+    if not known.samples:
+        return
+    last, visits = known.samples[-1], visits_in(known.samples)
+    ages = [("now", last.all.average_age_days), ("planned", last.all.planned_age_days)]
+    ages.append(("possible", last.all.possible_age_days))
+    yield Metric(
+        "freshness", "gauge", "Estimated share of copies that are as their pages are.", [({}, last.all.freshness)]
+    )
+    yield Metric(
+        "age_days", "gauge", "Estimated average age of the copies.", [({"of": name}, age) for name, age in ages]
+    )
+    yield Metric("pages_overdue", "gauge", "Pages whose visit should have been.", [({}, last.overdue)])
+    sampled_at = last.at / SECOND
+    yield Metric("freshness_sampled_time_seconds", "gauge", "When that was estimated.", [({}, sampled_at)])
+    found = [(name, getattr(visits, name)) for name in REVISITS]
+    yield Metric(
+        "revisits", "gauge", "What visits to known pages found since the first sample.",
+        [({"found": name}, value) for name, value in found],
+    )  # fmt: skip
+
+
+def told(every: Sequence[Beaten], figure: str) -> list[tuple[Labels, float]]:
+    return [(labels_of(one), one.figures[figure]) for one in every if figure in one.figures and is_alive(one)]
+
+
+def labels_of(one: Beaten) -> Labels:
+    return {"node": one.node} if one.pid is None else {"node": one.node, "process": one.name}
+
+
+def written(metrics: Iterable[Metric], is_open: bool) -> str:
+    """The two forms differ in what a counter's family is called, and in the last line."""
+    lines = []
+    for metric in metrics:
+        sample = f"gossamer_{metric.name}" + "_total" * (metric.kind == "counter")
+        family = f"gossamer_{metric.name}" if is_open else sample
+        lines += [f"# HELP {family} {escaped(metric.says, is_open)}", f"# TYPE {family} {metric.kind}"]
+        lines += [f"{sample}{labelled(labels)} {value:.15g}" for labels, value in metric.samples]
+    return "\n".join([*lines, *["# EOF"] * is_open, ""])
+
+
+def labelled(labels: Labels) -> str:
+    return "{" + ",".join(f'{name}="{escaped(value, True)}"' for name, value in labels.items()) + "}"
+
+
+def escaped(text: str, with_quotes: bool) -> str:
+    text = text.replace("\\", "\\\\").replace("\n", "\\n")
+    return text.replace('"', '\\"') if with_quotes else text

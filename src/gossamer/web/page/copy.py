@@ -1,0 +1,110 @@
+"""The copy of a page as it was kept, served so that it can do nothing: see `parse.harmless` for what is in it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse
+
+from gossamer.base.errors import ArchiveDamaged, QueryTooLong, WorkerLost
+from gossamer.values.capture import Kept
+from gossamer.values.url import url_of
+from gossamer.web.faults import fault
+from gossamer.web.page.known import chosen, instant_of
+from gossamer.web.page_frame import Show
+from gossamer.web.rooms import WebRooms
+from gossamer.web.sparql.asker import unless_left
+
+MOST_AT_ONCE = 2
+"""Copies being made: each holds a whole kept answer in memory, and there is one worker."""
+MOST_WAITING = 32
+POLICY = (
+    "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+)
+"""An origin of its own that nothing shares, no scripts, no forms, nothing loaded. A person's click on a link may lead
+on, and every link in a copy leads to our own page about that address."""
+NO_VERSION = "Nothing of that address was kept at that moment."
+NO_MOMENT = "The moment is not one: write it as 2026-11-15T08:30:00Z."
+NO_BODY = "Only the headers of that answer were kept, not its content."
+WITHHELD = "The site asks not to show a copy of this page (noarchive)."
+NO_TEXT = "What was kept is no text: it is not shown here."
+NO_COPY = "No copy could be made of it within the limits that keep this server safe."
+TOO_MANY = "Too many copies are being made. Please ask again in a few seconds."
+DAMAGED = (
+    "This capture is damaged in the archive. `gossamer verify` can repair it from a backup; other versions are whole."
+)
+
+
+def router(rooms: WebRooms, show: Show) -> APIRouter:
+    routes = APIRouter()
+    turns = Turns()
+
+    @routes.get("/page/cached", response_class=HTMLResponse, summary="The kept copy of a page, made harmless")
+    async def cached(request: Request, url: str = "", at: str = "") -> Response:
+        try:
+            moment = instant_of(at)
+        except ValueError:
+            return refused(request, show, 400, NO_MOMENT)
+        wanted = url_of(url.strip())
+        if wanted is None:
+            return refused(request, show, 404, NO_VERSION)
+        kept = chosen(await run_in_threadpool(rooms.versions, wanted), moment)
+        if kept is None:
+            return refused(request, show, 404, NO_VERSION)
+        try:
+            html = await unless_left(request, turns.take(lambda: copy_of(rooms, kept)))
+        except QueryTooLong:
+            return refused(request, show, 503, TOO_MANY)
+        if isinstance(html, str):
+            return refused(request, show, 404, html)
+        return HTMLResponse(html, headers={"Content-Security-Policy": POLICY})
+
+    return routes
+
+
+class Turns:
+    """Copies are made a few at a time; whoever waits holds nothing yet."""
+
+    def __init__(self) -> None:
+        self._free = asyncio.Semaphore(MOST_AT_ONCE)
+        self._waiting = 0
+
+    async def take(self, make: Callable[[], Awaitable[bytes | str]]) -> bytes | str:
+        """Raises QueryTooLong when too many wait."""
+        if self._waiting >= MOST_WAITING:
+            raise QueryTooLong(TOO_MANY)
+        self._waiting += 1
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            return await make()
+        finally:
+            self._free.release()
+
+
+async def copy_of(rooms: WebRooms, kept: Kept) -> bytes | str:
+    """The copy, or why there is none."""
+    try:
+        prepared = await run_in_threadpool(rooms.pages.prepared, kept)
+        if prepared is None:
+            return NO_BODY
+        html = await rooms.pages.copy(prepared)
+        return WITHHELD if html is None else html or NO_TEXT
+    except WorkerLost:
+        return NO_COPY
+    except ArchiveDamaged as trouble:
+        rooms.tell("web.unreadable", path="/page/cached", why=str(trouble))
+        return DAMAGED
+
+
+def refused(request: Request, show: Show, status: int, words: str) -> Response:
+    """Inside the frame there is no room for a page of ours."""
+    if request.headers.get("sec-fetch-dest") != "iframe":
+        return fault(request, show, status, words)
+    answer = show("page_uncopied.html", status, words=words)
+    answer.headers["Content-Security-Policy"] = POLICY
+    return answer

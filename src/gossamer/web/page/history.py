@@ -1,0 +1,212 @@
+"""The versions of a page as a time line, and what changed between two of them."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from gossamer.archive.versions import Difference, Timeline, Version
+from gossamer.base.clock import Instant, from_words, in_words
+from gossamer.base.errors import GossamerError
+from gossamer.values.capture import Kept
+from gossamer.values.url import Url
+from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.faults import fault
+from gossamer.web.page.copy import NO_MOMENT, NO_VERSION
+from gossamer.web.page.known import PageJson, chosen, gathered, instant_of
+from gossamer.web.page_frame import Show
+from gossamer.web.rooms import WebRooms
+
+MOST_VERSIONS = 100
+PATIENCE_S = 4.0
+"""What is read by then is shown, and remembered: the next to ask gets further."""
+COMPARING_S = 10.0
+TOO_SLOW = "it takes too long just now; ask again in a minute"
+NOT_YET = "not compared yet"
+UNKNOWN = "Nothing of that address was kept."
+WIDTH, EDGE = 600, 14
+"""Of the picture, and where its line begins and ends, in its own units."""
+LOOKS = {
+    "gone": ("bad", "gone"),
+    "back": ("good", "back"),
+    "first": ("idle", "first seen"),
+    "same": ("idle", "unchanged"),
+    "bytes": ("idle", "bytes only"),
+    "text": ("calm", "text changed"),
+    "facts": ("calm", "facts changed"),
+    "note": ("warn", ""),
+}
+"""The look of a badge, and its word."""
+
+
+class PageHistory(msgspec.Struct, frozen=True):
+    timeline: Timeline
+    difference: Difference | None = None
+    """When two versions were named."""
+    trouble: str = ""
+    """Why they could not be compared."""
+
+
+class Dot(msgspec.Struct, frozen=True):
+    """A version in the picture."""
+
+    x: int
+    kind: str
+    words: str
+
+
+def router(rooms: WebRooms, show: Show) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/page/versions.json", responses=answers_with(PageHistory), summary="The versions of a page")
+    async def versions_json(
+        request: Request,
+        url: str = "",
+        since: Annotated[str, Query(alias="from")] = "",
+        until: Annotated[str, Query(alias="to")] = "",
+    ) -> Response:
+        known = await run_in_threadpool(gathered, rooms, url)
+        if known is None or not known.versions:
+            return fault(request, show, 404, UNKNOWN)
+        told = await told_of(rooms, Url(known.url), since, until)
+        return fault(request, show, *told) if isinstance(told, tuple) else json_answer(told)
+
+    return routes
+
+
+async def told_of(rooms: WebRooms, url: Url, since: str, until: str) -> PageHistory | tuple[int, str]:
+    """Or the status and the words of a fault."""
+    try:
+        moments = instant_of(since), instant_of(until)
+    except ValueError:
+        return 400, NO_MOMENT
+    versions = await run_in_threadpool(rooms.versions, url)
+    pair = two_of(versions, *moments) if since or until else None
+    if pair is None and (since or until):
+        return 404, NO_VERSION
+    timeline = await line_of(rooms, url, versions)
+    if pair is None:
+        return PageHistory(timeline)
+    try:
+        async with asyncio.timeout(COMPARING_S):
+            return PageHistory(timeline, await rooms.history.difference(*pair))
+    except GossamerError as trouble:
+        return PageHistory(timeline, trouble=str(trouble))
+    except TimeoutError:
+        return PageHistory(timeline, trouble=TOO_SLOW)
+
+
+async def line_of(rooms: WebRooms, url: Url, versions: Sequence[Kept]) -> Timeline:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await rooms.history.timeline(url, MOST_VERSIONS)
+    except TimeoutError:
+        shown = versions[:MOST_VERSIONS][::-1]
+        earlier = len(versions) - len(shown)
+        return Timeline(url.text, [_plain(kept, number) for number, kept in enumerate(shown, earlier + 1)], earlier)
+
+
+def _plain(kept: Kept, number: int) -> Version:
+    at, note = in_words(kept.fetched_at), NOT_YET
+    return Version(
+        number,
+        at,
+        kept.status,
+        kept.media_type,
+        kept.size,
+        kept.is_page,
+        note=note,
+        charset=kept.charset,
+        charset_from=kept.charset_from,
+    )
+
+
+def two_of(versions: Sequence[Kept], since: Instant | None, until: Instant | None) -> tuple[Kept, Kept] | None:
+    """The versions of two moments, the older first; without the earlier one, the last before the later that was an
+    answer worth comparing. REQUIRES: `versions` newest first."""
+    after = chosen(versions, until)
+    if after is None:
+        return None
+    if since is not None:
+        before = chosen(versions, since)
+    else:
+        before = chosen([kept for kept in versions if 200 <= kept.status < 300], after.fetched_at - 1)
+    if before is None:
+        return None
+    return (before, after) if before.fetched_at <= after.fetched_at else (after, before)
+
+
+def drawing(known: PageJson, history: PageHistory) -> dict[str, Any]:
+    """What the template is given."""
+    line = history.timeline
+    return {
+        "history": history,
+        "dots": dots_of(line),
+        "ticks": ticks_of(line),
+        "summary": summary_of(line) if line.versions else "",
+        "badges_of": badges_of,
+        "is_late": any(version.note == NOT_YET for version in line.versions),
+        "places": {one.fetched_at: f"{one.volume} at {one.offset:,}" for one in known.versions},
+    }
+
+
+def badges_of(version: Version) -> list[tuple[str, str]]:
+    if version.is_gone:
+        return [LOOKS["gone"], (LOOKS["note"][0], version.note)] if version.note else [LOOKS["gone"]]
+    return [LOOKS["back"], *change_of(version)] if version.is_back else change_of(version)
+
+
+def change_of(version: Version) -> list[tuple[str, str]]:
+    if version.changes is None:
+        return [(LOOKS["note"][0], version.note)] if version.note else [LOOKS["first"]]
+    strong = [LOOKS[name] for name in version.changes if name != "bytes"]
+    return strong or [LOOKS["bytes" if version.changes else "same"]]
+
+
+def dots_of(timeline: Timeline) -> list[Dot]:
+    """Where each version stands on a line from the first to the last; none for a line without length."""
+    instants = [from_words(version.fetched_at) for version in timeline.versions]
+    if len(instants) < 2 or instants[0] == instants[-1]:
+        return []
+    span = instants[-1] - instants[0]
+    return [
+        Dot(
+            EDGE + round((at - instants[0]) / span * (WIDTH - 2 * EDGE)),
+            _kind(version),
+            f"{version.fetched_at[:16].replace('T', ' ')}: {', '.join(word for _, word in badges_of(version))}",
+        )
+        for at, version in zip(instants, timeline.versions, strict=True)
+    ]
+
+
+def ticks_of(timeline: Timeline) -> list[int]:
+    """Where on that line visits found nothing new; each place once."""
+    instants = [from_words(version.fetched_at) for version in timeline.versions]
+    if len(instants) < 2 or instants[0] == instants[-1]:
+        return []
+    span = instants[-1] - instants[0]
+    places = [(from_words(at) - instants[0]) / span for at in timeline.seen_again]
+    return sorted({EDGE + round(place * (WIDTH - 2 * EDGE)) for place in places if 0 <= place <= 1})
+
+
+def _kind(version: Version) -> str:
+    if version.is_gone:
+        return "trouble"
+    if version.note == NOT_YET:
+        return "same"
+    if version.changes is None:
+        return "trouble" if version.note else "first"
+    return "changed" if {"text", "facts"} & set(version.changes) else "same"
+
+
+def summary_of(timeline: Timeline) -> str:
+    """The picture in a sentence."""
+    changed = sum(_kind(version) == "changed" for version in timeline.versions)
+    first, last = timeline.versions[0].fetched_at[:10], timeline.versions[-1].fetched_at[:10]
+    times = "once" if changed == 1 else f"{changed} times"
+    gone = sum(version.is_gone for version in timeline.versions)
+    told = f"{len(timeline.versions)} versions from {first} to {last}; text or facts changed {times}"
+    return f"{told}; gone {'once' if gone == 1 else f'{gone} times'}" if gone else told

@@ -1,0 +1,1 @@
+"""The search page and its answers as data."""

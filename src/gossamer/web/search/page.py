@@ -1,0 +1,195 @@
+"""A search answered whole, from the question to the bytes that are sent: by the web process itself, or by another one
+that has nothing else to do. Nothing of the web framework is loaded by this."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import jinja2
+import msgspec
+
+from gossamer.base.clock import Instant
+from gossamer.base.errors import QueryRefused
+from gossamer.search.answer import Answer, Completion
+from gossamer.values.json_form import json_bytes
+from gossamer.values.query import Query
+from gossamer.web.search.address import GROUPS, PER_PAGE, Asked, query_of, with_open_end
+from gossamer.web.search.facets import chips_of
+from gossamer.web.search.results import STALE_S, carried, plain, shown_answer
+from gossamer.web.search.table import as_csv
+
+FACETS = (*(group.name for group in GROUPS), "date")
+MOST_SUGGESTIONS, EACH, CONSIDERED = 8, 3, 30
+LONGEST_BEGINNING = 200
+UNAVAILABLE = 503
+NOTHING_ASKED = "Say what to look for: /search.json?q=words"
+
+Kind = Literal["page", "json", "csv", "suggest"]
+Suggest = Callable[[str, int], Sequence[Completion]]
+
+
+class Find(Protocol):
+    """`facets`: names of filters to count the matching pages by. Raises QueryRefused."""
+
+    def __call__(self, query: Query, facets: Sequence[str] = ()) -> Answer: ...
+
+
+class Pulse(NamedTuple):
+    at: Instant
+    numbers: dict[str, float]
+    state: str
+
+
+NO_PULSE = Pulse(0, {"pages": 0, "queued": 0, "hosts": 0}, "at rest")
+
+
+class Way(NamedTuple):
+    text: str
+    words: str
+
+
+WAYS = (
+    Way("tropical fish", "pages with both words, in any of their forms"),
+    Way('"tropical fish"', "the words side by side, as they stand"),
+    Way("fish -soup", "without this word; -soup alone finds every page without it"),
+    Way("harb*", "whatever begins so; harbor~ finds near spellings"),
+    Way("title:harbour", "in the title; also heading:, text:, anchor: and url:"),
+    Way("type:Person", "pages that state facts about a person; -type:Person about none"),
+    Way("ontology:schema", "with facts in this vocabulary; property:schema:author with this property"),
+    Way("site:example.org", "on this host, or one below it"),
+    Way("lang:de", "in this language"),
+    Way("since:2026-01-01 sort:newest", "fetched since that day, the newest first"),
+)
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    text: str
+    kind: str
+    """What it is: title, name or word."""
+    count: int
+    """Pages that have it; 0 when nobody counted."""
+
+
+class Suggestions(msgspec.Struct, frozen=True):
+    suggestions: tuple[Suggestion, ...]
+    """Best first."""
+
+
+class Question(msgspec.Struct, frozen=True, array_like=True):
+    """What is asked, and all that its answer needs beside the index."""
+
+    kind: Kind
+    asked: Asked
+    """For suggestions its words are the beginning of some."""
+    limit: int = PER_PAGE
+    pulse: Pulse | None = None
+    """For pages, which say how the crawl goes."""
+
+
+class Reply(msgspec.Struct, frozen=True, array_like=True):
+    body: bytes
+    status: int = 200
+    refused: str = ""
+    """What is wrong with the question, in words; then there is no body."""
+    is_full: bool = False
+    """As many results as were asked for: there may be more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    find: Find
+    is_found: Callable[[Query], bool]
+    suggest: Suggest
+    templates: jinja2.Environment
+    examples: tuple[str, ...] = ()
+    """Questions that the page proposes before anything was asked."""
+
+    def __call__(self, question: Question) -> Reply:
+        if question.kind == "suggest":
+            return Reply(msgspec.json.encode(suggestions_for(self.suggest, question.asked.words)))
+        if question.kind == "page":
+            return self._page(question.asked, question.pulse or NO_PULSE)
+        is_table = question.kind == "csv"
+        answer, error = found(self.find, question.asked, question.limit, () if is_table else FACETS)
+        if answer is None:
+            return Reply(b"", 400, error or NOTHING_ASKED)
+        is_full = len(answer.hits) == question.limit
+        return Reply(as_csv(answer.hits) if is_table else json_bytes(answer), is_full=is_full)
+
+    def sorry(self, question: Question, words: str) -> Reply:
+        """For a question that nobody could answer, through no fault of its own: who sees the page keeps it."""
+        if question.kind != "page":
+            return Reply(b"", UNAVAILABLE, words)
+        shown = values(self.examples, question.pulse or NO_PULSE, question.asked, None, words)
+        page = self.templates.get_template("search.html").render(shown | {"words": question.asked.words})
+        return Reply(page.encode(), UNAVAILABLE)
+
+    def _page(self, asked: Asked, pulse: Pulse) -> Reply:
+        answer, error = found(self.find, asked)
+        meant, answer = unfinished(self.find, self.is_found, asked, answer)
+        shown = values(self.examples, pulse, meant, answer, error) | {"words": asked.words}
+        page = self.templates.get_template("search.html").render(shown)
+        return Reply(page.encode(), 400 if error else 200)
+
+
+def found(find: Find, asked: Asked, limit: int = PER_PAGE, facets: Sequence[str] = FACETS) -> tuple[Answer | None, str]:
+    """The answer, or what is wrong with the question; neither when nothing was asked."""
+    if asked.is_empty:
+        return None, ""
+    try:
+        return find(query_of(asked, limit), facets), ""
+    except QueryRefused as trouble:
+        return None, sentence(trouble)
+
+
+def unfinished(
+    find: Find, is_found: Callable[[Query], bool], asked: Asked, answer: Answer | None
+) -> tuple[Asked, Answer | None]:
+    """Results come while one types: when no page has all the words, the last may not be finished yet. The question that
+    was then answered (`harb*` for `harb`) is the one that every link of the page goes on from."""
+    if answer is None or answer.with_all_words or asked.start or (longer := with_open_end(asked)) is None:
+        return asked, answer
+    query = query_of(longer)
+    if not is_found(query):  # most often: the word is whole, and on no page
+        return asked, answer
+    finished = find(query, FACETS)
+    return (longer, finished) if finished.with_all_words else (asked, answer)
+
+
+def sentence(trouble: QueryRefused) -> str:
+    words = str(trouble)
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def values(
+    examples: tuple[str, ...], pulse: Pulse, asked: Asked, answer: Answer | None, error: str
+) -> dict[str, object]:
+    told: dict[str, object] = {
+        "asked": asked,
+        "parameters": asked.parameters,
+        "answer": answer,
+        "error": error,
+        "numbers": pulse.numbers,
+        "state": pulse.state,
+        "is_stale": pulse.state == "running" and pulse.numbers.get("lag_s", 0.0) > STALE_S,
+        "suggestions": examples,
+        "ways": WAYS,
+        "chips": chips_of(asked) if answer else [],
+        "plain": plain(asked),
+        "carried": carried(asked, "q"),
+        "undated": carried(asked, "since", "until"),
+        "hits": [],
+    }
+    return told | shown_answer(asked, answer) if answer else told
+
+
+def suggestions_for(suggest: Suggest, text: str) -> Suggestions:
+    """Some of each kind: words go on with the question, names and titles end it. None for what is too long to be the
+    beginning of anything."""
+    if not text.strip() or len(text) > LONGEST_BEGINNING:
+        return Suggestions(())
+    found = suggest(text, CONSIDERED)
+    few = {kind: [one for one in found if one.kind == kind][:EACH] for kind in ("word", "name")}
+    titles = [one for one in found if one.kind == "title"]
+    chosen = [*few["word"], *few["name"], *titles][:MOST_SUGGESTIONS]
+    return Suggestions(tuple(Suggestion(one.text, one.kind, one.count) for one in chosen))

@@ -1,0 +1,130 @@
+"""The SPARQL endpoint: queries by every way of the protocol, answers in every form, limits said and kept."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from gossamer.base.clock import in_words
+from gossamer.base.errors import QueryRefused
+from gossamer.views.facts.results import ROWS, TRIPLES, media_type_for
+from gossamer.web.answers import FAULTS, JSON, Described, Refusal, Responses, answers_with
+from gossamer.web.faults import fault
+from gossamer.web.page_frame import Show
+from gossamer.web.rooms import WebRooms
+from gossamer.web.sparql import description, terms
+from gossamer.web.sparql.asker import status_of, unless_left
+from gossamer.web.sparql.console import console
+from gossamer.web.sparql.description import describes
+from gossamer.web.sparql.protocol import DIRECT, FORM, LONGEST_BODY, Asked, Declined, from_address, from_body
+from gossamer.web.sparql.terms import UsedTerms
+
+HTML = "text/html"
+KINDS = ("json", "xml", "csv", "tsv", "ttl", "nt", "jsonld", "rdf")
+NO_QUERY = "Send a SPARQL query in the parameter “query”, or open /sparql in a browser and type one."
+
+
+def _parameter(name: str, words: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "description": words, "schema": {"type": "string"}}
+
+
+PARAMETERS = {
+    "parameters": [
+        _parameter("query", "A SPARQL 1.1 query, read only."),
+        _parameter("default-graph-uri", "A page whose facts to ask; may be given more than once."),
+        _parameter("named-graph-uri", "A page to ask by GRAPH; may be given more than once."),
+        _parameter("inference", "“rdfs”: find also what follows from the vocabularies."),
+        _parameter("names", "“exact”: match IRIs only as the query spells them; else variants are one name."),
+    ]
+}
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            DIRECT: {"schema": {"type": "string"}},
+            FORM: {
+                "schema": {
+                    "type": "object",
+                    "properties": {one["name"]: one["schema"] for one in PARAMETERS["parameters"]},
+                    "required": ["query"],
+                }
+            },
+        },
+    }
+}
+ANSWERS: Responses = {
+    **answers_with(Any, media_type="*/*", words="The answer, in the form that Accept likes best."),
+    413: Described(Refusal, JSON, "The query is too long."),
+    415: Described(Refusal, JSON, "The body is no query."),
+    414: Described(Refusal, JSON, "The address is too long; use POST."),
+    400: Described(Refusal, JSON, FAULTS[400]),
+}
+
+
+def router(rooms: WebRooms, show: Show) -> APIRouter:
+    routes = APIRouter()
+    used = UsedTerms(rooms.ask, rooms.clock)
+    routes.include_router(terms.router(used))
+    routes.include_router(description.router(rooms, used))
+
+    @routes.get("/sparql", responses=ANSWERS, openapi_extra=PARAMETERS)
+    async def ask(request: Request) -> Response:
+        asked = from_address(request.query_params.multi_items())
+        accept = request.headers.get("accept", "*/*")
+        if isinstance(asked, Asked) and "query" not in request.query_params and describes(accept):
+            return await description.described(request, rooms, used)
+        return await answer(rooms, show, request, asked, accept)
+
+    @routes.post("/sparql", responses=ANSWERS, openapi_extra=BODY)
+    async def post(request: Request) -> Response:
+        body = await bounded_body(request)
+        if body is None:
+            return fault(request, show, 413, f"A query may be at most {LONGEST_BODY:,} bytes long.")
+        given = request.headers.get("content-type", "")
+        asked = from_body(given, body, request.query_params.multi_items())
+        return await answer(rooms, show, request, asked, request.headers.get("accept", "*/*"))
+
+    @routes.get("/sparql.{kind}", responses=ANSWERS, openapi_extra=PARAMETERS)
+    async def as_file(request: Request, kind: str) -> Response:
+        if kind not in KINDS:
+            return fault(request, show, 404, f"Answers come as {', '.join(KINDS)}.")
+        return await answer(rooms, show, request, from_address(request.query_params.multi_items()), kind)
+
+    return routes
+
+
+async def bounded_body(request: Request) -> bytes | None:
+    """None when it is longer than any query may be; it is then not read to its end."""
+    pieces, size = [], 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > LONGEST_BODY:
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+async def answer(rooms: WebRooms, show: Show, request: Request, asked: Asked | Declined, accept: str) -> Response:
+    if isinstance(asked, Declined):
+        return fault(request, show, asked.status, asked.words)
+    if media_type_for(accept, (*ROWS, *TRIPLES, HTML)) == HTML:
+        return await console(rooms, show, request, asked)
+    if not asked.query.strip():
+        return fault(request, show, 400, NO_QUERY)
+    try:
+        asking = rooms.ask(
+            asked.query,
+            accept,
+            asked.default_graphs,
+            asked.named_graphs,
+            has_inference=asked.has_inference,
+            has_exact_names=asked.has_exact_names,
+        )
+        result = await unless_left(request, asking)
+    except QueryRefused as trouble:
+        return fault(request, show, status_of(trouble), str(trouble))
+    headers = {"X-Gossamer-As-Of": in_words(result.as_of), "Vary": "Accept"}
+    if result.truncated:
+        headers["X-Gossamer-Truncated"] = "yes"
+    if asked.has_inference:
+        headers["X-Gossamer-Inference"] = "rdfs"
+    return Response(result.body, media_type=result.media_type, headers=headers)
