@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 import psutil
 import pytest
-from tests.app.site import wait_until
 from tests.browser.axe import set_size
 from tests.browser.chromium import LAN, Tab, running, tab
+from tests.cli.site import wait_until
 from tests.web.hostile_pages import ORIGIN, WORD, pages
 from tests.web.site import Site, serving
 

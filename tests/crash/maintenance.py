@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.app.site import Held, command, held, page, person, plain_environment, searchable
+from tests.cli.site import Held, command, held, page, person, plain_environment, searchable
 from tests.crash.harness import kill_tree
 from tests.crash.verify import unreadable
 from warcio.statusandheaders import StatusAndHeaders

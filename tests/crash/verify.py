@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecord
-from tests.app.site import held
+from tests.cli.site import held
 from tests.crash.child import SETTINGS
 from tests.crash.web import crash_web
 from warcio.archiveiterator import ArchiveIterator

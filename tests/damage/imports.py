@@ -3,10 +3,10 @@
 import importlib
 import pkgutil
 
-import gossamer.app
-from gossamer.cli import main as cli
+from gossamer import cli
+from gossamer.cli import main
 
-for _module in pkgutil.iter_modules(gossamer.app.__path__):
-    importlib.import_module(f"gossamer.app.{_module.name}")
+for _module in pkgutil.iter_modules(cli.__path__):
+    importlib.import_module(f"{cli.__name__}.{_module.name}")
 
-assert cli.app is not None
+assert main.app is not None

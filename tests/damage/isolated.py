@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from tests.app.site import PATIENCE_S, plain_environment
+from tests.cli.site import PATIENCE_S, plain_environment
 
 PR_CAPBSET_DROP = 24
 CAPABILITY_VERSION_3 = 0x20080522

@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.app.site import QUICK, Held, held
+from tests.cli.site import QUICK, Held, held
 from tests.damage.isolated import Ended, ran
 from tests.damage.served import served
 

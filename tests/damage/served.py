@@ -7,7 +7,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from tests.app.site import wait_until
+from tests.cli.site import wait_until
 from tests.damage.isolated import Ended, ended, running
 
 QUERY = urllib.parse.quote("SELECT (COUNT(*) AS ?n) {?s ?p ?o}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.app.site import QUICK, Site, gossamer, harbour
+from tests.cli.site import QUICK, Site, gossamer, harbour
 from tests.damage.isolated import modes_bind
 from tests.damage.matrix import CHANGES, COMMANDS, FOLDERS, HOWS, KINDS, Whole, asked, cell, left_by, table
 

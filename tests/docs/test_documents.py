@@ -138,7 +138,7 @@ def made_by(package: str) -> list[str]:
     ("section", "scripts"),
     [
         ("state.db", migrations()),
-        ("links.db", made_by("gossamer.links")),
+        ("links.db", made_by("gossamer.views.links")),
         ("control.db", made_by("gossamer.monitor")),
     ],
 )

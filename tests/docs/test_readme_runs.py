@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.app.site import PATIENCE_S, Site, harbour, page, person, plain_environment
+from tests.cli.site import PATIENCE_S, Site, harbour, page, person, plain_environment
 
 from gossamer.collection.directory import Directory
 

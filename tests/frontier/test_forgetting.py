@@ -169,11 +169,11 @@ def test_a_forgotten_seed_is_no_seed_any_more(tmp_path: Path) -> None:
 
 
 def test_every_table_about_addresses_is_one_that_forgetting_knows() -> None:
-    """Whoever adds such a table is told here to add it to `forgetting.sql`."""
+    """Whoever adds such a table is told here to add it to `forget.sql`."""
     connection = sqlite3.connect(":memory:")
     for script in migrations():
         connection.executescript(script)
-    known = (resources.files("gossamer.frontier") / "forgetting.sql").read_text()
+    known = (resources.files("gossamer.frontier.sqlite") / "forget.sql").read_text()
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     about = []
     for (table,) in tables:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.answers import Says, article
-from tests.app.answers import Web as LocalWeb
-from tests.app.site import PATIENCE_S, QUICK, gossamer, person, searchable, started, wait_until
+from tests.cli.answers import Says, article
+from tests.cli.answers import Web as LocalWeb
+from tests.cli.site import PATIENCE_S, QUICK, gossamer, person, searchable, started, wait_until
 from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
 
 from gossamer.config.settings import CrawlSettings, Settings

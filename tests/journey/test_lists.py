@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from pathlib import Path
 
-from tests.app.answers import article, feed, map_index, site_map
+from tests.cli.answers import article, feed, map_index, site_map
 from tests.journey.hurrying import Answer, Web, Whole, crawl, in_dict, moved
 
 from gossamer.config.settings import CrawlSettings, Settings

@@ -32,9 +32,9 @@ from tests.postgres_server import programs
 ROOT = Path(__file__).parents[2]
 PACKAGE = "src/gossamer"
 ROOMS = {
-    "rules": ("rules/*.py",),
+    "rules": ("rules/**/*.py",),
     "fetch": ("fetch/*.py",),
-    "frontier": ("frontier/*.py",),
+    "frontier": ("frontier/**/*.py",),
     "archive": ("archive/*.py",),
     "access": (
         "web/access/guard.py",
@@ -49,7 +49,7 @@ HOMES = {"access": "tests/web/"}
 TESTS = (
     *(f"{room}/test_*.py" for room in ("rules", "fetch", "frontier", "archive", "contract", "hostile")),
     *(f"conformance/test_{suite}.py" for suite in ("http_responses", "robots_suites", "url_suites", "warc_suites")),
-    "app/test_verify.py",
+    "collection/test_verify.py",
     *(f"web/test_{part}.py" for part in ("behind_tls", "faults", "gate*", "guard", "many_connections", "tokens")),
 )
 """Those that are about the rooms. The rest of the web's tests pass through the same doors and ask nothing of them."""

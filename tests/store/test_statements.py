@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from importlib import resources
 
 import pytest
 
@@ -22,22 +23,15 @@ def test_a_file_that_breaks_the_form_is_refused(text: str) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize(
-    ("package", "file"),
-    [
-        ("gossamer.store", "captures.sql"),
-        ("gossamer.store", "seeds.sql"),
-        ("gossamer.store", "tallies.sql"),
-        ("gossamer.frontier", "ends.sql"),
-        ("gossamer.frontier", "reviving.sql"),
-        ("gossamer.frontier", "statements.sql"),
-        ("gossamer.frontier", "sieve.sql"),
-        ("gossamer.frontier", "known.sql"),
-        ("gossamer.frontier", "listing.sql"),
-        ("gossamer.frontier", "quarantine.sql"),
-        ("gossamer.frontier", "standing.sql"),
-    ],
-)
+FILES = [
+    (package, file.name)
+    for package in ("gossamer.store.sqlite", "gossamer.frontier.sqlite")
+    for file in resources.files(package).iterdir()
+    if file.name.endswith(".sql")
+]
+
+
+@pytest.mark.parametrize(("package", "file"), [*FILES, ("gossamer.store", "tallies.sql")])
 def test_every_statement_is_understood_by_the_schema(package: str, file: str) -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrate(connection, migrations(), None)  # type: ignore[arg-type]
@@ -47,5 +41,7 @@ def test_every_statement_is_understood_by_the_schema(package: str, file: str) ->
     for statement in statements.values():
         numbered = [int(number) for number in re.findall(r"\?(\d+)", statement)]
         amount = max(numbered) if numbered else statement.count("?")
-        assert connection.execute(f"EXPLAIN {statement}", [None] * amount).fetchall(), "it compiles to something"
+        named = dict.fromkeys(re.findall(r":([a-z_]+)", statement))
+        bound = [None] * amount if amount else named
+        assert connection.execute(f"EXPLAIN {statement}", bound).fetchall(), "it compiles to something"
     connection.close()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.app.site import Site as Crawled
-from tests.app.site import page
+from tests.cli.site import Site as Crawled
+from tests.cli.site import page
 from tests.web.site import LONG_S, Answer, Site, serving
 
 from gossamer.collection import control

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.app.site import page
+from tests.cli.site import page
 from tests.web.crawling import Desk, desk, many, until
 from tests.web.site import LONG_S, Site, trouble_in
 

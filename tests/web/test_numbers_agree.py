@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.app.site import QUICK, gossamer, harbour, page
-from tests.app.site import Site as Web
+from tests.cli.site import QUICK, gossamer, harbour, page
+from tests.cli.site import Site as Web
 from tests.web.site import Site, serving
 
 from gossamer.collection.directory import Directory

@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import quote
 
-from tests.app.site import page
+from tests.cli.site import page
 from tests.web.crawling import desk, until
 
 SECRET = "marzipan kept under the counter"

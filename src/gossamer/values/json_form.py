@@ -1,7 +1,7 @@
 """Values as JSON for programs: every instant is RFC 3339 text in UTC, whatever holds it.
 
-Inside the program an instant is an integer of microseconds (`gossamer.base.clock`). A field says so in its type, `Instant`,
-and that is what this goes by; its name means nothing.
+Inside the program an instant is an integer of microseconds (`gossamer.base.clock`). A field says so in its type,
+`Instant`, and that is what this goes by; its name means nothing.
 """
 
 from collections.abc import Mapping

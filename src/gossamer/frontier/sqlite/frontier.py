@@ -7,13 +7,11 @@ from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
-import msgspec
-
 from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
 from gossamer.frontier.back_queues import Backs
-from gossamer.frontier.clock_steps import Steps
+from gossamer.frontier.clock_steps import Steps, by_this_clock
 from gossamer.frontier.list_claims import said_rows
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import Budget
@@ -283,7 +281,10 @@ class SqliteFrontier:
         def work(connection: sqlite3.Connection) -> _Written:
             now = self._clock.now()
             leases = [lease_of(settled, self._leases) for settled in done]
-            pairs = [(self._by_this_clock(one, lease, now), lease) for one, lease in zip(done, leases, strict=True)]
+            pairs = [
+                (by_this_clock(one, lease.elapsed_s, self._stepped_s, now), lease)
+                for one, lease in zip(done, leases, strict=True)
+            ]
             if len({lease.host.id for _, lease in pairs}) < len(pairs):
                 raise ValueError("a visit is settled twice")
             quarantined: list[tuple[int, str, str]] = []
@@ -483,14 +484,6 @@ class SqliteFrontier:
         connection.execute(_SQL["queue_shifted"], (by,))
         connection.execute(_SQL["hosts_shifted"], (by,))
         connection.execute(_SQL["meta_set"], ("latest_at", self._clock.now()))
-
-    def _by_this_clock(self, settled: Settled, lease: Lease, now: Instant) -> Settled:
-        """If the clock was set since the visit was taken, it is over now: its host waits too long rather than too
-        short, and what is to come again keeps its distance."""
-        if lease.elapsed_s > self._stepped_s:
-            return settled
-        due_at = None if settled.due_at is None else now + settled.due_at - settled.done_at
-        return msgspec.structs.replace(settled, done_at=now, due_at=due_at)
 
     def _merge_at(self, connection: sqlite3.Connection, now: Instant, found_some: bool) -> Instant:
         """When offers are to be merged: now and then, and at once when nothing else could be found."""

@@ -156,8 +156,8 @@ class SharedDatabase:
 
 def migrations() -> list[str]:
     """The schema's steps in order; step n leads from version n - 1 to n."""
-    folder = resources.files("gossamer.frontier")
-    names = sorted(file.name for file in folder.iterdir() if file.name.startswith("postgres_schema_"))
+    folder = resources.files("gossamer.store.postgres") / "migrations"
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
     return [(folder / name).read_text("utf-8") for name in names]
 
 

@@ -198,7 +198,7 @@ def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
 @cache
 def migrations() -> list[str]:
     """The schema's steps in order; step n leads from version n - 1 to n."""
-    folder = resources.files("gossamer.store") / "migrations"
+    folder = resources.files("gossamer.store.sqlite") / "migrations"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
     for number, file in enumerate(files, 1):
         if int(file.name[:4]) != number:

@@ -1,1 +1,0 @@
-"""Facts one can ask: Oxigraph."""

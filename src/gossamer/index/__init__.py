@@ -1,1 +1,0 @@
-"""Words one can ask: tantivy."""

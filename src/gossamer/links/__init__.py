@@ -1,1 +1,0 @@
-"""Who points here? Targets, sources and anchor text."""

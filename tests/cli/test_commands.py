@@ -1,0 +1,166 @@
+"""The command line: helps that teach, errors that say what to do, codes that programs can rely on."""
+
+import re
+import shlex
+
+import pytest
+from tests.cli.site import gossamer
+
+from gossamer.base.errors import ConfigError, DirectoryBusy, DiskFull, GossamerError
+from gossamer.cli import main as cli
+from gossamer.cli.commands import DOORS, SHOW
+
+
+def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    cli.app([*words, "--help"], result_action="return_value")
+    return capsys.readouterr().out
+
+
+def left(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    """The program's own `main`, in this process. Its exit code."""
+    monkeypatch.setattr("sys.argv", ["gossamer", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return int(ended.value.code or 0)
+
+
+def test_the_list_of_commands_says_what_each_does(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(re.sub("[│╭╰╮╯─]", "", helped(capsys)).split())
+    for door in DOORS:
+        assert f"{door.name} {door.help.splitlines()[0]}" in text
+    assert "Exit codes:" in text and "gossamer demo" in text
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
+def test_every_command_shows_examples_in_its_help(door: object, capsys: pytest.CaptureFixture[str]) -> None:
+    text = helped(capsys, door.name)  # type: ignore[attr-defined]
+    assert "Examples:" in text and "Exit codes:" not in text
+    assert "[default: False]" not in text and "--no-" not in text and "--empty-" not in text
+    for example in door.examples:  # type: ignore[attr-defined]
+        assert " ".join(example.split()) in " ".join(text.split())
+
+
+def test_config_show_has_examples_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert SHOW.examples[0] in helped(capsys, "config", "show")
+
+
+def command_of(example: str) -> list[str]:
+    words = shlex.split(example.partition(" | ")[0])
+    cut = [number for number, word in enumerate(words) if word in ("<", ">")]
+    return words[1 : cut[0]] if cut else words[1:]
+
+
+@pytest.mark.parametrize("example", [example for door in (*DOORS, SHOW) for example in door.examples])
+def test_every_example_is_understood(example: str) -> None:
+    words = command_of(example)
+    if words[0] == "show":
+        words = ["config", *words]
+    command, bound, _ = cli.app.parse_args(words, exit_on_error=False, print_error=False)
+    assert callable(command) and bound is not None
+
+
+def test_no_command_and_help_end_well(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert left(monkeypatch) == 0
+    assert left(monkeypatch, "--version") == 0
+    assert "0.1.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words", [["crawll"], ["search", "--bogus", "x"], ["export", "pdf"], ["crawl", "--delay", "x"]]
+)
+def test_a_wrong_command_line_ends_with_two(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert left(monkeypatch, *words) == 2
+    assert capsys.readouterr().err.strip()
+
+
+READING = ["status", "search fish", "sparql ASK{}", "export nquads", "rebuild", "backup there", "top --once"]
+
+
+@pytest.mark.parametrize("words", READING)
+def test_a_directory_without_a_collection_ends_with_three_and_a_way_out(
+    words: str, tmp_path: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert left(monkeypatch, *words.split(), "--dir", f"{tmp_path}/none") == 3
+    assert "Make one with `gossamer crawl URL --dir" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["crawl"], 2, "name at least one address"),
+        (["crawl", "ftp://x"], 2, "not an http or https address"),
+        (["crawl", "127.0.0.1:8000"], 2, "open it and nothing else: --allow-address 127.0.0.1"),
+        (["crawl", "https://example.org/"], 2, "--contact you@example.org"),
+        (["import"], 2, "name at least one archive"),
+        (["import", "nowhere.warc.gz"], 2, "there is no file nowhere.warc.gz"),
+        (["config", "show", "--config", "nowhere.toml"], 2, "there is no settings file"),
+    ],
+)
+def test_an_error_is_one_line_that_says_what_to_do(
+    words: list[str],
+    code: int,
+    says: str,
+    tmp_path: object,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert left(monkeypatch, *words, "--dir", f"{tmp_path}/none") == code
+    told = capsys.readouterr().err
+    assert told.startswith("gossamer: ") and says in told and len(told.splitlines()) == 1
+
+
+def test_a_file_where_a_directory_should_be_is_told(
+    tmp_path: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = f"{tmp_path}/file"
+    with open(file, "w"):
+        pass
+    assert left(monkeypatch, "crawl", "127.0.0.1:8000", "--allow-address", "127.0.0.1", "--dir", file) == 3
+    assert "is not a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"),
+    [
+        (DirectoryBusy("busy"), 3),
+        (ConfigError("wrong"), 2),
+        (DiskFull("full"), 1),
+        (PermissionError(13, "Permission denied", "there"), 1),
+        (ExceptionGroup("tasks", [ExceptionGroup("more", [GossamerError("sick disk")])]), 1),
+    ],
+)
+def test_our_faults_become_a_line_and_a_code_however_deep_they_were_raised(
+    trouble: Exception, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise trouble
+
+    monkeypatch.setattr(cli, "app", fails)
+    assert left(monkeypatch) == code
+    assert capsys.readouterr().err.startswith("gossamer: ")
+
+
+def test_a_bug_is_not_dressed_up_as_an_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ExceptionGroup("tasks", [ValueError("a bug")])
+
+    monkeypatch.setattr(cli, "app", fails)
+    with pytest.raises(ExceptionGroup):
+        cli.main()
+
+
+def test_ctrl_c_before_anything_runs_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    assert left(monkeypatch) == 130
+
+
+def test_config_show_says_where_each_value_comes_from(tmp_path: object) -> None:
+    done = gossamer("config", "show", "--dir", tmp_path, GOSSAMER_CONTACT="me@example.org")
+    assert done.returncode == 0
+    line = next(line for line in done.stdout.splitlines() if "contact" in line)
+    assert "me@example.org" in line and "GOSSAMER_CONTACT" in line

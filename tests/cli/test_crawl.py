@@ -1,0 +1,168 @@
+"""`gossamer crawl` as a user starts it, on a small web of this machine."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.answers import Web, article
+from tests.cli.conftest import Collection
+from tests.cli.site import OPEN, PATIENCE_S, QUICK, Site, gossamer, harbour, json_lines, page, searchable, started
+
+from gossamer.archive.catalogue import Catalogue
+from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
+from gossamer.values.url import Url
+
+PAGES = {"/", "/docs/", "/docs/ropes", "/docs/knots", "/people/0", "/people/1", "/people/2", "/people/3"}
+
+
+def test_json_lines_tell_every_visit_once_and_a_summary_at_the_end(collection: Collection) -> None:
+    *_, last = collection.events
+    assert last["event"] == "crawl.ended" and last["stopped"] is False
+    assert (last["fetched"], last["pages"], last["queued"]) == (8, 8, 0)
+    assert last["outcomes"] == {"fetched": 8, "gone": 1, "robots": 1}
+    outcomes = {str(event["url"]).removeprefix(collection.origin): event["outcome"] for event in collection.settled()}
+    assert {f"/{path}" for path, outcome in outcomes.items() if outcome == "fetched"} == PAGES | {"/robots.txt"}
+    assert outcomes["private/x"] == "robots" and outcomes["dead"] == "gone"
+    assert sum(int(str(event["facts"])) for event in collection.settled()) == 4 * 3 == last["facts"]
+
+
+def test_robots_is_asked_first_and_what_it_forbids_is_never_asked_for(collection: Collection) -> None:
+    assert collection.hits[0] == "/robots.txt"
+    assert "/private/x" not in collection.hits
+    assert len(collection.hits) == len(set(collection.hits))
+
+
+def test_every_acknowledged_page_is_in_the_archive_and_searchable(collection: Collection) -> None:
+    directory = Directory(collection.root)
+    told = {str(event["url"]) for event in collection.settled() if event["is_page"]}
+    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+        for url in told:
+            capture = catalogue.capture(Url(url))
+            assert capture is not None and capture.status == 200
+    assert searchable(collection.root) == told
+
+
+def test_the_crawl_stops_at_max_pages_and_goes_on_when_the_limit_is_unset(tmp_path: Path) -> None:
+    with Site(harbour()).serving() as site:
+        first = gossamer("crawl", site.root, "--dir", tmp_path / "c", *QUICK, "--max-pages", 3)
+        assert first.returncode == 0 and "3 fetched in this run" in first.stderr
+        assert "pages are held, the limit that was set: a higher --max-pages goes on" in " ".join(first.stderr.split())
+        seen = list(site.hits)
+        assert len(site.pages_hit()) == 3
+        assert gossamer("config", "unset", "crawl.max_pages", "--dir", tmp_path / "c").returncode == 0
+        second = gossamer("crawl", "--dir", tmp_path / "c", *QUICK)
+        assert second.returncode == 0 and "5 fetched in this run" in second.stderr
+        assert set(site.hits[len(seen) :]).isdisjoint(seen), "nothing is fetched again"
+        third = gossamer("crawl", site.root, "--dir", tmp_path / "c", *QUICK)
+        assert third.returncode == 0 and "nothing was left to fetch" in third.stderr
+        assert len(site.hits) == len(set(site.hits))
+
+
+@pytest.mark.parametrize(("scope", "hosts"), [("prefix", {"docs"}), ("any", {"docs", "top", "other"})])
+def test_scope_says_how_far_links_are_followed(scope: str, hosts: set[str], tmp_path: Path) -> None:
+    with Site({"/": page("Other", "Another host.")}).serving() as other:
+        pages = {
+            "/docs/": page("Docs", "Inside.", "/docs/in", "/top", other.root),
+            "/docs/in": page("In", "In the folder."),
+            "/top": page("Top", "Above the folder."),
+        }
+        with Site(pages).serving() as site:
+            done = gossamer("crawl", f"{site.root}docs/", "--dir", tmp_path / "c", *QUICK, "--scope", scope)
+            assert done.returncode == 0, done.stderr
+            assert set(site.pages_hit()) == {"/docs/", "/docs/in"} | ({"/top"} if "top" in hosts else set())
+            assert bool(other.hits) == ("other" in hosts)
+
+
+def test_with_keep_structured_only_pages_with_facts_are_kept_whole(tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    with Site(harbour(people=2)).serving() as site:
+        done = gossamer("crawl", site.root, "--dir", root, *QUICK, "--keep", "structured")
+        assert done.returncode == 0, done.stderr
+        origin = site.root
+        assert set(site.pages_hit()) >= {"/", "/docs/knots"}, "links of pages that are not kept are followed"
+    assert searchable(root) == {f"{origin}people/0", f"{origin}people/1"}
+    directory = Directory(root)
+    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+        left = catalogue.kept(Url(f"{origin}docs/knots"))
+        assert left is not None and not left.is_page and catalogue.read(left) is None, "a metadata record is left"
+        whole = catalogue.capture(Url(f"{origin}people/0"))
+        assert whole is not None and b"Ada 0" in whole.body
+
+
+def test_a_crawl_that_can_fetch_nothing_says_why_and_fails(tmp_path: Path) -> None:
+    with Site({"/robots.txt": "User-agent: *\nDisallow: /\n"}).serving() as site:
+        done = gossamer("crawl", site.root, "--dir", tmp_path / "c", *QUICK)
+    assert done.returncode == 1
+    assert "Nothing was fetched" in done.stderr and "ask the site's owner" in done.stderr
+
+
+def test_a_server_that_is_not_there_is_told_with_what_to_check(tmp_path: Path) -> None:
+    with Site({}).serving() as site:
+        port = site.port
+    tries = {"GOSSAMER_POLITENESS_ROBOTS_TRIES": "1"}
+    done = gossamer("crawl", f"http://127.0.0.1:{port}/", "--dir", tmp_path / "c", *QUICK, **tries)
+    assert done.returncode == 1
+    assert "could not be read (connect: no connection to the host)" in done.stderr
+    assert "check that the server is up and the port is right" in done.stderr
+
+
+def test_an_address_that_is_not_opened_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with Site(harbour()).serving() as site:
+        done = gossamer("crawl", site.root, "--dir", tmp_path / "c")
+        assert done.returncode == 2 and "--allow-address 127.0.0.1" in done.stderr
+        assert site.hits == [] and not (tmp_path / "c").exists()
+
+
+def test_output_into_a_pipe_that_is_closed_stops_the_crawl_cleanly(tmp_path: Path) -> None:
+    with Site(harbour()).serving() as site:
+        with site.held():
+            crawl = started("crawl", site.root, "--dir", tmp_path / "c", *OPEN, "--delay", "0.2", "--json")
+            assert crawl.stdout is not None and crawl.stderr is not None
+            assert json_lines(crawl.stdout.readline())
+            crawl.stdout.close()
+        told = crawl.stderr.read()
+        assert crawl.wait(PATIENCE_S) == 141 and told == ""
+        crawl.stderr.close()
+        done = gossamer("crawl", "--dir", tmp_path / "c", *QUICK)
+    assert done.returncode == 0
+    assert len(site.pages_hit()) == len(set(site.pages_hit())), "what was settled before is not fetched again"
+
+
+def test_settings_of_the_directory_are_heard(tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    root.mkdir()
+    (root / "gossamer.toml").write_text('[fetch]\nallow_addresses = ["127.0.0.1"]\n[crawl]\nmax_pages = 1\n')
+    assert gossamer("trust", "--dir", root, "--allow").returncode == 0
+    with Site(harbour()).serving() as site:
+        done = gossamer("crawl", site.root, "--dir", root, "--delay", "0")
+        assert done.returncode == 0, done.stderr
+        assert len(site.pages_hit()) == 1
+
+
+def test_help_is_quick_to_import_because_no_room_is_opened_for_it() -> None:
+    script = "import sys, gossamer.cli.main; print([name for name in sys.modules if name.startswith('gossamer.')])"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "gossamer.crawler.journey" not in loaded and "gossamer.web" not in loaded
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as tried:
+            tried.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback (::1)")
+def test_M_A12_a_server_on_ipv6_is_crawled_where_its_address_was_opened(tmp_path: Path) -> None:
+    with Web({"/": article("home", "/a"), "/a": article("a")}, address="::1").serving() as web:
+        refused = gossamer("crawl", web.root, "--dir", tmp_path / "none", *QUICK)
+        assert refused.returncode != 0 and not web.hits, "another address opens nothing"
+        done = gossamer("crawl", web.root, "--dir", tmp_path / "c", "--allow-address", "::1", "--delay", "0.02")
+        assert done.returncode == 0, done.stderr
+        assert web.hits == ["/robots.txt", "/", "/a"]
+    assert searchable(tmp_path / "c") == {web.root, f"{web.root}a"}

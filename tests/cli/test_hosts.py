@@ -1,0 +1,193 @@
+"""`gossamer hosts`: how each host stands, and taking one out of the crawl and back in."""
+
+import asyncio
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.cli.site import gossamer
+from tests.crawler.fakes import SEED, Story, make
+
+from gossamer.base.clock import SECOND
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import GossamerError
+from gossamer.cli.hosts import Shown, changed, shown, sorted_usefully, state_of
+from gossamer.collection.directory import Directory
+from gossamer.config.settings import Settings
+from gossamer.crawler.command_names import obey
+from gossamer.crawler.process import politeness
+from gossamer.frontier.sqlite.host_list import robots_of
+from gossamer.frontier.sqlite.reports import host_state, hosts
+from gossamer.monitor.control import Command, Control
+from gossamer.rules.learned.templates import template_of
+from gossamer.rules.scope import Reach
+from gossamer.store.sqlite.database import read_only
+from gossamer.store.sqlite.lock import hold
+from gossamer.values.outcome import Reason
+from gossamer.values.robots import RobotsState
+from gossamer.values.url import Url
+
+PATTERN = template_of(Url("https://a.test/cal/2002"))
+STARTS = (SEED, Url("https://b.test/"), Url("https://c.test/"))
+
+
+async def various(story: Story) -> None:
+    """One host out, one shut, one done."""
+    first = await story.robots(RobotsState.UNREACHABLE, 3600, failures=1)
+    second = await story.robots()
+    assert first.url.host != second.url.host
+    await story.robots()
+    await story.page()
+
+
+def listed(root: Path, tell: object = various) -> dict[str, Shown]:
+    directory, clock = make(root, tell, starts=STARTS, reach=Reach.HOST)  # type: ignore[arg-type]
+    with closing(read_only(directory.state)) as state:
+        found = [shown(one, politeness(Settings()), clock.now()) for one in hosts(state)]
+    return {one.host: one for one in sorted_usefully(found)}
+
+
+def test_every_host_has_a_state_and_the_busy_ones_stand_first(tmp_path: Path) -> None:
+    found = listed(tmp_path)
+    assert set(found) == {"a.test", "b.test", "c.test"}
+    assert "done" in {one.state for one in found.values()} and list(found.values())[-1].state == "done"
+    assert all(one.visits >= 1 for one in found.values())
+
+
+def test_a_host_that_fails_is_backing_off_and_says_until_when(tmp_path: Path) -> None:
+    async def failing(story: Story) -> None:
+        for _ in STARTS:
+            await story.robots()
+        await story.page(Reason.SERVER_ERROR, due_at=story.clock.now())
+
+    found = [one for one in listed(tmp_path, failing).values() if one.state == "backing-off"]
+    assert len(found) == 1 and found[0].says.startswith("until ") and found[0].troubles == 1
+
+
+def test_a_host_whose_robots_txt_fails_waits_and_says_why_and_until_when(tmp_path: Path) -> None:
+    async def failing(story: Story) -> None:
+        for _ in STARTS:
+            await story.robots(RobotsState.UNREACHABLE, 3600, failures=3, trouble="server-error: status 500")
+        story.clock.advance(300)
+        assert await story.frontier.take(5) == []
+
+    directory, clock = make(tmp_path, failing, starts=STARTS, reach=Reach.HOST)
+    with closing(read_only(directory.state)) as state:
+        found = [(one, robots_of(state, one.name)) for one in hosts(state)]
+    states = [state_of(host, politeness(Settings()), clock.now(), True, robots) for host, robots in found]
+    assert [kind for kind, _ in states] == ["waiting"] * 3
+    for _, says in states:
+        assert says.startswith("until ")
+        assert says.endswith("the robots.txt could not be read, 3 times in a row (server-error: status 500)")
+
+
+def test_a_host_is_retired_and_reinstated_directly_when_no_crawl_runs(tmp_path: Path) -> None:
+    directory, _ = make(tmp_path, various, starts=STARTS)
+    assert "is retired" in asyncio.run(changed(directory, real_outside(), "retire", "b.test", "its owner asked"))
+    with closing(read_only(directory.state)) as state:
+        found = host_state(state, "b.test")
+    assert found is not None and found.retired_why == "its owner asked"
+    with pytest.raises(GossamerError, match="retired already"):
+        asyncio.run(changed(directory, real_outside(), "retire", "b.test", "again"))
+    assert "visited again" in asyncio.run(changed(directory, real_outside(), "reinstate", "b.test", ""))
+    with pytest.raises(GossamerError, match="not known"):
+        asyncio.run(changed(directory, real_outside(), "reinstate", "nowhere.test", ""))
+
+
+def test_a_running_crawl_is_asked_and_does_it(tmp_path: Path) -> None:
+    outside = real_outside()
+
+    async def crawling(story: Story) -> None:
+        await various(story)
+        lock = hold(outside.files, tmp_path, "the crawl")
+        try:
+            asked = asyncio.ensure_future(changed(Directory(tmp_path), outside, "retire", "c.test", "asked"))
+            await answered(story, outside, tmp_path)
+            assert await asked == "c.test is retired now"
+        finally:
+            lock.release()
+
+    directory, _ = make(tmp_path, crawling, starts=STARTS)
+    with closing(read_only(directory.state)) as state:
+        found = host_state(state, "c.test")
+    assert found is not None and found.retired_at is not None and found.retired_why == "asked"
+
+
+async def answered(story: Story, outside: Outside, root: Path) -> None:
+    """What the crawler does with every beat."""
+    with Control(Directory(root).control, outside.clock) as desk:
+        for _ in range(5_000):
+            done = await obey(desk.pending("crawler"), story.frontier)
+            for number in done:
+                desk.done(number)
+            if done:
+                return
+            await asyncio.sleep(0.02)
+    raise AssertionError("nobody asked")
+
+
+def test_who_waits_for_a_busy_crawl_is_told_so_once_and_not_for_ever(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory, clock = make(tmp_path, various, starts=STARTS, reach=Reach.HOST)
+    outside = replace(real_outside(), clock=clock)
+    lock = hold(outside.files, tmp_path, "a crawl that never looks up")
+    try:
+        with pytest.raises(GossamerError, match="has not answered in 30 s"):
+            asyncio.run(changed(directory, outside, "retire", "a.test", "too loud"))
+    finally:
+        lock.release()
+    assert capsys.readouterr().err == "the running crawl is busy: waiting for it, up to 30 s\n"
+
+
+def test_what_is_held_in_quarantine_is_released(tmp_path: Path) -> None:
+    async def trapped(story: Story) -> None:
+        await story.robots()
+        await story.page(links=tuple(f"https://a.test/cal/{n}" for n in range(2000, 2004)))
+        await story.page()
+        assert await story.frontier.quarantine("a.test", PATTERN) == 3
+
+    directory, _ = make(tmp_path, trapped)
+    assert "is released" in asyncio.run(changed(directory, real_outside(), "release", "a.test", PATTERN))
+    with closing(read_only(directory.state)) as state:
+        found = host_state(state, "a.test")
+    assert found is not None and (found.queued, found.held) == (3, 0)
+    with pytest.raises(GossamerError, match="nothing is held"):
+        asyncio.run(changed(directory, real_outside(), "release", "a.test", PATTERN))
+
+
+def test_commands_for_others_are_left_alone(tmp_path: Path) -> None:
+    async def asked(story: Story) -> None:
+        pause = Command(1, "pause", {}, 0)
+        retire = Command(2, "retire", {"host": "a.test", "why": "x"}, 0)
+        assert await obey([pause, retire], story.frontier) == [2]
+
+    make(tmp_path, asked)
+
+
+def test_the_command_lists_retires_and_reinstates(tmp_path: Path) -> None:
+    make(tmp_path, various, starts=STARTS)
+    assert gossamer("hosts", "retire", "a.test", "--why", "asked", "--dir", tmp_path).returncode == 0
+    done = gossamer("hosts", "--dir", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    states = {one["host"]: one["state"] for one in json.loads(done.stdout)}
+    assert states["a.test"] == "retired"
+    only = gossamer("hosts", "--state", "retired", "--dir", tmp_path)
+    assert "a.test" in only.stdout and "b.test" not in only.stdout and "1 retired" in only.stdout
+    assert gossamer("hosts", "reinstate", "a.test", "--dir", tmp_path).returncode == 0
+    assert gossamer("hosts", "retire", "--dir", tmp_path).returncode == 2
+    assert gossamer("hosts", "retire", "nowhere.test", "--dir", tmp_path).returncode == 1
+
+
+def test_time_until_a_host_may_be_touched_is_never_hidden(tmp_path: Path) -> None:
+    async def touched(story: Story) -> None:
+        await story.robots(crawl_delay_s=20.0)
+
+    directory, clock = make(tmp_path, touched)
+    with closing(read_only(directory.state)) as state:
+        (host,) = hosts(state)
+    found = shown(host, politeness(Settings()), clock.now())
+    assert found.state == "waiting" and found.next_at == clock.now() + 20 * SECOND
+    assert "its robots.txt asks for 20 s" in found.says

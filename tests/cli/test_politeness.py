@@ -1,0 +1,95 @@
+"""`gossamer politeness`: the ledger, and the archive held against it."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from tests.cli.conftest import Collection
+from tests.cli.site import gossamer
+
+from gossamer.base.clock import SECOND
+from gossamer.collection.ledger import Kept, Row, Seen, contradiction, kept_by, reported, suspects, worst_first
+
+
+def seen(*moments: float, took_s: float | None = None) -> list[Seen]:
+    return [Seen(round(at * SECOND), f"https://a.test/{number}", took_s) for number, at in enumerate(moments)]
+
+
+def row(host: str, promised_s: float = 1.0, least_s: float | None = 1.0, broken: int = 0, says: str = "") -> Row:
+    return Row(host, 5, promised_s, least_s, least_s, broken, Kept(), says)
+
+
+def test_a_gap_is_counted_from_the_end_of_an_answer_where_that_is_known() -> None:
+    assert kept_by(seen(0, 2, 5)).least_s == 2
+    assert kept_by(seen(0, 2, 5, took_s=0.5)).least_s == 1.5
+
+
+def test_visits_by_others_and_a_clock_set_back_say_nothing() -> None:
+    assert kept_by(seen(0, 0.1, took_s=0.0)) == Kept(2, unjudged=1)
+    assert kept_by(seen(100, 0, 2)) == Kept(3, 2.0, "https://a.test/1", "https://a.test/2", 1)
+    assert kept_by([]) == Kept() and kept_by(seen(1)) == Kept(1)
+
+
+def test_only_visits_that_came_sooner_than_the_ledger_admits_are_suspect() -> None:
+    visits = seen(0, 2, 2.5, 4)
+    assert suspects(visits, 1.0) == [1]
+    assert suspects(visits, 0.5) == [] and suspects(visits, None) == []
+
+
+def test_an_archive_that_shows_less_than_the_ledger_contradicts_it() -> None:
+    shows = kept_by(seen(0, 0.9))
+    assert "the archive shows 0.900 s between https://a.test/0 and https://a.test/1" in contradiction(1.0, shows)
+    assert contradiction(0.904, shows) == "" and contradiction(None, shows) == ""
+
+
+def test_the_worst_host_stands_first() -> None:
+    rows = [
+        row("fine"),
+        row("close", least_s=1.01),
+        row("lies", says="so"),
+        row("broken", broken=2),
+        row("new", least_s=None),
+    ]
+    assert [one.host for one in worst_first(rows)] == ["broken", "lies", "fine", "close", "new"]
+    report = reported(rows, False)
+    assert (report.hosts, report.broken, report.contradictions, report.is_kept) == (5, 2, 1, False)
+    assert reported([row("fine")], True).is_kept
+
+
+def test_M_Z4_the_ledger_of_a_real_crawl_is_proved_by_its_archive(collection: Collection) -> None:
+    for deep in ([], ["--deep"]):
+        done = gossamer("politeness", "--dir", collection.root, *deep, "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        report = json.loads(done.stdout)
+        (host,) = report["rows"]
+        assert host["visits"] == len(collection.hits) and report["broken"] == 0
+        assert host["promised_s"] >= 0.02 and host["least_s"] >= 0.02
+        assert host["archive"]["least_s"] >= host["least_s"] - 0.005
+    done = gossamer("politeness", "--dir", collection.root)
+    assert "every promise was kept, and the catalogue of the archive agrees" in " ".join(done.stdout.split())
+
+
+def test_M_Z4_a_broken_promise_ends_with_four(collection: Collection, tmp_path: Path) -> None:
+    root = spoilt(collection, tmp_path, "UPDATE hosts SET broken = 3")
+    done = gossamer("politeness", "--dir", root)
+    assert done.returncode == 4 and "3 promises broken" in done.stdout
+
+
+def test_M_Z4_a_ledger_that_claims_more_than_the_archive_shows_ends_with_four(
+    collection: Collection, tmp_path: Path
+) -> None:
+    root = spoilt(collection, tmp_path, "UPDATE hosts SET least_gap = 60000000")
+    done = gossamer("politeness", "--dir", root)
+    assert done.returncode == 4 and "the archive contradicts the ledger at 1 host" in done.stdout
+    assert "and the ledger at least 60.000 s" in " ".join(done.stdout.split())
+
+
+def spoilt(collection: Collection, tmp_path: Path, statement: str) -> Path:
+    """A copy of the collection that somebody has tampered with."""
+    root = tmp_path / "copy"
+    shutil.copytree(collection.root, root)
+    with closing(sqlite3.connect(root / "state.db")) as state, state:
+        state.execute(statement)
+    return root

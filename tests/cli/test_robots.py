@@ -1,0 +1,226 @@
+"""`gossamer robots`: a file or a site, the group that applies, oddities with their lines, verdicts with theirs."""
+
+import asyncio
+import io
+import json
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.site import OPEN, Site
+
+from gossamer.base.clock import SECOND
+from gossamer.base.environment import Network, real_outside
+from gossamer.cli import main as cli
+from gossamer.cli.robots import Asking, Reader, exit_code, judged, looked_up
+from gossamer.cli.robots_report import Looked
+from gossamer.config.settings import Settings
+from gossamer.fetch.address_plan import AddressPlan
+from gossamer.testing import FakeClock, TinyWeb
+from gossamer.values.outcome import Failed, Outcome, Reason, Refused
+from gossamer.values.robots import RobotsState
+from gossamer.values.url import Url
+
+ROBOTS = """# our house
+User-agent: *
+Disallow: /private/
+Crawl-delay: 90
+Content-Signal: search=yes, ai-train=no
+
+User-agent: Gossamer
+Allow: /private/open
+Dissallow: /private/
+Disalow: /nowhere
+Nonsense: \x1b[31m red
+Sitemap: https://example.org/map.xml
+Clean-param: sid /forum
+Recrawl-delay: 12h
+"""
+
+
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    """The program's own `main`, in this process: exit code, output, and what it said aside."""
+    monkeypatch.setattr("sys.argv", ["gossamer", "robots", *map(str, words)])
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr()
+    return int(ended.value.code or 0), told.out, told.err
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    found = tmp_path / "robots.txt"
+    found.write_text(ROBOTS)
+    return found
+
+
+def test_the_group_its_rules_and_what_is_odd_are_shown_with_their_lines(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = said(monkeypatch, capsys, file)
+    assert code == 0
+    for words in (
+        "Gossamer: the group of gossamer (line 7), 3 rules",
+        "line 8: Allow: /private/open",
+        "line 9: Disallow: /private/",
+        "sitemap: https://example.org/map.xml",
+        "clean-param: sid /forum",
+        "robots.txt:4: asks for 90 s between visits; 30 s are kept",
+        "robots.txt:9: dissallow is read as disallow",
+        "robots.txt:11: unknown directive; ignored: nonsense",
+    ):
+        assert words in out
+    assert "\nrecrawl delay: 43200 s between two visits to one page\n" in out
+    assert "\ncrawl delay" not in out, "that is for others"
+    assert "\x1b" not in out
+
+
+def test_another_agent_is_told_what_is_said_to_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = said(monkeypatch, capsys, file, "--agent", "Otherbot")
+    assert code == 0 and "Otherbot: the group of * (line 2), 1 rule\n" in out
+    assert "crawl delay: 30 s" in out and "signals: search=yes, ai-train=no" in out
+
+
+def test_each_verdict_names_its_line_and_a_refusal_ends_with_one(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = said(monkeypatch, capsys, file, "--test", "/private/x", "https://example.org/private/open/1", "/")
+    assert code == 1
+    assert "not allowed  /private/x  Disallow: /private/ (line 9)" in out
+    assert "allowed      https://example.org/private/open/1  Allow: /private/open (line 8)" in out
+    assert "allowed      /  no rule of the group of gossamer matches" in out
+    assert said(monkeypatch, capsys, file, "--test", "/a", "--test", "/b")[0] == 0
+
+
+def test_programs_get_it_all_as_json(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = said(monkeypatch, capsys, file, "--json", "--test", "/private/open/1", "/private/x")
+    told = json.loads(out)
+    assert code == 1 and told["state"] == "read" and told["group"] == {"name": "gossamer", "lines": [7]}
+    assert [rule["line"] for rule in told["rules"]] == [8, 9, 10]
+    assert told["oddities"][0] == {
+        "line": 4,
+        "kind": "delay-cut",
+        "says": "asks for 90 s between visits; 30 s are kept",
+    }
+    first, second = told["tests"]
+    assert (first["allowed"], first["rule"]["line"], second["allowed"], second["rule"]["line"]) == (True, 8, False, 9)
+    assert [rule["line"] for rule in first["candidates"]] == [8, 9]
+
+
+def test_agents_can_be_told_apart_by_the_letter_of_the_standard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "robots.txt"
+    file.write_text("User-agent: bot42\nDisallow: /\n")
+    words = (file, "--agent", "bot42", "--test", "/x")
+    assert said(monkeypatch, capsys, *words)[0] == 1
+    assert said(monkeypatch, capsys, *words, "--matching", "token")[0] == 0
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ROBOTS.encode())))
+    assert said(monkeypatch, capsys, "-", "--test", "/private/x")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("nowhere.txt",), "nowhere.txt cannot be read"),
+        (("https://example.org/",), "--contact you@example.org"),
+        (("http://10.1.2.3/",), "open it and nothing else: --allow-address 10.1.2.3"),
+        (("ftp://example.org/",), "not an http or https address"),
+        (("https://example.org/", "--test", "https://example.net/"), "says nothing about https://example.net"),
+        (("https://example.org/", "--test", "page"), "name an address such as"),
+    ],
+)
+def test_what_cannot_be_used_ends_with_two_and_says_what_to_do(
+    words: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(monkeypatch, capsys, *words)
+    assert code == 2 and says in err and not out
+
+
+def test_a_site_is_asked_for_its_robots_txt_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Site({"/robots.txt": ROBOTS}).serving() as site:
+        code, out, _ = said(monkeypatch, capsys, f"{site.root}deep/page", *OPEN, "--test", "/private/x")
+        assert site.hits == ["/robots.txt"]
+    assert code == 1 and f"{site.root}robots.txt: read, {len(ROBOTS)} bytes" in out
+    assert f"not allowed  {site.root}private/x  Disallow: /private/ (line 9)" in out
+
+
+def test_a_site_without_one_allows_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with Site({}).serving() as site:
+        code, out, _ = said(monkeypatch, capsys, site.root, *OPEN, "--test", "/private/x")
+    assert code == 0 and "there is none: all may be fetched" in out and "has no robots.txt" in out
+
+
+def test_a_site_that_cannot_be_reached_allows_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        where = f"http://127.0.0.1:{nobody.getsockname()[1]}/"
+        code, out, _ = said(monkeypatch, capsys, where, *OPEN)
+        assert code == 2 and "it could not be read: nothing may be fetched for now" in out
+        assert "no connection to the host" in out
+        code, out, _ = said(monkeypatch, capsys, where, *OPEN, "--test", "/", "--json")
+        assert code == 1 and json.loads(out)["state"] == "unreachable"
+
+
+def asked_in_turn(pages: dict[str, str | Outcome]) -> tuple[Asking, TinyWeb, FakeClock]:
+    clock = FakeClock()
+    web = TinyWeb(pages, clock)
+    return Asking(web.fetch, Reader("Gossamer", "name", real_outside()), Settings(), clock), web, clock
+
+
+def test_F_R7_redirects_are_followed_as_a_crawl_does_and_hosts_get_their_gap() -> None:
+    clock = FakeClock()
+    web = TinyWeb({}, clock)
+    pages: dict[str, str | Outcome] = {
+        "https://a.test/robots.txt": web.moved("https://a.test/robots.txt", "https://a.test/r"),
+        "https://a.test/r": web.moved("https://a.test/r", "https://b.test/robots.txt"),
+        "https://b.test/robots.txt": "User-agent: *\nDisallow: /x\n",
+    }
+    asking, asked, clock = asked_in_turn(pages)
+    began = clock.now()
+    found = asyncio.run(asking.to_end(Url("https://a.test/page")))
+    assert asked.asked == list(pages) and clock.now() - began == SECOND, "one gap, for the host asked twice"
+    assert [hop.url for hop in found.asked] == list(pages)
+    assert (found.robots.origin, found.robots.state) == ("https://a.test", RobotsState.READ)
+    assert exit_code(found, [judged(Url("https://a.test/x"), found.robots)]) == 1
+
+
+@pytest.mark.parametrize("outcome", [Failed(Reason.TIMEOUT), Failed(Reason.SERVER_ERROR), Refused(Reason.ADDRESS)])
+def test_F_R4_what_does_not_answer_is_unreachable(outcome: Outcome) -> None:
+    asking, _, _ = asked_in_turn({"https://a.test/robots.txt": outcome})
+    found = asyncio.run(asking.to_end(Url("https://a.test/")))
+    assert found.robots.state is RobotsState.UNREACHABLE and exit_code(found, []) == 2
+
+
+def test_the_client_asks_under_its_own_name_whoever_is_asked_about() -> None:
+    questions: list[bytes] = []
+
+    async def serve(read: asyncio.StreamReader, write: asyncio.StreamWriter) -> None:
+        questions.append(await read.readuntil(b"\r\n\r\n"))
+        write.write(b"HTTP/1.1 200 OK\r\nContent-Length: 33\r\n\r\nUser-agent: Otherbot\nDisallow: /\n\n")
+        write.close()
+
+    async def story() -> Looked:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            plan = AddressPlan({"site.test": {80: server.sockets[0].getsockname()[1]}})
+            outside = real_outside()
+            reader = Reader("Otherbot", "name", outside)
+            settings = Settings(contact="me@example.org")
+            return await looked_up(Url("http://site.test/"), reader, settings, Network(plan, plan), outside.clock)
+
+    found = asyncio.run(story())
+    assert (found.agent, found.robots.group) == ("Otherbot", "otherbot")
+    assert len(questions) == 1 and b"User-Agent: Gossamer/" in questions[0]

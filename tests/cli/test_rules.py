@@ -1,0 +1,244 @@
+"""`gossamer rules`, the file behind it, and the user's own filters."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.test_commands import left
+
+from gossamer.base.errors import ConfigError
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
+from gossamer.cli.rules import CHUNK, in_words, looks
+from gossamer.crawler.rules_file import RulesFile
+from gossamer.frontier.politeness import Politeness
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.plugins.filters import GROUP, own_filters, safe
+from gossamer.plugins.trust import Code, allow
+from gossamer.rules.scope import Reach
+from gossamer.rules.user.rulebook import NO_RULES, RuleBook, load_rules
+from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
+from gossamer.store.sqlite import seeds
+from gossamer.store.sqlite.database import Database, read_only
+from gossamer.testing import FakeClock
+from gossamer.values.link import How, Offer
+from gossamer.values.url import Url
+
+CALENDAR = 'exclude path ~ "/calendar/"'
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Path:
+    """A collection in which 40 pages wait: 30 of a calendar, 10 others."""
+
+    async def offer() -> None:
+        clock = FakeClock()
+        async with Database(tmp_path / "state.db", clock, silent) as database:
+            await database.run(lambda connection: seeds.put(connection, [Url("http://a.test/")], Reach.HOST.value))
+            async with SqliteFrontier(database, Politeness(), clock, silent, lambda offer: True) as frontier:
+                days = [Offer(Url(f"http://a.test/calendar/{day}"), How.LINK, None, 2) for day in range(30)]
+                others = [Offer(Url(f"https://b.test/page/{n}?x=1"), How.LINK, None, 1) for n in range(10)]
+                await frontier.offer([*days, *others])
+
+    asyncio.run(offer())
+    return tmp_path
+
+
+class Said:
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, object]]] = []
+
+    def __call__(self, event: str, /, **facts: object) -> None:
+        self.events.append((event, facts))
+
+
+def test_rules_are_added_listed_and_removed(tmp_path: Path, capsys, monkeypatch) -> None:
+    root = tmp_path / "new"
+    assert left(monkeypatch, "rules", "add", CALENDAR, "--dir", root) == 0
+    assert left(monkeypatch, "rules", "add", "sooner 2 host = news.test", "--dir", root, "--json") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"added": "sooner 2 host = news.test", "line": 4}
+    assert left(monkeypatch, "rules", "--dir", root) == 0
+    assert capsys.readouterr().out == f"   3  {CALENDAR}\n   4  sooner 2 host = news.test\n"
+    assert left(monkeypatch, "rules", "remove", "3", "--dir", root) == 0
+    assert left(monkeypatch, "rules", "remove", "sooner 2 host = news.test", "--dir", root, "--json") == 0
+    assert left(monkeypatch, "rules", "list", "--dir", root, "--json") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"rules": []}
+    assert (root / "rules.txt").read_text().startswith("# The rules of this crawl")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["add", "exclude colour = red"], 2, "expected one of host"),
+        (["add"], 2, "which rule?"),
+        (["remove", "7"], 2, "there is no rule '7'"),
+        (["remove", "1"], 2, "there is no rule '1'"),
+        (["preview", CALENDAR], 3, "there is no collection"),
+        (["preview", "no rule"], 3, "there is no collection"),
+    ],
+)
+def test_what_cannot_be_done_is_said(words: list[str], code: int, says: str, tmp_path, capsys, monkeypatch) -> None:
+    (tmp_path / "rules.txt").write_text("# a remark\n")
+    assert left(monkeypatch, "rules", *words, "--dir", tmp_path) == code
+    assert says in capsys.readouterr().err
+
+
+def test_a_directory_that_is_not_there_is_not_made_by_looking(tmp_path: Path, capsys, monkeypatch) -> None:
+    assert left(monkeypatch, "rules", "--dir", tmp_path / "none") == 3
+    assert "gossamer crawl" in capsys.readouterr().err and not (tmp_path / "none").exists()
+
+
+def test_a_file_that_was_edited_badly_is_pointed_at(tmp_path: Path, capsys, monkeypatch) -> None:
+    (tmp_path / "rules.txt").write_text(f"{CALENDAR}\nexclude depth < deep\n")
+    assert left(monkeypatch, "rules", "--dir", tmp_path) == 2
+    assert "line 2, column 17: a depth is a number" in capsys.readouterr().err
+    assert left(monkeypatch, "rules", "add", CALENDAR, "--dir", tmp_path) == 2
+    assert (tmp_path / "rules.txt").read_text().count("\n") == 2
+
+
+def test_M_B5_a_preview_counts_what_a_rule_would_keep_out(waiting: Path, capsys, monkeypatch) -> None:
+    assert left(monkeypatch, "rules", "preview", CALENDAR, "--dir", waiting, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["queued"], found["looked_at"], found["would_go"], found["is_whole"]) == (40, 40, 30, True)
+    assert len(found["examples"]) == 10
+    assert all("/calendar/" in one["url"] and one["rule"].endswith(CALENDAR) for one in found["examples"])
+    assert not (waiting / "rules.txt").exists()
+    assert left(monkeypatch, "rules", "preview", "include depth <= 1", "--dir", waiting) == 0
+    assert capsys.readouterr().out.startswith("30 of 40 waiting addresses would stay out\n  http://a.test/calendar/")
+
+
+def test_a_preview_counts_only_what_the_rules_let_in_so_far(waiting: Path, capsys, monkeypatch) -> None:
+    left(monkeypatch, "rules", "add", 'exclude path ~ "/calendar/1"', "--dir", waiting)
+    capsys.readouterr()
+    assert left(monkeypatch, "rules", "preview", CALENDAR, "--dir", waiting, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["would_go"] == 30 - 11
+    assert left(monkeypatch, "rules", "preview", "--dir", waiting, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["would_go"] == 11
+    assert left(monkeypatch, "rules", "preview", "seed http://a.test/: depth < 2", "--dir", waiting, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["would_go"] == 30 - 11
+
+
+def test_a_preview_that_runs_out_of_time_says_how_far_it_came(tmp_path: Path, monkeypatch) -> None:
+    clock = FakeClock()
+
+    async def offer() -> None:
+        offers = [Offer(Url(f"http://a.test/{number}"), How.LINK, None, 1) for number in range(2 * CHUNK)]
+        async with (
+            Database(tmp_path / "state.db", clock, silent) as database,
+            SqliteFrontier(database, Politeness(), clock, silent, lambda offer: True) as frontier,
+        ):
+            await frontier.offer(offers)
+
+    asyncio.run(offer())
+    state, then = read_only(tmp_path / "state.db"), load_rules("exclude scheme = http")
+    assert isinstance(then, RuleBook)
+    steps = looks(state, NO_RULES, then, 5.0, clock)
+    first = next(steps)
+    clock.advance(6)
+    assert list(steps) == [] and not first.is_whole
+    assert (first.looked_at, first.queued, first.would_go) == (CHUNK, 2 * CHUNK, CHUNK)
+    assert in_words(first).startswith("at least 2,000 of 4,000 waiting addresses would stay out; 2,000 were looked at")
+    state.close()
+
+
+def test_a_running_crawl_notices_new_rules_and_keeps_the_old_while_they_are_wrong(tmp_path: Path) -> None:
+    said, path = Said(), tmp_path / "rules.txt"
+    file = RulesFile(DiskFiles(), tmp_path, said)
+    assert file.book() == NO_RULES and file.changed() is None
+    path.write_text(CALENDAR)
+    book = file.changed()
+    assert book is not None and isinstance(book.judge(Url("http://a.test/calendar/"), 1), Denied)
+    assert file.changed() is None
+    path.write_text("nonsense")
+    assert file.changed() is None and file.changed() is None
+    path.write_bytes(b"\xff\xfe")
+    assert file.changed() is None
+    path.unlink()
+    assert file.changed() == NO_RULES
+    assert [event for event, _ in said.events] == [
+        "rules.changed",
+        "rules.unreadable",
+        "rules.unreadable",
+        "rules.changed",
+    ]
+
+
+FILTERS = """
+def no_cats(url, depth):
+    return "cats are not for us" if "cat" in url else True
+def shallow(url, depth):
+    return depth < 3
+def broken(url, depth):
+    return {}[url]
+class Strange(Exception): pass
+def strange(url, depth):
+    raise Strange("oh")
+def vague(url, depth):
+    return None
+number = 5
+"""
+
+
+def test_M_B5_the_user_s_own_filter_comes_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FILTERS)
+    allow([Code(GROUP, "mine.py:no_cats", tmp_path)])
+    cats, shallow = own_filters(["mine.py:no_cats", "mine.py:shallow"], tmp_path, silent)
+    assert cats("http://a.test/", 1) == ALLOWED
+    assert cats("http://a.test/cat", 1) == Denied("filter mine.py:no_cats: cats are not for us")
+    assert shallow("http://a.test/", 2) == ALLOWED and shallow("http://a.test/", 3) == Denied("filter mine.py:shallow")
+
+
+def test_M_B5_a_filter_that_fails_decides_nothing_and_says_so(tmp_path: Path) -> None:
+    said = Said()
+    (tmp_path / "mine.py").write_text(FILTERS)
+    names = ["mine.py:broken", "mine.py:strange", "mine.py:vague"]
+    allow([Code(GROUP, names[0], tmp_path)])
+    verdicts = [one("http://a.test/", 1) for one in own_filters(names, tmp_path, said)]
+    assert verdicts == [
+        FilterFailed("filter mine.py:broken failed: KeyError: 'http://a.test/'"),
+        FilterFailed("filter mine.py:strange failed: Strange: oh"),
+        FilterFailed("filter mine.py:vague failed: it answered None, not True or False"),
+    ]
+    assert [facts["filter"] for _, facts in said.events] == names
+
+
+def test_M_B5_a_filter_may_come_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = tmp_path / "cats-1.0.dist-info"
+    info.mkdir()
+    (tmp_path / "cats_package.py").write_text(FILTERS)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: cats\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[gossamer.filters]\ncats = cats_package:no_cats\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    allow([Code(GROUP, "cats", tmp_path)])
+    (cats,) = own_filters(["cats"], tmp_path, silent)
+    assert isinstance(cats("http://a.test/cat", 1), Denied)
+    with pytest.raises(ConfigError, match="installed packages offer cats"):
+        own_filters(["dogs"], tmp_path, silent)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("none.py:f", "there is no file"),
+        ("mine.py:missing", "defines no missing"),
+        ("mine.py:number", "is neither a function nor a class, but of type int"),
+        ("wrong.py:f", "could not be loaded: SyntaxError"),
+        ("raises.py:f", "could not be loaded: RuntimeError: no"),
+        ("mine.txt:f", "defines no f"),
+    ],
+)
+def test_a_filter_that_cannot_be_had_is_told_at_the_start(name: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FILTERS)
+    (tmp_path / "mine.txt").write_text("")
+    (tmp_path / "wrong.py").write_text("def f(")
+    (tmp_path / "raises.py").write_text("raise RuntimeError('no')")
+    allow([Code(GROUP, name, tmp_path)])
+    with pytest.raises(ConfigError, match=says):
+        own_filters([name], tmp_path, silent)
+
+
+def test_true_and_only_true_lets_in() -> None:
+    assert [type(safe("f", lambda url, depth: said, silent)("u", 0)) for said in (True, 1, "", False)] == [  # noqa: B023
+        type(ALLOWED), FilterFailed, Denied, Denied,
+    ]  # fmt: skip

@@ -1,0 +1,5 @@
+"""The crawled harbour of the command line's tests, for this folder too."""
+
+from tests.cli.conftest import collection
+
+__all__ = ["collection"]

@@ -1,0 +1,108 @@
+"""Backups: the same state each time they are restored, however often, and while volumes are being rewritten."""
+
+import asyncio
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.archive import past
+from tests.cli.conftest import Collection
+from tests.cli.site import held
+
+from gossamer.archive.catalogue import Catalogue
+from gossamer.base.environment import Outside, real_outside
+from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
+from gossamer.cli.backup import BackedUp, back_up
+from gossamer.collection.directory import Directory
+from gossamer.collection.maintenance.compact import compact
+from gossamer.collection.maintenance.replay import build_again
+from gossamer.rules.retention import Retain
+
+AGENT = "Gossamer"
+
+
+def dump(root: Path) -> list[str]:
+    with closing(sqlite3.connect(root / "state.db")) as state:
+        return list(state.iterdump())
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def test_F_P12_a_backup_restored_three_times_gives_the_same_state_each_time(
+    collection: Collection, tmp_path: Path
+) -> None:
+    copy, outside = Directory(tmp_path / "copy"), real_outside()
+    back_up(Directory(collection.root), copy, outside)
+    before = contents(copy.root)
+    views, states = [], []
+    for number in range(3):
+        restored = tmp_path / f"restored-{number}"
+        shutil.copytree(copy.root, restored)
+        asyncio.run(build_again(Directory(restored), AGENT, outside))
+        views.append(held(restored))
+        states.append(dump(restored))
+    assert contents(copy.root) == before
+    assert views[0] == views[1] == views[2] == held(collection.root)
+    assert states[0] == states[1] == states[2]
+
+
+class RewritesMeanwhile(DiskFiles):
+    """A disk on which a compaction comes between the state's copy and the volumes'."""
+
+    def __init__(self, directory: Directory, times: int) -> None:
+        super().__init__()
+        self.directory, self.times = directory, times
+
+    def copy(self, old: Path, new: Path, length: int | None = None) -> None:
+        if self.times > 0 and old.name.endswith(".warc.gz"):
+            self.times -= 1
+            versions = 1 + self.times
+            asyncio.run(compact(self.directory, Retain("last", versions), AGENT, real_outside(), silent))
+        super().copy(old, new, length)
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_a_backup_beside_a_compaction_begins_again_or_says_so(tmp_path: Path, times: int) -> None:
+    taken = [past.captured(past.SHOP, past.START_AT + day * past.DAY, past.kettle(f"{day}.00")) for day in range(12)]
+    directory, copy = past.collection(tmp_path / "data", taken), Directory(tmp_path / "copy")
+    seams = real_outside()
+    outside = Outside(seams.clock, seams.chance, RewritesMeanwhile(directory, times), seams.processes)
+    if times > 1:
+        with pytest.raises(DirectoryBusy, match="ask again"):
+            back_up(directory, copy, outside)
+        assert not copy.root.exists() and DiskFiles().names(tmp_path) == ["data"]
+        return
+    assert back_up(directory, copy, outside) == BackedUp(1, [])
+    with Catalogue(copy.state, DiskFiles(), copy.archive) as catalogue:
+        assert [catalogue.read(one) for one in catalogue.versions(past.SHOP)] == taken[-1:]
+
+
+def test_F_P1_a_backup_that_was_cut_short_never_has_the_name_of_a_whole_one(
+    collection: Collection, tmp_path: Path
+) -> None:
+    class Ends(DiskFiles):
+        def copy(self, old: Path, new: Path, length: int | None = None) -> None:
+            raise KeyboardInterrupt
+
+    copy, seams = Directory(tmp_path / "copy"), real_outside()
+    with pytest.raises(KeyboardInterrupt):
+        back_up(Directory(collection.root), copy, Outside(seams.clock, seams.chance, Ends(), seams.processes))
+    assert not copy.root.exists() and DiskFiles().names(tmp_path) == ["copy.part"]
+    assert back_up(Directory(collection.root), copy, seams).damaged == []
+    assert DiskFiles().names(tmp_path) == ["copy"]
+
+
+def test_a_folder_of_somebody_else_is_not_taken_for_an_unfinished_backup(
+    collection: Collection, tmp_path: Path
+) -> None:
+    (tmp_path / "copy.part").mkdir()
+    (tmp_path / "copy.part" / "letters.txt").write_text("mine")
+    with pytest.raises(DirectoryUnusable, match="letters"):
+        back_up(Directory(collection.root), Directory(tmp_path / "copy"), real_outside())
+    assert (tmp_path / "copy.part" / "letters.txt").read_text() == "mine"

@@ -1,0 +1,216 @@
+"""`gossamer rebuild` makes new views beside the old ones and swaps them in one step: nothing is ever without views."""
+
+import asyncio
+import json
+import shutil
+import signal
+import subprocess
+import threading
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.archive.test_damage import flipped
+from tests.cli.site import QUICK, Held, Site, gossamer, harbour, held, searchable, started, wait_until
+
+from gossamer.archive.catalogue import Catalogue
+from gossamer.base.clock import SystemClock
+from gossamer.base.environment import real_outside
+from gossamer.base.errors import DiskFull
+from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory, generations
+from gossamer.collection.maintenance.generation import ORIGIN, Origin, begin, origin_of, unfinished
+from gossamer.collection.maintenance.replay import build_again
+from gossamer.collection.search import search_of
+from gossamer.crawler.crash import REBUILD_POINTS, VARIABLE
+from gossamer.search.query import parse
+
+AGENT = "gossamer"
+PAGES = 24
+INDEXER_POINTS = ("index.committed", "links.committed", "graph.committed", "checkpoint.renamed")
+POINTS = (*REBUILD_POINTS, *INDEXER_POINTS)
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("rebuild") / "collection"
+    with Site(harbour(PAGES)).serving() as site:
+        done = gossamer("crawl", site.root, *QUICK, "--dir", root)
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+@pytest.fixture
+def collection(crawled: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(crawled, tmp_path / "c"))
+
+
+@pytest.fixture(scope="module")
+def whole(crawled: Path) -> Held:
+    return held(crawled)
+
+
+def rebuilt(root: Path) -> None:
+    asyncio.run(build_again(Directory(root), AGENT, real_outside()))
+
+
+def found_in(root: Path, words: str = "keeper") -> int:
+    search = search_of(Directory(root), SystemClock())
+    try:
+        return search.find(parse(words)).total
+    finally:
+        search.close()
+
+
+def names(root: Path) -> set[str]:
+    return set(DiskFiles().names(root))
+
+
+def test_a_rebuild_puts_equal_views_in_a_folder_of_their_own_and_clears_the_old(collection: Path, whole: Held) -> None:
+    assert gossamer("rebuild", "--dir", collection).returncode == 0
+    assert held(collection) == whole
+    assert generations(collection) == ["views-0001"]
+    assert not names(collection) & {"index", "graph", "checkpoints", "links.db", "views-0001.new"}
+    rebuilt(collection)
+    assert held(collection) == whole and generations(collection) == ["views-0002"]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_rebuild_killed_at_any_step_leaves_whole_views_and_is_gone_on_with(
+    point: str, collection: Path, whole: Held
+) -> None:
+    killed = subprocess_rebuild(collection, f"{point}:1")
+    assert held(collection) == whole, "the old views, or the new ones"
+    if killed.returncode == 0 and point in INDEXER_POINTS:
+        return  # the indexer was started again once, and had little left to do
+    assert killed.returncode != 0, f"{point} was not reached"
+    begun = unfinished(Directory(collection), DiskFiles())
+    assert bool(begun) == (point not in ("rebuild.swapped", "rebuild.removed"))
+    done = gossamer("rebuild", "--dir", collection)
+    assert done.returncode == 0, done.stderr
+    assert ("cut short" in done.stderr) == bool(begun)
+    assert held(collection) == whole
+    assert not unfinished(Directory(collection), DiskFiles()) and len(generations(collection)) == 1
+
+
+def subprocess_rebuild(root: Path, crash_at: str) -> "subprocess.CompletedProcess[str]":
+    with started("rebuild", "--dir", root, **{VARIABLE: crash_at}) as running:
+        out, told = running.communicate(timeout=300)
+    assert "Traceback" not in told, told
+    return subprocess.CompletedProcess([], running.returncode, out, told)
+
+
+def test_what_a_killed_swap_has_left_is_cleared_by_the_next_writer(collection: Path, whole: Held) -> None:
+    subprocess_rebuild(collection, "rebuild.swapped:1")
+    assert names(collection) & {"index", "graph"}, "the kill came before they were removed"
+    with Site({}).serving() as site:
+        assert gossamer("crawl", f"{site.root}none", *QUICK, "--dir", collection).returncode in (0, 1)
+    assert not names(collection) & {"index", "graph", "checkpoints", "links.db"}
+    assert held(collection).cards == whole.cards
+
+
+def test_F_X1_a_rebuild_that_is_gone_on_with_counts_the_damage_of_all_its_runs(collection: Path) -> None:
+    directory = Directory(collection)
+    with Catalogue(directory.state, DiskFiles(), directory.archive) as catalogue:
+        lost = [kept.place for kept in catalogue.in_order()][3]
+    flipped(directory.archive / lost.volume, lost.offset + lost.length // 2)
+    assert subprocess_rebuild(collection, "rebuild.built:1").returncode != 0
+    done = gossamer("rebuild", "--dir", collection)
+    assert "cut short" in done.stderr and done.returncode == 4, done.stderr
+    assert "1 damaged record left out" in done.stderr and f"at byte {lost.offset}" in done.stderr
+
+
+def test_search_answers_throughout_a_rebuild_and_then_from_the_new_views(collection: Path) -> None:
+    search, over = search_of(Directory(collection), SystemClock(), refresh_s=0.0), threading.Event()
+    totals: list[int] = []
+
+    def ask() -> None:
+        while not over.is_set():
+            totals.append(search.find(parse("keeper")).total)
+            totals.append(found_in(collection))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        rebuilt(collection)
+        rebuilt(collection)
+    finally:
+        over.set()
+        asking.join()
+    assert set(totals) == {PAGES}
+    assert search.find(parse("keeper")).total == PAGES
+    search.close()
+
+
+def test_a_running_server_goes_on_and_picks_the_new_views_up(collection: Path) -> None:
+    def asked(path: str) -> dict[str, object]:
+        with urllib.request.urlopen(address + path, timeout=60) as answer:
+            return dict(json.load(answer))
+
+    def facts() -> object:
+        query = "SELECT%20(COUNT(*)%20AS%20%3Fn)%20WHERE%20%7B%3Fs%20%3Fp%20%3Fo%7D"
+        found = asked(f"sparql?query={query}")
+        return found["results"]["bindings"][0]["n"]["value"]  # type: ignore[index,call-overload]
+
+    with started("serve", "--dir", collection, "--port", "0") as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().split()[2].partition("?")[0]
+            before = facts()
+            assert asked("search.json?q=keeper")["total"] == PAGES
+            rebuilt(collection)
+            assert not (collection / "index").exists()
+            assert facts() == before
+            wait_until(lambda: asked("search.json?q=keeper")["total"] == PAGES, "search goes on")
+            rebuilt(collection)
+            assert facts() == before and asked("search.json?q=keeper")["total"] == PAGES
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=60)
+
+
+class FullDisk(DiskFiles):
+    def room(self, folder: Path) -> int:
+        return 1000
+
+
+def test_without_room_it_is_refused_with_figures_and_the_old_views_stay(collection: Path, whole: Held) -> None:
+    outside = replace(real_outside(), files=FullDisk())
+    with pytest.raises(DiskFull, match=r"need about [\d,]+ MB .* --discard-old"):
+        asyncio.run(build_again(Directory(collection), AGENT, outside))
+    assert held(collection) == whole and not unfinished(Directory(collection), DiskFiles())
+
+
+def test_the_old_ones_can_be_given_up_first(collection: Path, whole: Held) -> None:
+    assert gossamer("rebuild", "--discard-old", "--dir", collection).returncode == 0
+    assert held(collection) == whole
+
+
+def test_what_was_begun_is_gone_on_with_only_while_the_archive_has_but_grown(collection: Path) -> None:
+    directory, files = Directory(collection), DiskFiles()
+    origin = origin_of(directory, AGENT, real_outside())
+    making, is_resumed = begin(directory, origin, files, is_fresh=False)
+    assert making.fixed_views == "views-0001.new" and not is_resumed
+    grown = Origin(origin.program, origin.reads, {**origin.volumes, "gossamer-00000009-20300101000000.warc.gz": 7})
+    assert begin(directory, grown, files, is_fresh=False)[1]
+    (making.index / "left").touch()
+    (name, _) = next(iter(origin.volumes.items()))
+    rewritten = Origin(origin.program, origin.reads, {name.replace(".warc", "-c0001.warc"): 5})
+    for other in (rewritten, Origin("0.0", origin.reads, origin.volumes), Origin(origin.program, "", origin.volumes)):
+        (making.index / "left").touch()
+        assert not begin(directory, other, files, is_fresh=False)[1]
+        assert not (making.index / "left").exists(), "it begins anew"
+    assert not begin(directory, origin, files, is_fresh=True)[1]
+    (making.views_folder / ORIGIN).write_bytes(b"\x00")
+    assert not begin(directory, origin, files, is_fresh=False)[1], "nobody knows what it was made of"
+
+
+def test_forgetting_reaches_views_that_are_half_made(collection: Path) -> None:
+    directory = Directory(collection)
+    begin(directory, origin_of(directory, AGENT, real_outside()), DiskFiles(), is_fresh=False)
+    rebuilt(collection)
+    begin(directory, origin_of(directory, AGENT, real_outside()), DiskFiles(), is_fresh=False)
+    host = next(iter(searchable(collection))).partition("://")[2].partition("/")[0]
+    assert gossamer("forget", f"http://{host}/people/1", "--yes", "--dir", collection).returncode == 0
+    assert found_in(collection) == PAGES - 1 and not unfinished(directory, DiskFiles())

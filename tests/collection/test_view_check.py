@@ -1,0 +1,191 @@
+"""`gossamer verify` holds every view against the catalogue, as far as the view has come."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Collection
+from tests.cli.site import QUICK, Site, gossamer, harbour, started
+from tests.collection.test_verify import damage
+from tests.views.words.damaged import damage_entry
+
+from gossamer.archive.catalogue import Catalogue
+from gossamer.base.environment import real_outside
+from gossamer.base.files import DiskFiles
+from gossamer.base.tell import silent
+from gossamer.cli.backup import back_up
+from gossamer.collection.directory import Directory, lock_directory
+from gossamer.crawler.crash import VARIABLE
+from gossamer.indexer.updates import position_in
+from gossamer.spool.follower import Position
+from gossamer.values.capture import Kept
+from gossamer.values.url import Url
+from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.store import Graph
+from gossamer.views.words.writer import IndexWriter
+
+FILES = DiskFiles()
+VIEWS = ("index", "links.db", "graph", "checkpoints")
+
+
+@pytest.fixture
+def directory(collection: Collection, tmp_path: Path) -> Directory:
+    return Directory(Path(shutil.copytree(collection.root, tmp_path / "data")))
+
+
+def checked(root: Path) -> tuple[int, dict[str, dict]]:
+    done = gossamer("verify", "--dir", root, "--json")
+    return done.returncode, {one["name"]: one for one in json.loads(done.stdout)["views"]}
+
+
+def assert_whole(root: Path) -> None:
+    done = gossamer("verify", "--dir", root)
+    assert done.returncode == 0 and "missing" not in done.stdout, done.stdout + done.stderr
+
+
+def page(directory: Directory, tail: str) -> Kept:
+    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+        return next(kept for kept in catalogue.pages() if kept.url.text.endswith(tail))
+
+
+def out_of_index(directory: Directory, url: Url) -> None:
+    writer = IndexWriter(directory.index, FILES, silent)
+    writer.open()
+    writer.remove(url)
+    writer.commit(writer.position)
+    writer.close()
+
+
+def out_of_links(directory: Directory, url: Url) -> None:
+    with closing(sqlite3.connect(directory.links)) as links, links:
+        links.execute("DELETE FROM sources WHERE id = ?", (url.id,))
+
+
+def out_of_graph(directory: Directory, url: Url) -> None:
+    with Graph(directory.graph, FILES, real_outside().clock, silent) as graph:
+        graph.remove(url)
+
+
+def out_of_checkpoint(directory: Directory, url: Url) -> None:
+    (copy,) = directory.checkpoints.glob("facts-*")
+    shutil.copy(directory.graph / SOURCES, copy)
+    with Graph(copy, FILES, real_outside().clock, silent) as graph:
+        graph.remove(url)
+    (copy / "sizes.json").unlink()  # by them it would be damaged, which is another finding
+
+
+@pytest.mark.parametrize(
+    ("name", "take_out"), list(zip(VIEWS, (out_of_index, out_of_links, out_of_graph, out_of_checkpoint), strict=True))
+)
+def test_F_X1_a_page_that_a_view_has_passed_and_lacks_is_named(
+    directory: Directory, name: str, take_out: Callable[[Directory, Url], None]
+) -> None:
+    for old in sorted(directory.checkpoints.glob("facts-*"))[:-1]:
+        shutil.rmtree(old)
+    kept = page(directory, "docs/knots")
+    take_out(directory, kept.url)
+    code, views = checked(directory.root)
+    assert code == 4
+    assert {view: one["missing"] for view, one in views.items()} == {view: int(view == name) for view in VIEWS}
+    assert views[name]["missing_urls"] == [kept.url.text]
+    shown = gossamer("verify", "--dir", directory.root)
+    assert shown.returncode == 4 and f"missing: {kept.url.text}" in shown.stdout
+    assert f"gossamer rebuild --dir {directory.root}" in shown.stderr
+
+
+def test_F_X1_what_lacks_pages_is_whole_after_a_rebuild_and_the_names_are_bounded(tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    with Site(harbour(30)).serving() as site:
+        assert gossamer("crawl", site.root, "--dir", root, *QUICK).returncode == 0
+    directory = Directory(root)
+    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+        urls = [kept.url for kept in catalogue.pages()]
+    writer = IndexWriter(directory.index, FILES, silent)
+    writer.open()
+    for url in urls[:25]:
+        writer.remove(url)
+    writer.commit(writer.position)
+    writer.close()
+    code, views = checked(root)
+    assert (code, views["index"]["missing"], len(views["index"]["missing_urls"])) == (4, 25, 20)
+    assert gossamer("rebuild", "--dir", root).returncode == 0
+    assert_whole(root)
+
+
+def test_a_view_that_is_behind_is_no_finding_and_the_next_step_is_to_catch_up(directory: Directory) -> None:
+    path = directory.index / "position"
+    at = position_in(path.read_bytes())
+    path.write_bytes(json.dumps([at.volume, 3]).encode())
+    with Catalogue(directory.state, FILES, directory.archive) as catalogue:
+        ahead = sum(Position(one.place.volume, one.place.number) >= Position(at.volume, 3) for one in catalogue.pages())
+    code, views = checked(directory.root)
+    assert (code, views["index"]["behind"], views["index"]["missing"]) == (0, ahead, 0) and ahead
+    assert "gossamer crawl" in views["index"]["mend"] and "gossamer rebuild" in views["index"]["mend"]
+    assert views["index"]["position"] == [at.volume, 3]
+    lock = lock_directory(directory, real_outside(), "crawl")
+    code, views = checked(directory.root)
+    lock.release()
+    assert (code, views["index"]["behind"], views["index"]["mend"]) == (0, ahead, "")
+    assert "another process" in views["index"]["says"] and "another process" in views["graph"]["says"]
+
+
+def test_after_a_kill_and_every_command_that_rewrites_nothing_is_missing(tmp_path: Path) -> None:
+    """A page that asks not to be indexed has no words, and is not missed."""
+    root, pages = tmp_path / "data", harbour(12)
+    pages["/people/3"] = pages["/people/3"].replace("<head>", '<head><meta name="robots" content="noindex">')
+    with Site(pages).serving() as site:
+        with started("crawl", site.root, "--dir", root, *QUICK, **{VARIABLE: "archive.synced:3"}) as killed:
+            killed.communicate(timeout=300)
+        assert killed.returncode != 0
+        assert_whole(root)
+        assert gossamer("crawl", "--dir", root, *QUICK).returncode == 0
+        assert_whole(root)
+        assert gossamer("export", "warc", "--dir", root, "--out", tmp_path / "all.warc.gz").returncode == 0
+        assert gossamer("forget", f"{site.root}people/1", "--yes", "--quick", "--dir", root).returncode == 0
+        assert_whole(root)
+    assert gossamer("compact", "--keep", "last:1", "--dir", root).returncode == 0
+    assert_whole(root)
+    assert gossamer("rebuild", "--dir", root).returncode == 0
+    assert_whole(root)
+    assert gossamer("import", tmp_path / "all.warc.gz", "--dir", tmp_path / "other").returncode == 0
+    assert_whole(tmp_path / "other")
+
+
+def test_F_X1_views_made_while_records_were_damaged_lack_them_after_a_repair_until_rebuilt(
+    directory: Directory, tmp_path: Path
+) -> None:
+    back_up(directory, copy := Directory(tmp_path / "copy"), real_outside())
+    kept = page(directory, "docs/knots")
+    damage(directory, kept)
+    assert gossamer("rebuild", "--dir", directory.root).returncode == 4
+    repaired = gossamer("verify", "--dir", directory.root, "--repair-from", copy.root)
+    assert repaired.returncode == 4 and "repaired: " in repaired.stdout
+    assert f"gossamer rebuild --dir {directory.root}" in repaired.stderr
+    code, views = checked(directory.root)
+    assert code == 4 and {one["missing"] for one in views.values()} == {1}
+    assert gossamer("rebuild", "--dir", directory.root).returncode == 0
+    assert_whole(directory.root)
+
+
+def test_a_repair_of_what_the_views_hold_asks_for_no_rebuild(directory: Directory, tmp_path: Path) -> None:
+    back_up(directory, copy := Directory(tmp_path / "copy"), real_outside())
+    damage(directory, page(directory, "docs/knots"))
+    repaired = gossamer("verify", "--dir", directory.root, "--repair-from", copy.root)
+    assert repaired.returncode == 0 and "rebuild" not in repaired.stderr, repaired.stderr
+
+
+def test_verify_names_the_pages_whose_index_entries_cannot_be_read(directory: Directory) -> None:
+    url = page(directory, "/").url
+    damage_entry(directory.index, url)
+    code, views = checked(directory.root)
+    assert code == 4
+    assert views["index"]["unreadable"] == 1 and views["index"]["unreadable_urls"] == [url.text]
+    assert "what it holds of 1 page cannot be read" in views["index"]["fault"] and views["index"]["mend"]
+    told = gossamer("search", "fish", "--dir", directory.root)
+    assert "1 result left out" in told.stdout and "gossamer verify" in told.stdout
+    assert gossamer("rebuild", "--dir", directory.root).returncode == 0
+    assert_whole(directory.root)

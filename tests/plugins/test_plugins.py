@@ -1,0 +1,176 @@
+"""Formats and protocols that the program has never heard of, plugged in from files, and crawled over a toy server."""
+
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from tests.cli.site import OPEN, gossamer
+
+from gossamer.archive.reader import volumes_in
+from gossamer.base.errors import ConfigError
+from gossamer.base.files import DiskFiles
+from gossamer.collection.directory import Directory
+from gossamer.frontier.sqlite.reports import ledger
+from gossamer.plugins.record import NAME, Plugged, job_for, kept_in, recalled
+from gossamer.plugins.settings import plugged_in, protocols_of, split, write
+from gossamer.plugins.trust import Code, allow
+from gossamer.store.sqlite.database import read_only
+from gossamer.values.messages import JOB
+
+PROTOCOL = """
+from gossamer.plugins.protocols import Answer
+
+class Quay:
+    port = 1900
+    with_tls = False
+    has_robots = True
+
+    async def fetch(self, url, dial, most_bytes):
+        reader, writer = await dial()
+        writer.write(url.encode() + b"\\r\\n")
+        head = (await reader.readline()).decode().split()
+        if head[0] == "31":
+            return Answer(status=301, location=head[1])
+        if head[0] == "51":
+            return Answer(status=404)
+        return Answer(await reader.read(most_bytes + 1), head[1])
+"""
+READERS = """
+from gossamer.values.plain import Text
+
+def tables(body, url, media_type):
+    rows = [line.split(",") for line in body.decode().splitlines()]
+    if rows[0][0] == "broken":
+        raise ValueError("no table")
+    return Text(" ".join(" ".join(row) for row in rows[1:]), title=rows[0][0], links=tuple(row[-1] for row in rows[1:]))
+
+def lines(body, url, media_type):
+    said = body.decode().splitlines()
+    ways = tuple(line[2:].split()[0] for line in said if line.startswith("=>"))
+    return Text("\\n".join(line for line in said if not line.startswith("=>")), said[0].lstrip("# "), (), ways)
+"""
+PAGES = {
+    "/robots.txt": "text/plain\nUser-agent: *\nDisallow: /private\n",
+    "/": "text/quay\n# The quay\nShips and ropes.\n=> /table.csv A table\n=> old Old\n=> /private/x No\n=> /lost Lost",
+    "/table.csv": "text/csv\nboats,harbour,way\nschooner,north,/deep\nketch,south,/broken.csv\n",
+    "/broken.csv": "text/csv\nbroken\n",
+    "/deep": "text/quay\n# The deep\nWhales.\n=> https://127.0.0.1:1/elsewhere Out of reach",
+    "/private/x": "text/quay\n# Private\n",
+}
+
+
+@contextmanager
+def quay() -> Iterator[tuple[str, list[str]]]:
+    """The root address of a server that speaks a protocol of one line, and what it was asked for."""
+    hits: list[str] = []
+
+    class Answers(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            asked = self.rfile.readline().decode().strip()
+            path = "/" + asked.split("/", 3)[3]
+            hits.append(path)
+            if path == "/old":
+                self.wfile.write(b"31 /deep\n")
+            elif path not in PAGES:
+                self.wfile.write(b"51 nothing\n")
+            else:
+                kind, _, body = PAGES[path].partition("\n")
+                self.wfile.write(f"20 {kind}\n{body}".encode())
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield f"quay://127.0.0.1:{server.server_address[1]}/", hits
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def plugged_into(folder: Path) -> None:
+    (folder / "quay.py").write_text(PROTOCOL)
+    (folder / "own.py").write_text(READERS)
+    (folder / "gossamer.toml").write_text(
+        '[crawl]\nprotocols = ["quay=quay.py:Quay"]\nreaders = ["text/csv=own.py:tables", "text/quay=own.py:lines"]\n'
+    )
+    allow([Code("", f"{name}.py:x", folder) for name in ("quay", "own")])
+
+
+def test_M_E7_a_protocol_and_two_formats_plug_in_without_touching_the_program(tmp_path: Path) -> None:
+    plugged_into(tmp_path)
+    with quay() as (root, hits):
+        done = gossamer("crawl", root, "--dir", tmp_path, *OPEN, "--delay", "0.02", "--json")
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    ends = {line["url"]: line for line in lines if line.get("event") == "visit.settled"}
+    told = {url.removeprefix(root): (end["outcome"], end["is_page"]) for url, end in ends.items()}
+    assert told.pop("robots.txt") == ("fetched", False)
+    assert told == {
+        "": ("fetched", True),
+        "table.csv": ("fetched", True),
+        "old": ("moved", False),
+        "deep": ("fetched", True),
+        "lost": ("gone", False),
+        "broken.csv": ("fetched", False),
+        "private/x": ("robots", False),
+    }
+    assert hits[0] == "/robots.txt" and "/private/x" not in hits and len(hits) == len(set(hits)) == 7
+    assert volumes_in(DiskFiles(), Directory(tmp_path).archive)
+    with closing(read_only(Directory(tmp_path).state)) as state:
+        rows = list(ledger(state))
+        assert [row.host for row in rows] == [root.rstrip("/").replace("://", "|")] and not rows[0].broken
+    assert recalled(tmp_path, DiskFiles()).schemes == (("quay", 1900),)
+    why = gossamer("why", f"{root}deep", "--dir", tmp_path)
+    assert why.returncode == 0 and f"{root}table.csv" in why.stdout, why.stderr
+    copy = tmp_path / "copy"
+    assert gossamer("backup", copy, "--dir", tmp_path).returncode == 0
+    assert {"plugged.json", "learned"} <= {path.name for path in copy.iterdir()}
+    pages = [json.loads(line) for line in gossamer("export", "jsonl", "--dir", copy).stdout.splitlines()]
+    titles = {page["url"].removeprefix(root): page["title"] for page in pages}
+    assert (titles[""], titles["table.csv"]) == ("The quay", "boats")
+
+
+def test_M_E7_what_a_protocol_dials_is_guarded_like_all_else(tmp_path: Path) -> None:
+    plugged_into(tmp_path)
+    with quay() as (root, hits):
+        done = gossamer("crawl", root, "--dir", tmp_path, "--contact", "a@example.org", "--json")
+    assert done.returncode != 0 and not hits
+
+
+def test_what_is_plugged_in_is_written_down_once_and_removed_with_it(tmp_path: Path) -> None:
+    plugged = Plugged((("text/csv", "/x.py:read"),), (("quay", 1900),))
+    write(plugged, tmp_path, DiskFiles())
+    assert kept_in(tmp_path, DiskFiles()) == plugged
+    assert recalled(tmp_path, DiskFiles()) == Plugged((), plugged.schemes), "nobody has allowed its reader"
+    write(Plugged(), tmp_path, DiskFiles())
+    assert not (tmp_path / NAME).exists()
+
+
+def test_readers_run_the_usual_job_where_nothing_is_plugged_in() -> None:
+    assert job_for(Plugged()) == JOB
+    assert job_for(Plugged((("text/csv", "/x.py:read"),))).startswith("gossamer.reader.plugged:reader {")
+
+
+@pytest.mark.parametrize("given", ["text/csv=nowhere.py:read", "csv", "csv=own.py:tables", "text/csv"])
+def test_a_reader_that_is_not_there_stops_the_crawl_at_its_start(tmp_path: Path, given: str) -> None:
+    plugged_into(tmp_path)
+    with pytest.raises(ConfigError, match="reader"):
+        plugged_in([given], {}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given", ["quay=nowhere.py:Quay", "quay=quay.py:Nothing", "quay=own.py:tables", "http=quay.py:Quay", "quay"]
+)
+def test_a_protocol_that_is_none_stops_the_crawl_at_its_start(tmp_path: Path, given: str) -> None:
+    plugged_into(tmp_path)
+    with pytest.raises(ConfigError, match="protocol"):
+        protocols_of([given], tmp_path)
+
+
+def test_an_entry_point_is_named_after_what_it_is_for() -> None:
+    assert split("text/csv") == ("text/csv", "text/csv")
+    assert split("gemini = gemini.py:Gemini") == ("gemini", "gemini.py:Gemini")
