@@ -20,9 +20,8 @@ from gossamer.base.clock import DAY_S, SECOND
 from gossamer.lab.simulation import BEST, Plan, Result, simulated
 from gossamer.lab.web import CLASSES
 from gossamer.recrawl.age import Age
-from gossamer.recrawl.estimators import counted, likeliest
 from gossamer.recrawl.priors import Panels, learnt
-from gossamer.recrawl.rates import IGNORANT, likely_rate, observed, posterior
+from gossamer.recrawl.rates import IGNORANT, counted, likeliest, likely_rate, observed, posterior
 from gossamer.values.due import Known
 from gossamer.values.history import History, Seen, packed, unpacked
 

@@ -15,7 +15,7 @@ from gossamer.cli.simulate import checked
 from gossamer.lab.plots import as_svg, in_terminal
 from gossamer.lab.simulation import BEST, Plan, Result, simulated
 from gossamer.lab.web import CLASSES, WEBS, Nature, SyntheticWeb, links_of, parent_of
-from gossamer.recrawl.ages import average_age, freshness, optimum
+from gossamer.recrawl.freshness import average_age, freshness, optimum
 
 PAGES = 2_000
 WINS = {3.0: 0.48, 10.0: 0.32, 30.0: 0.19}

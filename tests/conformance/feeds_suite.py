@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.base.clock import SECOND
-from gossamer.parse.lists.feed_json import parse_json_feed
-from gossamer.parse.lists.feeds import Feed, FeedLink, Item, parse_feed
+from gossamer.parse.lists.feeds import Feed, FeedLink, Item, parse_feed, parse_json_feed
 from gossamer.values.url import Url, url_of
 
 SERVER = "http://127.0.0.1:8097/tests/"

@@ -13,8 +13,7 @@ import pyoxigraph as ox
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.extract.microdata.reader import read_microdata
-from gossamer.extract.microdata.vocabularies import REGISTRY, Registry
+from gossamer.extract.microdata.reader import REGISTRY, Registry, read_microdata
 from gossamer.extract.source import Found, Source
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import seen_in

@@ -12,9 +12,9 @@ import pytest
 from tests.conformance.rdfa_suite import COUNTS, HOME, MEDIA_TYPES, OLD_COUNTS, SUITE, SUITE_TERM, Case, cases
 
 from gossamer.extract.page import Extraction, extract
-from gossamer.extract.rdfa.expansion import expanded
+from gossamer.extract.rdfa.entailment import expanded
 from gossamer.extract.rdfa.host_language import NOT_WELL_FORMED, base_of, host_of
-from gossamer.extract.rdfa.processor_graph import processor_graph
+from gossamer.extract.rdfa.notices import processor_graph
 from gossamer.extract.source import Host, RdfaVersion
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import parse_html, seen_in

@@ -13,7 +13,7 @@ import pyoxigraph as ox
 import pytest
 
 from gossamer.extract.page import extract
-from gossamer.extract.rdfa.expansion import expanded
+from gossamer.extract.rdfa.entailment import expanded
 from gossamer.extract.source import Host
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import parse_xml

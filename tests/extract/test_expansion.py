@@ -3,7 +3,10 @@
 import pytest
 from tests.extract.pages import parses_again, read
 
-from gossamer.extract.rdfa.expansion import (
+from gossamer.extract.rdfa.entailment import (
+    DCTERMS,
+    FOAF,
+    KNOWN,
     LARGEST,
     MOST_ADDED,
     MOST_RELATIONS,
@@ -15,7 +18,6 @@ from gossamer.extract.rdfa.expansion import (
     expanded,
     relations_in,
 )
-from gossamer.extract.rdfa.known_vocabularies import DCTERMS, FOAF, KNOWN
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.values.page import Triple
 

@@ -15,7 +15,8 @@ from gossamer.extract.microformats import names as microformats_names
 from gossamer.extract.microformats import rdf as microformats_rdf
 from gossamer.extract.microformats import reader as microformats
 from gossamer.extract.page import extract
-from gossamer.extract.rdfa import expansion, patterns, scope
+from gossamer.extract.rdfa import entailment, scope
+from gossamer.extract.rdfa import entailment as expansion
 from gossamer.extract.rdfa import reader as rdfa
 from gossamer.extract.source import Host, Source
 from gossamer.parse.html.tree import parse_html, seen_in
@@ -89,7 +90,7 @@ LIMITS = {
     "letters of a page": (rdfa, "MOST_LETTERS", 60, LIST + f'<p {V}><b property="a">{"w" * 50}</b></p>'),
     "markup": (rdfa, "MOST_MARKUP", 60, f'<p {V}><b property="a" datatype="rdf:HTML"><i>1</i></b><b property="l" inlist '
                'datatype="rdf:HTML"><i>1</i><i>2</i><i>3</i><i>4</i></b></p>'),
-    "copies": (patterns, "MOST_COPIES", 2, COPIES),
+    "copies": (entailment, "MOST_COPIES", 2, COPIES),
     "letters of cards": (tags, "MOST_LETTERS", 5, OG.format(names="og:image", two="/2.png") + WIDTH),
     "letters of items": (microdata, "MOST_LETTERS", 5, f'<p itemscope itemtype="{S}T"><b itemprop="a">123456</b><b '
                          'itemprop="b">7</b></p>'),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.extract.microformats import vocabulary
+from gossamer.extract.microformats import rdf as vocabulary
 from gossamer.extract.microformats.rdf import moment_term, read_microformats
 from gossamer.extract.source import Found, Source
 from gossamer.extract.terms import RDF_TYPE, Labels

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gossamer.extract.meta.tags import OPEN_GRAPH, TWITTER
 from gossamer.extract.page import READERS, SYNTAXES, extract
-from gossamer.extract.rdfa.literal import HTML_LITERAL, XML_LITERAL
+from gossamer.extract.rdfa.reader import HTML_LITERAL, XML_LITERAL
 
 Element = tuple[str, dict[str, str], list["Element | str"]]
 

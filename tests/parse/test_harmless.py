@@ -6,10 +6,9 @@ from urllib.parse import quote
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.parse.html.paths import elements_at
+from gossamer.parse.html.positions import elements_at
 from gossamer.parse.html.tree import parse_html
-from gossamer.parse.safe_copy import Mark, harmless, harmless_text
-from gossamer.parse.safe_style import harmless_style
+from gossamer.parse.safe_copy import Mark, harmless, harmless_style, harmless_text
 from gossamer.values.url import Url
 
 PAGE = Url("http://a.test/dir/page")

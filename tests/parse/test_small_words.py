@@ -2,8 +2,7 @@
 
 import pytest
 
-from gossamer.parse.language import language_of
-from gossamer.parse.small_words import is_full_of
+from gossamer.parse.language import is_full_of, language_of
 
 OURS = {
     "en": "The keeper of the lighthouse wrote down that the ships which came from the north were late, and that their "

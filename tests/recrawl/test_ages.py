@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.recrawl.ages import Kind, age_after, average_age, best_interval, collection, freshness, gain, optimum
+from gossamer.recrawl.freshness import Kind, age_after, average_age, best_interval, collection, freshness, gain, optimum
 
 RATES = st.floats(1e-5, 50.0)
 DAYS = st.floats(0.01, 400.0)

@@ -3,8 +3,20 @@
 import pytest
 
 from gossamer.base.clock import DAY_S
-from gossamer.recrawl.ages import Kind, age_after, average_age, optimum
-from gossamer.recrawl.freshness import Copy, Sums, first_days, in_short, measured, prior_from, summed, together
+from gossamer.recrawl.freshness import (
+    Copy,
+    Kind,
+    Sums,
+    age_after,
+    average_age,
+    first_days,
+    in_short,
+    measured,
+    optimum,
+    prior_from,
+    summed,
+    together,
+)
 from gossamer.recrawl.rates import RATES, observed
 from gossamer.values.history import History, Seen
 

@@ -9,13 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.recrawl.age import Age, Patience
-from gossamer.recrawl.ages import best_interval, gain
+from gossamer.recrawl.age import Age, Patience, interval_worth, price_for, visits_at, worth_after
+from gossamer.recrawl.freshness import best_interval, gain
 from gossamer.recrawl.policies import DEFAULT, POLICIES, policy_named
 from gossamer.recrawl.policy import Policy, varied
-from gossamer.recrawl.price import price_for, visits_at
 from gossamer.recrawl.rates import IGNORANT, RATES, observed, posterior
-from gossamer.recrawl.worth import interval_worth, worth_after
 from gossamer.values.due import IN_WORDS, Known, Why
 from gossamer.values.history import History, Seen
 

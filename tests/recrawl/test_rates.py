@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.recrawl.estimators import corrected, counted, from_last_dates, likeliest
 from gossamer.recrawl.priors import Learning, Panels, learnt, smoothed
 from gossamer.recrawl.rates import (
     IGNORANT,
     MOST_CHANGES,
     RATES,
     STEPS,
+    corrected,
+    counted,
+    from_last_dates,
+    likeliest,
     likely_rate,
     observed,
     posterior,

@@ -15,7 +15,7 @@ from gossamer.frontier.priority import priority_of
 from gossamer.recrawl.calendar import Allowance, Calendar
 from gossamer.recrawl.change import compared, counts, links_print
 from gossamer.recrawl.hints import Hints, hinted, importance_of, published
-from gossamer.recrawl.news import News, Novelties
+from gossamer.recrawl.neighbours import News, Novelties
 from gossamer.recrawl.policy import Policy
 from gossamer.recrawl.rates import believed
 from gossamer.recrawl.retry import TRANSIENT

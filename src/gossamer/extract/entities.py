@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gossamer.extract.rdfa.expansion import USES_VOCABULARY
+from gossamer.extract.rdfa.entailment import USES_VOCABULARY
 from gossamer.extract.terms import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE, XSD
 from gossamer.values.page import Triple
 

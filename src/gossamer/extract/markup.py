@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from html import escape
 
-from gossamer.extract.allowance import Allowance
 from gossamer.extract.rdfa.scope import declarations
+from gossamer.extract.source import Allowance
 from gossamer.extract.terms import LONGEST_LITERAL
 from gossamer.values.tree import Attributes, Element, Qualified
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from html import unescape
 
 from gossamer.extract.entities import words_of
-from gossamer.extract.rdfa.literal import HTML_LITERAL, XML_LITERAL
+from gossamer.extract.rdfa.reader import HTML_LITERAL, XML_LITERAL
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.values.page import MOST_PROPERTIES, MOST_THINGS, Thing, Triple
 

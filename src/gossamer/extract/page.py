@@ -13,8 +13,8 @@ from gossamer.extract.rdfa.notices import MOST_NOTICES
 from gossamer.extract.rdfa.reader import read_rdfa
 from gossamer.extract.source import Found, Host, Notice, RdfaVersion, Source
 from gossamer.extract.terms import Labels, iri_term
-from gossamer.extract.vocabularies.canonical import iri_of
-from gossamer.values.page import MOST_TRIPLES, Triple
+from gossamer.extract.vocabularies.canonical import canonical_term, iri_of, may_vary
+from gossamer.values.page import MOST_TRIPLES, Triple, made
 from gossamer.values.tree import Element, Survey
 from gossamer.values.url import Url
 
@@ -138,3 +138,40 @@ def _merged(found: dict[str, Found]) -> Extraction:
 def _is_shadow(found: dict[str, Found]) -> bool:
     """Whether RDFa found nothing but the cards that another reader is there for."""
     return "opengraph" in found and "twitter" in found and is_all_cards(found["rdfa"])
+
+
+# A page's facts with canonical names (`identity`), and what the page wrote instead.
+
+
+class Unified(NamedTuple):
+    facts: Extraction
+    spelt: dict[int, Triple]
+    """By the number of a fact, the fact as the page spells it; only those that it spells differently."""
+
+
+def unified(facts: Extraction, lines: bytes) -> Unified:
+    """Facts that differ only in their spelling become one, at the first of their places, stated in all their syntaxes.
+
+    REQUIRES: `lines` are the facts as N-Triples.
+    """
+    if not may_vary(lines):
+        return Unified(facts, {})
+    terms: dict[str, str] = {}
+    numbers: dict[Triple, int] = {}
+    places: list[Element] = []
+    masks: list[int] = []
+    spelt: dict[int, Triple] = {}
+    for fact, place, mask in zip(facts.triples, facts.places, facts.stated_in, strict=True):
+        for term in fact:
+            if term not in terms:
+                terms[term] = canonical_term(term)
+        one = made(Triple, (terms[fact[0]], terms[fact[1]], terms[fact[2]]))
+        at = numbers.setdefault(one, len(places))
+        if at < len(places):
+            masks[at] |= mask
+            continue
+        places.append(place)
+        masks.append(mask)
+        if one != fact:
+            spelt[at] = fact
+    return Unified(facts._replace(triples=list(numbers), places=places, stated_in=masks), spelt)

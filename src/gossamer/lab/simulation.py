@@ -11,7 +11,7 @@ import msgspec
 from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import DAY, DAY_S, Instant
 from gossamer.lab.web import ROOMS, WEBS, Nature, SyntheticWeb, links_of, parent_of, rounded
-from gossamer.recrawl.ages import optimum
+from gossamer.recrawl.freshness import optimum
 from gossamer.recrawl.paper import Paper, Tree, Turns, after_look
 from gossamer.recrawl.policies import policy_named
 from gossamer.recrawl.policy import Policy, in_days

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import accumulate
 
 from gossamer.base.chance import Chance
-from gossamer.recrawl.ages import Kind
+from gossamer.recrawl.freshness import Kind
 
 NEVER = math.inf
 ROOMS = 100

@@ -7,9 +7,91 @@ the escapes of ISO-2022-JP, UTF-8 when the bytes are valid UTF-8, and at last a 
 import re
 from typing import Literal, NamedTuple
 
-from gossamer.parse.guess import guessed
+from chardetng_py.detector import EncodingDetector
+
 from gossamer.parse.labels import EBCDIC, decode, encoding_in, encoding_named
-from gossamer.parse.utf_wide import marked_wide, unmarked_wide
+
+# UTF-16 and UTF-32, told by their byte order mark or by where the zeros are. Every other encoding of the web is ASCII
+# in its lower half, EBCDIC apart.
+
+_MARKS = (
+    (b"\0\0\xfe\xff", "utf-32be"),
+    (b"\xff\xfe\0\0", "utf-32le"),  # before the shorter mark of UTF-16 that it begins with
+    (b"\xfe\xff", "utf-16be"),
+    (b"\xff\xfe", "utf-16le"),
+)
+
+
+_HIGHEST_PLANE = 0x10
+
+
+def marked_wide(head: bytes) -> str | None:
+    """The encoding that a byte order mark names."""
+    return next((name for mark, name in _MARKS if head.startswith(mark)), None)
+
+
+def unmarked_wide(head: bytes) -> str | None:
+    """UTF-32 has a zero and a plane in every unit; in UTF-16 nearly every second byte of a page is zero."""
+    if b"\0" not in head:
+        return None
+    units = len(head) // 4 * 4
+    columns = [head[at:units:4] for at in range(4)]
+    if units >= 8:
+        if not any(columns[3]) and max(columns[2]) <= _HIGHEST_PLANE:
+            return "utf-32le"
+        if not any(columns[0]) and max(columns[1]) <= _HIGHEST_PLANE:
+            return "utf-32be"
+    pairs = len(head) // 2
+    if pairs < 2:
+        return None
+    even, odd = head[: pairs * 2 : 2].count(0), head[1 : pairs * 2 : 2].count(0)
+    if odd > 0.6 * pairs and even < 0.1 * pairs:
+        return "utf-16le"
+    return "utf-16be" if even > 0.6 * pairs and odd < 0.1 * pairs else None
+
+
+# The last resort for bytes that declare nothing and are not UTF-8: the detector that Firefox uses (chardetng), and two
+# Cyrillic code pages that it does not know.
+
+FALLBACK = "windows-1252"
+
+
+_SAMPLE = 1 << 20
+
+
+_WORD = re.compile(r"[^\x00-\x40\[-`{-~]{3,}")
+
+
+_CYRILLIC = re.compile("[\u0400-\u042f\u0490]?[\u0430-\u045f\u0491]+|[\u0400-\u042f\u0490]+")
+"""A word as it is written: in small letters, perhaps with a capital first, or in capitals. Read in another code page,
+the capitals and some of the letters are symbols, Latin, or capitals inside a word."""
+
+
+_LEAST_WORDS = 5
+
+
+_LEAST_SHARE = 0.9
+
+
+def guessed(body: bytes) -> str:
+    detector = EncodingDetector()
+    detector.feed(body[:_SAMPLE], last=len(body) <= _SAMPLE)
+    label = detector.guess(tld=None, allow_utf8=False)
+    found = encoding_named("windows-874" if label == "cp874" else label) or FALLBACK
+    if found not in ("windows-1252", "windows-1251"):
+        return found
+    shares = {name: _cyrillic(body[:_SAMPLE], name) for name in ("windows-1251", "x-mac-cyrillic", "ibm855")}
+    best = max(shares, key=lambda name: shares[name])
+    return best if shares[best] > _LEAST_SHARE else found
+
+
+def _cyrillic(sample: bytes, encoding: str) -> float:
+    """The share of well-formed Cyrillic words among those that are not ASCII."""
+    words = [word for word in _WORD.findall(decode(sample, encoding)) if not word.isascii()]
+    if len(words) < _LEAST_WORDS:
+        return 0.0
+    return sum(_CYRILLIC.fullmatch(word) is not None for word in words) / len(words)
+
 
 PRESCANNED = 1024
 _LATE = 1 << 16

@@ -16,10 +16,9 @@ from gossamer.extract.entities import Thing, things_of
 from gossamer.extract.jsonld.contexts import HELD, Contexts, checked
 from gossamer.extract.page import SYNTAXES, Extraction
 from gossamer.extract.page import extract as extract_facts
-from gossamer.extract.rdfa.expansion import FORMATS, USES_VOCABULARY, expanded, relations_in
+from gossamer.extract.rdfa.entailment import FORMATS, KNOWN, USES_VOCABULARY, expanded, relations_in
 from gossamer.extract.rdfa.host_language import NOT_WELL_FORMED, base_of, host_of
-from gossamer.extract.rdfa.known_vocabularies import KNOWN
-from gossamer.extract.rdfa.processor_graph import processor_graph as as_processor_graph
+from gossamer.extract.rdfa.notices import processor_graph as as_processor_graph
 from gossamer.extract.source import Host, Notice, RdfaVersion
 from gossamer.extract.terms import Labels
 from gossamer.extract.vocabularies.canonical import iri_of

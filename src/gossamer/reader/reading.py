@@ -8,10 +8,9 @@ import msgspec
 
 from gossamer.archive.record import metadata_record, response_record, revisit_record
 from gossamer.extract.names import said_of
-from gossamer.extract.page import Extraction, extract
+from gossamer.extract.page import Extraction, extract, unified
 from gossamer.extract.places import packed
 from gossamer.extract.rdfa.host_language import host_of
-from gossamer.extract.vocabularies.variants import unified
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import Problem, decode
 from gossamer.parse.content import blocks_of, head_of
@@ -25,7 +24,7 @@ from gossamer.parse.plain import first_line, xml_text, xml_title
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
 from gossamer.recrawl.change import prints_of
-from gossamer.recrawl.modified import modified_at
+from gossamer.recrawl.hints import modified_at
 from gossamer.rules.canonical import may_be_marked, stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.learned.marks import marks_of

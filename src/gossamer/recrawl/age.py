@@ -1,15 +1,106 @@
 """The policy `age`: the least average age, weighted by importance, that a budget of visits allows."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from operator import mul
 
 from gossamer.base.clock import DAY_S, SECOND, Instant
+from gossamer.recrawl.freshness import gain
 from gossamer.recrawl.policy import in_days, varied
-from gossamer.recrawl.price import price_for
 from gossamer.recrawl.priors import Learning, Panels
-from gossamer.recrawl.rates import IGNORANT, Prior, likelihoods, observed
-from gossamer.recrawl.worth import interval_worth
+from gossamer.recrawl.rates import IGNORANT, RATES, Prior, likelihoods, observed
 from gossamer.values.due import Due, Known, Planned, Why
 from gossamer.values.history import Seen
+
+# What a visit is worth when the rate is not known for certain, and the interval at which it is worth its price.
+# With a posterior over the rates the worth is the posterior's mean of `gain(rate * interval) / rate^2`. That is exact
+# for the average age (it is linear in the rates' shares), and it looks again soon at a page that may be fast.
+
+_PER_OCTAVE = 3
+
+
+_FIRST_OCTAVE, _LAST_OCTAVE = -6, 10
+
+
+_ROWS = (_LAST_OCTAVE - _FIRST_OCTAVE) * _PER_OCTAVE + 1
+
+
+_STEP = math.log(2.0) / _PER_OCTAVE
+
+
+_LOG_SHORTEST = _FIRST_OCTAVE * math.log(2.0)
+
+
+_WORTH = tuple(
+    tuple(gain(rate * math.exp(_LOG_SHORTEST + row * _STEP)) / rate**2 for rate in RATES) for row in range(_ROWS)
+)
+"""The worth of a visit after each interval (rows, from 22 minutes to 1024 days) at each rate (columns)."""
+
+
+def worth_after(shares: Sequence[float], days: float) -> float:
+    return sum(share * gain(rate * days) / rate**2 for share, rate in zip(shares, RATES, strict=True))
+
+
+def interval_worth(shares: Sequence[float], price: float, near_days: float = 3.0) -> float:
+    """The interval in days after which a visit is worth `price`; `near_days` is where the search begins.
+
+    REQUIRES: price > 0; the shares need not sum to 1. Between the rows of the table worth is taken as a power of the
+    interval, which it nearly is.
+    """
+    price *= sum(shares)
+    row = min(max(int((math.log(near_days) - _LOG_SHORTEST) / _STEP), 0), _ROWS - 2)
+    worth, above = sum(map(mul, shares, _WORTH[row])), sum(map(mul, shares, _WORTH[row + 1]))
+    while worth > price and row > 0:
+        row, above = row - 1, worth
+        worth = sum(map(mul, shares, _WORTH[row]))
+    while above <= price and row < _ROWS - 2:
+        row, worth = row + 1, above
+        above = sum(map(mul, shares, _WORTH[row + 1]))
+    part = math.log(price / worth) / math.log(above / worth)
+    return math.exp(_LOG_SHORTEST + (row + part) * _STEP)
+
+
+# The budget: the price at which a visit is worth making, so that as many are due in a day as may be made.
+
+_NEAR = 1e-3
+
+
+_TRIES = 12
+
+
+def visits_at(
+    price: float, posteriors: Sequence[Sequence[float]], least_days: float, most_days: float, near: list[float]
+) -> float:
+    """Visits a page and day, on the average of these pages, when each comes at the interval worth the price.
+
+    `near`: for each page where the search for its interval begins; it is left where it ended.
+    """
+    near[:] = map(interval_worth, posteriors, repeat(price), near)
+    return sum([1.0 / min(max(days, least_days), most_days) for days in near]) / len(near)
+
+
+def price_for(
+    per_page: float, posteriors: Sequence[Sequence[float]], start: float, least_days: float, most_days: float
+) -> float:
+    """The price at which these pages are visited `per_page` times a day each. REQUIRES: some posteriors, start > 0.
+
+    Visits go with the price to the power of -1/2 where pages change all the time, -1/3 where they hardly do: each step
+    assumes -0.4 and the next corrects it.
+    """
+    price, power, near = start, -0.4, [1.0 / per_page] * len(posteriors)
+    found = visits_at(price, posteriors, least_days, most_days, near)
+    for _ in range(_TRIES):
+        if abs(found / per_page - 1.0) < _NEAR:
+            break
+        step = math.log(per_page / found) / power
+        step = min(max(step, -3.0), 3.0)
+        price *= math.exp(step)
+        before, found = found, visits_at(price, posteriors, least_days, most_days, near)
+        if step and found != before:
+            power = min(max(math.log(found / before) / step, -0.7), -0.1)
+    return price
 
 
 @dataclass(frozen=True, slots=True)

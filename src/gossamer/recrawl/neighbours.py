@@ -1,12 +1,13 @@
 """What the change of a page says of those next to it (MISSION B3): decided from what is remembered, asking nobody."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.recrawl.paper import is_called_by_links, moved_threshold
 from gossamer.values.past import Look, Past
+from gossamer.values.url import Url
 
 CRAWL = round(DAY_S * SECOND)
 """How long one crawl lasts. In each the threshold of a page moves once, however often its links are looked at."""
@@ -51,3 +52,54 @@ def is_older(page: Past, changed_at: Instant, now: Instant) -> bool:
 def is_to_be_looked_at(page: Past, now: Instant) -> bool:
     """`tree`: whether a page below one that has changed is looked at now; not when this crawl has seen it already."""
     return not page.gone and page.due_at > now + SOON and now - page.visited_at >= CRAWL // 2
+
+
+# What visits have found out that concerns other pages: kept in memory, and little of it.
+
+MOST_CHANGED = 20_000
+
+
+MOST_BELOW = 50_000
+
+
+MOST_LISTED = 50_000
+
+
+class News(msgspec.Struct, frozen=True):
+    changed: tuple[Url, ...] = ()
+    """Pages found changed, the first first."""
+    below: tuple[Url, ...] = ()
+    """Pages of the same host that pages found changed link to, to be looked at themselves (`tree`)."""
+    listed: tuple[tuple[Url, Instant], ...] = ()
+    """Pages that a sitemap or feed of theirs says have changed, and when."""
+
+
+class Novelties:
+    """Told by the thread that plans, asked by the one that sweeps. What is beyond the limits is forgotten: those pages
+    come when their time comes."""
+
+    def __init__(self) -> None:
+        self._changed: dict[Url, None] = {}
+        self._below: dict[Url, None] = {}
+        self._listed: dict[Url, Instant] = {}
+
+    def found(self, url: Url, links: Iterable[str] = ()) -> None:
+        """A page has changed; `links`: where it leads, when those pages are to be looked at."""
+        if len(self._changed) < MOST_CHANGED:
+            self._changed[url] = None
+        own = (f"https://{url.host.name}/", f"http://{url.host.name}/")
+        for link in links:
+            if link.startswith(own) and len(self._below) < MOST_BELOW:
+                self._below[Url(link)] = None
+
+    def told(self, dates: Iterable[tuple[Url, Instant]]) -> None:
+        """A list of their own host says that these pages changed then."""
+        for url, changed_at in dates:
+            if len(self._listed) < MOST_LISTED:
+                self._listed[url] = changed_at
+
+    def taken(self) -> News:
+        changed, self._changed = self._changed, {}
+        below, self._below = self._below, {}
+        listed, self._listed = self._listed, {}
+        return News(tuple(changed), tuple(below), tuple(listed.items()))

@@ -5,16 +5,134 @@ item without a type takes its names from the one around it. An item that would b
 (HTML, 5.2.5): it is flagged, and the fact that would close the circle is not stated.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from gossamer.extract.microdata.items import NOWHERE, Item, Items, Property
-from gossamer.extract.microdata.values import value_of
-from gossamer.extract.microdata.vocabularies import REGISTRY, Registry, Vocabulary, is_absolute, vocabulary_of
 from gossamer.extract.source import NAME_TOO_LONG, Found, Notice, Source
-from gossamer.extract.terms import LONGEST_IRI, LONGEST_LITERAL, RDF_TYPE, UNNAMED, absolute, iri_term
+from gossamer.extract.terms import (
+    LONGEST_IRI,
+    LONGEST_LITERAL,
+    RDF_TYPE,
+    UNNAMED,
+    XSD,
+    absolute,
+    iri_term,
+    kind_of_moment,
+    quoted,
+    typed_literal,
+)
 from gossamer.values.page import MOST_TRIPLES
 from gossamer.values.tree import Element
+
+# What the Microdata registry says of vocabularies: where their names begin, and what a property implies.
+# Facts from http://www.w3.org/ns/md (W3C), the registry of "Microdata to RDF", second edition. Its first edition also
+# knew `propertyURI` and `multipleValues`; the second has one way to make names, and no lists.
+
+VERSION = "2021-03"
+
+
+Implied = Mapping[str, tuple[str, ...]]
+"""By the name of a property: the properties, as IRI terms, that hold wherever it does."""
+
+
+Registry = Mapping[str, Implied]
+"""By the beginning that all names of a vocabulary share."""
+
+
+REGISTRY: Registry = {
+    "http://schema.org/": {"additionalType": (RDF_TYPE,)},
+    "https://schema.org/": {"additionalType": (RDF_TYPE,)},
+    "http://microformats.org/profile/hcard": {},
+}
+
+
+is_absolute = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.").match
+"""Whether a name or a type is an address already."""
+
+
+class Vocabulary(NamedTuple):
+    """What names of properties are completed with."""
+
+    stem: str
+    """Put before a name, it makes an IRI."""
+    implied: Implied
+
+
+def vocabulary_of(kind: str, registry: Registry) -> Vocabulary:
+    """The vocabulary that a type belongs to. REQUIRES: `kind` is an absolute IRI.
+
+    One that the registry does not know ends at the last "#" or "/" of its path ("Microdata to RDF", 3.1).
+    """
+    for prefix, implied in registry.items():
+        if kind.startswith(prefix):
+            return Vocabulary(_ended(prefix), implied)
+    return Vocabulary(_ended(_without_last_segment(kind)), {})
+
+
+def _without_last_segment(kind: str) -> str:
+    if "#" in kind:
+        return kind[: kind.rindex("#") + 1]
+    path = kind.partition("?")[0]
+    authority_at = path.find("//")
+    slash_at = path.rfind("/")
+    return path[: slash_at + 1] if slash_at > authority_at + 1 else path
+
+
+def _ended(stem: str) -> str:
+    return stem if stem.endswith(("/", "#")) else f"{stem}#"
+
+
+# The term that an element with @itemprop stands for, unless it is an item ("Microdata to RDF", 4.1, property value).
+# @content counts on every element, as in HTML Microdata since 2017; pages and the schema.org examples have always used
+# it so. Where the attribute that ought to hold the value is not there, the words inside do.
+
+_ADDRESS_IN = {
+    **dict.fromkeys(("a", "area", "link"), "href"),
+    **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
+    "object": "data",
+}
+
+
+_NUMBERS = ("data", "meter")
+
+
+_INTEGER = re.compile(r"-?[0-9]+").fullmatch
+
+
+_DOUBLE = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
+
+
+def value_of(found: Property, base: str) -> str | None:
+    """None when nothing usable is there. REQUIRES: the element is no item."""
+    attributes = found.attributes
+    if "content" in attributes:
+        return quoted(attributes["content"] or "") + found.language
+    if (place := _ADDRESS_IN.get(found.tag)) is not None:
+        if place in attributes:
+            address = absolute(attributes[place] or "", base)
+            return None if address is None else iri_term(address)
+        words = found.element.text()
+        return quoted(words) + found.language if words.strip() else None
+    if found.tag == "meta":
+        return None
+    if found.tag in _NUMBERS and "value" in attributes:
+        return _number(attributes["value"] or "")
+    if found.tag == "time":
+        words = (attributes["datetime"] or "") if "datetime" in attributes else found.element.text()
+        kind = kind_of_moment(words)
+        return quoted(words) + found.language if kind is None else typed_literal(words, kind)
+    return quoted(found.element.text()) + found.language
+
+
+def _number(said: str) -> str:
+    if _INTEGER(said):
+        return typed_literal(said, f"<{XSD}integer>")
+    if _DOUBLE(said):
+        return typed_literal(said, f"<{XSD}double>")
+    return quoted(said)
+
 
 MOST_LETTERS = 32 << 20
 """All values of a page together: nested properties would otherwise repeat a long text as often as they nest."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gossamer.extract.allowance import Allowance
 from gossamer.extract.microformats.names import Old, names_of, related
 from gossamer.extract.microformats.tree import MOST_LETTERS, WHITE, Region, TooLong, resolved
 from gossamer.extract.microformats.values import (
@@ -26,6 +25,7 @@ from gossamer.extract.microformats.values import (
     tag_of,
     text_of,
 )
+from gossamer.extract.source import Allowance
 from gossamer.values.tree import Attributes, Element, Met, Survey
 
 MOST_ITEMS = 10_000

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from html import escape
 
-from gossamer.extract.allowance import Allowance
+from gossamer.extract.source import Allowance
 from gossamer.extract.terms import absolute
 from gossamer.values.tree import Attributes, Element
 

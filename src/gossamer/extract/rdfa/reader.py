@@ -9,27 +9,61 @@ the nearest open element finds what is in force there.
 from collections.abc import Iterable
 from itertools import islice
 
-from gossamer.extract.allowance import Allowance
-from gossamer.extract.markup import MOST_MARKUP
+from gossamer.extract.markup import MOST_MARKUP, inner_html, inner_xml
+from gossamer.extract.rdfa.entailment import copied
 from gossamer.extract.rdfa.host_language import Rules, rules_for
-from gossamer.extract.rdfa.literal import XML_LITERAL, literal_of
 from gossamer.extract.rdfa.notices import MOST_NOTICES, notices_on
-from gossamer.extract.rdfa.patterns import copied
 from gossamer.extract.rdfa.roles import add_roles
 from gossamer.extract.rdfa.scope import SCOPING, Incomplete, Lists, Naming, Scope, Way, outermost, rescoped
 from gossamer.extract.rdfa.subjects import OLD_POINTING, POINTING, OldSubjects, Spoken, Subjects
-from gossamer.extract.source import NAME_TOO_LONG, Found, Source, is_unnamed
+from gossamer.extract.source import NAME_TOO_LONG, Allowance, Found, Source, is_unnamed
 from gossamer.extract.terms import (
     LONGEST_LITERAL,
+    RDF,
     RDF_FIRST,
     RDF_NIL,
     RDF_REST,
     RDF_TYPE,
     UNNAMED,
+    kind_of_moment,
     quoted,
+    typed_literal,
 )
 from gossamer.values.page import Triple, made
 from gossamer.values.tree import Attributes, Element, Met
+
+# The literal that an element with @property stands for (RDFa Core 1.1, 7.5, step 11; HTML+RDFa 1.1, 3.1).
+# In RDFa 1.0 a text with elements in it is an XML literal, unless a datatype is given (RDFa in XHTML, 5.5, step 9).
+
+XML_LITERAL = f"<{RDF}XMLLiteral>"
+
+
+HTML_LITERAL = f"<{RDF}HTML>"
+
+
+def literal_of(
+    element: Element, attributes: Attributes, language: str, datatype: str | None, rules: Rules, markup: Allowance
+) -> str:
+    """`language` as `language_suffix` gives it. `datatype`: an IRI term; empty when @datatype names none; None when
+    there is no @datatype. `markup`: what may still be written of it; when it is spent, the literal is not whole."""
+    if "content" in attributes:
+        text, is_moment = attributes["content"] or "", False
+    elif rules.has_moments and "datetime" in attributes:
+        text, is_moment = attributes["datetime"] or "", True
+    elif datatype == XML_LITERAL or (datatype is None and rules.is_old and next(element.iter(), None) is not None):
+        text, is_moment, datatype = inner_xml(element, markup, rules.is_xml, rules.namespace), False, XML_LITERAL
+    elif datatype == HTML_LITERAL:
+        text, is_moment = inner_html(element, markup), False
+    else:
+        text, is_moment = element.text(), rules.has_moments and element.tag == "time"
+    if datatype:
+        return typed_literal(text, datatype)
+    if is_moment and datatype is None:
+        kind = kind_of_moment(text)
+        if kind is not None:
+            return typed_literal(text, kind)
+    return quoted(text) + language
+
 
 MOST_LETTERS = 32 << 20
 """All literals of a page together: nested properties would otherwise repeat a long text as often as they nest."""

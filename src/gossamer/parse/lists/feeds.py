@@ -5,17 +5,103 @@ long the feed asks to be left alone.
 """
 
 import re
+from functools import lru_cache
+from typing import Any
 
 import msgspec
 from ada_url import join_url
 from lxml import etree
 
 from gossamer.base.clock import Instant
+from gossamer.parse.charset import as_utf8
 from gossamer.parse.dates import instant_of
-from gossamer.parse.lists.feed_names import DATES, NO_RANK, SUMMARIES, TITLES, module_and_name
-from gossamer.parse.lists.feed_text import words_of
-from gossamer.parse.lists.lenient_xml import Reader, markup_of, name_of, text_of
+from gossamer.parse.html.text import folded
+from gossamer.parse.lists.feed_text import plain, words_of
+from gossamer.parse.lists.lenient_xml import Reader, markup_of, name_of, split_name, text_of
 from gossamer.values.url import Url, url_of
+
+# The names that feeds use, over all dialects: whose an element is, and what it stands for.
+
+_SPACES = {
+    "http://purl.org/dc/elements/1.1/": "dc",
+    "http://purl.org/dc/elements/1.0/": "dc",
+    "http://purl.org/dc/terms/": "dcterms",
+    "http://search.yahoo.com/mrss": "media",
+    "http://search.yahoo.com/mrss/": "media",
+    "http://purl.org/rss/1.0/modules/syndication/": "sy",
+    "http://purl.org/rss/1.0/modules/content/": "content",
+    "http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
+    "dc": "dc",
+    "dcterms": "dcterms",
+    "media": "media",
+    "sy": "sy",
+    "itunes": "itunes",
+}
+
+
+_OWN = (
+    "http://www.w3.org/2005/atom",
+    "http://purl.org/atom/",
+    "http://purl.org/net/rss",
+    "http://purl.org/rss/1.0/",
+    "http://my.netscape.com/rdf/simple/0.9/",
+    "http://my.netscape.com/publish/formats/rss",
+    "http://channel.netscape.com/rdf/simple/0.9/",
+    "http://backend.userland.com/",
+    "http://blogs.law.harvard.edu/tech/rss",
+    "http://example.com/newformat#",
+    "http://example.com/necho",
+    "http://purl.org/echo/",
+    "http://purl.org/pie/",
+    "uri/of/echo/namespace#",
+)
+"""How the namespaces of feeds themselves begin, small letters; the module namespaces of RSS 1.0 are none of them."""
+
+
+DATES = {
+    ("", "pubdate"): "published",
+    ("", "published"): "published",
+    ("", "issued"): "published",
+    ("dcterms", "issued"): "published",
+    ("", "updated"): "updated",
+    ("", "modified"): "updated",
+    ("", "lastbuilddate"): "updated",
+    ("dc", "date"): "updated",
+    ("dcterms", "modified"): "updated",
+    ("", "created"): "created",
+    ("dcterms", "created"): "created",
+    ("", "expirationdate"): "expires",
+}
+
+
+TITLES = {("", "title"): 0, ("dc", "title"): 1, ("media", "title"): 2, ("itunes", "title"): 3}
+"""Which title is believed when there are several: the lowest."""
+
+
+NO_RANK = 9
+
+
+SUMMARIES = {
+    ("", "summary"): 0, ("", "description"): 1, ("dc", "description"): 2, ("", "abstract"): 2, ("itunes", "summary"): 3,
+    ("media", "description"): 4, ("content", "encoded"): 5, ("", "content"): 5,
+}  # fmt: skip
+
+
+def module_and_name(element: etree._Element) -> tuple[str, str]:
+    """("", local) for the feed's own elements, else the module's short name; ("?", local) for those of strangers."""
+    tag: object = element.tag
+    return _known(tag) if isinstance(tag, str) else ("?", "")
+
+
+@lru_cache(maxsize=512)
+def _known(tag: str) -> tuple[str, str]:
+    space, local = split_name(tag)
+    short = _SPACES.get(space)
+    if short is not None:
+        return short, local
+    is_own = space == "" or (space.startswith(_OWN) and not space.startswith("http://purl.org/rss/1.0/modules/"))
+    return ("" if is_own else "?"), local
+
 
 MOST_ITEMS = 10_000
 MOST_LINKS = 100
@@ -259,3 +345,76 @@ def _resolved(name: str, base: Url) -> str:
     if "/" not in name or _SCHEME.match(name):
         return name
     return joined(name, base)
+
+
+# JSON Feed 1.0 and 1.1 (jsonfeed.org): the same values as `feeds` gives, from an object.
+
+MARK = b"jsonfeed.org/version/1"
+
+
+_LOOKED_AT = 4096
+
+
+def is_json_feed(body: bytes) -> bool:
+    """Cheap: the version must be named near the start, where everybody writes it."""
+    return MARK in body[:_LOOKED_AT].replace(b"\\/", b"/")
+
+
+def parse_json_feed(body: bytes, url: Url) -> Feed:
+    try:
+        told = msgspec.json.decode(as_utf8(body, "utf-8"))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return NOT_A_FEED
+    if not isinstance(told, dict) or MARK.decode() not in _text(told, "version"):
+        return NOT_A_FEED
+    given = told.get("items")
+    items = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    flags = ("too-many-items",) if len(items) > MOST_ITEMS else ()
+    links = [FeedLink(joined(home, url))] if (home := _text(told, "home_page_url")) else []
+    return Feed(
+        "json",
+        title=folded(_text(told, "title")),
+        url=url_of(links[0].href) if links else None,
+        links=tuple(links),
+        entries=tuple([_item(one, url) for one in items[:MOST_ITEMS]]),
+        flags=flags,
+    )
+
+
+def _item(told: dict[str, Any], base: Url) -> Item:
+    address = _text(told, "url") or _text(told, "external_url")
+    given = told.get("attachments")
+    attached = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    links = [FeedLink(joined(address, base), media_type="text/html")] if address else []
+    links += [
+        FeedLink(joined(where, base), "enclosure", _text(one, "mime_type"), _text(one, "title"))
+        for one in attached[:MOST_LINKS]
+        if (where := _text(one, "url"))
+    ]
+    summary = _text(told, "summary") or _text(told, "content_text") or plain(_text(told, "content_html")[: 1 << 16])
+    return Item(
+        _name(told)[:LONGEST_ID],
+        url_of(links[0].href) if address else None,
+        folded(_text(told, "title")),
+        _moment(told, "date_published"),
+        _moment(told, "date_modified"),
+        summary=folded(summary[:LONGEST_SUMMARY]),
+        links=tuple(links),
+    )
+
+
+def _text(told: dict[str, Any], name: str) -> str:
+    found = told.get(name)
+    return found.strip() if isinstance(found, str) else ""
+
+
+def _name(told: dict[str, Any]) -> str:
+    """An id ought to be a string; numbers are met, and taken as written (version 1.1, "id")."""
+    found = told.get("id")
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return str(found) if is_number else _text(told, "id")
+
+
+def _moment(told: dict[str, Any], name: str) -> Instant | None:
+    text = _text(told, name)
+    return instant_of(text) if text else None

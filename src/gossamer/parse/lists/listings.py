@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from gossamer.base.clock import DAY, Instant
 from gossamer.parse.charset import as_utf8, charset_of
-from gossamer.parse.lists.feed_json import is_json_feed, parse_json_feed
-from gossamer.parse.lists.feeds import Feed, parse_feed
+from gossamer.parse.lists.feeds import Feed, is_json_feed, parse_feed, parse_json_feed
 from gossamer.parse.lists.sitemaps import Entry, MapEntry, Sitemap, parse_sitemap
 from gossamer.parse.sniff import essence, is_sitemap, is_xml
 from gossamer.values.link import How

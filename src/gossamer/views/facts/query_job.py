@@ -7,7 +7,7 @@ import msgspec
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
 from gossamer.base.errors import ConfigError, QueryRefused, ViewDamaged
-from gossamer.extract.origins import Source, text_of
+from gossamer.extract.places import Source, text_of
 from gossamer.extract.vocabularies.canonical import canonical
 from gossamer.extract.vocabularies.relations import Kind, Vocabularies, with_own
 from gossamer.views.facts import results

@@ -1,0 +1,280 @@
+"""."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from pyoxigraph import RdfFormat, parse
+
+from gossamer.extract.source import Found
+from gossamer.extract.terms import RDF_TYPE
+from gossamer.values.page import MOST_TRIPLES, Triple
+from gossamer.values.tree import Element
+
+# Property copying (HTML+RDFa 1.1, 3.5): `rdfa:copy` takes over what a `rdfa:Pattern` states.
+
+COPY = "<http://www.w3.org/ns/rdfa#copy>"
+
+
+PATTERN = "<http://www.w3.org/ns/rdfa#Pattern>"
+
+
+MOST_COPIES = MOST_TRIPLES
+"""Facts of patterns that are looked at, each as often as it is copied: patterns may copy one another."""
+
+
+def copied(found: Found) -> Found:
+    """The facts after copying, to a fixed point. Patterns that were copied are taken out, and the copy links too.
+
+    A copied fact's place is that of the pattern's.
+    """
+    triples = found.triples
+    if not any(predicate == COPY or kind == PATTERN for _, predicate, kind in triples):
+        return found
+    if found.flags:
+        return _without_patterns(found)
+    patterns = {subject for subject, predicate, kind in triples if predicate == RDF_TYPE and kind == PATTERN}
+    stated: dict[str, list[tuple[Triple, Element]]] = {}
+    facts: dict[Triple, Element] = {}
+    for triple, place in zip(triples, found.places, strict=True):
+        stated.setdefault(triple.subject, []).append((triple, place))
+        facts.setdefault(triple, place)
+    links = [triple for triple in triples if triple.predicate == COPY and triple.object in patterns]
+    gone = {link.object for link in links}
+    waiting = [link for link in links if link.subject not in gone]  # what a pattern copies goes with it
+    used = {(link.subject, link.object) for link in waiting}
+    left = MOST_COPIES
+    while waiting:
+        target, _, pattern = waiting.pop()
+        left -= len(stated[pattern])
+        if left < 0:
+            found.flags.append("too-many-copies")
+            break
+        for (_, predicate, thing), place in stated[pattern]:
+            if predicate == RDF_TYPE and thing == PATTERN:
+                continue
+            if predicate == COPY and thing in patterns and (target, thing) not in used:
+                used.add((target, thing))
+                waiting.append(Triple(target, COPY, thing))
+            facts.setdefault(Triple(target, predicate, thing), place)
+    kept = {
+        fact: place
+        for fact, place in facts.items()
+        if fact.subject not in gone and not (fact.predicate == COPY and fact.object in gone)
+    }
+    return Found(list(kept), list(kept.values()), found.flags, found.notices)
+
+
+def _without_patterns(found: Found) -> Found:
+    """Where a limit was reached, what is a pattern and who copies it is not known for certain: whatever may be one is
+    left out, so that no pattern is taken for facts."""
+    gone = {subject for subject, predicate, kind in found.triples if predicate == RDF_TYPE and kind == PATTERN}
+    gone.update(thing for _, predicate, thing in found.triples if predicate == COPY)
+    pairs = zip(found.triples, found.places, strict=True)
+    kept = [(fact, place) for fact, place in pairs if fact.subject not in gone and fact.predicate != COPY]
+    return Found([fact for fact, _ in kept], [place for _, place in kept], found.flags, found.notices)
+
+
+# Vocabulary expansion (RDFa Core 1.1, 10): what a page's facts mean in the wider terms of the vocabularies it uses.
+# Nothing is fetched: what vocabularies say is given, as `relations_in` reads it from their documents. Only facts about
+# things follow from it, not relations among classes and properties (10.1.1).
+
+MOST_ADDED = MOST_TRIPLES
+"""Facts that may follow; there are no more than this, however the vocabularies are made."""
+
+
+MOST_RELATIONS = 50_000
+"""Of one vocabulary; schema.org has three thousand."""
+
+
+LARGEST = 16 << 20
+
+
+MOST_GROWTH = 1 << 20
+"""Letters that the entities of an RDF/XML document may add to it."""
+
+
+USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
+
+
+SUB_CLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+
+
+SUB_PROPERTY = "<http://www.w3.org/2000/01/rdf-schema#subPropertyOf>"
+
+
+SAME_CLASS = "<http://www.w3.org/2002/07/owl#equivalentClass>"
+
+
+SAME_PROPERTY = "<http://www.w3.org/2002/07/owl#equivalentProperty>"
+
+
+RELATIONS = frozenset((SUB_CLASS, SUB_PROPERTY, SAME_CLASS, SAME_PROPERTY))
+
+
+FORMATS = {
+    "text/turtle": RdfFormat.TURTLE,
+    "application/n-triples": RdfFormat.N_TRIPLES,
+    "application/rdf+xml": RdfFormat.RDF_XML,
+}
+"""By media type, those that vocabularies are published in and that are read here. HTML with RDFa is for the caller."""
+
+
+_ENTITY = re.compile(rb"<!ENTITY\s+[^\s>]+\s+(?:\"([^\"]*)\"|'([^']*)')")
+
+
+Wider = dict[str, list[str]]
+
+
+def expanded(triples: list[Triple], vocabularies: Mapping[str, Iterable[Triple]]) -> list[Triple]:
+    """`triples` as they are, and after them what follows, to a fixed point.
+
+    `vocabularies` gives by address what each says (others than `RELATIONS` are passed over); those count that the page
+    names by rdfa:usesVocabulary, and what the page says of classes and properties itself.
+    """
+    classes, properties = _wider(triples, vocabularies)
+    if not classes and not properties:
+        return triples
+    known = set(triples)
+    waiting = list(triples)
+    for subject, predicate, thing in waiting:  # grows as it is gone through
+        follows = [Triple(subject, wider, thing) for wider in properties.get(predicate, ())]
+        if predicate == RDF_TYPE:
+            follows += [Triple(subject, RDF_TYPE, wider) for wider in classes.get(thing, ())]
+        for triple in follows:
+            if triple not in known:
+                known.add(triple)
+                waiting.append(triple)
+        if len(waiting) >= len(triples) + MOST_ADDED:
+            return waiting[: len(triples) + MOST_ADDED]
+    return waiting
+
+
+def _wider(triples: list[Triple], vocabularies: Mapping[str, Iterable[Triple]]) -> tuple[Wider, Wider]:
+    """For each class, and for each property, those that hold where it does."""
+    classes: Wider = {}
+    properties: Wider = {}
+    used = dict.fromkeys([thing[1:-1] for _, predicate, thing in triples if predicate == USES_VOCABULARY])
+    said = [fact for name in used for fact in islice(vocabularies.get(name, ()), MOST_RELATIONS)]
+    for narrow, relation, wide in dict.fromkeys([*said, *triples]):
+        if relation not in RELATIONS or not narrow.startswith("<") or not wide.startswith("<") or narrow == wide:
+            continue
+        into = classes if relation in (SUB_CLASS, SAME_CLASS) else properties
+        into.setdefault(narrow, []).append(wide)
+        if relation in (SAME_CLASS, SAME_PROPERTY):
+            into.setdefault(wide, []).append(narrow)
+    return classes, properties
+
+
+def relations_in(body: bytes, media_type: str, base: str) -> list[Triple]:
+    """What the document of a vocabulary says of its classes and properties, as far as it can be read.
+
+    REQUIRES: `base` is an absolute IRI. Empty for media types other than `FORMATS`.
+    """
+    form = FORMATS.get(media_type.partition(";")[0].strip().lower())
+    if form is None or len(body) > LARGEST or (form == RdfFormat.RDF_XML and _swells(body)):
+        return []
+    relations: list[Triple] = []
+    try:
+        for quad in parse(body, format=form, base_iri=base):
+            triple = Triple(str(quad.subject), str(quad.predicate), str(quad.object))
+            if triple.predicate in RELATIONS and triple.subject[0] == "<" and triple.object[0] == "<":
+                relations.append(triple)
+                if len(relations) >= MOST_RELATIONS:
+                    break
+    except (SyntaxError, ValueError):
+        return relations
+    return relations
+
+
+def _swells(body: bytes) -> bool:
+    """Whether its entities would make it grow out of bounds: the parser writes them out however often and however
+    deep they are used. What is not UTF-8 could hide them."""
+    if b"\0" in body:
+        return True
+    values = [one or other for one, other in _ENTITY.findall(body)]
+    if any(b"&" in value for value in values) or body.count(b"<!ENTITY") != len(values):
+        return True
+    return max(map(len, values), default=0) * body.count(b"&") > MOST_GROWTH
+
+
+# What a few widespread vocabularies say of their own terms, so that expansion needs no fetching for them.
+# Facts from DCMI Metadata Terms (2020-01-20) and the FOAF Vocabulary Specification 0.99 (2014-01-14); only relations
+# between terms. When either changes, raise VERSION.
+
+VERSION = 1
+
+
+DC = "http://purl.org/dc/elements/1.1/"
+
+
+DCTERMS = "http://purl.org/dc/terms/"
+
+
+FOAF = "http://xmlns.com/foaf/0.1/"
+
+
+SCHEMA = "http://schema.org/"
+
+
+_ELEMENTS = """
+    contributor coverage creator date description format identifier language publisher relation rights source subject
+    title type
+"""
+"""Each refines the element of the same name."""
+
+
+_REFINES = {
+    "contributor": "creator",
+    "coverage": "spatial temporal",
+    "date": "available created dateAccepted dateCopyrighted dateSubmitted issued modified valid",
+    "description": "abstract tableOfContents",
+    "format": "extent medium",
+    "identifier": "bibliographicCitation",
+    "relation": "conformsTo hasFormat hasPart hasVersion isFormatOf isPartOf isReferencedBy isReplacedBy isRequiredBy "
+    "isVersionOf references replaces requires source",
+    "rights": "accessRights license",
+    "title": "alternative",
+}
+
+
+def _term(iri: str) -> str:
+    return f"<{iri}>"
+
+
+def _dublin_core() -> list[Triple]:
+    refined = [(DCTERMS + name, DC + name) for name in _ELEMENTS.split()]
+    refined += [(DCTERMS + name, DCTERMS + wider) for wider, names in _REFINES.items() for name in names.split()]
+    return [Triple(_term(name), SUB_PROPERTY, _term(wider)) for name, wider in refined]
+
+
+_FOAF = (
+    ("Person", SUB_CLASS, FOAF + "Agent"),
+    ("Organization", SUB_CLASS, FOAF + "Agent"),
+    ("Group", SUB_CLASS, FOAF + "Agent"),
+    ("Image", SUB_CLASS, FOAF + "Document"),
+    ("PersonalProfileDocument", SUB_CLASS, FOAF + "Document"),
+    ("OnlineAccount", SUB_CLASS, "http://www.w3.org/2002/07/owl#Thing"),
+    ("Agent", SAME_CLASS, DCTERMS + "Agent"),
+    ("Person", SAME_CLASS, SCHEMA + "Person"),
+    ("Image", SAME_CLASS, SCHEMA + "ImageObject"),
+    ("Document", SAME_CLASS, SCHEMA + "CreativeWork"),
+    ("maker", SAME_PROPERTY, DCTERMS + "creator"),
+    ("name", SUB_PROPERTY, "http://www.w3.org/2000/01/rdf-schema#label"),
+    ("img", SUB_PROPERTY, FOAF + "depiction"),
+    ("homepage", SUB_PROPERTY, FOAF + "page"),
+    ("homepage", SUB_PROPERTY, FOAF + "isPrimaryTopicOf"),
+    ("weblog", SUB_PROPERTY, FOAF + "page"),
+    ("isPrimaryTopicOf", SUB_PROPERTY, FOAF + "page"),
+    ("openid", SUB_PROPERTY, FOAF + "isPrimaryTopicOf"),
+    ("tipjar", SUB_PROPERTY, FOAF + "page"),
+    ("aimChatID", SUB_PROPERTY, FOAF + "nick"),
+    ("skypeID", SUB_PROPERTY, FOAF + "nick"),
+)
+
+
+KNOWN: Mapping[str, Sequence[Triple]] = {
+    DCTERMS: _dublin_core(),
+    FOAF: [Triple(_term(FOAF + name), relation, _term(wider)) for name, relation, wider in _FOAF],
+}
+"""By the address of the vocabulary, as `expanded` takes them."""
