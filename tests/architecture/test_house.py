@@ -8,8 +8,8 @@ import pytest
 from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, modules
 
 LIMITS = {
-    "files": 564,
-    "lines": 71_700,
+    "files": 565,
+    "lines": 72_000,
     "modules in the fullest folder": 39,
     "module names ending in -ing": 11,
     "public class names with two meanings": 96,

@@ -16,6 +16,7 @@ from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
 from gossamer.collection.directory import Directory
 from gossamer.collection.maintenance import lost_state
+from gossamer.collection.options import stored_in
 from gossamer.frontier.sqlite.restoration import reason_of
 from gossamer.store.sqlite import captures
 from gossamer.values.capture import Kept
@@ -65,7 +66,15 @@ def test_F_X12_a_spoilt_state_is_named_and_made_again_from_the_archive(
 ) -> None:
     before, whole = status(collection), held(collection)
     spoil(collection, how)
-    for words in ("status", f"why {site.root}", "hosts", "politeness", f"backup {tmp_path}/elsewhere", "rebuild"):
+    for words in (
+        "status",
+        "config show",
+        f"why {site.root}",
+        "hosts",
+        "politeness",
+        f"backup {tmp_path}/elsewhere",
+        "rebuild",
+    ):
         told = gossamer(*words.split(), "--dir", collection)
         assert told.returncode == 3, (words, told.stdout, told.stderr)
         assert "state.db" in told.stderr and f"gossamer rebuild --state --dir {collection}" in told.stderr, words
@@ -84,6 +93,17 @@ def test_F_X12_a_spoilt_state_is_named_and_made_again_from_the_archive(
     assert after["captures"] == before["captures"] and after["pages"] == before["pages"]
     assert after["hosts"] == before["hosts"]
     assert held(collection) == whole, "the views are left alone"
+
+
+def test_F_X12_options_are_read_from_the_damaged_file_or_said_to_be_lost(collection: Path) -> None:
+    before = stored_in(collection)
+    assert before["crawl.max_pages"].value == 9
+    done = gossamer("rebuild", "--state", "--dir", collection)  # of a file that is whole
+    assert done.returncode == 0 and stored_in(collection) == before and "config show" not in done.stderr
+    spoil(collection, "header")
+    done = gossamer("rebuild", "--state", "--dir", collection)
+    assert done.returncode == 4 and stored_in(collection) == {}
+    assert "options that the collection was given" in " ".join(done.stderr.split())
 
 
 def test_F_X12_after_that_a_crawl_goes_on_where_it_was(collection: Path, site: Site) -> None:

@@ -27,6 +27,7 @@ from gossamer.store.sqlite.database import read_only
 from gossamer.store.tallies import counts
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
+from gossamer.views.facts.digests import FILE as DIGESTS
 from gossamer.views.words.searcher import Searcher
 
 FILES = DiskFiles()
@@ -280,6 +281,30 @@ def test_F_X1_rebuild_takes_every_whole_record_and_says_what_it_left_out(
     for searcher in searchers:
         searcher.open()
     assert searchers[1].pages == searchers[0].pages - 1
+
+
+def test_F_X12_every_table_of_the_facts_is_compared_and_a_cut_manifest_is_named(
+    collection: Collection, tmp_path: Path
+) -> None:
+    directory = Directory(tmp_path / "data")
+    shutil.copytree(collection.root, directory.root)
+    assert verified(directory)[0] == 0
+    tables, (manifest,) = list(directory.graph.glob("*.sst")), directory.graph.glob("MANIFEST-*")
+    assert len(tables) >= 9, "each order of the facts has one"
+    for path in tables:
+        flipped(path, path.stat().st_size // 3)
+        code, report = verified(directory)
+        graph = report["views"][2]
+        assert code == 4 and path.name in graph["fault"] and "gossamer rebuild" in graph["mend"]
+        flipped(path, path.stat().st_size // 3)
+    whole = manifest.read_bytes()
+    manifest.write_bytes(whole[: len(whole) // 2])
+    code, report = verified(directory)
+    assert code == 4 and manifest.name in report["views"][2]["fault"]
+    manifest.write_bytes(whole)
+    (directory.graph / DIGESTS).unlink()
+    code, report = verified(directory)
+    assert code == 0 and f"{len(tables)} tables not in {DIGESTS}" in report["views"][2]["says"]
 
 
 def test_F_P7_flipped_bits_anywhere_are_found_or_change_nothing(tmp_path: Path) -> None:

@@ -185,7 +185,8 @@ def test_verify_names_the_pages_whose_index_entries_cannot_be_read(directory: Di
     assert code == 4
     assert views["index"]["unreadable"] == 1 and views["index"]["unreadable_urls"] == [url.text]
     assert "what it holds of 1 page cannot be read" in views["index"]["fault"] and views["index"]["mend"]
-    told = gossamer("search", "fish", "--dir", directory.root)
-    assert "1 result left out" in told.stdout and "gossamer verify" in told.stdout
+    for words in ((), ("--json",)):
+        told = gossamer("search", "fish", *words, "--dir", directory.root)
+        assert "1 result left out" in told.stderr and "gossamer verify" in told.stderr
     assert gossamer("rebuild", "--dir", directory.root).returncode == 0
     assert_whole(directory.root)

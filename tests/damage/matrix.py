@@ -26,7 +26,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.collection.directory import Directory
 from gossamer.crawler.damage import DAMAGED
 from gossamer.store import tallies
-from gossamer.store.sqlite import captures, forgotten, seeds
+from gossamer.store.sqlite import captures, forgotten, options, seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.export import digest, opened
@@ -74,6 +74,8 @@ TIMES = re.compile(
     r"|[\d.,]+ (?:ms|s|min|h|seconds?|minutes?|hours?|days?)\b(?: ago)?"
 )
 SIZES = re.compile(r"[\d.,]+ (?:%|(?:kB|MB|GB|B|bytes)\b)| {2,}")
+LIFE = re.compile(r"[●○▲] (?:at rest|late, )")
+"""A crawl that ended a moment ago was heard of late, and later is at rest."""
 MEASURED = frozenset(("status", "top", "plan", "freshness"))
 """They say how large files and processes are, which differs from run to run."""
 
@@ -100,10 +102,12 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "index folder": beside("index"),
     "graph manifest": largest("graph", "MANIFEST-*"),
     "graph table": largest("graph", "*.sst"),
+    "graph digests": beside("graph/digests.json"),
     "graph position": beside("graph/position"),
     "graph folder": beside("graph"),
     "sources.db": beside("graph/sources.db"),
     "checkpoint": lambda root: largest(f"checkpoints/{checkpoint_in(root)}", "MANIFEST-*")(root),
+    "checkpoint table": lambda root: largest(f"checkpoints/{checkpoint_in(root)}", "*.sst")(root),
     "checkpoints": beside("checkpoints"),
     "learned": beside("learned"),
     "chronicle": beside("chronicle"),
@@ -119,13 +123,14 @@ KINDS: dict[str, Callable[[Path], Path]] = {
 }
 OWN_TEXT = frozenset(("rules.txt", "gossamer.toml", "vocabulary.ttl"))
 """Written by the user and without a checksum: another text that is valid is taken as what they wrote."""
-CHECKED_BY_VERIFY = frozenset(("index terms", "index store", "graph table", "links.db"))
+CHECKED_BY_VERIFY = frozenset(("index terms", "index store", "graph table", "checkpoint table", "links.db"))
 """Too large to be read through each time: `gossamer verify` does that, and is asked to."""
 HOLDS_NOTHING = frozenset([("control.db", "gone")])
 """Signs of life of processes: the file may be deleted at any time, and then nobody has been seen yet."""
-CAUGHT_UP = frozenset(("index position", "graph position", "checkpoints"))
-"""How far a view is, and the copy of the facts that is queried: every crawl begins by making them again, without loss,
-which its own cells show. So `verify` says that the view is behind, and what to do, and does not fail."""
+CAUGHT_UP = frozenset(("index position", "graph position", "graph digests", "checkpoints"))
+"""How far a view is, what its files were like, and the copy of the facts that is queried: every crawl begins by making
+them again, without loss, which its own cells show. So `verify` says that the view is behind, and what to do, and does
+not fail."""
 VERIFIED = frozenset(KINDS) & {
     "archive volume",
     "state.db",
@@ -138,10 +143,12 @@ VERIFIED = frozenset(KINDS) & {
     "index folder",
     "graph manifest",
     "graph table",
+    "graph digests",
     "graph position",
     "graph folder",
     "sources.db",
     "checkpoint",
+    "checkpoint table",
     "checkpoints",
 }
 """What `verify` is for: damage of these that it says nothing of is `unnoticed`."""
@@ -188,7 +195,7 @@ def left_by(command: str, root: Path) -> object:
 def state_in(root: Path) -> object:
     with closing(read_only(Directory(root).state)) as state:
         kept = [(one.url.text, one.fetched_at, one.digest, one.is_page) for one in captures.in_order(state)]
-        return kept, seeds.every(state), forgotten.every(state), tallies.counts(state)
+        return kept, seeds.every(state), forgotten.every(state), options.every(state), tallies.counts(state)
 
 
 def views_in(root: Path) -> tuple[Held, str]:
@@ -228,7 +235,7 @@ def asked(whole: Whole, root: Path, command: str, scratch: Path) -> Ended:
 
 def comparable(text: str, command: str, root: Path, scratch: Path) -> str:
     text = TIMES.sub("_", text.replace(str(root), "DIR").replace(str(scratch), "SCRATCH"))
-    return SIZES.sub("_", text) if command in MEASURED else text
+    return LIFE.sub("_", SIZES.sub("_", text)) if command in MEASURED else text
 
 
 def unlike(before: Ended, done: Ended) -> list[str]:
@@ -319,10 +326,10 @@ def table(cells: list[Cell]) -> str:
     """Kinds and ways down, commands across."""
     rows = list(dict.fromkeys((one.kind, one.how) for one in cells))
     commands = list(dict.fromkeys(one.command for one in cells))
-    lines = [" " * 22 + " ".join(f"{name[:6]:6}" for name in commands)]
+    lines = [" " * 24 + " ".join(f"{name[:6]:6}" for name in commands)]
     for kind, how in rows:
         found = {one.command: SIGNS[one.verdict] for one in cells if (one.kind, one.how) == (kind, how)}
-        lines.append(f"{kind:15}{how:7}" + " ".join(f"{found.get(name, ''):6}" for name in commands))
+        lines.append(f"{kind:17}{how:7}" + " ".join(f"{found.get(name, ''):6}" for name in commands))
     counts = {name: sum(one.verdict == name for one in cells) for name in SIGNS}
     summary = ", ".join(f"{name} {number}" for name, number in counts.items())
     return "\n".join(

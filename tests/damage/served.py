@@ -73,4 +73,4 @@ def asked(address: str, page: str) -> str:
     except OSError as trouble:
         return f"{page}: broken off: {trouble}"
     is_live = status == 200 and any(page == one or (one and page.startswith(one)) for one in LIVE)
-    return f"{page}: {status}" + ("" if is_live else " " + re.sub(r"\s+", " ", body.replace(address, ""))[:3000])
+    return f"{page}: {status}" + ("" if is_live else " " + re.sub(r"\s+", " ", body.replace(address, "")))

@@ -36,9 +36,17 @@ SAMPLED_CHANGES = {
     ("sources.db", "zeros", "crawl"),
     ("checkpoints", "gone", "serve"),
     ("archive volume", "bit", "rebuild"),
+    ("graph digests", "zeros", "crawl"),
+    ("graph digests", "gone", "verify"),
+    ("graph manifest", "short", "verify"),
+    ("graph table", "bit", "verify"),
+    ("checkpoint table", "bit", "verify"),
+    ("index store", "bit", "search"),
+    ("state.db", "gone", "config"),
 }
-"""And what changes a collection, or costs a server."""
+"""And what changes a collection, or costs a server; and what was once not noticed."""
 ONLY = tuple(filter(None, os.environ.get("DAMAGE_COMMANDS", "").split(",")))
+ONLY_KINDS = tuple(filter(None, os.environ.get("DAMAGE_KINDS", "").split(",")))
 VOCABULARY = '<http://schema.org/Person> <http://www.w3.org/2000/01/rdf-schema#label> "person" .\n'
 
 
@@ -84,7 +92,7 @@ def chosen() -> list[tuple[str, str, str]]:
         if (kind not in FOLDERS or how in ("gone", "mode")) and (how != "mode" or not unbound)
     ]
     if WHOLE_MATRIX:
-        return [one for one in every if not ONLY or one[2] in ONLY]
+        return [one for one in every if one[2] in (ONLY or COMMANDS) and one[0] in (ONLY_KINDS or KINDS)]
     return [one for one in every if (one[2] in SAMPLED and one[:2] in SAMPLED_DAMAGE) or one in SAMPLED_CHANGES]
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.collection.directory import DEFAULT, existing
-from gossamer.collection.options import config_of, stored_in, unset_option, withheld_in_words
+from gossamer.collection.options import config_of, readable_options, stored_in, unset_option, withheld_in_words
 from gossamer.config.load import GUARDED, Key, in_toml, keys, sample
 
 
@@ -30,6 +30,7 @@ def show(
     if sample_file or markdown:
         print(sample() if sample_file else documented(keys()), end="")
         return 0
+    readable_options(dir)  # else defaults would be shown in the place of what cannot be read
     loaded = config_of(dir, config)
     rows = {key.name: (loaded.value(key.name), loaded.origins[key.name], key.says) for key in keys()}
     if json:

@@ -63,6 +63,9 @@ def search(
         print(as_json(json_value(answer) | ({"explanations": told} if explain else {})))
     else:
         show(answer, Console(), told)
+    if answer.unreadable:
+        lost = counted(len(answer.unreadable), "result")
+        print(f"{lost} left out: damaged in the index. `gossamer verify --dir {dir}` names them.", file=sys.stderr)
     return 0 if answer.hits else 1
 
 
@@ -86,9 +89,6 @@ def show(answer: Answer, console: Console, told: Mapping[str, Explanation | None
     pages = "page" if answer.total == 1 else "pages"
     full = "" if answer.all_words else f", {answer.with_all_words:,} with all the words"
     console.print(Text(f"{answer.total:,} {pages}{full} in {answer.took_s * 1000:.0f} ms", style="dim"))
-    if answer.unreadable:
-        lost = counted(len(answer.unreadable), "result")
-        console.print(Text(f"{lost} left out: damaged in the index. `gossamer verify` names them.", style="red"))
     if answer.did_you_mean:
         console.print(Text(f"Did you mean: {answer.did_you_mean}"))
     if not answer.hits:

@@ -16,7 +16,7 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory, lock_directory
+from gossamer.collection.directory import Directory, lock_directory, refuse_lost_state
 from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
 from gossamer.plugins.trust import allow_options, are_allowed
 from gossamer.store.sqlite import options, seeds
@@ -56,13 +56,20 @@ def config_of(root: Path, config: Path | None = None, flags: Mapping[str, object
 
 
 def stored_in(root: Path) -> dict[str, Option]:
-    """Options that crawls of this collection were given. A database of an older version has none."""
-    state = Directory(root).state
-    if not state.is_file():
-        return {}
-    with suppress(sqlite3.Error, GossamerError), closing(read_only(state)) as connection:
-        return {name: option for name, option in options.every(connection).items() if name in STORED}
+    """Options that crawls of this collection were given; none when its database cannot be read."""
+    with suppress(sqlite3.Error, GossamerError):
+        return readable_options(root)
     return {}
+
+
+def readable_options(root: Path) -> dict[str, Option]:
+    """The same. Raises GossamerError, saying what to do, when the collection's database is lost or cannot be read."""
+    directory = Directory(root)
+    refuse_lost_state(directory)
+    if not directory.state.is_file():
+        return {}
+    with closing(read_only(directory.state)) as connection:
+        return {name: option for name, option in options.every(connection).items() if name in STORED}
 
 
 async def keep_options(directory: Directory, flags: Mapping[str, object], outside: Outside, has_seeds: bool) -> None:

@@ -5,7 +5,7 @@ complete, so that a kill leaves either no state, which every command names, or a
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -27,9 +27,10 @@ from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.indexer.supervisor import become_the_one
 from gossamer.rules.canonical import identity_of
 from gossamer.store import tallies
-from gossamer.store.sqlite import captures, forgotten, seeds
+from gossamer.store.sqlite import captures, forgotten, options, seeds
 from gossamer.store.sqlite.database import Database
 from gossamer.store.sqlite.forgotten import Entry
+from gossamer.store.sqlite.options import Option
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url, id_of
@@ -47,6 +48,7 @@ LOST = (
 )
 """What the archive does not hold."""
 LOST_FORGOTTEN = "what was to be forgotten (`gossamer forget --list`): ask for it again, or it may be crawled again"
+LOST_OPTIONS = "options that the collection was given (`gossamer config show`): give them again with the next crawl"
 NO_SEEDS = "the seeds: name them with `gossamer rebuild --state --seed URL`, or at the next `gossamer crawl URL`"
 
 
@@ -70,6 +72,7 @@ class _Salvaged(msgspec.Struct, frozen=True):
 
     seeds: list[tuple[Url, str]] | None = None
     forgotten: list[Entry] | None = None
+    options: Mapping[str, Option] | None = None
     counts: Counts | None = None
 
 
@@ -114,7 +117,8 @@ def set_aside(directory: Directory, outside: Outside) -> str:
 
 def salvaged_from(path: Path) -> _Salvaged:
     found: dict[str, object] = {}
-    for name, read in (("seeds", seeds.every), ("forgotten", forgotten.every), ("counts", tallies.counts)):
+    reads = {"seeds": seeds.every, "forgotten": forgotten.every, "options": options.every, "counts": tallies.counts}
+    for name, read in reads.items():
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
                 found[name] = read(connection)
@@ -136,6 +140,8 @@ async def filled(
         for url, reach in salvaged.seeds or ():
             seeds.put(connection, [url], reach)
         forgotten.put(connection, salvaged.forgotten or ())
+        for name, option in (salvaged.options or {}).items():
+            options.put(connection, {name: option.value}, option.given_at)
 
     await database.run(remember)
     says("reading the archive")
@@ -164,7 +170,7 @@ async def filled(
             "Put them back from a backup, then `gossamer rebuild --state` again"
         )
     figures = (counts.captures, counts.pages, counts.known, counts.queued, len(named))
-    gone = LOST if salvaged.forgotten is not None else (*LOST, LOST_FORGOTTEN)
+    gone = (*LOST, *[LOST_FORGOTTEN] * (salvaged.forgotten is None), *[LOST_OPTIONS] * (salvaged.options is None))
     return Restored(*figures, missing=tuple(missing), gone=gone, damaged=tuple(damaged))
 
 

@@ -143,6 +143,11 @@ def unlike_seal(folder: Path) -> str:
     return ""
 
 
+def view_of(folder: Path) -> Path:
+    """The view that a store belongs to: checkpoints lie in a folder of theirs."""
+    return folder.parent if folder.parent.name == "checkpoints" else folder
+
+
 def _instant_in(name: str) -> Instant:
     return int(name.removeprefix(PREFIX))
 

@@ -9,7 +9,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Store
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.errors import ViewDamaged, damage_named
 from gossamer.values.url import Url
-from gossamer.views.facts.checkpoints import unlike_format, unlike_seal
+from gossamer.views.facts.checkpoints import unlike_format, unlike_seal, view_of
 from gossamer.views.facts.names import FETCHED_AT, PROVENANCE, graph_name
 
 PIECE = 1 << 16
@@ -19,15 +19,10 @@ _FETCHED_AT = NamedNode(FETCHED_AT)
 
 def opened(folder: Path) -> Store:
     """A checkpoint, or a live store whose owner has ended, to read from."""
-    with damage_named(_view_of(folder), OSError, RuntimeError):
+    with damage_named(view_of(folder), OSError, RuntimeError):
         if why := unlike_format(folder) or unlike_seal(folder):
-            raise ViewDamaged(_view_of(folder), why)
+            raise ViewDamaged(view_of(folder), why)
         return Store.read_only(str(folder))
-
-
-def _view_of(folder: Path) -> Path:
-    """The view that a store belongs to: checkpoints lie in a folder of theirs."""
-    return folder.parent if folder.parent.name == "checkpoints" else folder
 
 
 def held_at(store: Store, url: Url) -> Instant | None:

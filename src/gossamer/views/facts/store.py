@@ -19,6 +19,7 @@ from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url
+from gossamer.views.facts import digests
 from gossamer.views.facts.checkpoints import FORMAT, VERSION
 from gossamer.views.facts.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
 from gossamer.views.facts.sources import PageSources, Sources
@@ -99,6 +100,8 @@ class Graph:
                 self._files.remove(self._folder)
                 self._files.make_folder(self._folder)
             self._files.write(mark, VERSION)
+        if name := digests.cut_manifest(self._folder, self._files):  # the store would open, with fewer facts
+            raise ViewDamaged(self._folder, f"{name} is shorter than it was")
 
     @property
     def store(self) -> Store:
@@ -151,8 +154,9 @@ class Graph:
         self.store.flush()
 
     def copy_to(self, folder: Path) -> None:
-        """The store as it is now, for others to read: hard links, as far as they go."""
+        """The store as it is now, for others to read: hard links, as far as they go. Digests of both are kept."""
         self.store.backup(folder)
+        digests.record(self._folder, folder, self._files)
         self._files.write(folder / FORMAT, VERSION)
         self.copy_position(folder)
 
