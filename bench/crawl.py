@@ -32,7 +32,7 @@ from gossamer.collection.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.export import opened, page_facts
+from gossamer.views.facts.store import opened, page_facts
 from gossamer.views.words.searcher import Searcher
 
 OUT = Path(__file__).parent / "out"

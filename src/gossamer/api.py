@@ -44,10 +44,10 @@ from gossamer.values.link import Link
 from gossamer.values.query import Query, Sort
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.export import opened
 from gossamer.views.facts.names import graph_name
 from gossamer.views.facts.results import JSON
 from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
+from gossamer.views.facts.store import opened
 from gossamer.views.links.reader import Anchor
 from gossamer.web.export_rooms import ExportedPage
 from gossamer.web.rooms import Ask

@@ -14,10 +14,9 @@ from tests.archive.samples import capture
 from tests.archive.test_catalogue import acknowledge, kept
 
 from gossamer.archive.adoption import adopt
-from gossamer.archive.export import volumes_of
 from gossamer.archive.members import GZIP_MAGIC, PROBE_BYTES, Damaged, Member, Torn, members
 from gossamer.archive.places import ArchivePlaces
-from gossamer.archive.reader import Scanned, read_capture, scan
+from gossamer.archive.reader import Scanned, read_capture, scan, volumes_of
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import End, Volumes
 from gossamer.base.errors import ArchiveDamaged

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, RdfFormat, parse
 
-from gossamer.archive.fact_differences import fact_changes
+from gossamer.archive.versions import fact_changes
 
 P = "<http://schema.org/{}>"
 

@@ -1,6 +1,6 @@
 """Texts side by side."""
 
-from gossamer.archive.text_differences import Piece, lines_of, text_changes
+from gossamer.archive.versions import Piece, lines_of, text_changes
 
 LONG = " ".join([f"Sentence number {number} says little." for number in range(40)])
 

@@ -7,10 +7,9 @@ import random
 import pytest
 from tests.archive.samples import body_of, capture
 
-from gossamer.archive.export import volumes_of
 from gossamer.archive.members import Torn
 from gossamer.archive.places import ArchivePlaces
-from gossamer.archive.reader import read_capture, scan, scanned, target_in
+from gossamer.archive.reader import read_capture, scan, scanned, target_in, volumes_of
 from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import Volumes
 from gossamer.base.errors import ArchiveDamaged

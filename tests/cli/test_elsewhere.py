@@ -16,8 +16,8 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
 from gossamer.collection.directory import Directory
-from gossamer.views.facts.export import opened
 from gossamer.views.facts.names import PROVENANCE
+from gossamer.views.facts.store import opened
 
 
 def exported(what: str, collection: Collection, out: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:

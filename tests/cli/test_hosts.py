@@ -18,7 +18,7 @@ from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.command_names import obey
 from gossamer.crawler.process import politeness
-from gossamer.frontier.sqlite.host_list import robots_of
+from gossamer.frontier.sqlite.lists import robots_of
 from gossamer.frontier.sqlite.reports import host_state, hosts
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.learned.templates import template_of

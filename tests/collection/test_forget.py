@@ -27,7 +27,7 @@ from gossamer.collection.maintenance.replay import build_again, followed, mark_f
 from gossamer.collection.seeds import Sowing
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.admission import open_ruling
-from gossamer.frontier.sqlite.ends import every_end
+from gossamer.frontier.sqlite.reports import every_end
 from gossamer.monitor.control import Control
 from gossamer.store import tallies
 from gossamer.store.sqlite import seeds

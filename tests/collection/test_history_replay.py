@@ -26,9 +26,8 @@ from gossamer.values.messages import ReadJob
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Host, Url
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.export import digest, opened, page_facts
 from gossamer.views.facts.sources import FILE as SOURCES
-from gossamer.views.facts.store import Graph
+from gossamer.views.facts.store import Graph, digest, opened, page_facts
 
 URLS = [Url(f"https://{host}.test/{path}") for host in ("a", "b") for path in ("", "x", "y?z={|}")]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.rules.robots.groups import Naming
 from gossamer.rules.robots.matcher import ParsedRobots, explain, judge, parse
+from gossamer.rules.robots.parser import Naming
 from gossamer.rules.verdict import Allowed
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import url_of

@@ -30,8 +30,7 @@ from gossamer.demo.manifest import manifest_of
 from gossamer.demo.plan import address_plan
 from gossamer.demo.verdict import Found, Verdict, check
 from gossamer.demo.web import DemoWeb
-from gossamer.frontier.sqlite.ends import every_end
-from gossamer.frontier.sqlite.reports import ledger
+from gossamer.frontier.sqlite.reports import every_end, ledger
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
 from gossamer.views.words.searcher import Searcher

@@ -23,10 +23,10 @@ from gossamer.collection.maintenance.replay import build_again
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.verdict import Found, check
-from gossamer.frontier.sqlite.ends import every_end
+from gossamer.frontier.sqlite.reports import every_end
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
-from gossamer.views.facts.export import opened
+from gossamer.views.facts.store import opened
 from gossamer.views.words.searcher import Searcher
 
 LISTS = ("lost", "fetched_after", "duplicates", "unreadable", "too_early", "disallowed", "missing", "not_searchable")

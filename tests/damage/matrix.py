@@ -29,7 +29,7 @@ from gossamer.store import tallies
 from gossamer.store.sqlite import captures, forgotten, options, seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.export import digest, opened
+from gossamer.views.facts.store import digest, opened
 
 HOWS = ("bit", "zeros", "short", "gone", "mode")
 """A flipped bit, a zeroed page, half of it missing, the file missing, a file that its owner may not open."""

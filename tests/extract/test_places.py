@@ -15,19 +15,9 @@ from lxml import etree
 from selectolax.lexbor import LexborNode
 from tests.extract.pages import ADDRESS, script
 
+from gossamer.extract.origins import _AS_IT_IS, DEFLATED, PLAIN, Record, Source, _asked, stored_form, text_of, unpacked
 from gossamer.extract.page import SYNTAXES, Extraction, extract
-from gossamer.extract.places import (
-    _AS_IT_IS,
-    DEFLATED,
-    PLAIN,
-    Record,
-    Source,
-    _asked,
-    packed,
-    stored_form,
-    text_of,
-    unpacked,
-)
+from gossamer.extract.places import packed
 from gossamer.extract.terms import XSD
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import parse_xml

@@ -15,9 +15,18 @@ from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite import sieve as sieving
-from gossamer.frontier.sqlite.ends import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.reports import held, host_state, hosts, ledger, preview, queued, templates, waits_before
+from gossamer.frontier.sqlite.reports import (
+    every_end,
+    held,
+    host_state,
+    hosts,
+    ledger,
+    preview,
+    queued,
+    templates,
+    waits_before,
+)
 from gossamer.frontier.sqlite.sieve import Sieve
 from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock

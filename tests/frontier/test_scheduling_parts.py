@@ -11,8 +11,7 @@ from gossamer.frontier.clock_steps import Steps
 from gossamer.frontier.codes import HOW_CODES, REASON_CODES
 from gossamer.frontier.gate import Ask, gate_of
 from gossamer.frontier.politeness import Politeness, gap_s, is_to_retire, troubles_after
-from gossamer.frontier.postgres.links_in import linked_of
-from gossamer.frontier.postgres.sieve import Met
+from gossamer.frontier.postgres.sieve import Met, linked_of
 from gossamer.frontier.priority import (
     LAST,
     LOWEST,
@@ -24,8 +23,8 @@ from gossamer.frontier.priority import (
     pick_band,
     priority_of,
 )
-from gossamer.frontier.sqlite.links_in import MOST_RAISED, raised
-from gossamer.frontier.sqlite.revival import priority_again
+from gossamer.frontier.sqlite.requeue import priority_again
+from gossamer.frontier.sqlite.sieve import MOST_RAISED, raised
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState

@@ -11,9 +11,9 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.frontier.codes import REASON_CODES
-from gossamer.frontier.sqlite import host_list, visit_list
-from gossamer.frontier.sqlite.visit_list import Ended, Position, visits
-from gossamer.frontier.sqlite.visits import LastVisit, every_visit
+from gossamer.frontier.sqlite import lists as host_list
+from gossamer.frontier.sqlite import lists as visit_list
+from gossamer.frontier.sqlite.lists import Ended, LastVisit, Position, every_visit, visits
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How
@@ -62,7 +62,7 @@ def test_the_newest_come_first_or_the_oldest(state: sqlite3.Connection) -> None:
 def test_an_export_tells_of_every_visit_once_however_many_are_read_at_once(
     state: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr("gossamer.frontier.sqlite.visits.AT_ONCE", at_once)
+    monkeypatch.setattr("gossamer.frontier.sqlite.lists.AT_ONCE", at_once)
     found = list(every_visit(lambda: sqlite3.connect(tmp_path / "state.db")))
     assert len(found) == AMOUNT
     assert sorted(one.url for one in found) == sorted(f"https://h{n % 7}.test/p{n}" for n in range(AMOUNT))

@@ -24,10 +24,8 @@ from gossamer.values.capture import Capture, Place
 from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
-from gossamer.views.facts.batch import FactsHere
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.facts.export import digest
-from gossamer.views.facts.store import Graph
+from gossamer.views.facts.store import FactsHere, Graph, digest
 from gossamer.views.links.reader import LinksReader
 from gossamer.views.links.store import Links
 from gossamer.views.words.searcher import Searcher

@@ -15,7 +15,7 @@ from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob, job_of
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
-from gossamer.workers.costs import Costs
+from gossamer.workers.lines import Costs
 from gossamer.workers.worker import Answer
 
 CAPTURE = Capture(

@@ -14,7 +14,7 @@ from tests.crawler.test_commands import Web
 from tests.crawler.test_commands import many as leading_to
 
 from gossamer.base.errors import ConfigError, GossamerError
-from gossamer.plugins import filters as own_filters
+from gossamer.plugins import filters
 from gossamer.plugins.filters import GROUP, MOST_SLOW, Beside, TooSlow, safe
 from gossamer.plugins.trust import Code, allow
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
@@ -26,27 +26,27 @@ HANGS = {
     "        except Exception:\n            pass",
 }
 ASKED = """
-from gossamer.app import own_filters
-own_filters.LIMIT_S = 0.3
+from gossamer.plugins import filters
+filters.LIMIT_S = 0.3
 def judge(url, depth):
     {body}
 told = []
-asked = own_filters.safe("mine", judge, lambda event, **facts: told.append((event, facts["trouble"])))
+asked = filters.safe("mine", judge, lambda event, **facts: told.append((event, facts["trouble"])))
 found = [asked("http://a.test/", 0).rule for _ in range(3)]
 print(found[0], told[0])
 try:
     asked("http://a.test/last", 0)
-except own_filters.GossamerError as trouble:
+except filters.GossamerError as trouble:
     print(trouble)
 """
 STUCK = """
 import re
 from pathlib import Path
-from gossamer.app import own_filters
+from gossamer.plugins import filters
 from gossamer.plugins.trust import Code, allow
 allow([Code("", "mine.py:judge", Path({folder!r}))])
-own_filters.STUCK_S, own_filters.LOOK_S = 1.0, 0.1
-(asked,) = own_filters.own_filters(["mine.py:judge"], Path({folder!r}), print, are_watched=True)
+filters.STUCK_S, filters.LOOK_S = 1.0, 0.1
+(asked,) = filters.own_filters(["mine.py:judge"], Path({folder!r}), print, are_watched=True)
 asked("http://a.test/", 0)
 """
 
@@ -72,7 +72,7 @@ def test_one_that_never_lets_go_of_the_interpreter_ends_the_process_which_says_w
 
 
 def test_one_that_is_slow_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_filters, "LIMIT_S", 0.05)
+    monkeypatch.setattr(filters, "LIMIT_S", 0.05)
 
     def sleeps(url: str, depth: int) -> bool:
         time.sleep(2)
@@ -90,7 +90,7 @@ def test_one_that_is_slow_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Non
         asked("http://a.test/", 0)
     with pytest.raises(TooSlow):
         Beside(sleeps).ask("http://a.test/", 0)
-    monkeypatch.setattr(own_filters, "LIMIT_S", PATIENCE_S)
+    monkeypatch.setattr(filters, "LIMIT_S", PATIENCE_S)
     assert safe("quick", lambda url, depth: True, told)("http://a.test/", 0) == ALLOWED
 
 
@@ -160,7 +160,7 @@ text = "crawl"
 def named(name: str, folder: Path, tell: Any = lambda event, **facts: None) -> Any:
     (folder / "mine.py").write_text(CLASSES)
     allow([Code(GROUP, f"mine.py:{name}", folder)])
-    (found,) = own_filters.own_filters([f"mine.py:{name}"], folder, tell)
+    (found,) = filters.own_filters([f"mine.py:{name}"], folder, tell)
     return found
 
 

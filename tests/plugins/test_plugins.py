@@ -40,7 +40,7 @@ class Quay:
         return Answer(await reader.read(most_bytes + 1), head[1])
 """
 READERS = """
-from gossamer.values.plain import Text
+from gossamer.values.page import Text
 
 def tables(body, url, media_type):
     rows = [line.split(",") for line in body.decode().splitlines()]

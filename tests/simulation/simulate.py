@@ -25,8 +25,8 @@ from gossamer.crawler.pace import Pace
 from gossamer.crawler.settlement import Measures
 from gossamer.frontier.api import Frontier
 from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.sqlite.ends import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.reports import every_end
 from gossamer.reader.reading import done, job
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.writer import SpoolWriter

@@ -22,7 +22,7 @@ from gossamer.values.query import DEEPEST_HIT, Query
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import Graph
-from gossamer.views.words import scan as walking
+from gossamer.views.words import searcher as walking
 from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.writer import IndexWriter
 from gossamer.web.exports import pages_csv, pages_jsonl

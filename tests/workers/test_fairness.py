@@ -14,9 +14,8 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.reader.processes import reader_pool
-from gossamer.workers.costs import HEAVY_BYTES, HEAVY_S, PROVEN_S, SMALL_BYTES, Costs
 from gossamer.workers.limits import Limits
-from gossamer.workers.lines import PASSED_OVER, Line, Lines
+from gossamer.workers.lines import HEAVY_BYTES, HEAVY_S, PASSED_OVER, PROVEN_S, SMALL_BYTES, Costs, Line, Lines
 from gossamer.workers.pool import Pool
 
 EASY = Limits(wall_s=600.0, cpu_s=600.0, ahead=4)

@@ -1,12 +1,13 @@
 """Our own volumes read back: one capture at a known place, or a whole volume from some offset on."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.members import Damaged, Torn, damaged, member_at, members
+from gossamer.archive.members import Damaged, Member, Torn, damaged, member_at, members
 from gossamer.archive.record import DISTRUST, TOOK, Field, original_fields
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.errors import ArchiveDamaged
@@ -203,3 +204,23 @@ def _field(line: str) -> Field:
     if not colon:
         raise ValueError("a header line without a colon")
     return name, value.removeprefix(" ")
+
+
+# Records as they lie in the volumes, for copies: members one after another are a WARC file again.
+
+
+def volumes_of(
+    files: Files, folder: Path, damaged: Callable[[str, Damaged], None]
+) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Each volume's name and its whole records, a record a piece; safe beside a writer. `damaged` is told of what is
+    left out."""
+    for name in volumes_in(files, folder):
+        yield name, _whole(files, folder / name, partial(damaged, name))
+
+
+def _whole(files: Files, path: Path, damaged: Callable[[Damaged], None]) -> Iterator[bytes]:
+    for member in members(files, path):
+        if isinstance(member, Damaged):
+            damaged(member)
+        elif isinstance(member, Member):
+            yield files.read(path, member.offset, member.length)

@@ -29,7 +29,7 @@ from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.verdict import Found, Verdict, check
 from gossamer.demo.web import DemoWeb
-from gossamer.frontier.sqlite.ends import every_end
+from gossamer.frontier.sqlite.reports import every_end
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
 from gossamer.views.words.searcher import Searcher

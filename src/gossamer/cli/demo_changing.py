@@ -34,7 +34,7 @@ from gossamer.monitor.freshness import days_in_words
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
-from gossamer.views.facts.export import facts_of, opened
+from gossamer.views.facts.store import facts_of, opened
 from gossamer.views.words.searcher import Searcher
 
 SUGGESTIONS = ("harbour", "type:Offer", "news")

@@ -14,8 +14,8 @@ import msgspec
 from cyclopts import Parameter
 
 from gossamer.archive.catalogue import Catalogue
-from gossamer.archive.export import volumes_of
 from gossamer.archive.members import Damaged
+from gossamer.archive.reader import volumes_of
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
@@ -36,7 +36,7 @@ from gossamer.values.outcome import GROUPS, Reason
 from gossamer.values.page import Reading
 from gossamer.values.query import Query
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.export import opened, page_facts
+from gossamer.views.facts.store import opened, page_facts
 from gossamer.web.exports import pages_csv, visits_csv
 from gossamer.workers.pool import Pool
 

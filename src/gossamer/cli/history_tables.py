@@ -6,8 +6,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.archive.text_differences import TextLine
-from gossamer.archive.versions import Difference, Timeline, Version
+from gossamer.archive.versions import Difference, TextLine, Timeline, Version
 from gossamer.base.clock import Instant, in_words
 from gossamer.collection.history.facts import PastAnswer
 from gossamer.values.capture import Kept

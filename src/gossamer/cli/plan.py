@@ -17,7 +17,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.collection.directory import Directory, existing
 from gossamer.lab.plan import DAY_S, KB, Plan, Shares, Wish, planned
 from gossamer.store import tallies
-from gossamer.store.sqlite import surveys
+from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.wording import lasting
 
@@ -85,7 +85,7 @@ class Measured(msgspec.Struct, frozen=True):
 def measured_in(directory: Directory, outside: Outside) -> Measured:
     with closing(read_only(directory.state)) as state:
         counts = tallies.counts(state)
-        captured, bodies = surveys.totals(state)
+        captured, bodies = captures.totals(state)
     if captured < ENOUGH_PAGES or not bodies:
         return Measured(counts.pages, counts.queued or None, counts.hosts or None)
     sizes = {folder: size_of(path, outside) for folder, path in _folders(directory).items()}

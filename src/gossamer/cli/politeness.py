@@ -19,8 +19,8 @@ from gossamer.cli.steps import Working
 from gossamer.collection.directory import DEFAULT, Directory, existing
 from gossamer.collection.ledger import Report, Row, Seen, contradiction, kept_by, reported, suspects
 from gossamer.frontier.sqlite.reports import Ledger, ledger
+from gossamer.store.sqlite.captures import Moment, moments
 from gossamer.store.sqlite.database import read_only
-from gossamer.store.sqlite.surveys import Moment, moments
 from gossamer.values.wording import as_json, counted
 
 BROKEN = 4

@@ -26,10 +26,9 @@ from gossamer.fetch.network import real_network
 from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s
 from gossamer.reader.robots import SurveyJob, answer, job
-from gossamer.rules.robots.groups import Naming
 from gossamer.rules.robots.matcher import explain
 from gossamer.rules.robots.notices import Survey
-from gossamer.rules.robots.parser import MOST_BYTES
+from gossamer.rules.robots.parser import MOST_BYTES, Naming
 from gossamer.rules.verdict import Allowed
 from gossamer.values.outcome import Fetched, Outcome
 from gossamer.values.robots import Robots, RobotsState

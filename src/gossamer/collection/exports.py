@@ -7,16 +7,15 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.collection.directory import Directory
 from gossamer.collection.views import refuse_missing
-from gossamer.frontier.sqlite.visits import LastVisit, every_visit
+from gossamer.frontier.sqlite.lists import LastVisit, every_visit
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.export import facts_of, opened, page_facts
-from gossamer.views.links.export import every_link
-from gossamer.views.words.scan import walked
+from gossamer.views.facts.store import facts_of, opened, page_facts
+from gossamer.views.links.reader import every_link
 from gossamer.views.words.schema import Card
-from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.searcher import Searcher, walked
 from gossamer.web.export_rooms import ExportedPage, Exports
 
 

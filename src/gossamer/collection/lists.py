@@ -11,9 +11,9 @@ from gossamer.cli.hosts import state_of
 from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
-from gossamer.frontier.sqlite import host_list, visit_list
-from gossamer.frontier.sqlite.host_list import LOWEST, Listed
-from gossamer.frontier.sqlite.visit_list import LAST, Ended, Position
+from gossamer.frontier.sqlite import lists as host_list
+from gossamer.frontier.sqlite import lists as visit_list
+from gossamer.frontier.sqlite.lists import FARTHEST, LOWEST, Ended, Listed, Position
 from gossamer.store import tallies
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
@@ -159,7 +159,7 @@ class Lists:
 
 
 def all_of(state: sqlite3.Connection, asked: VisitsAsked, after: Position | None) -> Generator[Ended, None, None]:
-    until_at = LAST if asked.until_at is None else asked.until_at
+    until_at = FARTHEST if asked.until_at is None else asked.until_at
     return visit_list.visits(
         state, reasons_of(asked), asked.host, asked.since_at or 0, until_at, after, asked.is_newest_first
     )
@@ -203,7 +203,7 @@ def position_of(text: str) -> Position | None:
         at, host_id, number = map(int, text.split("."))
     except ValueError:
         raise QueryRefused("that is no position in the list: begin again at its top") from None
-    if max(map(abs, (at, host_id, number))) > LAST:
+    if max(map(abs, (at, host_id, number))) > FARTHEST:
         raise QueryRefused("that is no position in the list: begin again at its top")
     return Position(at, host_id, number)
 
@@ -216,7 +216,7 @@ def key_of(text: str) -> captures.Key:
     url_id, _, url = rest.partition(".")
     if not (host_id.lstrip("-").isdecimal() and url_id.lstrip("-").isdecimal()) or max(len(host_id), len(url_id)) > 20:
         raise QueryRefused("that is no position in the list: begin again at its top")
-    return max(-LAST, min(LAST, int(host_id))), max(-LAST, min(LAST, int(url_id))), url
+    return max(-FARTHEST, min(FARTHEST, int(host_id))), max(-FARTHEST, min(FARTHEST, int(url_id))), url
 
 
 def place_of(text: str) -> tuple[int, str]:

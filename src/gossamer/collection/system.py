@@ -15,10 +15,9 @@ from gossamer.config.settings import Settings
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.control import Control
-from gossamer.monitor.hints import MIB, Hint, Standing, Survey, hints
+from gossamer.monitor.hints import MIB, Hint, Standing, Survey, hints, survey
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, guarded
-from gossamer.monitor.survey import survey
 from gossamer.monitor.system import Beaten, System, averages_of, listed, most, state_of, totals_of
 from gossamer.monitor.vitals import BEAT_S, Sample
 from gossamer.store import tallies

@@ -9,7 +9,7 @@ from gossamer.archive.verify import Finding
 from gossamer.base.clock import Instant
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.frontier.sqlite.revival import fetch_again
+from gossamer.frontier.sqlite.requeue import fetch_again
 from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.rules.canonical import identity_of
 from gossamer.store.sqlite import captures, damage

@@ -35,7 +35,7 @@ from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reaso
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
-from gossamer.workers.costs import Costs
+from gossamer.workers.lines import Costs
 from gossamer.workers.worker import Answer
 
 T = TypeVar("T")

@@ -38,8 +38,7 @@ from gossamer.values.link import How, Link, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import Selection
 from gossamer.values.url import Url, url_of
-from gossamer.views.links.export import every_link
-from gossamer.views.links.reader import LinksReader
+from gossamer.views.links.reader import LinksReader, every_link
 
 OUTSIDE = frozenset({Reason.FILTER, Reason.SCOPE, Reason.FILTER_ERROR})
 REFUSED_BY: Mapping[str, frozenset[Reason]] = {

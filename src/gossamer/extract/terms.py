@@ -173,14 +173,8 @@ def language_suffix(tag: str) -> str:
 # The forms that the HTML standard allows in `<time>` and XML Schema reads as well; others stay plain words.
 
 _ZONE = r"(?:Z|[+-]\d\d:\d\d)?"
-
-
 _DATE = r"-?\d{4,}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
-
-
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?"
-
-
 _FORMS = tuple(
     (re.compile(form, re.ASCII), f"<{XSD}{kind}>")
     for form, kind in (

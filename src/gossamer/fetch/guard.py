@@ -93,8 +93,6 @@ _STORES = "1433 1521 2181 3306 5432 5672 6379 9042 11211 27017"
 """Databases, queues and caches, some of which act on any line of text."""
 _BRACKETS = re.compile(r"^\[([0-9a-fA-F:.]+)\]")
 BAD_PORTS = frozenset(map(int, (_NOT_WEB + _STORES).split()))
-
-
 _NOT_PUBLIC = re.compile(r"(\S+) is not public \(.*\)")
 _IS_THIS_MACHINE = " is this machine"
 

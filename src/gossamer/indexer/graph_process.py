@@ -27,9 +27,8 @@ from gossamer.indexer.graph_client import NAME, Commit, Copy, Order, Pages, orde
 from gossamer.indexer.supervisor import dropped, only_one
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.wording import error_in_words
-from gossamer.views.facts.batch import FactsHere
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.facts.store import Graph
+from gossamer.views.facts.store import FactsHere, Graph
 from gossamer.workers.sandbox import leave_with_parent
 from gossamer.workers.wire import Kind, frame
 

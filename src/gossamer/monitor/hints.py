@@ -1,12 +1,15 @@
 """What is wrong with a crawl and how to mend it: a table of questions put to its figures, each with an answer."""
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import msgspec
 
+from gossamer.base.clock import SECOND, Instant
 from gossamer.monitor.vitals import Figures
+from gossamer.store.statements import load
 from gossamer.values.outcome import Reason
 from gossamer.workers.barriers import MEANINGS, from_bits
 
@@ -279,3 +282,15 @@ QUESTIONS: tuple[Question, ...] = (
     disk, silence, contact, names, memory, lag, refusals, robots, hosts_down, readers, paused, patience, one_host,
     traps, barriers,
 )  # fmt: skip
+
+
+# The hosts of a crawl looked over, for the hints. A pass over a table of one row a host: ask it now and then.
+
+_SQL = load("gossamer.monitor", "survey.sql")
+
+
+def survey(state: sqlite3.Connection, now: Instant) -> Survey:
+    """Through any connection to the state, a reader's too."""
+    hosts, ready, failing, backing_off, queued, gap = state.execute(_SQL["hosts"], {"now": now}).fetchone()
+    name, most = state.execute(_SQL["fullest"]).fetchone() or ("", 0)
+    return Survey(hosts, ready, failing, backing_off, name, most, queued, gap / SECOND)

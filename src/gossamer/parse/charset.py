@@ -20,8 +20,6 @@ _MARKS = (
     (b"\xfe\xff", "utf-16be"),
     (b"\xff\xfe", "utf-16le"),
 )
-
-
 _HIGHEST_PLANE = 0x10
 
 
@@ -54,22 +52,12 @@ def unmarked_wide(head: bytes) -> str | None:
 # Cyrillic code pages that it does not know.
 
 FALLBACK = "windows-1252"
-
-
 _SAMPLE = 1 << 20
-
-
 _WORD = re.compile(r"[^\x00-\x40\[-`{-~]{3,}")
-
-
 _CYRILLIC = re.compile("[\u0400-\u042f\u0490]?[\u0430-\u045f\u0491]+|[\u0400-\u042f\u0490]+")
 """A word as it is written: in small letters, perhaps with a capital first, or in capitals. Read in another code page,
 the capitals and some of the letters are symbols, Latin, or capitals inside a word."""
-
-
 _LEAST_WORDS = 5
-
-
 _LEAST_SHARE = 0.9
 
 
@@ -109,8 +97,6 @@ _ATTRIBUTE = re.compile(
     rb"[\t\n\f\r /]*+([^\t\n\f\r />][^\t\n\f\r />=]*+)[\t\n\f\r ]*+"
     rb"(?:=[\t\n\f\r ]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\t\n\f\r >\"'][^\t\n\f\r >]*+|(?=[\t\n\f\r >]))))?+"
 )
-
-
 How = Literal["bom", "header", "meta", "zeros", "escapes", "utf-8", "guess"]
 """Byte order mark, Content-Type, declaration in the page, the zeros of UTF-16 and UTF-32, the escapes of ISO-2022-JP,
 bytes that are valid UTF-8, or none of these."""

@@ -50,8 +50,6 @@ _KIND = {
     "article": "article",
 }
 _KINDS = frozenset(_KIND.values())
-
-
 _KIND_OF = {number_of(tag): kind for tag, kind in _KIND.items()}
 _RAW = frozenset((number_of("script"), number_of("style")))  # most of what is unread, and nothing is below it
 _OWNING = frozenset((number_of("main"), number_of("article")))

@@ -21,8 +21,6 @@ _BIG5_RUNS = (
     "9C6B鷰 9C77菏 9CBC尐秣 9CD0婧 9D57輋 9D5A筑 9DC4拐 9EA9恢 9EEF痹 9EFD汊 9F60鬮 9FCB僭 A077拎 A0DF煢 A3E0␡€ "
     "C6CF廴 C6D3无 C6D5癶 C6D7隶 C6DF仝 FB48嘅 FBF9廐 FC6C悤 FE52猪"
 )
-
-
 _BIG5 = {0xA3C0 + at: chr(0x2400 + at) for at in range(32)} | {
     int(run[:4], 16) + at: character for run in _BIG5_RUNS.split() for at, character in enumerate(run[4:])
 }
@@ -49,15 +47,9 @@ def _jis(fault: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("gossamer.big5", _big5)
-
-
 codecs.register_error("gossamer.jis", _jis)
-
-
 HANDLERS = {"euc-jp": "gossamer.jis", "iso-2022-jp": "gossamer.jis", "big5": "gossamer.big5"}
 """The error handler to decode each of these encodings with."""
-
-
 _LABELS = {
     "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf8 x-unicode20utf8",
     "ibm866": "866 cp866 csibm866",

@@ -13,15 +13,9 @@ import fasttext  # type: ignore[import-untyped]  # fasttext-predict, which fast-
 
 LISTEN = 1000
 """Characters that are looked at."""
-
-
 LEAST_KINDS = 4
-
-
 LEAST_SHARE = 0.1
 """Of the words: a sentence in another language, as menus and notices have it, is not what the page is written in."""
-
-
 _WORDS = {
     "en": "the of and that with for this from are was which have been by his her their would there about into",
     "de": "der die das und ist nicht mit auf ein eine von dem für auch werden wird sich einer sind oder",
@@ -33,8 +27,6 @@ _WORDS = {
     "pl": "się nie jest oraz przez dla które może być także jako który po od ich tym jego czy roku lub",
     "ru": "что это также его она они был чтобы если только было были быть еще или для их года этом когда",
 }
-
-
 _KNOWN = {tag: frozenset(words.split()) for tag, words in _WORDS.items()}
 
 

@@ -18,24 +18,14 @@ from gossamer.values.url import Url, url_of
 
 LONGEST = 512 * 1024
 """Characters of one style sheet; a longer one is left out."""
-
-
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
-
-
 _FUNCTIONS = "url|url-prefix|src|image|image-set|cross-fade|element|paint|expression"
-
-
 _LOADING = (
     rf"[\\<\x00]|(?:{_FUNCTIONS})\s*\(|@\s*(?:import|namespace|charset|font-face)|javascript\s*:"
     r"|-moz-binding|behavior\s*:"
 )
 """A backslash can spell any of the others (CSS Syntax 3, 4.3.7); `<` could end the element the style stands in."""
-
-
 _FORBIDDEN = re.compile(_LOADING, re.IGNORECASE)
-
-
 _PIECE = re.compile(r"[^{};]*")
 
 

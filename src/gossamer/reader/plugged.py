@@ -10,7 +10,7 @@ from gossamer.plugins.code import loaded
 from gossamer.plugins.contexts import contexts_in
 from gossamer.plugins.record import DECODER, READERS
 from gossamer.reader.reading import job
-from gossamer.values.plain import OwnReader, Text
+from gossamer.values.page import OwnReader, Text
 from gossamer.values.url import admit
 
 

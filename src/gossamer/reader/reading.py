@@ -35,8 +35,7 @@ from gossamer.values.capture import Capture
 from gossamer.values.link import Link
 from gossamer.values.listing import Listing
 from gossamer.values.messages import Learnt, ReadDone, ReadJob, job_of, stored
-from gossamer.values.page import MOST_LINKS, Page, Reading, Triple, ntriples
-from gossamer.values.plain import OwnReader
+from gossamer.values.page import MOST_LINKS, OwnReader, Page, Reading, Triple, ntriples
 from gossamer.values.url import Url, url_of
 
 MOST_TEXT = 2_000_000

@@ -3,9 +3,8 @@
 import msgspec
 
 from gossamer.parse.coding import decode
-from gossamer.rules.robots.groups import Naming
 from gossamer.rules.robots.notices import Survey, survey
-from gossamer.rules.robots.parser import MOST_BYTES
+from gossamer.rules.robots.parser import MOST_BYTES, Naming
 
 
 class SurveyJob(msgspec.Struct, frozen=True):

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.fact_differences import fact_changes
-from gossamer.archive.text_differences import text_changes
-from gossamer.archive.versions import Difference, kinds_of
+from gossamer.archive.versions import Difference, fact_changes, kinds_of, text_changes
 from gossamer.base.clock import in_words
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.parse.coding import decode

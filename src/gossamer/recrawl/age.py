@@ -19,20 +19,10 @@ from gossamer.values.history import Seen
 # for the average age (it is linear in the rates' shares), and it looks again soon at a page that may be fast.
 
 _PER_OCTAVE = 3
-
-
 _FIRST_OCTAVE, _LAST_OCTAVE = -6, 10
-
-
 _ROWS = (_LAST_OCTAVE - _FIRST_OCTAVE) * _PER_OCTAVE + 1
-
-
 _STEP = math.log(2.0) / _PER_OCTAVE
-
-
 _LOG_SHORTEST = _FIRST_OCTAVE * math.log(2.0)
-
-
 _WORTH = tuple(
     tuple(gain(rate * math.exp(_LOG_SHORTEST + row * _STEP)) / rate**2 for rate in RATES) for row in range(_ROWS)
 )
@@ -65,8 +55,6 @@ def interval_worth(shares: Sequence[float], price: float, near_days: float = 3.0
 # The budget: the price at which a visit is worth making, so that as many are due in a day as may be made.
 
 _NEAR = 1e-3
-
-
 _TRIES = 12
 
 

@@ -120,8 +120,6 @@ def _increasing_root(value: Callable[[float], float], low: float, high: float) -
 _LEAST_DAYS = 1e-3
 _PER_UNIT = 64.0
 """Rows of the tables for each factor e of an interval: it is taken within 0.8 %, now too long, now too short."""
-
-
 _PER_PRICE = 16.0
 """The same of prices; between two of them it is interpolated."""
 

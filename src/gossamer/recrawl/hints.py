@@ -75,8 +75,6 @@ def importance_of(
 # When a page says that it last changed: schema:dateModified, article:modified_time, dcterms:modified. A hint.
 
 _STATED = re.compile(rb"^\S+ <[^>\s]*(?:dateModified|modified_time|terms/modified)> \"([^\"\\]{8,40})\"", re.MULTILINE)
-
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -57,11 +57,7 @@ def is_to_be_looked_at(page: Past, now: Instant) -> bool:
 # What visits have found out that concerns other pages: kept in memory, and little of it.
 
 MOST_CHANGED = 20_000
-
-
 MOST_BELOW = 50_000
-
-
 MOST_LISTED = 50_000
 
 

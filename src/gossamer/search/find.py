@@ -14,10 +14,9 @@ from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.links.reader import Anchor, Incoming, LinksReader
-from gossamer.views.words.copies import Copy
 from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.facets import FACETS
-from gossamer.views.words.searcher import FEW, Counted, Found, Matches, Searcher, Stored
+from gossamer.views.words.searcher import FEW, Copy, Counted, Found, Matches, Searcher, Stored
 from gossamer.views.words.suggest import better, completions
 
 __all__ = ["FACETS", "Answer", "Completion", "Entity", "Facet", "Hit", "Search", "Segment", "Span"]

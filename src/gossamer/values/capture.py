@@ -9,8 +9,6 @@ from gossamer.values.url import Url, id_of
 
 VANISHED = frozenset({301, 302, 303, 307, 308, 404, 410})
 """Answers that say a page is no longer at its address, which takes it out of the views."""
-
-
 CHARSET_FROM = {
     "bom": "byte order mark",
     "header": "Content-Type header",

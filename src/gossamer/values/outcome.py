@@ -90,8 +90,6 @@ IN_WORDS: dict[Reason, str] = {
     Reason.READ_CRASH: "kept, but reading it crashed the reader twice",
     Reason.READ_MEMORY: "kept, but reading it took too much memory",
 }
-
-
 PAGE_FAULTS = frozenset({Reason.TOO_SLOW, Reason.UNFINISHED})
 """The host answered, and the body went on past a limit of ours: a fault of this page, and not of its host."""
 

@@ -1,5 +1,6 @@
 """What a capture says (`Page`) and what it means (`Triple`), together a `Reading`."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -104,3 +105,22 @@ class Reading(msgspec.Struct, frozen=True):
 def ntriples(triples: list[Triple]) -> bytes:
     """One line a triple, as N-Triples."""
     return "".join([f"{s} {p} {o} .\n" for s, p, o in triples]).encode()
+
+
+# What a reader of one's own makes of a body: see docs/extending.md.
+
+
+class Text(msgspec.Struct, frozen=True):
+    """What it says to a person. Long texts and many links are cut as those of any page."""
+
+    content: str
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    """Where it leads; relative ones are relative to its address."""
+    language: str = ""
+    """BCP 47; empty: guessed from the content."""
+
+
+OwnReader = Callable[[bytes, str, str], Text | None]
+"""From a body (content coding removed), its address and its media type to its text; None: it could not be read."""

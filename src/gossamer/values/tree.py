@@ -49,8 +49,6 @@ class Qualified(Protocol):
 
 Met = tuple[Element, str, Attributes]
 """An element, its tag and its attributes, each asked for once."""
-
-
 TELLING = ("href", "property", "typeof", "vocab", "rel", "rev", "itemscope")
 TELLING_TAGS = ("meta", "script", "iframe", "frame")
 """Attributes and tags that make an element worth a look."""

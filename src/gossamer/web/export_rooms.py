@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.frontier.sqlite.visits import LastVisit
+from gossamer.frontier.sqlite.lists import LastVisit
 from gossamer.values.link import Link
 from gossamer.values.query import Query
 

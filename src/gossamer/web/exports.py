@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.frontier.sqlite.visits import LastVisit
+from gossamer.frontier.sqlite.lists import LastVisit
 from gossamer.values.json_form import json_bytes
 from gossamer.values.link import Link
 from gossamer.values.query import Query

@@ -16,8 +16,6 @@ from gossamer.web.names import language
 
 LEEWAY = 5
 """Characters beyond the limit for which nothing is cut off; as Jinja has it."""
-
-
 _inside = getattr(markupsafe, "_escape_inner", markupsafe.escape)
 
 

@@ -23,8 +23,6 @@ LATE_S = 0.25
 _barriers = msgspec.json.Decoder(Barriers)
 CANCEL_GRACE_S = 0.1
 """Most jobs end by themselves sooner than a new worker starts."""
-
-
 Admit = Callable[[int], Awaitable[None]]
 """Waits until there is room for an answer of so many bytes."""
 

@@ -17,13 +17,11 @@ from gossamer.reader.reading import read
 from gossamer.values.capture import Capture
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import url_of
-from gossamer.views.facts.batch import FactsHere
-from gossamer.views.facts.canonical_names import canonical_query
 from gossamer.views.facts.checkpoints import FORMAT, Checkpoints, newest
-from gossamer.views.facts.export import opened
+from gossamer.views.facts.query_text import canonical_query
 from gossamer.views.facts.sources import FILE
 from gossamer.views.facts.sparql import QueryPool, SparqlResult
-from gossamer.views.facts.store import Graph
+from gossamer.views.facts.store import FactsHere, Graph, opened
 
 JSON = "application/sparql-results+json"
 OLD, NEW = "http://schema.org/", "https://schema.org/"

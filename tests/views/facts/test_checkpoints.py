@@ -7,8 +7,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.testing import FakeClock
 from gossamer.views.facts.checkpoints import EVERY_S, KEPT, Checkpoints, newest
-from gossamer.views.facts.export import digest, opened
-from gossamer.views.facts.store import Graph
+from gossamer.views.facts.store import Graph, digest, opened
 
 FILES = DiskFiles()
 

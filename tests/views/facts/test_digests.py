@@ -13,7 +13,7 @@ from gossamer.base.tell import silent
 from gossamer.testing import FakeClock
 from gossamer.views.facts import digests
 from gossamer.views.facts.checkpoints import Checkpoints, newest
-from gossamer.views.facts.export import digest, opened
+from gossamer.views.facts.store import digest, opened
 
 FILES = DiskFiles()
 MUCH = 300

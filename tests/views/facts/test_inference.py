@@ -17,7 +17,7 @@ from gossamer.base.tell import silent
 from gossamer.extract.vocabularies.relations import bundled
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.inference import BRACKETS, NO_BLANKS, NO_SHORT_FORM, PATHS, VARIABLES, widened
-from gossamer.views.facts.mistakes import explained
+from gossamer.views.facts.query_text import explained
 from gossamer.views.facts.sparql import QueryPool, SparqlResult
 from gossamer.views.facts.store import Graph
 

@@ -7,7 +7,7 @@ from gossamer.base.tell import silent
 from gossamer.search.query import parse
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
-from gossamer.views.words.blocks import BLOCK_BYTES, META, with_small_blocks
+from gossamer.views.words.schema import BLOCK_BYTES, META, with_small_blocks
 from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.writer import IndexWriter
 

@@ -18,9 +18,8 @@ from gossamer.values.page import Directives, Page, Reading
 from gossamer.values.query import Query, Word
 from gossamer.values.url import Url
 from gossamer.views.words.query import MOST_PARTS
-from gossamer.views.words.scan import walked
 from gossamer.views.words.schema import last_part, names_above, signs_of
-from gossamer.views.words.searcher import Searcher
+from gossamer.views.words.searcher import Searcher, walked
 from gossamer.views.words.writer import IndexWriter
 
 

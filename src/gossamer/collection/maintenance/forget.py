@@ -35,8 +35,7 @@ from gossamer.rules.forgotten import Forgotten, is_like
 from gossamer.rules.learned.templates import template_of
 from gossamer.store.sqlite import captures_moved, forgotten
 from gossamer.store.sqlite.database import Database, read_only
-from gossamer.store.sqlite.forgotten import Entry
-from gossamer.store.sqlite.scrub import scrub
+from gossamer.store.sqlite.forgotten import Entry, scrub
 from gossamer.values.url import Host, Url, url_of
 
 Says = Callable[[str], None]
@@ -48,8 +47,6 @@ NOT_REACHED = (
     "rules.txt, gossamer.toml, and the list of what was forgotten itself (`gossamer forget --list`)",
     "what disks and file systems keep of files that were deleted",
 )
-
-
 IN_DELETED_PARTS = (
     "the bytes of words and facts in deleted parts of index, graph and links.db, until `gossamer rebuild`"
 )

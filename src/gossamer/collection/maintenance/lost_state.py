@@ -36,7 +36,7 @@ from gossamer.values.link import How, Offer
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts
 from gossamer.values.wording import counted
-from gossamer.views.links.export import every_link
+from gossamer.views.links.reader import every_link
 
 AT_ONCE = 2_000
 TAILS = ("", "-wal", "-shm")

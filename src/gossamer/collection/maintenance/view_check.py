@@ -27,12 +27,10 @@ from gossamer.values.wording import counted
 from gossamer.views.facts.checkpoints import newest, view_of
 from gossamer.views.facts.digests import FILE as DIGESTS
 from gossamer.views.facts.digests import tables_without, unlike_digests
-from gossamer.views.facts.export import held_at, opened
 from gossamer.views.facts.sources import FILE as SOURCES
 from gossamer.views.facts.sources import damaged_records
-from gossamer.views.facts.store import POSITION
-from gossamer.views.links.export import every_link
-from gossamer.views.links.reader import LinksReader
+from gossamer.views.facts.store import POSITION, held_at, opened
+from gossamer.views.links.reader import LinksReader, every_link
 from gossamer.views.words.checksums import damaged_files
 from gossamer.views.words.searcher import Searcher
 

@@ -9,7 +9,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, ViewDamaged
 from gossamer.collection.directory import Directory
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.export import opened
+from gossamer.views.facts.store import opened
 from gossamer.views.links.reader import LinksReader
 from gossamer.views.words.searcher import Searcher
 

@@ -10,9 +10,8 @@ from gossamer.fetch.guard import closed_address
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
-from gossamer.frontier.sqlite.awaited import Awaited
 from gossamer.frontier.sqlite.known import Known
-from gossamer.frontier.sqlite.reports import HostState
+from gossamer.frontier.sqlite.reports import Awaited, HostState
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState
 from gossamer.values.wording import counted, lasting, moment

@@ -70,8 +70,6 @@ _LINKS = """
     targetUrl thumbnailUrl tourBookingPage trackingUrl travelBans unnamedSourcesPolicy url usageInfo
     verificationFactCheckingPolicy webFeed
 """
-
-
 _DATES = """
     applicationStartDate auditDate availabilityEnds availabilityStarts birthDate commentTime dateCreated
     dateDeleted dateIssued dateModified datePosted datePublished dateRead dateVehicleFirstRegistered deathDate

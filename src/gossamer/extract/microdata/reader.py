@@ -31,23 +31,15 @@ from gossamer.values.tree import Element
 # knew `propertyURI` and `multipleValues`; the second has one way to make names, and no lists.
 
 VERSION = "2021-03"
-
-
 Implied = Mapping[str, tuple[str, ...]]
 """By the name of a property: the properties, as IRI terms, that hold wherever it does."""
-
-
 Registry = Mapping[str, Implied]
 """By the beginning that all names of a vocabulary share."""
-
-
 REGISTRY: Registry = {
     "http://schema.org/": {"additionalType": (RDF_TYPE,)},
     "https://schema.org/": {"additionalType": (RDF_TYPE,)},
     "http://microformats.org/profile/hcard": {},
 }
-
-
 is_absolute = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.").match
 """Whether a name or a type is an address already."""
 
@@ -93,14 +85,8 @@ _ADDRESS_IN = {
     **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
     "object": "data",
 }
-
-
 _NUMBERS = ("data", "meter")
-
-
 _INTEGER = re.compile(r"-?[0-9]+").fullmatch
-
-
 _DOUBLE = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
 
 

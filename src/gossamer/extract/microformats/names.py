@@ -34,8 +34,6 @@ TYPE_OF = {
     "vevent": "h-event",
     "item": "h-item",
 }
-
-
 ROOTS = TYPE_OF.keys() - {"item"}
 """`item` is a root only where a review makes it one."""
 
@@ -46,11 +44,7 @@ def _texts(names: str) -> dict[str, Was]:
 
 
 _ADR = _texts("post-office-box extended-address street-address locality region postal-code country-name")
-
-
 _NESTED = {"adr": Was("p", "adr"), "geo": Was("p", "geo")}
-
-
 PROPERTIES: dict[str, dict[str, Was]] = {
     "adr": _ADR | {"name": Was("p", "name")},
     "geo": _texts("latitude longitude"),
@@ -133,14 +127,8 @@ PROPERTIES: dict[str, dict[str, Was]] = {
     | {"summary": Was("p", "name"), "item": Was("p", "item", "item")},
     "item": {"fn": Was("p", "name"), "photo": Was("u", "photo"), "url": Was("u", "url")},
 }
-
-
 _TAG = Was("tag", "category")
-
-
 _URL = Was("u", "url")
-
-
 RELATIONS: dict[str, dict[str, Was]] = {
     "hfeed": {"tag": _TAG},
     "hentry": {"tag": _TAG, "bookmark": _URL},
@@ -149,8 +137,6 @@ RELATIONS: dict[str, dict[str, Was]] = {
     "hreview": {"tag": _TAG, "bookmark": _URL, "self": _URL},
 }
 """What @rel says below an old root. The prefix "tag": the last part of the address is the word (rel-tag)."""
-
-
 MOST_NAMES = 1000
 """Class names of one element; of one that has more, none is read."""
 

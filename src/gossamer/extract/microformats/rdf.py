@@ -23,19 +23,11 @@ from gossamer.values.tree import Element
 # The same names are in docs/formats.md, "Microformats as facts"; a test compares the two.
 
 SCHEMA = "http://schema.org/"
-
-
 OWN = "http://microformats.org/profile/specs#"
 """The combined profile of all microformats; classes and properties of any name live in it."""
-
-
 XFN = "http://gmpg.org/xfn/11#"
-
-
 LICENSE = "<http://www.w3.org/1999/xhtml/vocab#license>"
 """As RDFa calls it, so that both say the same."""
-
-
 CLASSES = {
     "h-adr": "PostalAddress",
     "h-card": "Person",
@@ -54,11 +46,7 @@ CLASSES = {
 }
 """An h-card whose organisation is also its name is an Organization (microformats.org/wiki/hcard, organisation
 contact info)."""
-
-
 KNOWN = CLASSES.keys() | {"h-resume", "h-app", "h-x-app", "h-org", "h-rating", "h-measure"}
-
-
 PROPERTIES = {
     "additional-name": "additionalName",
     "adr": "address",
@@ -119,8 +107,6 @@ PROPERTIES = {
     "worst": "worstRating",
     "yield": "recipeYield",
 }
-
-
 RELATIONS = {
     "license": LICENSE,
     "tag": f"<{OWN}tag>",

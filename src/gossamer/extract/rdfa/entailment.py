@@ -14,11 +14,7 @@ from gossamer.values.tree import Element
 # Property copying (HTML+RDFa 1.1, 3.5): `rdfa:copy` takes over what a `rdfa:Pattern` states.
 
 COPY = "<http://www.w3.org/ns/rdfa#copy>"
-
-
 PATTERN = "<http://www.w3.org/ns/rdfa#Pattern>"
-
-
 MOST_COPIES = MOST_TRIPLES
 """Facts of patterns that are looked at, each as often as it is copied: patterns may copy one another."""
 
@@ -81,48 +77,24 @@ def _without_patterns(found: Found) -> Found:
 
 MOST_ADDED = MOST_TRIPLES
 """Facts that may follow; there are no more than this, however the vocabularies are made."""
-
-
 MOST_RELATIONS = 50_000
 """Of one vocabulary; schema.org has three thousand."""
-
-
 LARGEST = 16 << 20
-
-
 MOST_GROWTH = 1 << 20
 """Letters that the entities of an RDF/XML document may add to it."""
-
-
 USES_VOCABULARY = "<http://www.w3.org/ns/rdfa#usesVocabulary>"
-
-
 SUB_CLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
-
-
 SUB_PROPERTY = "<http://www.w3.org/2000/01/rdf-schema#subPropertyOf>"
-
-
 SAME_CLASS = "<http://www.w3.org/2002/07/owl#equivalentClass>"
-
-
 SAME_PROPERTY = "<http://www.w3.org/2002/07/owl#equivalentProperty>"
-
-
 RELATIONS = frozenset((SUB_CLASS, SUB_PROPERTY, SAME_CLASS, SAME_PROPERTY))
-
-
 FORMATS = {
     "text/turtle": RdfFormat.TURTLE,
     "application/n-triples": RdfFormat.N_TRIPLES,
     "application/rdf+xml": RdfFormat.RDF_XML,
 }
 """By media type, those that vocabularies are published in and that are read here. HTML with RDFa is for the caller."""
-
-
 _ENTITY = re.compile(rb"<!ENTITY\s+[^\s>]+\s+(?:\"([^\"]*)\"|'([^']*)')")
-
-
 Wider = dict[str, list[str]]
 
 
@@ -203,27 +175,15 @@ def _swells(body: bytes) -> bool:
 # between terms. When either changes, raise VERSION.
 
 VERSION = 1
-
-
 DC = "http://purl.org/dc/elements/1.1/"
-
-
 DCTERMS = "http://purl.org/dc/terms/"
-
-
 FOAF = "http://xmlns.com/foaf/0.1/"
-
-
 SCHEMA = "http://schema.org/"
-
-
 _ELEMENTS = """
     contributor coverage creator date description format identifier language publisher relation rights source subject
     title type
 """
 """Each refines the element of the same name."""
-
-
 _REFINES = {
     "contributor": "creator",
     "coverage": "spatial temporal",
@@ -271,8 +231,6 @@ _FOAF = (
     ("aimChatID", SUB_PROPERTY, FOAF + "nick"),
     ("skypeID", SUB_PROPERTY, FOAF + "nick"),
 )
-
-
 KNOWN: Mapping[str, Sequence[Triple]] = {
     DCTERMS: _dublin_core(),
     FOAF: [Triple(_term(FOAF + name), relation, _term(wider)) for name, relation, wider in _FOAF],

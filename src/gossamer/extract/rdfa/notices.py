@@ -96,17 +96,9 @@ def _redefined(element: Element, attributes: Attributes) -> Iterator[Notice]:
 # Notices as RDF: the processor graph of RDFa Core 1.1, 7.6.
 
 RDFA = "http://www.w3.org/ns/rdfa#"
-
-
 DESCRIPTION = "<http://purl.org/dc/terms/description>"
-
-
 PLACE = f"<{RDFA}context>"
-
-
 LEVELS = {"error": f"<{RDFA}Error>", "warning": f"<{RDFA}Warning>", "info": f"<{RDFA}Info>"}
-
-
 KINDS = {
     "document-error": f"<{RDFA}DocumentError>",
     "unresolved-curie": f"<{RDFA}UnresolvedCURIE>",

@@ -36,8 +36,6 @@ from gossamer.values.tree import Attributes, Element, Met
 # In RDFa 1.0 a text with elements in it is an XML literal, unless a datatype is given (RDFa in XHTML, 5.5, step 9).
 
 XML_LITERAL = f"<{RDF}XMLLiteral>"
-
-
 HTML_LITERAL = f"<{RDF}HTML>"
 
 

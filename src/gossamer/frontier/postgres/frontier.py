@@ -19,26 +19,32 @@ from gossamer.base.tell import Tell
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.postgres import hosts as standing
 from gossamer.frontier.postgres import quarantine
-from gossamer.frontier.postgres.hosts import Stay
-from gossamer.frontier.postgres.known import known
+from gossamer.frontier.postgres.hosts import Presence, Stay
 from gossamer.frontier.postgres.leases import Choosing, Lease, Leasing, deliver
-from gossamer.frontier.postgres.links_in import linked_of, raise_linked
 from gossamer.frontier.postgres.networks import Networks
-from gossamer.frontier.postgres.presence import Presence
-from gossamer.frontier.postgres.requeue import START, ended, failures_of, requeue_some
+from gossamer.frontier.postgres.reports import known
+from gossamer.frontier.postgres.requeue import (
+    START,
+    ended,
+    failures_of,
+    maps_for,
+    read_again,
+    recall,
+    requeue_some,
+    revive,
+)
 from gossamer.frontier.postgres.requeue import Key as AddressKey
-from gossamer.frontier.postgres.revival import maps_for, read_again, recall, revive
 from gossamer.frontier.postgres.robots import Moment, ReadTime, SharedRulebook, database_time
 from gossamer.frontier.postgres.settlement import LeaseLost, Rules, Settling, having_led
-from gossamer.frontier.postgres.sieve import Entering, Met, Naming, tally, vouched_for
+from gossamer.frontier.postgres.sieve import Entering, Met, Naming, linked_of, raise_linked, tally, vouched_for
 from gossamer.frontier.postgres.sooner import hasten, pasts_of, plans
 from gossamer.frontier.priority import LAST, Budget
 from gossamer.frontier.seen import Seen
 from gossamer.frontier.sqlite.front_queues import Resolve, Resolving
 from gossamer.frontier.sqlite.known import Known
 from gossamer.frontier.sqlite.leases import check_entry
-from gossamer.frontier.sqlite.links_in import MOST_RAISED
-from gossamer.frontier.sqlite.revival import newly_named
+from gossamer.frontier.sqlite.requeue import newly_named
+from gossamer.frontier.sqlite.sieve import MOST_RAISED
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
 from gossamer.store.statements import load

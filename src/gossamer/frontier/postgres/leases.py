@@ -31,8 +31,6 @@ from gossamer.values.visit import FOLLOWED, Visit, VisitKind
 _SQL = load("gossamer.frontier.postgres")
 MOST_MAIL = 2_000
 """Hosts whose mail one `take` delivers at most."""
-
-
 MOST_ROUNDS = 20
 """How often one `take` looks for something at a host whose waiting pages all go into quarantine."""
 

@@ -5,21 +5,141 @@ from typing import NamedTuple
 
 from gossamer.base.clock import Instant
 from gossamer.frontier.postgres.hosts import find_host_id
-from gossamer.frontier.postgres.known import key_of
-from gossamer.frontier.postgres.revival import begin_pasts, queue, start_afresh
-from gossamer.frontier.postgres.robots import Moment
-from gossamer.frontier.postgres.sieve import Entering, Naming, tally
+from gossamer.frontier.postgres.reports import key_of, known
+from gossamer.frontier.postgres.robots import Moment, SharedRulebook
+from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, Naming, tally
 from gossamer.frontier.postgres.sooner import come_sooner
+from gossamer.frontier.priority import priority_of
 from gossamer.frontier.sqlite.hosts import lane_of
-from gossamer.frontier.sqlite.requeue import ASKS_ROBOTS, AT_ONCE, FIRST, HAD, MOST_DETAILS, MOST_EXAMPLES
+from gossamer.frontier.sqlite.requeue import (
+    ASKS_ROBOTS,
+    AT_ONCE,
+    FIRST,
+    HAD,
+    MENDABLE,
+    MOST_DETAILS,
+    MOST_EXAMPLES,
+    MOST_READ_AGAIN,
+    begun,
+    free_at,
+)
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
+from gossamer.values.link import How
 from gossamer.values.outcome import Reason
+from gossamer.values.past import encoded
 from gossamer.values.selection import EndedGroup, Failure, Selection
-from gossamer.values.url import Url
+from gossamer.values.url import Url, url_of
 
-_SQL = load("gossamer.frontier.postgres", "requeue.sql")
+# A new start for what failed, in a shared crawl: the person gives the same command again because it is mended.
+
+
+def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming: Naming) -> int:
+    """Queue seeds again that ended in a mendable way, and whatever was given up for want of a robots.txt.
+
+    Several crawlers may start together: each address is revived by the first. Says how many wait again.
+    """
+    entering = Entering(connection, naming)
+    host_ids, new_hosts = entering.host_ids({seed.host.name for seed in seeds})
+    given = {
+        "host_ids": [host_ids[seed.host.name] for seed in seeds],
+        "ids": [naming.url_id(naming.identity(seed.text)) for seed in seeds],
+        "reasons": [reason.value for reason in MENDABLE - {Reason.ROBOTS_UNREACHABLE}],
+    }
+    rows = connection.execute(_SQL["revived"], given).fetchall()
+    rows += connection.execute(_SQL["given_up_revived"]).fetchall()
+    if rows:
+        queue(connection, rows)
+        start_afresh(connection, rows)
+        entering.mail(sorted({row[0] for row in rows}))
+    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
+    return len(rows)
+
+
+def recall(connection: Connection, worker_id: int, naming: Naming, rulebook: SharedRulebook, now: Instant) -> int:
+    """Queue every page again that was fetched and waits for nothing, to be visited when its host's Recrawl-delay is
+    over; says how many."""
+    given: dict[str, object] = {"reasons": [Reason.FETCHED.value, Reason.UNCHANGED.value]}
+    rows = connection.execute(_SQL["recalled"], given).fetchall()
+    if rows:
+        keys = [(row[0], lane_of(row[2])) for row in rows]
+        entries = rulebook.entries(connection, dict.fromkeys(keys))
+        free = [free_at(row[5] or now, entries.get(key)) for row, key in zip(rows, keys, strict=True)]
+        queue(connection, [row[:5] for row in rows], [at if at > now else 0 for at in free])
+        begin_pasts(connection, [(row[0], row[1], row[5] or now) for row in rows], [max(now, at) for at in free])
+        Entering(connection, naming).mail(sorted({row[0] for row in rows}))
+    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
+    return len(rows)
+
+
+def begin_pasts(connection: Connection, rows: Sequence[tuple[int, int, Instant]], due_ats: Sequence[Instant]) -> None:
+    """Of pages with their host id, id, and when they were fetched: the least that is remembered of each."""
+    given = {
+        "host_ids": [row[0] for row in rows],
+        "ids": [row[1] for row in rows],
+        "pasts": [encoded(begun(row[2], due_at)) for row, due_at in zip(rows, due_ats, strict=True)],
+    }
+    connection.execute(_SQL["pasts_begun"], given)
+
+
+def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[Url], naming: Naming) -> list[Url]:
+    """Sitemaps that the robots.txt files of new seeds are known to name: see `reviving.maps_for`."""
+    new = [seed for seed in seeds if known(connection, seed, naming.url_id, naming.identity) is None]
+    keys = {(seed.host.id, lane_of(seed.text)): None for seed in new}
+    found: dict[Url, None] = {}
+    for robots in rulebook.entries(connection, keys).values() if keys else ():
+        named = robots.sitemaps if robots is not None else ()
+        found |= dict.fromkeys([url for text in named if (url := url_of(text)) is not None])
+    return list(found)[:MOST_READ_AGAIN]
+
+
+def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], naming: Naming) -> None:
+    """Queue those of them again that were read before."""
+    if not maps:
+        return
+    entering = Entering(connection, naming)
+    host_ids, new_hosts = entering.host_ids({url.host.name for url in maps})
+    keys = sorted({(host_ids[url.host.name], naming.url_id(naming.identity(url.text))) for url in maps})
+    given = {
+        "host_ids": [host_id for host_id, _ in keys],
+        "ids": [number for _, number in keys],
+        "reasons": [Reason.FETCHED.value],
+    }
+    rows = connection.execute(_SQL["revived"], given).fetchall()
+    if rows:
+        queue(connection, rows)
+        entering.mail(sorted({row[0] for row in rows}))
+    tally(connection, worker_id, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows), tallies.HOSTS: new_hosts})
+
+
+def queue(
+    connection: Connection, rows: Sequence[tuple[int, int, str, int, str]], later_ats: Sequence[Instant] = ()
+) -> None:
+    """They wait before the others of their priority; each until then, where that is given (0: it is due)."""
+    (number,) = connection.execute(_SQL["offer_number"]).fetchone() or (0,)
+    given = {
+        "host_ids": [row[0] for row in rows],
+        "lanes": [lane_of(row[2]) for row in rows],
+        "priorities": [priority_of(How(row[4]), row[3]) for row in rows],
+        "sequences": [place - number * MOST_AT_ONCE for place in range(len(rows))],
+        "ids": [row[1] for row in rows],
+        "later_ats": list(later_ats) or [0] * len(rows),
+    }
+    connection.execute(_SQL["queued"], given)
+
+
+def start_afresh(connection: Connection, rows: Sequence[tuple[int, int, str, int, str]]) -> None:
+    """Their hosts and robots.txt files."""
+    if not rows:
+        return
+    lanes = sorted({(host_id, lane_of(url)) for host_id, _, url, _, _ in rows})
+    hosts = sorted({host_id for host_id, _ in lanes})
+    connection.execute(_SQL["robots_forgotten"], {"hosts": [h for h, _ in lanes], "lanes": [lane for _, lane in lanes]})
+    connection.execute(_SQL["troubles_forgotten"], {"hosts": hosts})
+
+
+_SQL = load("gossamer.frontier.postgres")
 Key = tuple[int, int]
 """Host id and id of an address."""
 START: Key = (FIRST, FIRST)

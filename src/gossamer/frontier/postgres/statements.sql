@@ -445,3 +445,66 @@ SELECT address, count(*) FROM hosts WHERE is_leased AND address = ANY(%(addresse
 
 -- network_started: Visits to these addresses have begun. REQUIRES: they are locked.
 UPDATE networks SET start_at = %(start_at)s WHERE address = ANY(%(addresses)s::text[]);
+
+-- ledger: What every host that was visited was promised, and what it got.
+SELECT name, visits, gap, least_gap, rested, visits - 1, broken FROM hosts WHERE visits > 0 ORDER BY name;
+
+-- hosts: How hosts stand, all of them or the one named.
+SELECT h.name,
+    (SELECT count(*) FROM queue q WHERE q.host_id = h.id AND q.lane = ANY('{0,1}'::smallint[])) AS queued,
+    h.held, (SELECT count(*) FROM errands e WHERE e.host_id = h.id) AS errands, h.is_leased AS leased,
+    h.is_leased AS has_back_queue, h.band, h.next_at, h.ready_at,
+    (SELECT min(later_at) FROM queue q
+        WHERE q.host_id = h.id AND q.lane = ANY('{0,1}'::smallint[]) AND q.later_at > 0) AS later_at,
+    h.gap, (SELECT max(crawl_delay_s) FROM robots r WHERE r.host_id = h.id) AS crawl_delay_s, h.troubles, h.failing,
+    h.failing_since, h.retired_at, h.retired_why, h.visits, h.spent, h.linked_from
+FROM hosts h WHERE %(host)s::text IS NULL OR h.name = %(host)s ORDER BY h.name;
+
+-- templates: What was learned of every host's patterns, or of one host's.
+SELECT h.name, t.template, t.fetched, t.fruitful, t.held, t.quarantined_at
+FROM templates t JOIN hosts h ON h.id = t.host_id
+WHERE %(host)s::text IS NULL OR h.name = %(host)s ORDER BY h.name, t.template;
+
+-- everything_queued: Every address that waits, and its depth; those in quarantine are not among them.
+SELECT a.url, a.depth FROM queue q JOIN addresses a ON a.host_id = q.host_id AND a.id = q.id
+WHERE q.lane = ANY('{0,1}'::smallint[]);
+
+-- workers: Crawlers that are at work, and until when each will be believed to be.
+SELECT name, alive_until FROM workers WHERE alive_until IS NOT NULL ORDER BY name;
+
+-- ended_after: Visited addresses of a selection after a key.
+SELECT host_id, id, url, depth, how, reason, settled_at, is_queued, due_at FROM addresses
+WHERE reason IS NOT NULL AND (host_id, id) > (%(after_host)s, %(after_id)s)
+    AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]))
+    AND (%(hows)s::text[] IS NULL OR how = ANY(%(hows)s::text[]))
+    AND (%(host_id)s::bigint IS NULL OR host_id = %(host_id)s)
+ORDER BY host_id, id LIMIT %(most)s;
+
+-- ended_named: Some of them by key.
+SELECT a.host_id, a.id, a.url, depth, how, reason, settled_at, is_queued, due_at
+FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS named (host_id, id)
+JOIN addresses a ON a.host_id = named.host_id AND a.id = named.id
+WHERE reason IS NOT NULL AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]));
+
+-- requeued: Those of them that wait for nothing wait again, as if they had never failed.
+UPDATE addresses SET is_queued = true, failures = 0, due_at = NULL
+FROM unnest(%(host_ids)s::bigint[], %(ids)s::bigint[]) AS wanted (host_id, id)
+WHERE addresses.host_id = wanted.host_id AND addresses.id = wanted.id AND NOT is_queued
+RETURNING addresses.host_id, addresses.id, url, depth, how, reason, settled_at;
+
+-- counted: How the addresses of a selection ended.
+SELECT reason, count(*) FROM addresses
+WHERE reason IS NOT NULL AND (%(reasons)s::text[] IS NULL OR reason = ANY(%(reasons)s::text[]))
+    AND (%(host_id)s::bigint IS NULL OR host_id = %(host_id)s)
+GROUP BY reason ORDER BY count(*) DESC, reason;
+
+-- examples: A few of those that ended in one way.
+SELECT url FROM addresses WHERE reason = %(reason)s AND (%(host_id)s::bigint IS NULL OR host_id = %(host_id)s) LIMIT %(most)s;
+
+-- details: What was stored with them.
+SELECT detail, count(*) FROM addresses
+WHERE reason = %(reason)s AND detail IS NOT NULL AND (%(host_id)s::bigint IS NULL OR host_id = %(host_id)s)
+GROUP BY detail ORDER BY count(*) DESC, detail LIMIT %(most)s;
+
+-- failures_of: Failed visits to an address before the last one, the newest first.
+SELECT at, reason, detail FROM failures WHERE host_id = %(host_id)s AND id = %(id)s ORDER BY at DESC;

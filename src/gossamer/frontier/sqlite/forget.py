@@ -10,8 +10,7 @@ import msgspec
 
 from gossamer.frontier.codes import REASONS
 from gossamer.frontier.sqlite.hosts import HELD, find_host_id, text_of
-from gossamer.frontier.sqlite.merge import BUCKET_BITS
-from gossamer.frontier.sqlite.sieve import Laid, Met
+from gossamer.frontier.sqlite.sieve import BUCKET_BITS, Laid, Met
 from gossamer.rules.forgotten import Forgotten
 from gossamer.store import tallies
 from gossamer.store.statements import load

@@ -12,23 +12,29 @@ from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
 from gossamer.frontier.back_queues import Backs
 from gossamer.frontier.clock_steps import Steps, by_this_clock
-from gossamer.frontier.list_claims import said_rows
+from gossamer.frontier.list_claims import is_vouched_for, said_rows
 from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import Budget
 from gossamer.frontier.seen import Seen
-from gossamer.frontier.sqlite.awaited import Awaited, awaited
-from gossamer.frontier.sqlite.front_queues import Resolve, Resolving
-from gossamer.frontier.sqlite.hosts import meta
+from gossamer.frontier.sqlite.front_queues import Backing, Resolve, Resolving
+from gossamer.frontier.sqlite.hosts import meta, reinstate, retire
 from gossamer.frontier.sqlite.known import Known, known, met_on
-from gossamer.frontier.sqlite.leads import led
 from gossamer.frontier.sqlite.leases import Lease, Leasing, lease_of
 from gossamer.frontier.sqlite.quarantine import Judge, Quarantine, Templates, quarantine, release
-from gossamer.frontier.sqlite.refill import Backing
-from gossamer.frontier.sqlite.requeue import Moved, ended, failures_of, requeue
-from gossamer.frontier.sqlite.retirement import reinstate, retire
-from gossamer.frontier.sqlite.revival import maps_for, newly_named, read_again, recall, revive
+from gossamer.frontier.sqlite.reports import Awaited, awaited
+from gossamer.frontier.sqlite.requeue import (
+    Moved,
+    ended,
+    failures_of,
+    maps_for,
+    newly_named,
+    read_again,
+    recall,
+    requeue,
+    revive,
+)
 from gossamer.frontier.sqlite.robots import Rulebook
-from gossamer.frontier.sqlite.settlement import Settling
+from gossamer.frontier.sqlite.settlement import Settling, Written, led
 from gossamer.frontier.sqlite.sieve import (
     Keys,
     Met,
@@ -41,7 +47,6 @@ from gossamer.frontier.sqlite.sieve import (
     waiting_in,
 )
 from gossamer.frontier.sqlite.sooner import hasten, pasts_of, plans
-from gossamer.frontier.vouching import is_vouched_for
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database
 from gossamer.store.statements import load
@@ -64,16 +69,6 @@ class _Taken(NamedTuple):
     """New addresses, when some were merged."""
     waiting: Waiting
     at: Instant
-
-
-class _Written(NamedTuple):
-    """What a settle wrote that memory is to learn after the commit."""
-
-    settling: Settling
-    fresh: int
-    nods: int
-    met: set[int]
-    quarantined: list[tuple[int, str, str]]
 
 
 class SqliteFrontier:
@@ -278,7 +273,7 @@ class SqliteFrontier:
         return [lease.visit for lease in taken.leases]
 
     async def settle(self, done: Sequence[Settled]) -> None:
-        def work(connection: sqlite3.Connection) -> _Written:
+        def work(connection: sqlite3.Connection) -> Written:
             now = self._clock.now()
             leases = [lease_of(settled, self._leases) for settled in done]
             pairs = [
@@ -299,7 +294,7 @@ class SqliteFrontier:
             for settled, _ in pairs:
                 if settled.robots is not None:
                     read_again(connection, newly_named(settled), self._keys())
-            return _Written(settling, *self._journal_offers(connection, pairs), quarantined)
+            return Written(settling, *self._journal_offers(connection, pairs), quarantined)
 
         if done:
             await self._keep_step()
@@ -339,7 +334,7 @@ class SqliteFrontier:
             self._seen.unmeet(set(offers) - set(good), met)
         return good
 
-    def _settled(self, done: Sequence[Settled], written: _Written) -> None:
+    def _settled(self, done: Sequence[Settled], written: Written) -> None:
         backing, kept = self._backing, written.settling.kept
         self._waiting = self._waiting.and_more(written.fresh, written.nods)
         self._seen.remember(written.met)

@@ -1,15 +1,19 @@
 """What the frontier knows, for reports and commands. Functions on any connection, a reader's too."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
+from gossamer.frontier.codes import REASONS
 from gossamer.frontier.priority import links_in
-from gossamer.frontier.sqlite.hosts import HELD, text_of
+from gossamer.frontier.sqlite.hosts import HELD, LANES_OF, text_of
 from gossamer.frontier.sqlite.known import known
+from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.store.statements import load
+from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url
 
 _SQL = load("gossamer.frontier.sqlite", "reports.sql")
@@ -153,3 +157,50 @@ def _state_of(row: tuple[object, ...]) -> HostState:
     facts["spent_s"] = int(str(facts["spent_s"])) / SECOND
     facts["links_in"] = links_in(int(str(facts["links_in"])))
     return msgspec.convert(facts, HostState, strict=False)
+
+
+# How every address ended, for reports and checks; readable from any process.
+
+
+def every_end(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Address and reason code of its last visit; those never visited are left out."""
+    for lane, name, text, reason in connection.execute(_SQL["every_end"]):
+        yield text_of(lane, name, text), REASONS[reason].value
+
+
+# What a crawl waits for that has nothing to do: the next visit, until when, and why not before.
+
+
+class Awaited(msgspec.Struct, frozen=True):
+    what: Literal["retry", "robots", "revisit", "back-off", "gap"]
+    url: str
+    until_at: Instant
+    why: str = ""
+    """How the last visit failed, where that is the reason."""
+
+
+def awaited(connection: sqlite3.Connection, rulebook: Rulebook, in_back: Iterable[int], now: Instant) -> Awaited | None:
+    """The next visit, by the hosts of the front and those with a back queue; None: nothing waits."""
+    in_front = [host_id for (host_id,) in connection.execute(_SQL["in_front"]) if host_id is not None]
+    host = connection.execute(_SQL["first_of"], (str([*in_front, *in_back]),)).fetchone()
+    if host is None:
+        return None
+    host_id, name, lanes, troubles, at = host
+    found = []
+    for lane in LANES_OF[lanes]:
+        row = connection.execute(_SQL["first_in_lane"], (host_id, lane)).fetchone()
+        if row is None:
+            continue
+        robots = rulebook.entry(connection, host_id, lane)
+        if robots is not None and robots.state is RobotsState.UNREACHABLE and robots.expires_at > now:
+            until_at = max(at, robots.expires_at)
+            found.append(Awaited("robots", text_of(lane, name, "robots.txt"), until_at, robots.trouble))
+            continue
+        later_at, text, reason, failures, detail = row
+        url = text_of(lane, name, text)
+        if later_at > now:
+            why = f"{REASONS[reason].value}{f' ({detail})' if detail else ''}" if failures else ""
+            found.append(Awaited("retry" if failures else "revisit", url, max(at, later_at), why))
+        else:
+            found.append(Awaited("back-off" if troubles else "gap", url, at))
+    return min(found, key=lambda one: one.until_at, default=None)

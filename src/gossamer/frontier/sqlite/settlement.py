@@ -23,16 +23,19 @@ from gossamer.frontier.politeness import (
     troubles_after,
 )
 from gossamer.frontier.priority import LAST, band_of, priority_after
-from gossamer.frontier.sqlite.hosts import LANES_OF, host_id_of
+from gossamer.frontier.sqlite.hosts import LANES_OF, find_host_id, host_id_of, parts_of, retire
 from gossamer.frontier.sqlite.leases import Lease, give_up, give_up_unread
-from gossamer.frontier.sqlite.merge import next_sequence
-from gossamer.frontier.sqlite.retirement import retire
 from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.sqlite.sieve import (
+    Keys,
+    next_sequence,
+)
 from gossamer.store import tallies
 from gossamer.store.sqlite import captures
 from gossamer.store.statements import load
+from gossamer.values.link import Offer
 from gossamer.values.outcome import HELD, IN_WORDS, PAGE_FAULTS
-from gossamer.values.past import encoded
+from gossamer.values.past import MOST_NEW, Past, encoded
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.visit import Settled, VisitKind
 
@@ -251,3 +254,38 @@ def moves_of(pages: Sequence[tuple[Settled, Lease]]) -> Counter[str]:
             moves[f"{tallies.REASON}{lease.last_reason.value}"] -= 1
         moves[f"{tallies.REASON}{settled.reason.value}"] += 1
     return moves
+
+
+# Pages that lead to new pages: what a visit that was not the first has brought to the frontier (MISSION E7).
+
+MOST_ASKED = 100
+"""Offers of one page that are looked up: after a restart none of them was met lately."""
+
+
+def led(connection: sqlite3.Connection, settled: Settled, fresh: Sequence[Offer], keys: Keys) -> Past | None:
+    """What is to be remembered of a page whose visit led to new pages; None: it did not, or was its first.
+
+    `fresh`: what it offers that was not met lately and may enter; what is known all the same is not new.
+    """
+    past = settled.past
+    if past is None or settled.visit.past is None or not fresh:
+        return None
+    new = 0
+    for offer in fresh[:MOST_ASKED]:
+        text = offer.url.text
+        host_id = find_host_id(connection, parts_of(text)[1])
+        key = (host_id, keys.url_id(text if keys.identity is None else keys.identity(text)))
+        new += connection.execute(_SQL["is_known"], key).fetchone() is None
+        if new == MOST_NEW:
+            break
+    return past.led(new) if new else None
+
+
+class Written(NamedTuple):
+    """What a settle wrote that memory is to learn after the commit."""
+
+    settling: Settling
+    fresh: int
+    nods: int
+    met: set[int]
+    quarantined: list[tuple[int, str, str]]

@@ -9,20 +9,151 @@ each new address, however many are known.
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
 
-from gossamer.frontier.codes import HOW_CODES
-from gossamer.frontier.priority import linked_by, priority_of, with_links
-from gossamer.frontier.sqlite.hosts import HELD, host_id_of, name_in
-from gossamer.frontier.sqlite.merge import BUCKET_BITS, merge_sorted
+from gossamer.frontier.codes import HOW_CODES, HOWS
+from gossamer.frontier.priority import MOST_OTHERS, band_of, linked_by, priority_of, with_links
+from gossamer.frontier.sqlite.hosts import HELD, host_id_of, name_in, name_of, next_id, text_of
 from gossamer.frontier.sqlite.quarantine import Quarantine
+from gossamer.store import tallies
 from gossamer.store.statements import load
-from gossamer.values.link import Offer
+from gossamer.values.link import How, Offer
+
+# Links from other hosts count also for an address that waits already: it moves towards the head of its lane.
+# The queue has no index by address, so only the head of a lane is looked at. What waits far behind is not helped by a
+# few places; when it comes near the head, the next link that is seen counts.
+
+HEAD = 64
+"""Waiting addresses of a lane that are looked at."""
+MOST_RAISED = 128
+"""Addresses looked for in one merge."""
+Linked = tuple[int, int, int, int, int, int]
+"""A known address that was met on another host: host id, id, lane, and how, depth and priority of this meeting."""
+
+
+def raise_linked(connection: sqlite3.Connection, leased: Collection[int]) -> int:
+    """REQUIRES: the incoming addresses are laid out, the known ones among them. `leased`: the sequence numbers of
+    visits that are out; their rows stay where they are. Says how many moved."""
+    wanted: dict[tuple[int, int], dict[int, Linked]] = defaultdict(dict)
+    for row in connection.execute(_SQL["incoming_linked"], (MOST_RAISED,)):
+        wanted[row[0], row[2]][row[1]] = row
+    moved = 0
+    for (host_id, lane), linked in wanted.items():
+        moved += _raise_in(connection, host_id, lane, linked, leased)
+    return moved
+
+
+def _raise_in(
+    connection: sqlite3.Connection, host_id: int, lane: int, linked: dict[int, Linked], leased: Collection[int]
+) -> int:
+    head: Iterable[tuple[int, int, int]] = connection.execute(_SQL["head_of_lane"], (host_id, lane, HEAD)).fetchall()
+    best, moved = None, 0
+    for priority, sequence, address_id in head:
+        if address_id not in linked or sequence in leased:
+            continue
+        how, depth = connection.execute(_SQL["address_origin"], (host_id, address_id)).fetchone()
+        _, _, _, met_how, met_depth, met_priority = linked[address_id]
+        moved_by_rules = met_priority - priority_of(HOWS[met_how], met_depth)
+        better = raised(priority, HOWS[how], depth, moved_by_rules)
+        if better < priority:
+            connection.execute(_SQL["raised"], (better, host_id, lane, priority, sequence))
+            best, moved = better if best is None else min(best, better), moved + 1
+    if best is not None:
+        connection.execute(_SQL["host_raised"], (band_of(best), host_id))
+    return moved
+
+
+def raised(priority: int, how: How, depth: int, moved_by_rules: int) -> int:
+    """One place better, but no better than links can make an address that was met like this."""
+    best = max(0, priority_of(how, depth) + moved_by_rules - MOST_OTHERS)
+    return min(priority, max(best, priority - 1))
+
+
+# The merge itself: sorted addresses into the table of addresses and the queue, in SQL, inside one transaction.
+
+BUCKET_BITS = 10
+"""A bucket is 2^10 host ids in a row."""
+
+
+class Merged(NamedTuple):
+    new: int
+    held: list[tuple[int, int, str]]
+    """Those among them that wait in quarantine: host id, lane, text."""
+
+
+def merge_sorted(
+    connection: sqlite3.Connection,
+    incoming: Sequence[tuple[object, ...]],
+    links: Mapping[int, int],
+    identity: Callable[[str], str] | None,
+    leased: Collection[int] = (),
+) -> Merged:
+    """Enter addresses, sorted by host id and id.
+
+    `links` are counters of the other hosts that link to a host. On a hit texts are compared, by `identity` if given.
+    `leased` are the sequence numbers of visits that are out.
+    """
+    connection.execute(_SQL["incoming_table"])
+    connection.executemany(_SQL["incoming"], incoming)
+    if links:
+        raise_linked(connection, leased)
+    connection.execute(_SQL["known_dropped"])
+    (amount,) = connection.execute(_SQL["incoming_amount"]).fetchone()
+    if connection.execute(_SQL["entered"]).rowcount != amount:
+        _enter_collided(connection, identity)
+    sequence = next_sequence(connection, len(incoming))
+    connection.execute(_SQL["queued"], (sequence,))
+    got = connection.execute(_SQL["incoming_by_host"]).fetchall()
+    rows = [(due, held, lanes, band_of(best), host_id) for host_id, due, held, lanes, best in got]
+    connection.executemany(_SQL["host_got"], rows)
+    connection.executemany(_SQL["host_linked"], [(bits, host_id) for host_id, bits in links.items()])
+    due = sum(row[0] for row in rows)
+    held = sum(row[1] for row in rows)
+    known = Counter[int]()
+    for host_id, new, kept, _, _ in got:
+        known[host_id >> BUCKET_BITS] += new + kept
+    connection.executemany(_SQL["bucket_known"], list(known.items()))
+    tallies.add(connection, {tallies.KNOWN: due + held, tallies.QUEUED: due, tallies.QUARANTINED: held})
+    kept_back = connection.execute(_SQL["incoming_held"]).fetchall() if held else []
+    connection.execute(_SQL["incoming_emptied"])
+    return Merged(due + held, kept_back)
+
+
+def next_sequence(connection: sqlite3.Connection, amount: int) -> int:
+    """The first of so many numbers that no row of the queue has had."""
+    (first,) = connection.execute(_SQL["meta"], ("sequence",)).fetchone()
+    connection.execute(_SQL["meta_set"], ("sequence", first + amount))
+    return int(first)
+
+
+def _enter_collided(connection: sqlite3.Connection, identity: Callable[[str], str] | None) -> None:
+    """Addresses whose id another text has: the same address spelt otherwise is known. A different one takes the next
+    free id, or is found to have done so before."""
+    for row_id, host_id, taken, lane, rest in connection.execute(_SQL["collided"]).fetchall():
+        name = name_of(connection, host_id)
+        wanted = _identity(identity, lane, name, rest)
+        number = taken
+        while (row := connection.execute(_SQL["address_at"], (host_id, number)).fetchone()) and wanted != _identity(
+            identity, row[0], name, row[1]
+        ):
+            number = next_id(number)
+        if row is None:
+            connection.execute(_SQL["incoming_renumbered"], (number, row_id))
+            connection.execute(_SQL["entered_one"], (row_id,))
+        else:
+            connection.execute(_SQL["incoming_removed"], (row_id,))
+
+
+def _identity(identity: Callable[[str], str] | None, lane: int, name: str, rest: str) -> str:
+    text = text_of(lane, name, rest)
+    return text if identity is None else identity(text)
+
 
 _SQL = load("gossamer.frontier.sqlite", "sieve.sql")
 _ENCODER = msgspec.msgpack.Encoder()

@@ -17,3 +17,56 @@ SELECT e.settled_at, e.host_id, e.id, a.lane, h.name, a.text, a.how, a.depth, e.
 FROM hosts h CROSS JOIN ends e ON e.host_id = h.id CROSS JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id
 WHERE h.name = :name AND e.settled_at BETWEEN :since_at AND :until_at
 LIMIT :most;
+
+-- next_ends: The next addresses that were visited, in the order of their keys, and how their last visits ended.
+SELECT e.host_id, e.id, lane, name, text, how, depth, hops, reason, detail, failures, settled_at, due_at
+FROM ends e JOIN addresses a ON a.host_id = e.host_id AND a.id = e.id JOIN hosts h ON h.id = e.host_id
+WHERE (e.host_id, e.id) > (?, ?)
+ORDER BY e.host_id, e.id LIMIT ?;
+
+-- some: Hosts whose name holds a text and that are in a state, in some order, from a position on. The states are those of
+-- a crawl that runs, or of one that does not.
+WITH told AS (
+    SELECT id, name, least_gap, broken,
+        CASE
+            WHEN retired_at IS NOT NULL THEN 'retired'
+            WHEN leased AND :is_crawling THEN 'under-way'
+            WHEN NOT queued THEN 'done'
+            WHEN next_at > :now AND troubles THEN 'backing-off'
+            WHEN next_at > :now THEN 'waiting'
+            WHEN band = :last_band THEN 'over-budget'
+            WHEN ready_at > :now THEN 'waiting'
+            ELSE 'ready'
+        END AS state,
+        CASE :sort
+            WHEN 'queued' THEN -queued WHEN 'visits' THEN -visits WHEN 'troubles' THEN -troubles
+            WHEN 'gap' THEN -gap WHEN 'held' THEN -held WHEN 'next' THEN next_at ELSE 0
+        END AS rank
+    FROM hosts WHERE :text = '' OR instr(name, :text) > 0
+)
+SELECT rank, name, id, least_gap, broken, state FROM told
+WHERE (:state = '' OR state = :state) AND (rank, name) > (:rank, :after)
+ORDER BY rank, name LIMIT :most;
+
+-- states: How many hosts are in each state.
+SELECT
+    CASE
+        WHEN retired_at IS NOT NULL THEN 'retired'
+        WHEN leased AND :is_crawling THEN 'under-way'
+        WHEN NOT queued THEN 'done'
+        WHEN next_at > :now AND troubles THEN 'backing-off'
+        WHEN next_at > :now THEN 'waiting'
+        WHEN band = :last_band THEN 'over-budget'
+        WHEN ready_at > :now THEN 'waiting'
+        ELSE 'ready'
+    END AS state, count(*)
+FROM hosts GROUP BY 1;
+
+-- robots: What was last known of a host's robots.txt files.
+SELECT entry FROM robots WHERE host_id = ? ORDER BY lane;
+
+-- remembered: Pages that come again, what is known of each, and when its visit is due; of one host, or of all (NULL).
+SELECT h.name, a.lane, a.text, e.due_at, r.past
+FROM hosts h CROSS JOIN revisits r ON r.host_id = h.id CROSS JOIN addresses a ON a.host_id = r.host_id AND a.id = r.id
+LEFT JOIN ends e ON e.host_id = r.host_id AND e.id = r.id
+WHERE :host IS NULL OR h.name = :host;

@@ -141,8 +141,6 @@ def _is_element(node: Element) -> bool:
 # From the path of an element back to the element.
 
 _STEP = re.compile(r"([A-Za-z_*][A-Za-z0-9._-]*)(?:\[(\d{1,9})\])?")
-
-
 Children = list[tuple[str, LexborNode]]
 
 

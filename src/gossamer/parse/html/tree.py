@@ -29,8 +29,6 @@ _MOST_REOPENED = 1_000_000
 _WITHOUT_EVENTS = 1
 _VOID = re.compile(rb"<(?:(?:br|hr|img|input|link|meta|source|wbr)(?=[\s/>])|!)", re.IGNORECASE)
 _TAG_START = re.compile(rb"<[a-zA-Z]")
-
-
 LexborMet = tuple[LexborNode, str, dict[str, str | None]]
 _tag_id = attrgetter("tag_id")
 

@@ -37,8 +37,6 @@ _SPACES = {
     "sy": "sy",
     "itunes": "itunes",
 }
-
-
 _OWN = (
     "http://www.w3.org/2005/atom",
     "http://purl.org/atom/",
@@ -56,8 +54,6 @@ _OWN = (
     "uri/of/echo/namespace#",
 )
 """How the namespaces of feeds themselves begin, small letters; the module namespaces of RSS 1.0 are none of them."""
-
-
 DATES = {
     ("", "pubdate"): "published",
     ("", "published"): "published",
@@ -72,15 +68,9 @@ DATES = {
     ("dcterms", "created"): "created",
     ("", "expirationdate"): "expires",
 }
-
-
 TITLES = {("", "title"): 0, ("dc", "title"): 1, ("media", "title"): 2, ("itunes", "title"): 3}
 """Which title is believed when there are several: the lowest."""
-
-
 NO_RANK = 9
-
-
 SUMMARIES = {
     ("", "summary"): 0, ("", "description"): 1, ("dc", "description"): 2, ("", "abstract"): 2, ("itunes", "summary"): 3,
     ("media", "description"): 4, ("content", "encoded"): 5, ("", "content"): 5,
@@ -350,8 +340,6 @@ def _resolved(name: str, base: Url) -> str:
 # JSON Feed 1.0 and 1.1 (jsonfeed.org): the same values as `feeds` gives, from an object.
 
 MARK = b"jsonfeed.org/version/1"
-
-
 _LOOKED_AT = 4096
 
 

@@ -23,8 +23,6 @@ from gossamer.values.url import LONGEST_URL, Url, url_of
 
 MOST_EXTRAS = 1_000
 """Images, videos and translations of one entry (Google's bound for images)."""
-
-
 BLANK = " \t\r\n\f\v\ufeff\u200b"
 
 

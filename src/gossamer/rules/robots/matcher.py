@@ -10,9 +10,21 @@ from operator import contains
 
 import msgspec
 
-from gossamer.rules.robots.groups import EVERYONE, MOST_SAID, Group, Groups, Naming
-from gossamer.rules.robots.parser import RULES, UNKNOWN, Line, lines_of, plain_lines, text_of
-from gossamer.rules.robots.patterns import matches, normal_target
+from gossamer.rules.robots.parser import (
+    EVERYONE,
+    MOST_SAID,
+    RULES,
+    UNKNOWN,
+    Group,
+    Groups,
+    Line,
+    Naming,
+    lines_of,
+    matches,
+    normal_target,
+    plain_lines,
+    text_of,
+)
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url

@@ -4,25 +4,23 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gossamer.rules.robots.groups import (
-    EVERYONE,
-    MOST_CRAWL_DELAY_S,
-    MOST_RECRAWL_DELAY_S,
-    Naming,
-    delay_asked,
-    product_token,
-    rate_asked,
-    recrawl_asked,
-)
 from gossamer.rules.robots.matcher import ParsedRobots, names_nobody, parse
 from gossamer.rules.robots.parser import (
+    EVERYONE,
     MOST_BYTES,
+    MOST_CRAWL_DELAY_S,
+    MOST_RECRAWL_DELAY_S,
     RULES,
     UNKNOWN,
     Line,
+    Naming,
+    delay_asked,
     line_count,
     lines_of,
     plain_lines,
+    product_token,
+    rate_asked,
+    recrawl_asked,
     text_of,
     written,
 )

@@ -7,16 +7,14 @@ import msgspec
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
 from gossamer.base.errors import ConfigError, QueryRefused, ViewDamaged
-from gossamer.extract.places import Source, text_of
+from gossamer.extract.origins import Source, text_of
 from gossamer.extract.vocabularies.canonical import canonical
 from gossamer.extract.vocabularies.relations import Kind, Vocabularies, with_own
 from gossamer.views.facts import results
-from gossamer.views.facts.canonical_names import Canonical, canonical_query
 from gossamer.views.facts.checkpoints import unlike_format, unlike_seal
 from gossamer.views.facts.inference import TYPE, Widened, widened
-from gossamer.views.facts.mistakes import explained
 from gossamer.views.facts.names import CAPTURE, PATH, PROVENANCE, SPELLING, SYNTAX
-from gossamer.views.facts.query_text import inspect, refuse_remote
+from gossamer.views.facts.query_text import Canonical, canonical_query, explained, inspect, refuse_remote
 from gossamer.views.facts.sources import SourcesReader
 from gossamer.views.facts.tokens import tokens_of
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gossamer.base.errors import DiskFull, GossamerError, ViewDamaged
 from gossamer.base.files import Files
-from gossamer.extract.places import Record, unpacked
+from gossamer.extract.origins import Record, unpacked
 from gossamer.store import statements
 from gossamer.values.url import id_of
 

@@ -6,11 +6,12 @@ call, and `load` would give blank nodes new labels, so that a rebuilt store coul
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
+import xxhash
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Store, Triple, parse
 
 from gossamer.base.clock import Clock, Instant, from_words, in_words
@@ -20,7 +21,7 @@ from gossamer.base.tell import Tell
 from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url
 from gossamer.views.facts import digests
-from gossamer.views.facts.checkpoints import FORMAT, VERSION
+from gossamer.views.facts.checkpoints import FORMAT, VERSION, unlike_format, unlike_seal, view_of
 from gossamer.views.facts.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
 from gossamer.views.facts.sources import PageSources, Sources
 
@@ -267,3 +268,94 @@ def _inserted(quads: list[Quad], marker: str) -> Iterator[str]:
 
 def _travelling(term: Term, marker: str) -> str:
     return f"<{marker}{term.value}>" if isinstance(term, BlankNode) else str(term)
+
+
+# All facts, out of the store: as N-Quads, and as one number that is equal for equal facts.
+
+PIECE = 1 << 16
+
+
+def opened(folder: Path) -> Store:
+    """A checkpoint, or a live store whose owner has ended, to read from."""
+    with damage_named(view_of(folder), OSError, RuntimeError):
+        if why := unlike_format(folder) or unlike_seal(folder):
+            raise ViewDamaged(view_of(folder), why)
+        return Store.read_only(str(folder))
+
+
+def held_at(store: Store, url: Url) -> Instant | None:
+    """When the facts held of a page were fetched; None when it is not here."""
+    found = next(store.quads_for_pattern(NamedNode(graph_name(url)), _FETCHED_AT, None, _PROVENANCE), None)
+    return from_words(found.object.value) if found is not None and isinstance(found.object, Literal) else None
+
+
+def page_facts(store: Store) -> Iterator[bytes]:
+    """The facts of every page as N-Quads, in pieces of many lines; the graph of each line is the page."""
+    every = store.quads_for_pattern(None, None, None, None)
+    return _pieces(quad for quad in every if quad.graph_name != _PROVENANCE)
+
+
+def facts_of(store: Store, pages: Iterable[Url]) -> Iterator[bytes]:
+    """The same of these pages alone, one after the other."""
+    graphs = (NamedNode(graph_name(page)) for page in pages)
+    return _pieces(quad for graph in graphs for quad in store.quads_for_pattern(None, None, None, graph))
+
+
+def _pieces(quads: Iterable[Quad]) -> Iterator[bytes]:
+    lines: list[str] = []
+    size = 0
+    for quad in quads:
+        lines.append(line := _line(quad))
+        size += len(line)
+        if size >= PIECE:
+            yield "".join(lines).encode()
+            lines, size = [], 0
+    if lines:
+        yield "".join(lines).encode()
+
+
+def digest(store: Store) -> str:
+    """Equal for equal sets of quads, whatever their order; provenance included. For comparing, not against forgers."""
+    total = count = 0
+    for quad in store.quads_for_pattern(None, None, None, None):
+        total += xxhash.xxh3_128_intdigest(_line(quad).encode())
+        count += 1
+    return f"{total % (1 << 128):032x}-{count}"
+
+
+def _line(quad: Quad) -> str:
+    return f"{quad} .\n"
+
+
+# The facts of many pages at a time, into the graph, together with how far that is.
+
+
+class FactsHere:
+    """Keeps facts in a graph that this process has open, before `commit` returns.
+
+    The position lies in the store's folder, and is lost with it. REQUIRES: the graph is open.
+    """
+
+    is_busy = False
+
+    def __init__(self, graph: Graph, folder: Path, files: Files, tell: Tell) -> None:
+        self._graph, self._path, self._files, self._tell = graph, folder / POSITION, files, tell
+        self._position: bytes | None = None
+
+    @property
+    def position(self) -> bytes:
+        if self._position is None:  # not asked for yet
+            is_known = self._files.size(self._path) is not None and not self._graph.is_empty()
+            self._position = self._files.read(self._path) if is_known else b""
+        return self._position
+
+    def commit(self, position: bytes, pages: list[PageFacts]) -> None:
+        if pages:
+            self._graph.replace(pages)
+            self._graph.sync()
+            self._tell("graph.committed", pages=len(pages))
+        self._files.write(self._path, position)
+        self._position = position
+
+    def settle(self) -> None:
+        """Nothing is ever under way."""

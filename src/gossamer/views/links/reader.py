@@ -5,8 +5,8 @@ import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from hashlib import sha256
 from pathlib import Path
 
@@ -363,3 +363,26 @@ def _piece(blob: sqlite3.Blob, offset: int, length: int) -> bytes:
 def _addresses(connection: sqlite3.Connection, ids: list[int]) -> dict[int, Url]:
     rows = connection.execute(SQL["addresses_of"], (json.dumps(ids),))
     return {source: Url(text) for source, text in rows}
+
+
+# Every link, for exports: a few pages at a time, each read for itself, so that a slow reader holds nothing open.
+
+_SQL = load("gossamer.views.links", "export.sql")
+AT_ONCE = 100
+
+
+def every_link(path: Path) -> Iterator[tuple[str, tuple[Link, ...]]]:
+    """Each page that links, and its links in its order. Nothing when there is no such file yet."""
+    last, is_more = LOWEST, path.is_file()
+    while is_more:
+        with damage_named(path, sqlite3.DatabaseError, ValueError, *Broken):
+            rows = [(number, url, links_in(outgoing)) for number, url, outgoing in _next(path, last)]
+        for last, url, links in rows:  # noqa: B007
+            yield url, links
+        is_more = len(rows) == AT_ONCE
+
+
+def _next(path: Path, last: int) -> list[tuple[int, str, bytes]]:
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, 5.0, isolation_level=None, uri=True)) as connection:
+        return connection.execute(_SQL["next_sources"], (last, AT_ONCE)).fetchall()

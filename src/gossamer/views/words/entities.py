@@ -8,9 +8,9 @@ import tantivy
 from tantivy import Occur
 
 from gossamer.values.query import Query
-from gossamer.views.words import filters
-from gossamer.views.words.cards import WITH_WORDS, card_at
+from gossamer.views.words import query as filters
 from gossamer.views.words.dictionary import Form, beginning, forms
+from gossamer.views.words.entry import WITH_WORDS, card_at
 from gossamer.views.words.ontology import means, supertypes_of
 from gossamer.views.words.schema import Card, Named, key_of, may_have
 from gossamer.views.words.snapshot import Snapshot, any_of

@@ -9,6 +9,7 @@ from gossamer.values.page import Page, Reading
 from gossamer.values.url import id_of
 from gossamer.views.words.ontology import ontologies_of, supertypes_of
 from gossamer.views.words.schema import TRAITS, Card, Named, Pointers, key_of, last_part, names_above, signs_of
+from gossamer.views.words.snapshot import Snapshot
 
 MOST_TEXT = 400_000
 """Characters of one page's text that are indexed; a page beyond that is a dump, not something people read."""
@@ -198,3 +199,35 @@ def _without_surrogates(reading: Reading) -> Reading:
             links=tuple(msgspec.structs.replace(link, text=plain(link.text)) for link in page.links),
         ),
     )
+
+
+# The card of an entry: what a result shows of a page.
+# A page that is gone, or asks not to be indexed, has an entry without words and without a card: it only holds the
+# place against older captures. It has a `url_id` and a `fetched_at`, so whatever asks by one of these, or for all
+# entries, must ask for `WITH_WORDS` too. An entry that has words and no card that can be read is damaged; a reader
+# goes on without it and counts it.
+
+WITH_WORDS = tantivy.Query.const_score_query(tantivy.Query.exists_query("copy_id"), 0.0)
+"""Finds the entries of pages that can be found; adds nothing to a score."""
+_CARDS = msgspec.msgpack.Decoder(Card)
+
+
+def entry_at(snapshot: Snapshot, place: tantivy.DocAddress) -> tantivy.Document | None:
+    """What is stored of one entry; None when it cannot be read."""
+    try:
+        return snapshot.searcher.doc(place)
+    except (ValueError, OSError):
+        return None
+
+
+def card_in(entry: tantivy.Document | None) -> Card | None:
+    """None when the entry has no card, or none that can be read."""
+    packed = entry.get_first("card") if entry is not None else None
+    try:
+        return None if packed is None else _CARDS.decode(bytes(packed))
+    except (msgspec.MsgspecError, TypeError, ValueError):
+        return None
+
+
+def card_at(snapshot: Snapshot, place: tantivy.DocAddress) -> Card | None:
+    return card_in(entry_at(snapshot, place))

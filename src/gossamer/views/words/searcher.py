@@ -16,15 +16,36 @@ from gossamer.extract.vocabularies.relations import Vocabularies, bundled
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS, Query
 from gossamer.values.url import Url
 from gossamer.views.words import entities, facets
-from gossamer.views.words.cards import WITH_WORDS, card_at, card_in, entry_at
-from gossamer.views.words.copies import Copy, copies_of
 from gossamer.views.words.entities import Entity
+from gossamer.views.words.entry import WITH_WORDS, card_at, card_in, entry_at
 from gossamer.views.words.explanation import Explanation, explained
 from gossamer.views.words.facets import Counts, Facet, Span
 from gossamer.views.words.query import Asking
 from gossamer.views.words.schema import ANALYZER, FORMAT, POSITION, VERSION, Card, analyzer, signs_of
 from gossamer.views.words.snapshot import Snapshot, count, held_at, integers
 from gossamer.views.words.snippets import Segment, around, limited, snippets
+
+# Pages with the very same text: folded into one result, and listed here.
+
+MOST_COPIES = 100
+
+
+class Copy(msgspec.Struct, frozen=True):
+    url: str
+    title: str
+    site: str
+    fetched_at: Instant
+
+
+def copies_of(snapshot: Snapshot, url: Url, at_most: int = MOST_COPIES) -> list[Copy]:
+    """The page itself included, in the order of their addresses; empty when it is not in the index."""
+    hits = snapshot.best(snapshot.term("url_id", url.id), 1)
+    copy = integers(snapshot.searcher, "copy_id", [hits[0][1]])[0] if hits else 0
+    alike = snapshot.best(snapshot.term("copy_id", copy), at_most) if copy else hits
+    cards = [card for _, place in alike if (card := card_at(snapshot, place)) is not None]
+    found = [Copy(card.url.text, card.title, card.url.host.name, card.fetched_at) for card in cards]
+    return sorted(found, key=lambda one: one.url)
+
 
 FEW = 10
 """With fewer pages than this that have all the words, those that have some of them follow."""
@@ -329,3 +350,60 @@ def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked]
 def _unreadable(snapshot: Snapshot, ranked: list[_Ranked]) -> tuple[int, ...]:
     places = [one.place for one in ranked if card_at(snapshot, one.place) is None]
     return tuple(integers(snapshot.searcher, "url_id", places))
+
+
+# Every page that a query finds, however many: for exports. What is held at one time does not grow with their number.
+# One snapshot answers from the first page to the last, so that a commit meanwhile neither repeats a page nor skips
+# one.
+
+STEP = 5_000
+"""Pages whose places are held at one time, beyond DEEPEST_HIT of them."""
+
+
+def walked(snapshot: Snapshot, query: Query) -> Iterator[tuple[Card, str]]:
+    """Cards and texts. In the order that is asked for while there are at most DEEPEST_HIT, else in that of their ids.
+    Copies of one text each come. All pages there are for an empty query."""
+    wanted, total = _wanted(snapshot, query)
+    is_ordered = total <= DEEPEST_HIT and not query.is_empty
+    for place in _ordered(snapshot, query, wanted) if is_ordered else _by_id(snapshot, wanted):
+        entry = entry_at(snapshot, place)
+        if entry is not None and (card := card_in(entry)) is not None:
+            yield card, entry.get_first("content") or ""
+
+
+def _wanted(snapshot: Snapshot, query: Query) -> tuple[tantivy.Query, int]:
+    """What a search of the same words would find."""
+    if query.is_empty:
+        return WITH_WORDS, snapshot.pages
+    asking = Asking(snapshot, query)
+    wanted = asking.all_words()
+    total = count(snapshot.searcher, wanted)
+    if len(asking.parts) > 1 and total < FEW and (query.sort == "best" or not total):
+        wanted = asking.some_words()
+        total = count(snapshot.searcher, wanted)
+    return wanted, total
+
+
+def _ordered(snapshot: Snapshot, query: Query, wanted: tantivy.Query) -> Iterator[tantivy.DocAddress]:
+    if query.sort == "best" and query.wanted:
+        hits = snapshot.best(wanted, DEEPEST_HIT)
+    else:
+        hits = [(0.0, place) for _, place in snapshot.newest(wanted, DEEPEST_HIT, query.sort == "oldest")]
+    return iter([place for _, place in hits])
+
+
+def _by_id(snapshot: Snapshot, wanted: tantivy.Query) -> Iterator[tantivy.DocAddress]:
+    """A step goes on behind the last id of the one before: no page has another's."""
+    narrowed = wanted
+    while True:
+        hits = snapshot.searcher.search(
+            narrowed, limit=STEP, count=False, order_by_field="url_id", order=tantivy.Order.Asc
+        ).hits
+        for _, place in hits:
+            yield place
+        if len(hits) < STEP:
+            return
+        behind = tantivy.Query.range_query(
+            snapshot.schema, "url_id", tantivy.FieldType.Integer, lower_bound=hits[-1][0], include_lower=False
+        )
+        narrowed = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), (tantivy.Occur.Must, behind)])

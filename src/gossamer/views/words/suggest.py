@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 import tantivy
 
-from gossamer.views.words.cards import card_at
 from gossamer.views.words.dictionary import Form, beginning, forms, near
+from gossamer.views.words.entry import card_at
 from gossamer.views.words.snapshot import Snapshot
 
 MOST_COMPLETIONS = 8

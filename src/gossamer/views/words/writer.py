@@ -11,9 +11,8 @@ from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.values.page import Reading
 from gossamer.values.url import Url
-from gossamer.views.words.blocks import META, with_small_blocks
 from gossamer.views.words.entry import entry_of
-from gossamer.views.words.schema import ANALYZER, FORMAT, POSITION, VERSION, analyzer, schema
+from gossamer.views.words.schema import ANALYZER, FORMAT, META, POSITION, VERSION, analyzer, schema, with_small_blocks
 from gossamer.views.words.snapshot import count, held_at
 
 HEAP_BYTES = 64_000_000

@@ -28,8 +28,6 @@ EXAMPLES = (
     ("sooner 2 host = news.example.org", "visit a site sooner"),
     ("include domain = example.org", "only what is included; everything else stays out"),
 )
-
-
 MOST_LINES = 50
 BOTH = "Look at both, and save again to replace them with yours."
 SAVE_FORM = {

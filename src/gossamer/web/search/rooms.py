@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from gossamer.values.query import Query
 from gossamer.values.url import Url
-from gossamer.views.words.copies import Copy
 from gossamer.views.words.explanation import Explanation
+from gossamer.views.words.searcher import Copy
 from gossamer.views.words.suggest import Completion
 from gossamer.web.search.page import Question, Reply, Suggest
 

@@ -11,8 +11,8 @@ from gossamer.base.errors import QueryRefused
 from gossamer.search.answer import Answer
 from gossamer.values.query import MOST_HITS
 from gossamer.values.url import url_of
-from gossamer.views.words.copies import Copy
 from gossamer.views.words.explanation import Explanation
+from gossamer.views.words.searcher import Copy
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.faults import fault
 from gossamer.web.page_frame import Show

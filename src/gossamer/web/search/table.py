@@ -10,8 +10,6 @@ COLUMNS = (
     "url", "title", "site", "language", "fetched_at", "types", "syntaxes", "facts", "copies", "linked_from", "score",
     "snippet",
 )  # fmt: skip
-
-
 HEAD = csv_line(COLUMNS)
 
 

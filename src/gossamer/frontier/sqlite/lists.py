@@ -1,0 +1,236 @@
+"""."""
+
+import sqlite3
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from heapq import merge
+from typing import Literal, NamedTuple, cast
+
+import msgspec
+
+from gossamer.base.clock import SECOND, Instant
+from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
+from gossamer.frontier.priority import LAST
+from gossamer.frontier.sqlite.hosts import find_host_id, text_of
+from gossamer.frontier.sqlite.reports import HostState, Template, host_state, templates
+from gossamer.store.statements import load
+from gossamer.values.link import How
+from gossamer.values.outcome import Reason
+from gossamer.values.past import Past, decoded
+from gossamer.values.robots import Robots
+
+# The visits that ended, the newest or the oldest first, from any position on: for lists that people page through.
+# Of each address its last visit. Nothing is counted and nothing skipped, so a page costs the same anywhere in the
+# list.
+
+_SQL = load("gossamer.frontier.sqlite", "visit_list.sql")
+MOST_OF_HOST = 50_000
+"""Ends of one host that are sorted in memory; a larger host is found among all."""
+FARTHEST = (1 << 63) - 1
+_Row = tuple[int, int, int, int, str, str, int, int, int, str | None, int, int | None]
+
+
+class Position(NamedTuple):
+    """Where a list goes on."""
+
+    at: Instant
+    host_id: int
+    id: int
+
+
+NEWEST, OLDEST = Position(FARTHEST, FARTHEST, FARTHEST), Position(-FARTHEST, -FARTHEST, -FARTHEST)
+
+
+class Ended(msgspec.Struct, frozen=True):
+    position: Position
+    url: str
+    host: str
+    how: How
+    depth: int
+    reason: Reason
+    detail: str
+    failures: int
+    due_at: Instant | None
+
+    @property
+    def ended_at(self) -> Instant:
+        return self.position.at
+
+
+def visits(
+    connection: sqlite3.Connection,
+    reasons: Sequence[Reason] = tuple(Reason),
+    host: str = "",
+    since_at: Instant = 0,
+    until_at: Instant = FARTHEST,
+    after: Position | None = None,
+    is_newest_first: bool = True,
+) -> Generator[Ended, None, None]:
+    """Those that ended for one of these reasons. The caller stops when it has enough, and closes it before the
+    connection."""
+    start = after or (NEWEST if is_newest_first else OLDEST)
+    if (
+        is_newest_first
+    ):  # the index is entered by the instant; the rest of the position tells those of one instant apart
+        until_at = min(until_at, start.at)
+    else:
+        since_at = max(since_at, start.at)
+    bounds = {"since_at": since_at, "until_at": until_at, **start._asdict()}
+    if host and (found := _of_host(connection, host, reasons, bounds, start, is_newest_first)) is not None:
+        yield from map(_ended, found)
+        return
+    statement = _SQL["newest" if is_newest_first else "oldest"]
+    streams = [connection.execute(statement, {"reason": REASON_CODES[reason], **bounds}) for reason in reasons]
+    merged = cast(Generator[_Row, None, None], merge(*streams, key=_key, reverse=is_newest_first))
+    with closing(merged) as rows:
+        yield from (one for one in map(_ended, rows) if not host or one.host == host)
+
+
+def _of_host(
+    connection: sqlite3.Connection,
+    host: str,
+    reasons: Sequence[Reason],
+    bounds: dict[str, int],
+    start: Position,
+    is_newest_first: bool,
+) -> list[_Row] | None:
+    """None: there are too many."""
+    rows = connection.execute(_SQL["of_host"], {"name": host, "most": MOST_OF_HOST + 1, **bounds}).fetchall()
+    if len(rows) > MOST_OF_HOST:
+        return None
+    wanted = {REASON_CODES[reason] for reason in reasons}
+    is_beyond: Callable[[_Row], bool] = (
+        (lambda row: _key(row) < start) if is_newest_first else (lambda row: _key(row) > start)
+    )
+    return sorted((row for row in rows if row[8] in wanted and is_beyond(row)), key=_key, reverse=is_newest_first)
+
+
+def _key(row: _Row) -> tuple[int, int, int]:
+    return row[:3]
+
+
+def _ended(row: _Row) -> Ended:
+    at, host_id, number, lane, name, text, how, depth, reason, detail, failures, due_at = row
+    position = Position(at, host_id, number)
+    return Ended(
+        position, text_of(lane, name, text), name, HOWS[how], depth, REASONS[reason], detail or "", failures, due_at
+    )
+
+
+# How every address ended, with all that is stored of it, for exports: a few hundred at a time, each for itself, so
+# that a slow reader holds no state of the database open.
+
+AT_ONCE = 500
+_LOWEST = -(1 << 63)
+
+
+class LastVisit(msgspec.Struct, frozen=True):
+    url: str
+    how: How
+    depth: int
+    hops: int
+    reason: Reason
+    detail: str
+    failures: int
+    settled_at: Instant
+    due_at: Instant | None
+
+
+def every_visit(connect: Callable[[], sqlite3.Connection]) -> Iterator[LastVisit]:
+    """`connect` makes a reader's connection, which is closed after each group."""
+    last, is_more = (_LOWEST, _LOWEST), True
+    while is_more:
+        with closing(connect()) as connection:
+            rows = connection.execute(_SQL["next_ends"], (*last, AT_ONCE)).fetchall()
+        for host_id, url_id, lane, name, text, how, depth, hops, reason, detail, failures, settled_at, due_at in rows:
+            last = (host_id, url_id)
+            url = text_of(lane, name, text)
+            why = REASONS[reason]
+            yield LastVisit(url, HOWS[how], depth, hops, why, detail or "", failures, settled_at, due_at)
+        is_more = len(rows) == AT_ONCE
+
+
+# Hosts in an order a person chose, some at a time, for lists that are paged through. One pass over one row a host.
+
+_ROBOTS = msgspec.msgpack.Decoder(Robots)
+LOWEST = -(1 << 62)
+Order = Literal["queued", "visits", "troubles", "gap", "held", "next", "name"]
+STATES = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A host, with what a list of hosts shows of it."""
+
+    rank: int
+    """With its name, its place in this order."""
+    state: str
+    """One of STATES."""
+    host: HostState
+    least_gap_s: float | None
+    broken: int
+    robots: tuple[Robots, ...]
+    """Of its http and its https pages, as far as they were asked for."""
+    traps: tuple[Template, ...]
+    """Patterns of addresses that are held back."""
+
+
+def hosts(
+    connection: sqlite3.Connection,
+    now: Instant,
+    is_crawling: bool,
+    text: str = "",
+    state: str = "",
+    order: Order = "queued",
+    after: tuple[int, str] = (LOWEST, ""),
+    most: int = 50,
+) -> list[Listed]:
+    wanted = {"text": text, "state": state, "sort": order, "rank": after[0], "after": after[1], "most": most}
+    rows = connection.execute(_SQL["some"], wanted | _standing(now, is_crawling)).fetchall()
+    found = []
+    for rank, name, number, least_gap, broken, kind in rows:
+        host = host_state(connection, name)
+        if host is None:  # forgotten between the two questions
+            continue
+        entries = _entries(connection, number)
+        held = [one for one in templates(connection, name) if one.quarantined_at is not None] if host.held else []
+        least_gap_s = None if least_gap is None else least_gap / SECOND
+        found.append(Listed(rank, kind, host, least_gap_s, broken, entries, tuple(held)))
+    return found
+
+
+def robots_of(connection: sqlite3.Connection, name: str) -> tuple[Robots, ...]:
+    """What was last known of a host's robots.txt files."""
+    number = find_host_id(connection, name)
+    return () if number is None else _entries(connection, number)
+
+
+def _entries(connection: sqlite3.Connection, number: int) -> tuple[Robots, ...]:
+    return tuple([_ROBOTS.decode(entry) for (entry,) in connection.execute(_SQL["robots"], (number,))])
+
+
+def states(connection: sqlite3.Connection, now: Instant, is_crawling: bool) -> dict[str, int]:
+    """How many hosts are in each state that any is in."""
+    found = dict(connection.execute(_SQL["states"], _standing(now, is_crawling)).fetchall())
+    return {state: found[state] for state in STATES if state in found}
+
+
+def _standing(now: Instant, is_crawling: bool) -> dict[str, int]:
+    return {"now": now, "is_crawling": int(is_crawling), "last_band": LAST}
+
+
+# Pages that come again, and what is remembered of each. Functions on any connection, a reader's too.
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    url: str
+    host: str
+    due_at: Instant | None
+    """When its next visit is due; None: it does not wait for one."""
+    past: Past
+
+
+def remembered(connection: sqlite3.Connection, host: str | None = None) -> Iterator[Remembered]:
+    """In no order: there may be millions. Of one host, or of all."""
+    for name, lane, text, due_at, kept in connection.execute(_SQL["remembered"], {"host": host}):
+        if (past := decoded(kept)) is not None:
+            yield Remembered(text_of(lane, name, text), name, due_at, past)
