@@ -171,7 +171,7 @@ def test_they_end_with_the_server_whatever_ends_it(collection: Directory) -> Non
         for _ in range(600):
             assert Site(int(found[1])).ask("/search.json?q=harbour").status == 200
             children = psutil.Process(server.pid).children()
-            searchers = [child for child in children if any("search_job" in word for word in child.cmdline())]
+            searchers = [child for child in children if any("web.search.job" in word for word in child.cmdline())]
             if searchers:
                 break
         server.kill()

@@ -48,7 +48,7 @@ def test_F_W11_searches_and_queries_are_answered_while_others_run_away(collectio
 @pytest.mark.slow
 def test_F_W11_a_line_of_runaways_is_told_to_come_back(collection: Directory) -> None:
     many = 10 * QUERIES
-    with serving(collection, sparql_s=1.0) as site, ThreadPoolExecutor(many) as crew:
+    with serving(collection, sparql_s=3.0) as site, ThreadPoolExecutor(many) as crew:
         assert site.sparql(COUNT).status == 200
         running = [crew.submit(site.sparql, RUNAWAY) for _ in range(many)]
         found = searched(site, 5)
