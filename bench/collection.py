@@ -19,11 +19,11 @@ from pathlib import Path
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.values.link import Link
+from gossamer.values.messages import PageFacts
 from gossamer.values.page import Page, Reading, Thing
-from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import Graph

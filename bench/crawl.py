@@ -28,7 +28,7 @@ from bench.measure import Measured, compile_once, run
 from bench.nginx import Serving, serving
 from bench.web import DOMAIN, PORT, BenchManifest, Size, read_manifest, write_web
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest

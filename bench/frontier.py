@@ -24,7 +24,7 @@ from pathlib import Path
 
 from gossamer.base.tell import silent
 from gossamer.base.tuning import spare_the_collector
-from gossamer.frontier.politeness import Politeness
+from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock

@@ -14,7 +14,7 @@ from tests.postgres_server import Server, server
 
 from gossamer.base.clock import SECOND, Clock, SystemClock
 from gossamer.base.tell import silent
-from gossamer.frontier.politeness import Politeness
+from gossamer.config.slices import Politeness
 from gossamer.frontier.postgres.frontier import PostgresFrontier
 from gossamer.frontier.postgres.hosts import Stay
 from gossamer.store.postgres.database import SharedDatabase

@@ -12,9 +12,9 @@ import uvloop
 from gossamer.base.environment import Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.cli.progress import Tally
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
 from gossamer.fetch.address_plan import AddressPlan
+from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 
 

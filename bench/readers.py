@@ -21,10 +21,10 @@ import uvloop
 
 from gossamer.base.environment import Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import PolitenessSettings, Settings
 from gossamer.crawler.tally import Tally
 from gossamer.fetch.address_plan import AddressPlan
+from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 
 ITEM = (

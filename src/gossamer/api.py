@@ -24,9 +24,8 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.cli.export import write_file
-from gossamer.collection.directory import Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.exports import exports_of
-from gossamer.collection.options import config_of
 from gossamer.collection.search import search_of
 from gossamer.collection.views import freshen, queries
 from gossamer.collection.why.answer import Asking, crew_of, linked_from
@@ -37,6 +36,8 @@ from gossamer.plugins.filters import filters_to_ask
 from gossamer.reader.extraction import Quad
 from gossamer.search.answer import Answer
 from gossamer.search.query import parse
+from gossamer.store.directory import Directory
+from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept

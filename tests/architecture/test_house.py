@@ -8,13 +8,13 @@ import pytest
 from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, modules
 
 LIMITS = {
-    "files": 530,
+    "files": 526,
     "lines": 71_400,
     "modules in the fullest folder": 39,
     "module names ending in -ing": 10,
     "public class names with two meanings": 96,
-    "modules below 100 lines with a single importer": 38,
-    "upward or sideways imports": 38,
+    "modules below 100 lines with a single importer": 39,
+    "upward or sideways imports": 26,
     "modules that name state.db": 23,
     "modules that import a database": 21,
     "constructors with more than 6 parameters": 9,
@@ -109,7 +109,7 @@ def test_nobody_reaches_round_a_seam() -> None:
 
 # The seams themselves (the faulty file layers too), and two that must act on their own process: a worker's limits, a
 # rehearsed crash.
-EXEMPT = {"base/files.py", "testing.py", "base/processes.py", "base/clock.py", "workers/child.py", "crawler/crash.py"}
+EXEMPT = {"base/files.py", "testing.py", "base/processes.py", "base/clock.py", "workers/child.py", "base/crash.py"}
 WRITING = {"write_text", "write_bytes", "unlink", "rename", "touch", "rmdir", "mkdir", "symlink_to", "rmtree"}
 OS_CALLS = {"open", "fork", "system", "popen", "remove", "unlink", "rename", "replace", "mkdir", "makedirs", "kill",
             "killpg", "posix_spawn"}  # fmt: skip
@@ -209,7 +209,7 @@ def ends_the_job(name: str) -> bool:
         "plugins/filters.py",
         "plugins/code.py",
         "reader/plugged.py",
-        "plugins/protocols.py",
+        "fetch/protocols.py",
     )
 
 

@@ -9,10 +9,10 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory
 from gossamer.collection.history.past import Past
 from gossamer.reader.reading import done
 from gossamer.reader.versions import job
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept

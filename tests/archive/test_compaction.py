@@ -24,7 +24,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.tell import Tell, silent
-from gossamer.rules.retention import Retain
+from gossamer.config.slices import Retain
 from gossamer.store import tallies
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.captures_moved import laid

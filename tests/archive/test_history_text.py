@@ -1,6 +1,7 @@
 """Texts side by side."""
 
-from gossamer.archive.versions import Piece, lines_of, text_changes
+from gossamer.archive.versions import lines_of, text_changes
+from gossamer.values.messages import Piece
 
 LONG = " ".join([f"Sentence number {number} says little." for number in range(40)])
 

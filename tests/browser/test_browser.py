@@ -13,7 +13,7 @@ from tests.cli.site import wait_until
 from tests.web.hostile_pages import ORIGIN, WORD, pages
 from tests.web.site import Site, serving
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 
 FACTS = f"SELECT ?g ?s ?p ?o WHERE {{ GRAPH ?g {{ ?s ?p ?o }} FILTER STRSTARTS(STR(?g), '{ORIGIN}') }}"
 HOSTILE = [

@@ -8,7 +8,7 @@ from tests.browser.axe import axe_in_both_themes, set_size
 from tests.browser.chromium import LONG_S, Tab, tab
 from tests.web.site import Site, serving
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 
 CHANGES = """new Promise((done) => new MutationObserver(() => done(true)).observe(
   document.querySelector('[data-cell=moment]'), {childList: true, characterData: true, subtree: true}))"""

@@ -15,7 +15,7 @@ from tests.web.site import Site, serving
 from tests.web.xss_payloads import PAYLOADS
 from tests.web.xss_site import HOSTS, ODD, WORD, address, make_hostile_collection, odd_addresses
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 
 pytestmark = pytest.mark.timeout(900)
 """Some 1,000 pages are looked at; half a minute on a machine that has nothing else to do."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli import main as cli
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.views.facts.sources import FILE as SOURCES
 from gossamer.views.facts.store import digest, opened
 from gossamer.views.links.reader import LinksReader

@@ -12,7 +12,7 @@ from tests.cli.site import OPEN, PATIENCE_S, QUICK, Site, gossamer, harbour, jso
 
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 
 PAGES = {"/", "/docs/", "/docs/ropes", "/docs/knots", "/people/0", "/people/1", "/people/2", "/people/3"}

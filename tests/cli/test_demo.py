@@ -14,7 +14,7 @@ from tests.cli.site import PATIENCE_S, gossamer, started
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.cli.demo_changing import known_dates
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 

@@ -15,7 +15,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.views.facts.names import PROVENANCE
 from gossamer.views.facts.store import opened
 

@@ -14,7 +14,6 @@ from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.cli.hosts import Shown, changed, shown, sorted_usefully, state_of
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.command_names import obey
 from gossamer.crawler.process import politeness
@@ -23,8 +22,8 @@ from gossamer.frontier.sqlite.reports import host_state, hosts
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
+from gossamer.store.directory import Directory, hold
 from gossamer.store.sqlite.database import read_only
-from gossamer.store.sqlite.lock import hold
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url

@@ -11,16 +11,16 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.cli.rules import CHUNK, in_words, looks
+from gossamer.config.slices import Politeness
 from gossamer.crawler.rules_file import RulesFile
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.plugins.filters import GROUP, own_filters, safe
-from gossamer.plugins.trust import Code, allow
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, RuleBook, load_rules
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
 from gossamer.store.sqlite import seeds
 from gossamer.store.sqlite.database import Database, read_only
+from gossamer.store.trust import Code, allow
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url

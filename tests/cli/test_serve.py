@@ -17,8 +17,8 @@ from tests.cli.site import PATIENCE_S
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.cli.serve import door_of, is_any_address, is_own_machine, names_of, served, warnings, web_server
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings, WebSettings
+from gossamer.store.directory import Directory
 from gossamer.web.access.tokens import Keys
 
 KEYS = Keys("a" * 40, "r" * 40)

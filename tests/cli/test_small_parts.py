@@ -6,12 +6,12 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from gossamer.base.crash import CRASH_POINTS, crashing
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.backlog import Backlog
-from gossamer.crawler.crash import CRASH_POINTS, crashing
 from gossamer.crawler.seeds import admitted, checked_seeds
 from gossamer.testing import FakeClock
 from gossamer.values.url import Url
@@ -52,7 +52,7 @@ def test_a_crash_point_that_is_none_is_refused(at: str) -> None:
 
 def test_the_process_ends_at_the_kth_telling_and_tells_it_first() -> None:
     script = (
-        "from gossamer.crawler.crash import crashing\n"
+        "from gossamer.base.crash import crashing\n"
         "tell = crashing(lambda event, **facts: print(event, facts, flush=True), 'archive.synced:2')\n"
         "for number in range(5):\n"
         "    tell('archive.appended', number=number)\n"

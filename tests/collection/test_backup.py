@@ -17,10 +17,10 @@ from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.cli.backup import BackedUp, back_up
-from gossamer.collection.directory import Directory
 from gossamer.collection.maintenance.compact import compact
 from gossamer.collection.maintenance.replay import build_again
-from gossamer.rules.retention import Retain
+from gossamer.config.slices import Retain
+from gossamer.store.directory import Directory
 
 AGENT = "Gossamer"
 

@@ -21,7 +21,6 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
 from gossamer.cli import main as cli
 from gossamer.cli.backup import back_up
-from gossamer.collection.directory import Directory
 from gossamer.collection.maintenance.forget import entries_of, forget
 from gossamer.collection.maintenance.replay import build_again, followed, mark_finished
 from gossamer.collection.seeds import Sowing
@@ -30,6 +29,7 @@ from gossamer.crawler.admission import open_ruling
 from gossamer.frontier.sqlite.reports import every_end
 from gossamer.monitor.control import Control
 from gossamer.store import tallies
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import seeds
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.capture import Capture

@@ -13,15 +13,15 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.cli.history import chosen, history
-from gossamer.collection.directory import Directory
 from gossamer.collection.history.export import PROGRESS, Written, export_tree
 from gossamer.collection.history.export_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart
 from gossamer.collection.history.past import Past, extractor
 from gossamer.collection.maintenance.compact import compact
+from gossamer.config.slices import Retain
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Run
 from gossamer.reader.versions import job
-from gossamer.rules.retention import Retain
+from gossamer.store.directory import Directory
 from gossamer.values.url import Url, url_of
 
 ESCAPE = "\x1b]0;mine\x07"

@@ -16,14 +16,13 @@ from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory
 from gossamer.collection.history.facts import MOST_PAGES, replay, unheard
-from gossamer.crawler.revisit import silence
 from gossamer.reader.reading import done
 from gossamer.spool.codec import decode
+from gossamer.store.directory import Directory
 from gossamer.values.capture import Capture
-from gossamer.values.messages import ReadJob
-from gossamer.values.page_facts import PageFacts
+from gossamer.values.messages import PageFacts, ReadJob
+from gossamer.values.page import silence
 from gossamer.values.url import Host, Url
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.sources import FILE as SOURCES

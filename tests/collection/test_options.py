@@ -9,9 +9,9 @@ import pytest
 from tests.cli.site import QUICK, Site, gossamer, harbour, json_lines, page
 
 from gossamer.cli.summary import waiting_for_options
-from gossamer.collection.options import config_of
 from gossamer.fetch.guard import closed_address, forbidden, forbidden_name
-from gossamer.plugins.trust import allow_options, allowed_file
+from gossamer.store.options import config_of
+from gossamer.store.trust import allow_options, allowed_file
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import EndedGroup
 

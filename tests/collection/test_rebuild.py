@@ -16,15 +16,15 @@ from tests.cli.site import QUICK, Held, Site, gossamer, harbour, held, searchabl
 
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.clock import SystemClock
+from gossamer.base.crash import REBUILD_POINTS, VARIABLE
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory, generations
 from gossamer.collection.maintenance.generation import ORIGIN, Origin, begin, origin_of, unfinished
 from gossamer.collection.maintenance.replay import build_again
 from gossamer.collection.search import search_of
-from gossamer.crawler.crash import REBUILD_POINTS, VARIABLE
 from gossamer.search.query import parse
+from gossamer.store.directory import Directory, generations
 
 AGENT = "gossamer"
 PAGES = 24

@@ -18,7 +18,7 @@ from tests.cli.site import PATIENCE_S, plain_environment
 from gossamer.base.errors import ConfigError
 from gossamer.plugins.code import loaded
 from gossamer.plugins.filters import filters_to_ask
-from gossamer.plugins.trust import Code, allowed_file, is_allowed
+from gossamer.store.trust import Code, allowed_file, is_allowed
 from gossamer.values.url import admit
 
 PROGRAM = [sys.executable, "-P", "-m", "gossamer"]

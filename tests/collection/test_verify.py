@@ -20,9 +20,9 @@ from gossamer.base.tell import silent
 from gossamer.cli.backup import back_up
 from gossamer.cli.steps import Working
 from gossamer.cli.verify import Verification
-from gossamer.collection.directory import Directory, lock_directory
 from gossamer.collection.maintenance.compact import compact
-from gossamer.rules.retention import Retain
+from gossamer.config.slices import Retain
+from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.store.tallies import counts
 from gossamer.values.capture import Kept

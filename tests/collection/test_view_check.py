@@ -14,14 +14,14 @@ from tests.collection.test_verify import damage
 from tests.views.words.damaged import damage_entry
 
 from gossamer.archive.catalogue import Catalogue
+from gossamer.base.crash import VARIABLE
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.cli.backup import back_up
-from gossamer.collection.directory import Directory, lock_directory
-from gossamer.crawler.crash import VARIABLE
 from gossamer.indexer.updates import position_in
 from gossamer.spool.follower import Position
+from gossamer.store.directory import Directory, lock_directory
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
 from gossamer.views.facts.sources import FILE as SOURCES

@@ -4,7 +4,7 @@ import pytest
 
 from gossamer.reader.copy import copied
 from gossamer.values.capture import Capture
-from gossamer.values.copy_messages import CopyJob
+from gossamer.values.messages import CopyJob
 from gossamer.values.url import Url
 
 HTML = ("Content-Type", "text/html")

@@ -13,7 +13,7 @@ import pytest
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason, Refused

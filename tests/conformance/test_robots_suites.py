@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.rules.robots.matcher import ParsedRobots, explain, judge, parse
+from gossamer.rules.robots.matcher import explain, judge, parse
 from gossamer.rules.robots.parser import Naming
 from gossamer.rules.verdict import Allowed
-from gossamer.values.robots import Robots, RobotsState
+from gossamer.values.robots import ParsedRobots, Robots, RobotsState
 from gossamer.values.url import url_of
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))

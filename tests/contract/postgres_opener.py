@@ -8,8 +8,8 @@ from typing import Any
 from tests.postgres_server import server
 
 from gossamer.base.tell import silent
+from gossamer.config.slices import Politeness
 from gossamer.frontier.api import Frontier
-from gossamer.frontier.politeness import Politeness
 from gossamer.testing import FakeClock
 from gossamer.values.link import Offer
 

@@ -16,8 +16,8 @@ from tests.contract import postgres_opener
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
+from gossamer.config.slices import Politeness
 from gossamer.frontier.api import Frontier
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.sieve import Sieve
 from gossamer.store.sqlite.database import Database

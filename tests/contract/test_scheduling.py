@@ -8,9 +8,9 @@ import pytest
 from tests.contract.test_frontier import OPENERS, Opener, entry, run, seed, settled, take_page
 
 from gossamer.base.clock import SECOND, Instant
+from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.api import Frontier
-from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.priority import LOWEST, Budget
+from gossamer.frontier.priority import LOWEST
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
@@ -146,7 +146,7 @@ def test_F_X8_what_is_found_is_visited_although_every_take_is_full(opened: Opene
 def test_M_B6_a_host_over_its_budget_waits_behind_the_others_and_is_not_dropped(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
-        async with opened(clock, budget=Budget(visits=3, visits_per_link=0)) as frontier:
+        async with opened(clock, budget=SiteBudget(visits=3, visits_per_link=0)) as frontier:
             await frontier.offer([seed(f"https://a.test/{page}") for page in range(12)])
             pages = await order(frontier, clock, 12)
             assert len(pages) == 12

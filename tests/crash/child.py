@@ -14,7 +14,6 @@ from tests.crash.web import demo_plan, demo_seeds
 from gossamer.base.environment import Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.cli.progress import JsonLines
-from gossamer.collection.directory import Directory
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import (
     ArchiveSettings,
@@ -26,6 +25,7 @@ from gossamer.config.settings import (
 )
 from gossamer.crawler import revisit
 from gossamer.indexer import supervisor
+from gossamer.store.directory import Directory
 
 SETTINGS = Settings(
     contact="https://crash.demo.test/",

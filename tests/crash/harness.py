@@ -22,8 +22,8 @@ from tests.crash import verify
 from tests.crash.web import PROFILE, SEED
 
 from gossamer.base.clock import SystemClock
+from gossamer.base.crash import CRASH_POINTS, VARIABLE
 from gossamer.base.files import DiskFiles
-from gossamer.crawler.crash import CRASH_POINTS, VARIABLE
 from gossamer.demo.accesslog import read_log
 from gossamer.monitor.control import Control
 

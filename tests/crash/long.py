@@ -23,7 +23,6 @@ from gossamer.base.environment import Network, real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.cli.progress import JsonLines
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings
 from gossamer.demo.accesslog import read_log
 from gossamer.demo.manifest import manifest_of
@@ -31,6 +30,7 @@ from gossamer.demo.plan import address_plan
 from gossamer.demo.verdict import Found, Verdict, check
 from gossamer.demo.web import DemoWeb
 from gossamer.frontier.sqlite.reports import every_end, ledger
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
 from gossamer.views.words.searcher import Searcher

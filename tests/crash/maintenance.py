@@ -24,7 +24,7 @@ from warcio.warcwriter import WARCWriter
 
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.values.capture import Kept
 
 HOSTS, PAGES = 6, 25

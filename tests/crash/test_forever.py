@@ -13,8 +13,8 @@ import pytest
 from tests.crash import harness, verify
 
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory
 from gossamer.demo.accesslog import read_log
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.past import Past, decoded
 

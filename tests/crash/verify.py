@@ -18,12 +18,12 @@ from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.cli.backup import back_up
-from gossamer.collection.directory import Directory
 from gossamer.collection.maintenance.replay import build_again
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.verdict import Found, check
 from gossamer.frontier.sqlite.reports import every_end
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
 from gossamer.views.facts.store import opened

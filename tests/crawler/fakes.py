@@ -8,13 +8,13 @@ from typing import Any
 from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.process import politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.rules.verdict import Allowed
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import seeds
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock

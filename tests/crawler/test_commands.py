@@ -11,9 +11,9 @@ from tests.cli.answers import Says, Web, article, plain
 from tests.cli.site import OPEN, PATIENCE_S, QUICK, gossamer, json_lines, searchable, started, wait_until
 
 from gossamer.base.clock import SystemClock
-from gossamer.collection.directory import Directory
 from gossamer.monitor.control import Control
-from gossamer.plugins.trust import Code, allow
+from gossamer.store.directory import Directory
+from gossamer.store.trust import Code, allow
 
 SLOW = (*OPEN, "--delay", "0.1")
 KINDS = tuple("abcdefghijklmnopqrstuvwxyz")

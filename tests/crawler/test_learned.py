@@ -21,8 +21,8 @@ from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
 from gossamer.demo.verdict import trapped
 from gossamer.demo.web import DemoWeb
 from gossamer.rules.learned.model import Learning
-from gossamer.rules.learned.soft404 import Says
 from gossamer.testing import FakeClock, FaultyFiles
+from gossamer.values.messages import Says
 from gossamer.values.url import Url
 
 RESTARTS = 20

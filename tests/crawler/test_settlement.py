@@ -5,12 +5,11 @@ import pytest
 
 from gossamer.base.chance import seeded
 from gossamer.base.clock import SECOND
-from gossamer.config.fetch import RobotsKeeping
+from gossamer.config.slices import RobotsKeeping
 from gossamer.crawler.settlement import AGAIN_S, Followed, Lists, Measures, Outages, settled
 from gossamer.recrawl.retry import Retry
 from gossamer.values.capture import Capture, Truncated
-from gossamer.values.listing import Listing
-from gossamer.values.messages import ReadDone
+from gossamer.values.messages import Listing, ReadDone
 from gossamer.values.outcome import PAGE_FAULTS, Failed, Fetched, Gone, Moved, Outcome, Reason, Unchanged
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url

@@ -12,9 +12,9 @@ from gossamer.base.clock import DAY
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.collection.why.revisits import again_of, in_words
+from gossamer.config.slices import Politeness
 from gossamer.crawler.revisit import End, Returning
 from gossamer.crawler.sweeps import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.policies import policy_named
@@ -24,8 +24,7 @@ from gossamer.values.capture import Capture
 from gossamer.values.due import Sooner
 from gossamer.values.history import Prints
 from gossamer.values.link import How, Link, Offer
-from gossamer.values.listing import Listed, Listing
-from gossamer.values.messages import ReadDone
+from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Reason
 from gossamer.values.page import Page, Reading
 from gossamer.values.past import Look, Past

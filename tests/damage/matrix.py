@@ -23,9 +23,9 @@ from tests.damage.served import served
 
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory
 from gossamer.crawler.damage import DAMAGED
 from gossamer.store import tallies
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures, forgotten, options, seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest

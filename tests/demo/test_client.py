@@ -4,7 +4,7 @@ import asyncio
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.demo.manifest import ExpectedPage, manifest_of
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer

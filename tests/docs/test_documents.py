@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.base.crash import CRASH_POINTS
 from gossamer.cli import main as cli
 from gossamer.cli.commands import DOORS
 from gossamer.cli.config import documented
-from gossamer.collection.directory import Directory
 from gossamer.config.load import keys
-from gossamer.crawler.crash import CRASH_POINTS
 from gossamer.store import statements
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import migrations
 from gossamer.views.words.schema import schema
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.site import PATIENCE_S, Site, harbour, page, person, plain_environment
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 
 README = Path(__file__).parents[2] / "README.md"
 STAYING = ("gossamer demo", "gossamer serve")

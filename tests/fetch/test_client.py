@@ -13,7 +13,7 @@ from gossamer import __version__
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan, made_up_address
 from gossamer.fetch.answer import Head, validators_of, wait_of
 from gossamer.fetch.client import Client

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import Tell, silent
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.fetch.pool import Connection, Connections

@@ -7,10 +7,10 @@ import pytest
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.plugins.protocols import Answer, Dial
+from gossamer.fetch.protocols import Answer, Dial
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused
 from gossamer.values.url import DEFAULT_PORTS, Url

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gossamer.base.clock import SECOND
-from gossamer.config.fetch import RobotsKeeping
+from gossamer.config.slices import RobotsKeeping
 from gossamer.fetch.robots import entry_of
 from gossamer.rules.robots.matcher import judge, parse
 from gossamer.rules.verdict import Allowed, Denied

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
-from gossamer.frontier.politeness import Politeness
+from gossamer.config.slices import Politeness
 from gossamer.frontier.postgres.frontier import PostgresFrontier
 from gossamer.frontier.postgres.hosts import Stay
 from gossamer.frontier.postgres.settlement import LeaseLost

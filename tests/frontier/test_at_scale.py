@@ -13,7 +13,7 @@ from bench.frontier import measure
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
-from gossamer.frontier.politeness import Politeness
+from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite import sieve as sieving
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.reports import (

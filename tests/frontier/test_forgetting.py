@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
-from gossamer.frontier.politeness import Politeness
+from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite.forget import forget
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.sieve import Keys, Sieve, journal, lay_on_heaps, waiting_in

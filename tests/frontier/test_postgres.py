@@ -20,8 +20,8 @@ from tests.postgres_server import Server, server, why_absent
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.base.tell import silent
-from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.priority import LAST, Budget
+from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier.priority import LAST
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer
@@ -555,7 +555,7 @@ def test_a_host_that_fails_for_long_is_retired_and_one_over_its_budget_stands_la
     async def story() -> None:
         clock = FakeClock()
         strict = Politeness(delay_s=1.0, jitter=0.0, retire_failures=3, retire_span_s=10.0)
-        budget = Budget(visits=2, visits_per_link=0)
+        budget = SiteBudget(visits=2, visits_per_link=0)
         async with crawler(conninfo, clock, politeness=strict, budget=budget) as frontier:
             await frontier.offer([seed(f"http://{name}.test/{n}") for name in ("down", "up") for n in range(5)])
             for _ in range(4):

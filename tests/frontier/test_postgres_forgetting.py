@@ -9,7 +9,7 @@ from tests.postgres_server import server, why_absent
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
-from gossamer.frontier.politeness import Politeness
+from gossamer.config.slices import Politeness
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import Forgotten, forgotten_of
 from gossamer.rules.learned.templates import template_of

@@ -3,11 +3,12 @@
 import pytest
 
 from gossamer.base.clock import SECOND
+from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
-from gossamer.frontier.politeness import DOWN, FAILURES, Politeness, failures_after, free_at, gap_s, troubles_after
+from gossamer.frontier.politeness import DOWN, FAILURES, failures_after, free_at, gap_s, troubles_after
 from gossamer.frontier.postgres.robots import Moment
 from gossamer.frontier.postgres.settlement import LeaseLost
-from gossamer.frontier.priority import LOWEST, Budget, priority_after, priority_of
+from gossamer.frontier.priority import LOWEST, is_over_budget, priority_after, priority_of
 from gossamer.frontier.seen import Seen
 from gossamer.frontier.sqlite.restoration import reason_of
 from gossamer.values.link import How, Offer
@@ -147,10 +148,10 @@ def test_a_page_that_ran_into_a_limit_goes_to_the_tail_until_it_is_well(failures
 
 
 def test_a_budget_may_be_nothing_and_not_less() -> None:
-    assert Budget(visits=0, visits_per_link=0, time_s=0.0).is_over(0, 0.0, 0)
+    assert is_over_budget(SiteBudget(visits=0, visits_per_link=0, time_s=0.0), 0, 0.0, 0)
     for wrong in ({"visits": -1}, {"visits_per_link": -1}, {"time_s": -0.1}, {"time_s": float("nan")}):
         with pytest.raises(ValueError):
-            Budget(**wrong)
+            SiteBudget(**wrong)
 
 
 @pytest.mark.parametrize(

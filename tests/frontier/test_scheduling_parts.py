@@ -6,17 +6,18 @@ from collections import Counter
 import pytest
 
 from gossamer.base.clock import SECOND
+from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.back_queues import Backs
 from gossamer.frontier.clock_steps import Steps
 from gossamer.frontier.codes import HOW_CODES, REASON_CODES
 from gossamer.frontier.gate import Ask, gate_of
-from gossamer.frontier.politeness import Politeness, gap_s, is_to_retire, troubles_after
+from gossamer.frontier.politeness import gap_s, is_to_retire, troubles_after
 from gossamer.frontier.postgres.sieve import Met, linked_of
 from gossamer.frontier.priority import (
     LAST,
     LOWEST,
-    Budget,
     band_of,
+    is_over_budget,
     linked,
     linked_by,
     links_in,
@@ -75,12 +76,14 @@ def test_a_band_is_drawn_half_as_often_as_the_one_before_and_none_never() -> Non
 
 
 def test_budgets_grow_with_the_hosts_that_link_here() -> None:
-    budget = Budget(visits=10, visits_per_link=5, time_s=60.0)
-    assert not budget.is_over(9, 0.0, 0) and budget.is_over(10, 0.0, 0)
-    assert not budget.is_over(14, 0.0, linked(0, "one.test")) and budget.is_over(15, 0.0, linked(0, "one.test"))
-    assert budget.is_over(0, 61.0, 0)
+    budget = SiteBudget(visits=10, visits_per_link=5, time_s=60.0)
+    assert not is_over_budget(budget, 9, 0.0, 0) and is_over_budget(budget, 10, 0.0, 0)
+    assert not is_over_budget(budget, 14, 0.0, linked(0, "one.test")) and is_over_budget(
+        budget, 15, 0.0, linked(0, "one.test")
+    )
+    assert is_over_budget(budget, 0, 61.0, 0)
     with pytest.raises(ValueError):
-        Budget(visits=-1)
+        SiteBudget(visits=-1)
 
 
 def test_linking_hosts_are_counted_once_each_and_about_right() -> None:

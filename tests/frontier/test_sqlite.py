@@ -13,7 +13,7 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import DiskFull
 from gossamer.base.tell import silent
-from gossamer.frontier.politeness import Politeness
+from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite import front_queues
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.robots import Rulebook

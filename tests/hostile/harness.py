@@ -18,7 +18,7 @@ from tests.hostile.server import HostileServer
 from gossamer.base.clock import SystemClock
 from gossamer.base.network import Endpoint
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.values.outcome import Outcome

@@ -10,7 +10,7 @@ from tests.hostile.harness import Doors, answering
 from gossamer.base.clock import SystemClock
 from gossamer.base.network import DirectDialer, Endpoint
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.fetch.guard import BAD_PORTS

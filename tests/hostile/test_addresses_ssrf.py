@@ -20,7 +20,7 @@ import gossamer
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch, RobotsKeeping
+from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.fetch.address_plan import AddressPlan, made_up_address
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of

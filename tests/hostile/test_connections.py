@@ -11,7 +11,7 @@ from tests.journey.crawling import Told
 
 from gossamer.base.chance import seeded
 from gossamer.base.clock import SystemClock
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.values.outcome import Failed, Fetched, Moved, Outcome, Reason

@@ -9,7 +9,7 @@ from tests.hostile.harness import Doors, answering
 from tests.hostile.names import NXDOMAIN, SERVFAIL, NameServer, Reply, Table
 
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.client import Client
 from gossamer.fetch.dns import AT_ONCE, DnsResolver
 from gossamer.testing import FakeClock

@@ -13,7 +13,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.reader.reading import ReadJob, done

@@ -17,7 +17,7 @@ from tests.contract.test_frontier import sqlite_frontier
 
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
-from gossamer.config.fetch import Fetch, RobotsKeeping
+from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.crawler.journey import refusal
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client

@@ -12,8 +12,8 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from gossamer.base.chance import seeded
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.tell import silent
+from gossamer.config.slices import Politeness
 from gossamer.fetch.answer import Head, outcome_of
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.recrawl.retry import Retry, next_due
 from gossamer.store.sqlite.database import Database

@@ -14,7 +14,7 @@ import pytest
 from tests.web.site import LONG_S, Answer, Site, make_collection, serving, trouble_in
 
 from gossamer.cli.serve import complain
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 
 SECRET = "token"
 

@@ -21,7 +21,6 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull, WorkerLost
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import Child, SystemProcesses
-from gossamer.collection.directory import Directory
 from gossamer.indexer.graph_client import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
 from gossamer.indexer.graph_process import MERGING, MERGING_NICENESS
 from gossamer.indexer.process import MERGING as INDEX_MERGING
@@ -31,7 +30,8 @@ from gossamer.indexer.supervisor import MODULE as INDEXER
 from gossamer.indexer.supervisor import become_the_one
 from gossamer.monitor.control import Control
 from gossamer.reader.processes import NICENESS as READERS_NICENESS
-from gossamer.values.page_facts import PageFacts
+from gossamer.store.directory import Directory
+from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import newest
 
 MANY = AT_A_TIME + 20

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.indexer.process import settings_of
+from gossamer.store.directory import Directory
 
 
 def test_what_is_read_again_is_read_by_the_settings_of_the_collection(tmp_path: Path) -> None:

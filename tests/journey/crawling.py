@@ -13,12 +13,11 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import Clock, Instant, SystemClock
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.processes import SystemProcesses
-from gossamer.config.fetch import RobotsKeeping
+from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import Returning
 from gossamer.crawler.settlement import Measures
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.reports import every_end
 from gossamer.reader.reading import job

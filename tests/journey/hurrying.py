@@ -18,7 +18,6 @@ from gossamer.base.clock import SECOND, Instant, SystemClock
 from gossamer.base.environment import Outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.journey import Crawl, Rooms
@@ -30,6 +29,7 @@ from gossamer.reader.reading import job
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
 from gossamer.spool.writer import SpoolWriter
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture

@@ -11,7 +11,7 @@ from tests.simulation.virtual import VirtualClock, VirtualLoop
 from gossamer.base.chance import seeded
 from gossamer.base.clock import Instant
 from gossamer.base.tell import silent
-from gossamer.config.fetch import RobotsKeeping
+from gossamer.config.slices import RobotsKeeping
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import HELD_S, WAIT_S, Hold, Pace, hold_of, sleep_s
 from gossamer.crawler.settlement import Measures

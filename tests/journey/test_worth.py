@@ -17,8 +17,7 @@ from gossamer.recrawl.policies import POLICIES, policy_named
 from gossamer.values.capture import Capture
 from gossamer.values.history import Change, Prints
 from gossamer.values.link import How, Said
-from gossamer.values.listing import Listed, Listing
-from gossamer.values.messages import ReadDone
+from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Reason
 from gossamer.values.past import Past
 from gossamer.values.url import Url

@@ -12,7 +12,6 @@ from pathlib import Path
 from gossamer.base.clock import SystemClock
 from gossamer.base.environment import Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
-from gossamer.collection.directory import Directory
 from gossamer.collection.system import Watch
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
 from gossamer.demo.plan import address_plan
@@ -20,6 +19,7 @@ from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import Beaten, System
+from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 
 WEB = DemoWeb(seed=3, hosts=4, pages=40, profile_name="quick", trap_pages=0)

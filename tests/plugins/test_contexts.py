@@ -11,16 +11,17 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.cli import extract, inspect
-from gossamer.collection.directory import Directory
 from gossamer.collection.maintenance.generation import origin_of
 from gossamer.config.settings import Settings
 from gossamer.plugins.contexts import contexts_in, folder_of
-from gossamer.plugins.record import NAME, job_for, recalled
+from gossamer.plugins.record import NAME, recalled
 from gossamer.reader.processes import reader_pool
 from gossamer.spool.codec import decode
+from gossamer.store.directory import Directory
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.url import Url
+from gossamer.workers.jobs import job_for
 
 URL = "https://example.org/contexts/v1"
 CONTEXT = b'{"@context": [{"name": "http://v.test/name"}, "http://example.org/more/"]}'

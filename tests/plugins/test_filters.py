@@ -16,8 +16,8 @@ from tests.crawler.test_commands import many as leading_to
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.plugins import filters
 from gossamer.plugins.filters import GROUP, MOST_SLOW, Beside, TooSlow, safe
-from gossamer.plugins.trust import Code, allow
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
+from gossamer.store.trust import Code, allow
 
 HANGS = {
     "a loop": "while True:\n        pass",
@@ -43,7 +43,7 @@ STUCK = """
 import re
 from pathlib import Path
 from gossamer.plugins import filters
-from gossamer.plugins.trust import Code, allow
+from gossamer.store.trust import Code, allow
 allow([Code("", "mine.py:judge", Path({folder!r}))])
 filters.STUCK_S, filters.LOOK_S = 1.0, 0.1
 (asked,) = filters.own_filters(["mine.py:judge"], Path({folder!r}), print, are_watched=True)

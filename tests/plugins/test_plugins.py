@@ -13,16 +13,17 @@ from tests.cli.site import OPEN, gossamer
 from gossamer.archive.reader import volumes_in
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory
 from gossamer.frontier.sqlite.reports import ledger
-from gossamer.plugins.record import NAME, Plugged, job_for, kept_in, recalled
+from gossamer.plugins.record import NAME, kept_in, recalled
 from gossamer.plugins.settings import plugged_in, protocols_of, split, write
-from gossamer.plugins.trust import Code, allow
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
-from gossamer.values.messages import JOB
+from gossamer.store.trust import Code, allow
+from gossamer.values.messages import Plugged
+from gossamer.workers.jobs import READ, job_for
 
 PROTOCOL = """
-from gossamer.plugins.protocols import Answer
+from gossamer.fetch.protocols import Answer
 
 class Quay:
     port = 1900
@@ -151,7 +152,7 @@ def test_what_is_plugged_in_is_written_down_once_and_removed_with_it(tmp_path: P
 
 
 def test_readers_run_the_usual_job_where_nothing_is_plugged_in() -> None:
-    assert job_for(Plugged()) == JOB
+    assert job_for(Plugged()) == READ
     assert job_for(Plugged((("text/csv", "/x.py:read"),))).startswith("gossamer.reader.plugged:reader {")
 
 

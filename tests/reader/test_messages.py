@@ -5,10 +5,11 @@ import sys
 
 import pytest
 
+from gossamer.archive.record import stored
 from gossamer.reader.reading import ReadJob, done, job
 from gossamer.values.capture import Capture
-from gossamer.values.messages import JOB, stored
 from gossamer.values.url import Url
+from gossamer.workers.jobs import READ
 from gossamer.workers.pool import name_of
 
 PARSING = (
@@ -23,7 +24,7 @@ PARSING = (
 
 
 def test_the_name_of_the_readers_job_is_that_of_the_function() -> None:
-    assert name_of(job) == JOB
+    assert name_of(job) == READ
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ import random
 import pytest
 
 from gossamer.parse.fingerprints import exact, near
-from gossamer.rules.learned.marks import SAMPLES, Marks, marks_of
+from gossamer.rules.learned.marks import SAMPLES, marks_of
 from gossamer.rules.learned.mirrors import ENOUGH, FIRST, Evidence, Mirror, Mirrors
 from gossamer.rules.learned.void_parameters import AGREED, MOST_PARTS, TRIED, Part, Voids, parts_of
 from gossamer.rules.learned.wildcard_domains import Farms
 from gossamer.rules.verdict import Allowed, Denied
+from gossamer.values.messages import Marks
 from gossamer.values.robots import RobotsRule
 from gossamer.values.url import Url
 

@@ -4,8 +4,9 @@ import random
 from collections.abc import Iterator
 
 from gossamer.parse.fingerprints import near
-from gossamer.rules.learned.marks import Marks, marks_of, names_of, words_of
+from gossamer.rules.learned.marks import marks_of, names_of, words_of
 from gossamer.rules.learned.novelty import WATCHED_FROM, Novelty
+from gossamer.values.messages import Marks
 from gossamer.values.page import Triple
 from gossamer.values.url import Url
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY
-from gossamer.rules.retention import MONTH, WEEK, Retain, Version, kept, retain_of
+from gossamer.config.slices import Retain, retain_of
+from gossamer.rules.retention import MONTH, WEEK, Version, kept
 from gossamer.values.capture import VANISHED
 
 NOW = 3_000 * DAY

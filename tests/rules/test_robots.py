@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.rules.robots.matcher import ParsedRobots, explain, judge, parse, pieces_of
+from gossamer.rules.robots.matcher import explain, judge, parse, pieces_of
 from gossamer.rules.robots.notices import survey
 from gossamer.rules.robots.parser import MOST_BYTES, matches, normal_pattern, normal_target
 from gossamer.rules.verdict import Allowed, Denied
-from gossamer.values.robots import Robots, RobotsRule, RobotsState
+from gossamer.values.robots import ParsedRobots, Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url, url_of
 
 AGENT = "Gossamer"

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from gossamer.rules.learned.marks import Marks
 from gossamer.rules.learned.novelty import WATCHED_FROM, Novelty
 from gossamer.rules.learned.sketch import LARGEST, MOST_SPREAD, Numbers, Sketch
+from gossamer.values.messages import Marks
 from gossamer.values.url import Url
 
 

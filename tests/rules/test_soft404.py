@@ -8,7 +8,8 @@ import pytest
 from gossamer.parse.fingerprints import near
 from gossamer.rules.learned.marks import marks_of
 from gossamer.rules.learned.model import Learning
-from gossamer.rules.learned.soft404 import Says, what_it_says
+from gossamer.rules.learned.soft404 import what_it_says
+from gossamer.values.messages import Says
 from gossamer.values.url import Url
 
 Shown = tuple[str, str, str, str]

@@ -18,13 +18,12 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.chance import seeded
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.config.fetch import RobotsKeeping
+from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler import pace
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.settlement import Measures
 from gossamer.frontier.api import Frontier
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.reports import every_end
 from gossamer.reader.reading import done, job

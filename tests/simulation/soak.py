@@ -27,8 +27,7 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import Clock, SystemClock
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory
-from gossamer.config.fetch import RobotsKeeping
+from gossamer.config.slices import Politeness, RobotsKeeping
 from gossamer.crawler import pace
 from gossamer.crawler.chronicle import chronicling
 from gossamer.crawler.journey import Crawl, Rooms
@@ -38,13 +37,13 @@ from gossamer.crawler.settlement import Measures
 from gossamer.demo.answers import Question
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import Head, outcome_of
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
 from gossamer.recrawl.calendar import Allowance
 from gossamer.recrawl.policies import policy_named
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.writer import SpoolWriter
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture
 from gossamer.values.link import How, Offer

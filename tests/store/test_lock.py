@@ -9,13 +9,13 @@ import pytest
 
 from gossamer.base.errors import DirectoryBusy
 from gossamer.base.files import DiskFiles
-from gossamer.store.sqlite.lock import hold, holder_in_words
+from gossamer.store.directory import hold, holder_in_words
 
 HOLDER = """
 import sys
 from pathlib import Path
 from gossamer.base.files import DiskFiles
-from gossamer.store.sqlite.lock import hold
+from gossamer.store.directory import hold
 lock = hold(DiskFiles(), Path(sys.argv[1]), "pid 4711 (gossamer crawl, since noon)")
 print("held", flush=True)
 sys.stdin.read()

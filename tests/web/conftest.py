@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from tests.web.site import SPARQL_S, Site, make_collection, serving
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 
 
 @pytest.fixture(scope="session")

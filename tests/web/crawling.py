@@ -13,8 +13,8 @@ from tests.cli.site import page
 from tests.web.site import LONG_S, Answer, Site, serving
 
 from gossamer.collection import control
-from gossamer.collection.directory import Directory
-from gossamer.plugins.trust import allow_options
+from gossamer.store.directory import Directory
+from gossamer.store.trust import allow_options
 
 SETTINGS = """
 contact = "https://example.org/about"

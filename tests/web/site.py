@@ -22,11 +22,11 @@ from gossamer.cli.demo import settings_for
 from gossamer.cli.import_ import take_in
 from gossamer.cli.serve import address_of, web_server
 from gossamer.collection import seeds as sowing
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import WebSettings
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.web import DemoWeb
+from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 from gossamer.web.entities import known as entity_known
 from gossamer.web.entities import vocabulary_counts

@@ -19,8 +19,8 @@ from tests.web.gate import KEYS, ask, gate_of
 from tests.web.site import LONG_S, Answer, Site, serving
 
 from gossamer.cli.serve import door_of, outer_address, warnings
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import WebSettings
+from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.access.tokens import MOST_WRONG
 

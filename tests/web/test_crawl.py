@@ -15,9 +15,9 @@ from tests.web.site import LONG_S, Site, trouble_in
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.collection.control import STILL_STARTING, Helm
-from gossamer.collection.directory import Directory, lock_directory
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
+from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.sqlite import seeds
 from gossamer.store.sqlite.database import read_only
 

@@ -11,7 +11,7 @@ from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse
 from tests.web.hostile_pages import ORIGIN, PAYLOADS, RUN
 from tests.web.site import Site, serving
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.web.entities.found import facts_in
 from gossamer.web.entities.queries import (
     LONGEST_IRI,

@@ -14,7 +14,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.cli.demo import settings_for
 from gossamer.cli.serve import web_rooms
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.values.visit import Counts
 from gossamer.web.app import make_app
 from gossamer.web.rooms import WebRooms

@@ -10,10 +10,10 @@ from tests.web.exposition import families
 from tests.web.site import Site, serving, trouble_in
 
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Run
 from gossamer.monitor.freshness import MEANINGS
+from gossamer.store.directory import Directory
 
 NASTY = '"><script>alert(1)</script>.test'
 

@@ -8,7 +8,7 @@ import pytest
 from tests.web.hostile_pages import ORIGIN, PAYLOADS, RUN, WORD, pages
 from tests.web.site import LONG_S, Site, trouble_in
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.web.access.guard import answers_to
 
 ROUTES = [

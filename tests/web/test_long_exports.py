@@ -13,11 +13,11 @@ from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory
 from gossamer.collection.exports import exports_of
 from gossamer.search.query import parse as asked
+from gossamer.store.directory import Directory
+from gossamer.values.messages import PageFacts
 from gossamer.values.page import Page, Reading
-from gossamer.values.page_facts import PageFacts
 from gossamer.values.query import DEEPEST_HIT, Query
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints

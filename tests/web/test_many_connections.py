@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.web.site import LONG_S, Site, serving
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.web.access.connections import MOST_CONNECTIONS
 
 IDLE = 10_000

@@ -15,7 +15,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent
 from gossamer.cli.demo import settings_for
 from gossamer.cli.serve import web_rooms
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.access.guard import ASKING, CHANGING, READING, UNLOCKED
 from gossamer.web.access.login import Entrance

@@ -18,12 +18,12 @@ from tests.web.exposition import families
 from tests.web.site import LONG_S, Site, serving, trouble_in
 
 from gossamer.base.clock import SECOND, SystemClock
-from gossamer.collection.directory import Directory
 from gossamer.monitor.control import Control
 from gossamer.monitor.hints import Hint
 from gossamer.monitor.history import History
 from gossamer.monitor.system import Beaten, System
 from gossamer.monitor.vitals import FIGURES, NODE, Vitals
+from gossamer.store.directory import Directory
 from gossamer.web.nodes.live import MOST_STREAMS
 from gossamer.web.nodes.metrics import metrics_of, written
 from gossamer.web.nodes.routes import Shown, live_of

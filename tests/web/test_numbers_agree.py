@@ -12,7 +12,7 @@ from tests.cli.site import QUICK, gossamer, harbour, page
 from tests.cli.site import Site as Web
 from tests.web.site import Site, serving
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.web.crawl.number_lists import LISTS
 
 PAGES = 9

@@ -16,7 +16,7 @@ from tests.web.test_page_view import at
 
 from gossamer.archive.versions import Timeline
 from gossamer.base.clock import in_words
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 from gossamer.web.page.history import NOT_YET, badges_of, dots_of, line_of
 from gossamer.web.page.history_rooms import HistoryRooms

@@ -12,8 +12,8 @@ from tests.web.hostile_pages import WORD
 from tests.web.site import Site, serving, trouble_in
 
 from gossamer.base.clock import SystemClock
-from gossamer.collection.directory import Directory
 from gossamer.monitor.control import Control
+from gossamer.store.directory import Directory
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.web.search.address import Asked
 from gossamer.web.search.desk import Desk

@@ -19,8 +19,8 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.processes import SystemProcesses
 from gossamer.cli.serve import ReadHandles
-from gossamer.collection.directory import Directory
 from gossamer.search.answer import Answer
+from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.render import make_templates
 from gossamer.web.search.address import asked_of

@@ -15,10 +15,10 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.processes import Child, SystemProcesses
 from gossamer.cli.demo import settings_for
 from gossamer.cli.serve import address_of, web_server
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import WebSettings
+from gossamer.store.directory import Directory
 from gossamer.web.search.desk import DIED
-from gossamer.web.search.job import JOB
+from gossamer.workers.jobs import SEARCH
 
 WORD = DEADLY.decode()
 TRIES = 3_000
@@ -32,7 +32,7 @@ class WeakProcesses(SystemProcesses):
 
     def start(self, module: str, arguments: Sequence[str], channel: socket.socket | None = None) -> Child:
         name, space, argument = arguments[0].partition(" ") if arguments else ("", "", "")
-        if name != JOB:
+        if name != SEARCH:
             return super().start(module, arguments, channel)
         child = super().start(module, [f"tests.web.dying:search_in{space}{argument}", *arguments[1:]], channel)
         self.searchers.append(child)

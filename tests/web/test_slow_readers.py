@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.web.site import LONG_S, Site
 
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.web.streams import MOST_EXPORTS
 
 READERS = 260

@@ -10,7 +10,7 @@ from tests.web.site import LONG_S, Answer, Site, serving
 from tests.web.test_sparql import COUNT, RUNAWAY
 
 from gossamer.cli.serve import QUERIES
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.views.facts.sparql import BUSY
 
 SEARCHES, ASKED = 50, 10

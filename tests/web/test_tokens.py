@@ -10,8 +10,8 @@ from tests.web.gate import BEARER, COOKIE, KEYS, ask, gate_of, site_of
 from gossamer.base.chance import unguessable
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import Directory
 from gossamer.collection.tokens import kept_keys, keys_of
+from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.access.login import same_site
 from gossamer.web.access.sessions import MOST_SESSIONS, SESSION_S, Sessions

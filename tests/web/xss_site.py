@@ -22,9 +22,9 @@ from tests.web.xss_payloads import PAYLOADS
 from gossamer.base.environment import Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.cli.demo import settings_for
-from gossamer.collection.directory import Directory
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.monitor.control import Control
+from gossamer.store.directory import Directory
 from gossamer.values.url import Url, url_of
 
 WORD = "bramblefinch"

@@ -28,7 +28,8 @@ from gossamer.base.clock import Clock, Instant
 from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell, silent
-from gossamer.rules.retention import Retain, kept
+from gossamer.config.slices import Retain
+from gossamer.rules.retention import kept
 from gossamer.spool.tail import Tail
 from gossamer.spool.writer import discard
 from gossamer.store.sqlite import captures, captures_moved

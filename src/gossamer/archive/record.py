@@ -8,11 +8,14 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
 import xxhash
 
 from gossamer.base.clock import Instant, in_words
+from gossamer.parse.sniff import media_type_of
 from gossamer.spool.deflate import gzip_member
-from gossamer.values.capture import Capture, capture_id_of
+from gossamer.values.capture import Capture, Truncated, capture_id_of
+from gossamer.values.messages import ReadDone
 from gossamer.values.past import Original
 from gossamer.values.url import Url
 
@@ -195,3 +198,19 @@ def one_line(text: str) -> str:
 
 def _fields_block(fields: Iterable[Field]) -> bytes:
     return "".join([f"{name}: {one_line(value)}\r\n" for name, value in fields]).encode("utf-8", "replace")
+
+
+def is_unread(capture: Capture) -> bool:
+    """Whether its body was not read because it is the one we have: our limits never cut a body to nothing."""
+    return capture.status == 200 and capture.truncated is Truncated.LENGTH and not capture.body
+
+
+def stored(capture: Capture, digest: bytes | None = None, original: Original | None = None) -> ReadDone:
+    """The record without any reading. `digest`: the body's SHA-256, if it is known already. `original`: what a 304
+    says is unchanged."""
+    if original is not None and (capture.status == 304 or is_unread(capture)):
+        record = revisit_record(msgspec.structs.replace(capture, truncated=None), original)
+        return ReadDone(record, b"", "", original.digest, refers_at=original.fetched_at)
+    digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
+    media_type = media_type_of(capture.header("content-type"), capture.body)
+    return ReadDone(response_record(capture, digest), b"", media_type, digest, size=len(capture.body))

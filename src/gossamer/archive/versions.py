@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Literal
 
 import msgspec
 
@@ -17,6 +16,7 @@ from gossamer.store.sqlite.captures import kept_of
 from gossamer.store.statements import load
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change
+from gossamer.values.messages import FactChanges, Piece, TextLine
 from gossamer.values.url import Host, Url
 
 # How two texts differ, line by line and word by word. Pure; its time grows with the square of what differs, so it is
@@ -30,18 +30,6 @@ LONGEST = 60
 """Words of a line."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])|\n")
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
-How = Literal["same", "added", "removed", "gap"]
-
-
-class Piece(msgspec.Struct, frozen=True, array_like=True):
-    text: str
-    is_changed: bool = False
-
-
-class TextLine(msgspec.Struct, frozen=True):
-    how: How
-    """A gap stands for lines that are the same and are not shown."""
-    pieces: list[Piece] = []
 
 
 def text_changes(before: str, after: str) -> tuple[list[TextLine], bool]:
@@ -151,28 +139,6 @@ class Timeline(msgspec.Struct, frozen=True):
     """Older versions that were left out."""
     seen_again: list[str] = []
     """When visits found it unchanged; the newest of them, oldest first."""
-
-
-class FactChanges(msgspec.Struct, frozen=True):
-    """N-Triples lines. A thing without a name has one label in both lists, wherever it is the same thing."""
-
-    added: list[str] = []
-    removed: list[str] = []
-    kept: int = 0
-    """Facts that both versions state."""
-
-
-class Difference(msgspec.Struct, frozen=True):
-    """What happened to a page between two of its versions."""
-
-    url: str
-    from_at: str
-    to_at: str
-    changes: tuple[str, ...]
-    text: list[TextLine]
-    facts: FactChanges
-    is_cut: bool = False
-    """Whether there was more than is told here."""
 
 
 def kinds_of(change: Change) -> tuple[str, ...]:

@@ -16,12 +16,13 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.cli.steps import Working
 from gossamer.cli.verify import in_a_line, told
-from gossamer.collection.directory import DEFAULT, Directory, existing
-from gossamer.collection.modes import USERS, is_ours, keep_private
+from gossamer.collection.directory import existing
 from gossamer.crawler import learned
 from gossamer.crawler.damage import DAMAGED
 from gossamer.monitor import chronicle
 from gossamer.plugins import record as plugged
+from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.modes import USERS, is_ours, keep_private
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.wording import counted

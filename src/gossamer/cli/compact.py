@@ -11,12 +11,13 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.compact import Compacted, look_ahead
 from gossamer.collection.maintenance.compact import compact as compact_now
-from gossamer.collection.options import config_of
+from gossamer.config.slices import Retain, retain_of
 from gossamer.crawler.damage import tell_damage
-from gossamer.rules.retention import Retain, retain_of
+from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.options import config_of
 from gossamer.values.wording import as_json, counted
 
 

@@ -12,9 +12,10 @@ from rich.table import Table
 
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.collection.directory import DEFAULT, existing
-from gossamer.collection.options import config_of, readable_options, stored_in, unset_option, withheld_in_words
+from gossamer.collection.directory import existing
 from gossamer.config.load import GUARDED, Key, in_toml, keys, sample
+from gossamer.store.directory import DEFAULT
+from gossamer.store.options import config_of, readable_options, stored_in, unset_option, withheld_in_words
 
 
 def show(

@@ -14,6 +14,7 @@ import uvloop
 from cyclopts import Parameter
 from rich.console import Console
 
+from gossamer.base import crash
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.processes import allow_open_files, keep_freed_memory
@@ -21,11 +22,8 @@ from gossamer.base.tell import Tell
 from gossamer.base.tuning import spare_the_collector
 from gossamer.cli.progress import Face, JsonLines, face_for
 from gossamer.cli.summary import STOPPED, Ended, summary, waiting_for_options
-from gossamer.collection.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.collection.fetch_again import FetchedBy, fetch_again
-from gossamer.collection.options import config_of, keep_options, withheld_in_words
 from gossamer.config.settings import Settings
-from gossamer.crawler import crash
 from gossamer.crawler.damage import EVENT as DAMAGE
 from gossamer.crawler.heartbeat import crawler_pulse, hear_indexer, our_standing
 from gossamer.crawler.process import Crawling, open_crawl
@@ -36,6 +34,8 @@ from gossamer.monitor.pulse import Pulse, guarded
 from gossamer.monitor.vitals import BEAT_S
 from gossamer.plugins.settings import protocols_of
 from gossamer.recrawl.policies import DEFAULT as POLICY
+from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
+from gossamer.store.options import config_of, keep_options, withheld_in_words
 from gossamer.values.outcome import HELD
 from gossamer.values.selection import Selection
 from gossamer.values.url import Url

@@ -21,12 +21,12 @@ from gossamer.cli.crawl import crawl_to_end
 from gossamer.cli.main import first_of_ours
 from gossamer.cli.progress import PlainLines
 from gossamer.cli.summary import next_steps, waiting_for_options
-from gossamer.collection.directory import LOG_NAME, Directory
-from gossamer.collection.options import config_of, withheld_in_words
 from gossamer.config.settings import Settings
 from gossamer.crawler.tally import Tally
 from gossamer.fetch.network import real_network
 from gossamer.plugins.settings import protocols_of
+from gossamer.store.directory import LOG_NAME, Directory
+from gossamer.store.options import config_of, withheld_in_words
 from gossamer.values.wording import error_in_words
 
 MOST_LOG = 256 * 1024

@@ -20,7 +20,6 @@ from gossamer.cli.demo_changing import DAYS, show_changing
 from gossamer.cli.progress import face_for
 from gossamer.cli.serve import address_of, is_free, link_of, web_server
 from gossamer.cli.summary import summary
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.tally import Tally
 from gossamer.demo.accesslog import Hit
@@ -30,6 +29,7 @@ from gossamer.demo.server import DemoServer
 from gossamer.demo.verdict import Found, Verdict, check
 from gossamer.demo.web import DemoWeb
 from gossamer.frontier.sqlite.reports import every_end
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
 from gossamer.views.words.searcher import Searcher

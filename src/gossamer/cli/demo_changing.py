@@ -18,7 +18,6 @@ from gossamer.base.files import Files
 from gossamer.cli.crawl import catch_signals, crawl_to_end
 from gossamer.cli.serve import address_of, is_free, link_of, web_server
 from gossamer.cli.summary import summary
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.tally import Tally
 from gossamer.demo.accesslog import Hit
@@ -31,6 +30,7 @@ from gossamer.demo.web import DemoWeb
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.freshness import days_in_words
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url

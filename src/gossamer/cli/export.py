@@ -21,13 +21,14 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.exports import exports_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED, beyond_end
-from gossamer.plugins.record import job_for, reopened
+from gossamer.plugins.record import reopened
 from gossamer.reader.processes import reader_pool
 from gossamer.spool.codec import decode
+from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.sqlite import captures as stored_captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Capture
@@ -38,6 +39,7 @@ from gossamer.values.query import Query
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import opened, page_facts
 from gossamer.web.exports import pages_csv, visits_csv
+from gossamer.workers.jobs import job_for
 from gossamer.workers.pool import Pool
 
 AT_ONCE = 16

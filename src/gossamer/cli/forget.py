@@ -12,7 +12,7 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.forget import (
     IN_DELETED_PARTS,
     NOT_REACHED,
@@ -23,8 +23,9 @@ from gossamer.collection.maintenance.forget import (
     look_ahead,
 )
 from gossamer.collection.maintenance.forget import forget as forget_now
-from gossamer.collection.options import config_of
 from gossamer.crawler.damage import tell_damage
+from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.options import config_of
 from gossamer.store.sqlite.forgotten import Entry
 from gossamer.values.wording import as_json, counted, harmless, moment
 

@@ -12,12 +12,13 @@ from rich.text import Text
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.crawler.chronicle import standing_now
 from gossamer.lab.plots import over_time
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
 from gossamer.monitor.freshness import Told, days_in_words, even, span_in_words, sparkline, told
+from gossamer.store.directory import DEFAULT, Directory
 from gossamer.values.wording import as_json, counted, harmless
 
 NOTHING = 1

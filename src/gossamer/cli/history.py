@@ -25,16 +25,17 @@ from gossamer.cli.history_tables import (
 )
 from gossamer.cli.search import FORMATS, tabled
 from gossamer.cli.steps import Working
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.history.export import export_tree
 from gossamer.collection.history.facts import MOST_PAGES, PastAnswer, asked_at
 from gossamer.collection.history.past import DAMAGED, Past, extractor, past_of
-from gossamer.collection.options import config_of
+from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
+from gossamer.values.messages import Said
 from gossamer.values.url import Host, Url, url_of
-from gossamer.values.version_messages import Said
 from gossamer.values.wording import as_json, counted, harmless
 
 NO_PAGE = "nothing of {url} was kept{when}; `gossamer why` says what became of it"

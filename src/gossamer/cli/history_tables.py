@@ -6,11 +6,11 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.archive.versions import Difference, TextLine, Timeline, Version
+from gossamer.archive.versions import Timeline, Version
 from gossamer.base.clock import Instant, in_words
 from gossamer.collection.history.facts import PastAnswer
 from gossamer.values.capture import Kept
-from gossamer.values.version_messages import Said
+from gossamer.values.messages import Difference, Said, TextLine
 from gossamer.values.wording import counted, harmless
 
 SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}

@@ -18,14 +18,12 @@ from gossamer.base.clock import Clock, Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
-from gossamer.collection.directory import DEFAULT, Directory, existing, lock_directory
-from gossamer.collection.options import config_of
+from gossamer.collection.directory import existing
 from gossamer.collection.why.answer import crew_of
 from gossamer.collection.why.waiting import gap_in_words, unread_at
-from gossamer.config.slices import politeness
+from gossamer.config.slices import Politeness, politeness
 from gossamer.crawler.command_names import REINSTATE, RELEASE, RETIRE
 from gossamer.crawler.seeds import checked_seeds
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
 from gossamer.frontier.sqlite import hosts as retirement
 from gossamer.frontier.sqlite import quarantine, reports
@@ -33,6 +31,8 @@ from gossamer.frontier.sqlite.lists import robots_of
 from gossamer.frontier.sqlite.reports import HostState
 from gossamer.monitor.control import Control
 from gossamer.rules.learned.templates import template_of
+from gossamer.store.directory import DEFAULT, Directory, lock_directory
+from gossamer.store.options import config_of
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url

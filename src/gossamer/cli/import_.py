@@ -16,27 +16,29 @@ from rich.console import Console
 
 from gossamer.archive.foreign import PASSED_OVER, foreign
 from gossamer.archive.foreign_records import Aside, ImportReport
+from gossamer.archive.record import stored
 from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
-from gossamer.collection.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
-from gossamer.collection.options import config_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED, noting_damage, tell_damage
 from gossamer.crawler.process import open_archive
 from gossamer.indexer.supervisor import indexer_running
-from gossamer.plugins.record import job_for, reopened
+from gossamer.plugins.record import reopened
 from gossamer.reader.processes import reader_pool
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.writer import SpoolWriter
+from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
+from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures, forgotten
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept
-from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at, parts_of, stored
+from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at, parts_of
 from gossamer.values.url import Url
+from gossamer.workers.jobs import job_for
 from gossamer.workers.pool import Pool
 
 T = TypeVar("T")

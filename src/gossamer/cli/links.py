@@ -14,7 +14,7 @@ from rich.text import Text
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.single_page import (
     NOWHERE,
     AllowAddress,
@@ -41,6 +41,7 @@ from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.verdict import Denied
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.link import Link
 from gossamer.values.url import Url, url_of

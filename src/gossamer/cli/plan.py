@@ -14,9 +14,10 @@ from rich.text import Text
 
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.collection.directory import Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.lab.plan import DAY_S, KB, Plan, Shares, Wish, planned
 from gossamer.store import tallies
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.wording import lasting

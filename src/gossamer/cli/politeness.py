@@ -16,9 +16,10 @@ from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.cli.steps import Working
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.ledger import Report, Row, Seen, contradiction, kept_by, reported, suspects
 from gossamer.frontier.sqlite.reports import Ledger, ledger
+from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.sqlite.captures import Moment, moments
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.wording import as_json, counted

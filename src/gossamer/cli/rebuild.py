@@ -9,17 +9,18 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from gossamer.base import crash
 from gossamer.base.environment import real_outside
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.lost_state import restore_state
 from gossamer.collection.maintenance.replay import Rebuilt, build_again
-from gossamer.collection.options import config_of
 from gossamer.config.settings import Settings
-from gossamer.crawler import crash
 from gossamer.crawler.damage import DAMAGED, MOST_NAMED, tell_damage
 from gossamer.crawler.seeds import checked_seeds
+from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.options import config_of
 from gossamer.values.wording import counted
 
 

@@ -11,13 +11,14 @@ from cyclopts import Parameter
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
-from gossamer.collection.directory import DEFAULT, Directory, existing, lock_directory
+from gossamer.collection.directory import existing
 from gossamer.crawler.command_names import REQUEUE
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.sqlite.requeue import ended, requeue
 from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of, stripped
+from gossamer.store.directory import DEFAULT, Directory, lock_directory
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.selection import EndedGroup, Selection

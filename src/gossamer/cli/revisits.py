@@ -18,9 +18,10 @@ from rich.text import Text
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.collection.directory import DEFAULT, existing
+from gossamer.collection.directory import existing
 from gossamer.frontier.sqlite.lists import Remembered, remembered
 from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
+from gossamer.store.directory import DEFAULT
 from gossamer.store.sqlite.database import read_only
 from gossamer.values import spreadsheet
 from gossamer.values.due import IN_WORDS, Why

@@ -15,13 +15,14 @@ from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.tell import silent
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.crawler.rules_file import RulesFile, checked
 from gossamer.frontier.sqlite.reports import queued
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, RuleBook, load_rules
 from gossamer.rules.verdict import Denied
 from gossamer.store import tallies
+from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.sqlite import seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url

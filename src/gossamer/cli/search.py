@@ -16,10 +16,11 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, QueryRefused
 from gossamer.base.tell import silent
-from gossamer.collection.directory import DEFAULT, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.views import open_search, queries, refuse_missing
 from gossamer.search.find import FACETS, Answer, Entity, Hit
 from gossamer.search.query import parse
+from gossamer.store.directory import DEFAULT
 from gossamer.values.json_form import json_value
 from gossamer.values.url import Url
 from gossamer.values.wording import as_json, counted, harmless

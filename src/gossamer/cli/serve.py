@@ -20,11 +20,9 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell, silent
 from gossamer.collection.control import crawl_rooms
-from gossamer.collection.directory import DEFAULT, VOCABULARY, Directory, existing, refuse_lost_state
+from gossamer.collection.directory import existing
 from gossamer.collection.exports import exports_of
 from gossamer.collection.history.serving import history_rooms
-from gossamer.collection.modes import keep_private
-from gossamer.collection.options import config_of, withheld_in_words
 from gossamer.collection.pages import page_rooms
 from gossamer.collection.search import search_of
 from gossamer.collection.system import monitor_rooms
@@ -36,6 +34,9 @@ from gossamer.config.settings import Settings, WebSettings
 from gossamer.monitor.control import Beat, Control
 from gossamer.plugins.contexts import FOLDER as CONTEXTS
 from gossamer.store import tallies
+from gossamer.store.directory import DEFAULT, VOCABULARY, Directory, refuse_lost_state
+from gossamer.store.modes import keep_private
+from gossamer.store.options import config_of, withheld_in_words
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept

@@ -16,16 +16,17 @@ from rich.text import Text
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.heartbeats import at_work
 from gossamer.collection.maintenance.compact import Compacted, look_ahead
 from gossamer.collection.maintenance.view_faults import unusable
-from gossamer.collection.options import config_of
 from gossamer.collection.system import Watch
 from gossamer.config.settings import Settings
+from gossamer.config.slices import retain_of
 from gossamer.monitor.control import Control
-from gossamer.rules.retention import retain_of
 from gossamer.store import tallies
+from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.options import config_of
 from gossamer.store.sqlite import damage, forgotten
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.outcome import IN_WORDS, Reason

@@ -18,12 +18,13 @@ from rich.text import Text
 
 from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside, real_outside
-from gossamer.collection.directory import DEFAULT, existing
-from gossamer.collection.options import config_of
+from gossamer.collection.directory import existing
 from gossamer.collection.system import Watch
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import System
 from gossamer.monitor.words import CARDS, Row, cells_of, rows_of
+from gossamer.store.directory import DEFAULT
+from gossamer.store.options import config_of
 from gossamer.values.json_form import json_bytes
 
 EVERY_S = 1.0

@@ -8,14 +8,14 @@ from cyclopts import Parameter
 
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
-from gossamer.collection.directory import DEFAULT
-from gossamer.collection.options import config_of, stored_in
 from gossamer.config.load import FILE_NAME, Withheld, load
 from gossamer.plugins.filters import GROUP
 from gossamer.plugins.record import READERS, kept_in
 from gossamer.plugins.settings import PROTOCOLS, split
-from gossamer.plugins.trust import Code, allow_options, are_allowed, is_allowed
-from gossamer.plugins.trust import allow as allow_code
+from gossamer.store.directory import DEFAULT
+from gossamer.store.options import config_of, stored_in
+from gossamer.store.trust import Code, allow_options, are_allowed, is_allowed
+from gossamer.store.trust import allow as allow_code
 
 
 def trust(

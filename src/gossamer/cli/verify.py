@@ -20,12 +20,13 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
-from gossamer.collection.directory import DEFAULT, Directory, existing, has_lost_state, lock_directory
+from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.generation import unfinished
 from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
-from gossamer.collection.options import config_of
 from gossamer.crawler.damage import DAMAGED, mark_of, revive
 from gossamer.indexer.process import rereading
+from gossamer.store.directory import DEFAULT, Directory, has_lost_state, lock_directory
+from gossamer.store.options import config_of
 from gossamer.store.sqlite import damage
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.wording import as_json, counted, harmless

@@ -14,10 +14,8 @@ from gossamer.base.processes import Child
 from gossamer.base.tell import silent
 from gossamer.cli import hosts, rules
 from gossamer.cli.retry import bring_back
-from gossamer.collection.directory import LOG_NAME, Directory
 from gossamer.collection.heartbeats import at_work
 from gossamer.collection.lists import Lists
-from gossamer.collection.options import config_of, stored_in
 from gossamer.collection.seeds import Sowing, may_go
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings
@@ -28,10 +26,11 @@ from gossamer.monitor.control import Control
 from gossamer.rules.canonical import stripped
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules
+from gossamer.store.directory import LOG_NAME, Directory, holder_in_words
+from gossamer.store.directory import NAME as LOCK_NAME
+from gossamer.store.options import config_of, stored_in
 from gossamer.store.sqlite import seeds
 from gossamer.store.sqlite.database import read_only
-from gossamer.store.sqlite.lock import NAME as LOCK_NAME
-from gossamer.store.sqlite.lock import holder_in_words
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import Selection
 from gossamer.values.url import Url

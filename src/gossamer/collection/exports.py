@@ -5,9 +5,9 @@ from contextlib import closing
 
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable
-from gossamer.collection.directory import Directory
 from gossamer.collection.views import refuse_missing
 from gossamer.frontier.sqlite.lists import LastVisit, every_visit
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.query import Query
 from gossamer.values.url import Url

@@ -8,9 +8,10 @@ from enum import Enum, auto
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy
 from gossamer.cli.retry import bring_back, groups_in
-from gossamer.collection.directory import Directory, existing, lock_directory
+from gossamer.collection.directory import existing
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.rules.canonical import stripped
+from gossamer.store.directory import Directory, lock_directory
 from gossamer.values.selection import Selection
 from gossamer.values.wording import counted
 

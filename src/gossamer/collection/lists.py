@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused
 from gossamer.cli.hosts import state_of
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
 from gossamer.frontier.sqlite import lists as host_list
 from gossamer.frontier.sqlite import lists as visit_list
 from gossamer.frontier.sqlite.lists import FARTHEST, LOWEST, Ended, Listed, Position
 from gossamer.store import tallies
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept

@@ -11,7 +11,6 @@ import msgspec
 from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory
 from gossamer.collection.views import refuse_missing
 from gossamer.collection.why.answer import Asking, crew_of, linked_from
 from gossamer.collection.why.trail import Section, Trail, told, told_host
@@ -22,10 +21,11 @@ from gossamer.frontier.sqlite.reports import host_ledger
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.user.rulebook import OwnFilter
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
-from gossamer.values.copy_messages import JOB, CopyJob, answer
+from gossamer.values.messages import COPIES, CopyJob
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.values.wording import as_json, counted
@@ -34,6 +34,7 @@ from gossamer.views.facts.sources import FILE as SOURCES
 from gossamer.views.facts.sources import SourcesReader
 from gossamer.views.words.searcher import Counted
 from gossamer.web.page.rooms import HostWhy, PageRooms, Promise, TargetState, Why, WhySection, anchor_in_copy, place_of
+from gossamer.workers.jobs import COPY
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
 
@@ -65,10 +66,10 @@ async def page_rooms(
     directory: Directory, settings: Settings, outside: Outside, words: Words
 ) -> AsyncIterator[PageRooms]:
     inquiry = Inquiry(directory, settings, outside)
-    async with Pool(JOB, 1, COPYING, outside.processes, outside.clock, silent) as pool:
+    async with Pool(COPY, 1, COPYING, outside.processes, outside.clock, silent) as pool:
 
         async def copy(capture: bytes) -> bytes | None:
-            made = answer.decode(await pool.call(capture))
+            made = COPIES.decode(await pool.call(capture))
             return made.html if made.may_show else None
 
         yield PageRooms(

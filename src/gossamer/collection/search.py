@@ -4,10 +4,10 @@ from contextlib import closing
 
 from gossamer.base.clock import Clock
 from gossamer.base.errors import ConfigError, ViewDamaged
-from gossamer.collection.directory import INDEX, LINKS, VOCABULARY, Directory
 from gossamer.extract.vocabularies.relations import LONGEST_OWN, Vocabularies, bundled, with_own
 from gossamer.search.find import REFRESH_S, Search
 from gossamer.store import tallies
+from gossamer.store.directory import INDEX, LINKS, VOCABULARY, Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.links.reader import LinksReader
 from gossamer.views.words.searcher import Searcher

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory, lock_directory
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, politeness
 from gossamer.crawler.command_names import SEED
@@ -19,6 +18,7 @@ from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
 from gossamer.rules.verdict import Denied
+from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.sqlite import forgotten
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.link import How, Offer

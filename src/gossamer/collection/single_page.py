@@ -18,10 +18,7 @@ from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import silent
-from gossamer.collection.directory import DEFAULT
-from gossamer.collection.options import config_of
-from gossamer.config.fetch import WANTED
-from gossamer.config.settings import Settings
+from gossamer.config.settings import WANTED, Settings
 from gossamer.config.slices import fetch_settings, politeness, robots_keeping
 from gossamer.crawler.journey import refusal, within_chain
 from gossamer.crawler.seeds import admitted, checked_seeds
@@ -35,6 +32,8 @@ from gossamer.parse.html.tree import LARGEST
 from gossamer.parse.sniff import essence, media_type_of
 from gossamer.plugins.contexts import INDEX, contexts_in
 from gossamer.reader.reading import UNREADABLE, done
+from gossamer.store.directory import DEFAULT
+from gossamer.store.options import config_of
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob
 from gossamer.values.outcome import IN_WORDS, Fetched, Moved, Outcome, Refused, capture_of, reason_of

@@ -10,7 +10,6 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
@@ -21,6 +20,7 @@ from gossamer.monitor.pulse import Pulse, Said, guarded
 from gossamer.monitor.system import Beaten, System, averages_of, listed, most, state_of, totals_of
 from gossamer.monitor.vitals import BEAT_S, Sample
 from gossamer.store import tallies
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.visit import Counts
 from gossamer.web.nodes.rooms import MonitorRooms

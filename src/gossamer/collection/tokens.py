@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gossamer.base.chance import unguessable
 from gossamer.base.files import Files
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.web.access.tokens import Keys
 
 ADMIN, READER = "token", "reader-token"

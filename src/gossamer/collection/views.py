@@ -8,11 +8,11 @@ from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ViewDamaged
 from gossamer.base.tell import Tell
-from gossamer.collection.directory import VOCABULARY, Directory
 from gossamer.collection.search import search_of
 from gossamer.monitor.control import Control
 from gossamer.search.find import Search
 from gossamer.store import tallies
+from gossamer.store.directory import VOCABULARY, Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.names import OURS

@@ -7,8 +7,8 @@ from threading import Lock
 from gossamer.base.clock import SECOND, Clock
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
-from gossamer.collection.directory import Directory
 from gossamer.collection.search import refuse_lost_views
+from gossamer.store.directory import Directory
 from gossamer.views.words.facets import findable, in_use
 from gossamer.views.words.searcher import Searcher
 from gossamer.web.entities.vocabulary_counts import FactCounter

@@ -14,7 +14,7 @@ import msgspec
 
 from gossamer.base.errors import ConfigError
 from gossamer.config.settings import Settings
-from gossamer.rules.retention import retain_of
+from gossamer.config.slices import retain_of
 
 FILE_NAME = "gossamer.toml"
 VARIABLE_PREFIX = "GOSSAMER_"

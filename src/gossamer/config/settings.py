@@ -3,7 +3,18 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gossamer.config.fetch import WANTED
+WANTED = (
+    "text/html",
+    "application/xhtml+xml",
+    "text/plain",
+    "application/xml",
+    "text/xml",
+    "application/rss+xml",
+    "application/atom+xml",
+    "application/rdf+xml",
+    "application/ld+json",
+    "application/feed+json",
+)
 
 
 def _setting(default: Any, says: str, *, least: float = 0, most: float | None = None, example: object = None) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.learned import recalled
 from gossamer.crawler.rules_file import RulesFile
@@ -14,6 +13,7 @@ from gossamer.crawler.ruling import Ruling
 from gossamer.crawler.seeds import remembered
 from gossamer.plugins.filters import own_filters
 from gossamer.rules.verdict import Denied
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import forgotten
 from gossamer.store.sqlite.database import Database
 from gossamer.values.url import Url

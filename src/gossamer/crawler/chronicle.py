@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell
-from gossamer.collection.directory import Directory
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, Sample, Visits
 from gossamer.monitor.samples import ENOUGH, newest_place, sampled, visits_since
 from gossamer.store import tallies
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 
 SOON_S, EVERY_S = 5.0, 600.0

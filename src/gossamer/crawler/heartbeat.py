@@ -7,12 +7,12 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
-from gossamer.collection.directory import Directory
 from gossamer.collection.why.waiting import awaited_in_words
 from gossamer.crawler.process import Crawling
 from gossamer.crawler.tally import Tally
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said
+from gossamer.store.directory import Directory
 
 READER = "reader"
 IDLE_S = 2.0

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
+from gossamer.archive.record import stored
 from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND, Clock
 from gossamer.base.errors import DiskFull, WorkerLost
@@ -30,7 +31,7 @@ from gossamer.rules.verdict import Denied
 from gossamer.spool.writer import SpoolWriter
 from gossamer.values.capture import Place
 from gossamer.values.link import How
-from gossamer.values.messages import ReadDone, ReadJob, Task, parts_of, stored
+from gossamer.values.messages import ReadDone, ReadJob, Task, parts_of
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, capture_of
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url

@@ -15,7 +15,6 @@ from gossamer.archive.volumes import Volumes, room_left
 from gossamer.base.calendar import Even
 from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
 from gossamer.crawler.admission import open_ruling
@@ -33,12 +32,11 @@ from gossamer.crawler.seeds import remembered
 from gossamer.crawler.settlement import Lists, Measures
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
+from gossamer.fetch.protocols import OtherProtocol
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.indexer.supervisor import Indexer, indexer_running
 from gossamer.monitor.control import Control
 from gossamer.plugins.contexts import folder_of
-from gossamer.plugins.protocols import OtherProtocol
-from gossamer.plugins.record import Plugged, job_for
 from gossamer.plugins.settings import plugged_in, protocols_of
 from gossamer.plugins.settings import write as write_plugged
 from gossamer.reader.processes import reader_pool
@@ -46,10 +44,13 @@ from gossamer.recrawl.retry import Retry
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
 from gossamer.spool.writer import SpoolWriter
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.values.link import How, Offer
+from gossamer.values.messages import Plugged
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit
+from gossamer.workers.jobs import job_for
 from gossamer.workers.limits import MIB
 from gossamer.workers.pool import Pool
 
@@ -113,7 +114,8 @@ async def open_crawl(
         plugged, protocols = plug_ins(directory, settings, outside)
         memory = Budget(settings.fetch.memory_mib * MIB, settings.crawl.at_once)
         seams = (network.resolver, network.dialer, outside.dates, tell)
-        client = Client(fetch_settings(settings, plugged), *seams, ruling.judge_type, protocols, memory)
+        asking = fetch_settings(settings, [media_type for media_type, _ in plugged.readers])
+        client = Client(asking, *seams, ruling.judge_type, protocols, memory)
         await opened.enter_async_context(client)
         frontier = await opened.enter_async_context(the_frontier(settings, database, ruling, client, outside, tell))
         readers = await opened.enter_async_context(reader_pool(settings, outside, tell, job_for(plugged)))

@@ -28,12 +28,12 @@ from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.known import depths_of
 from gossamer.frontier.sqlite.requeue import FIRST, HAD, Redirect, redirects_after
 from gossamer.plugins.filters import GROUP
-from gossamer.plugins.trust import Code
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.spool.follower import Position
 from gossamer.store.sqlite import options
 from gossamer.store.sqlite.database import Database
+from gossamer.store.trust import Code
 from gossamer.values.link import How, Link, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import Selection

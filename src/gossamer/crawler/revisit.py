@@ -25,10 +25,9 @@ from gossamer.values.capture import Capture
 from gossamer.values.due import Known, Why
 from gossamer.values.history import COUNTS, Change, Prints, Seen, packed
 from gossamer.values.link import How
-from gossamer.values.listing import Listed, Listing
-from gossamer.values.messages import ReadDone
+from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged, capture_of
-from gossamer.values.page import Directives, Page, Reading
+from gossamer.values.page import silence
 from gossamer.values.past import FADES, Past
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
@@ -314,12 +313,3 @@ def news_in(visit: Visit, listing: Listing) -> list[Listed]:
 def is_gone(end: End) -> bool:
     """Whether there is no such page any more, as far as its server says: its place in the views is given up."""
     return isinstance(end.outcome, Gone | Moved) or end.reason is Reason.SOFT_404
-
-
-def silence(capture: Capture) -> Reading:
-    """What takes the place of a page that is gone: it says nothing, and stands against older captures."""
-    return silent_page(capture.url, capture.id, capture.fetched_at)
-
-
-def silent_page(url: Url, capture_id: int, fetched_at: Instant) -> Reading:
-    return Reading(capture_id, fetched_at, Page(url, "", "", directives=Directives(may_index=False, may_follow=False)))

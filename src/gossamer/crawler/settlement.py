@@ -7,7 +7,7 @@ import msgspec
 
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
-from gossamer.config.fetch import RobotsKeeping
+from gossamer.config.slices import RobotsKeeping
 from gossamer.crawler.revisit import End, Plan, Returning, free_after, news_in
 from gossamer.fetch.robots import entry_of
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
@@ -15,8 +15,7 @@ from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learned.model import Learned
 from gossamer.values.capture import Capture, Kept, Place, Truncated
 from gossamer.values.link import How, Offer, Said
-from gossamer.values.listing import Listed, Listing
-from gossamer.values.messages import ReadDone, kept_at
+from gossamer.values.messages import Listed, Listing, ReadDone, kept_at
 from gossamer.values.outcome import (
     PAGE_FAULTS,
     Failed,

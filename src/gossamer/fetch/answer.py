@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from multidict import CIMultiDictProxy
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
 from gossamer.values.past import Validators

@@ -10,12 +10,12 @@ from gossamer.base.clock import Clock
 from gossamer.base.errors import ConfigError
 from gossamer.base.network import Dialer, Resolver
 from gossamer.base.tell import Tell
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import limit_of
 from gossamer.fetch.budget import CROWD, Budget
 from gossamer.fetch.exchange import Exchange, JudgeType
 from gossamer.fetch.pool import Connections
-from gossamer.plugins.protocols import OtherExchange, Protocols
+from gossamer.fetch.protocols import OtherExchange, Protocols
 from gossamer.values.outcome import Outcome, Reason, Refused
 from gossamer.values.past import Validators
 from gossamer.values.url import Url

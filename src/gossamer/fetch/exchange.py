@@ -20,7 +20,7 @@ from aiohttp.http_parser import RawResponseMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from gossamer.base.clock import Clock
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import Head, is_wanted, is_what_we_have, limit_of, outcome_of
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.pool import Connection, Connections

@@ -20,7 +20,7 @@ import aiohappyeyeballs
 from gossamer.base.clock import Clock
 from gossamer.base.network import Dialer, Endpoint, Resolver
 from gossamer.base.tell import Tell
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.guard import BAD_PORTS, address_of, forbidden, forbidden_name, is_opened, ranges
 from gossamer.fetch.tls import Trust, in_words, trust_of
 from gossamer.fetch.wire import Protocol

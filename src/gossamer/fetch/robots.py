@@ -5,11 +5,10 @@ import re
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.config.fetch import RobotsKeeping
-from gossamer.rules.robots.matcher import ParsedRobots
+from gossamer.config.slices import RobotsKeeping
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import HELD, IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
-from gossamer.values.robots import HOPELESS, Robots, RobotsRule, RobotsState
+from gossamer.values.robots import HOPELESS, ParsedRobots, Robots, RobotsRule, RobotsState
 from gossamer.values.visit import Visit
 
 OLD_COPY = "old-copy"

@@ -3,7 +3,7 @@
 import ssl
 from typing import NamedTuple
 
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 
 
 class Trust(NamedTuple):

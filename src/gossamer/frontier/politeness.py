@@ -1,9 +1,9 @@
 """How long a host is left alone. Pure: instants in, instants out."""
 
 import math
-from dataclasses import dataclass
 
 from gossamer.base.clock import SECOND, Instant
+from gossamer.config.slices import Politeness
 from gossamer.values.outcome import PAGE_FAULTS, Reason
 from gossamer.values.visit import Settled, VisitKind
 
@@ -75,44 +75,6 @@ UNTOUCHED = frozenset(
     }
 )
 """Ends before anything was sent to the host: its gap does not start again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Politeness:
-    delay_s: float = 1.0
-    """Between the end of one visit to a host and the start of the next, at least."""
-    longest_crawl_delay_s: float = 30.0
-    """A Crawl-delay in robots.txt counts up to this; the delay above always counts in full."""
-    times_took: float = 0.0
-    """The gap is also at least this many times what the last answer took; 0 leaves it at the delay."""
-    longest_gap_s: float = 30.0
-    """A slow answer draws the gap out to this at most."""
-    times_read: float = 0.0
-    """The gap is also at least this many times the CPU seconds that reading the last page took, less those that any
-    page may take: hosts whose pages are costly to read leave the readers to others most of the time."""
-    most_back_off: float = 16.0
-    """A host that fails visit after visit has its gap doubled each time, up to this many gaps."""
-    robots_tries: int | None = 4
-    """After so many failures in a row to read a robots.txt, the pages waiting for it are given up. None: never."""
-    jitter: float = 0.25
-    """A backed-off gap is drawn out by up to this share, so that hosts of one fate do not come back together."""
-    per_address: int = 4
-    """Visits at one time to one network address, whatever the hosts on it are called."""
-    apart_s: float = 0.1
-    """Between the starts of two of them."""
-    retire_failures: int = 20
-    """A host that has failed this often in a row,"""
-    retire_span_s: float = 7 * 86_400.0
-    """and for this long, is visited no more until somebody reinstates it."""
-
-    def __post_init__(self) -> None:
-        gaps = (self.delay_s, self.longest_crawl_delay_s, self.longest_gap_s, self.times_took, self.times_read)
-        numbers = (*gaps, self.apart_s, self.retire_span_s)
-        counted = (1 if self.robots_tries is None else self.robots_tries, self.per_address, self.retire_failures)
-        if not all(math.isfinite(n) and n >= 0 for n in numbers) or min(counted) < 1:
-            raise ValueError(f"politeness that cannot be: {self}")
-        if not self.most_back_off >= 1 or not 0 <= self.jitter <= 1:
-            raise ValueError(f"politeness that cannot be: {self}")
 
 
 def gap_s(

@@ -7,11 +7,11 @@ have used up their budget. A band is drawn by lot, the better ones more often, n
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import xxhash
 
+from gossamer.config.slices import SiteBudget
 from gossamer.frontier.politeness import failures_after
 from gossamer.values.link import How
 from gossamer.values.outcome import PAGE_FAULTS
@@ -76,26 +76,6 @@ def pick_band(waiting: Sequence[int], draw: float) -> int:
     return waiting[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What a site may cost before it stands behind the others (in the manner of IRLbot): never a refusal."""
-
-    visits: int = 100_000
-    visits_per_link: int = 10_000
-    """More for each other host seen linking to it: links from elsewhere are hard to fake by the thousand."""
-    time_s: float | None = None
-    """How long answers may have taken in all; None: as long as they like."""
-
-    def __post_init__(self) -> None:
-        if self.visits < 0 or self.visits_per_link < 0 or (self.time_s is not None and not self.time_s >= 0):
-            raise ValueError(f"a budget that cannot be: {self}")
-
-    def is_over(self, visits: int, spent_s: float, linked_from: int) -> bool:
-        if self.time_s is not None and spent_s > self.time_s:
-            return True
-        return visits >= self.visits and visits >= self.visits + self.visits_per_link * links_in(linked_from)
-
-
 def linked(bits: int, source: str) -> int:
     """`bits` with one more host that links here. A host counts once, however often it does."""
     return bits | 1 << xxhash.xxh3_64_intdigest(source.encode()) % LINK_BITS
@@ -113,3 +93,10 @@ def links_in(bits: int) -> int:
     """About how many hosts were counted in (linear counting: Whang and others, 1990); from 0 to about 260."""
     zeros = LINK_BITS - bits.bit_count()
     return round(LINK_BITS * math.log(LINK_BITS / max(1, zeros)))
+
+
+def is_over_budget(budget: SiteBudget, visits: int, spent_s: float, linked_from: int) -> bool:
+    """Whether a site has used up what it may cost. `linked_from`: the bits that `with_links` keeps of other hosts."""
+    if budget.time_s is not None and spent_s > budget.time_s:
+        return True
+    return visits >= budget.visits and visits >= budget.visits + budget.visits_per_link * links_in(linked_from)

@@ -14,8 +14,8 @@ import msgspec
 
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Child, Processes
-from gossamer.collection.directory import Directory
-from gossamer.values.page_facts import PageFacts
+from gossamer.store.directory import Directory
+from gossamer.values.messages import PageFacts
 from gossamer.workers.wire import Kind, frame, received
 
 NAME, MODULE = "facts keeper", "gossamer.indexer.graph_process"

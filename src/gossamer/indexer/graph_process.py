@@ -14,18 +14,18 @@ import sys
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from gossamer.base import crash
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import let_other_sessions_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
-from gossamer.collection.directory import Directory
-from gossamer.collection.modes import keep_private
-from gossamer.crawler import crash
 from gossamer.indexer.graph_client import NAME, Commit, Copy, Order, Pages, orders
 from gossamer.indexer.supervisor import dropped, only_one
-from gossamer.values.page_facts import PageFacts
+from gossamer.store.directory import Directory
+from gossamer.store.modes import keep_private
+from gossamer.values.messages import PageFacts
 from gossamer.values.wording import error_in_words
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import FactsHere, Graph

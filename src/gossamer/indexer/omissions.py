@@ -8,9 +8,9 @@ import msgspec
 
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import Files
-from gossamer.collection.directory import Directory
 from gossamer.indexer.updates import Reread
 from gossamer.spool.tail import Tail
+from gossamer.store.directory import Directory
 from gossamer.values.capture import Place
 from gossamer.values.page import Reading
 

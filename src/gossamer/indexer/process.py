@@ -21,18 +21,14 @@ import msgspec
 from gossamer.archive.catalogue import may_be_page
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
+from gossamer.base import crash
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, ViewDamaged, WorkerLost
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import keep_freed_memory, let_others_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
-from gossamer.collection.directory import Directory
-from gossamer.collection.modes import keep_private
-from gossamer.collection.options import config_of
 from gossamer.config.settings import Settings
-from gossamer.crawler import crash
-from gossamer.crawler.revisit import silence
 from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.frontier.sqlite.sooner import pasts_of
 from gossamer.indexer.graph_client import NAME as KEEPER
@@ -43,22 +39,26 @@ from gossamer.indexer.updates import Following, GraphView, Reread, Views
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
-from gossamer.plugins.record import job_for, reopened
+from gossamer.plugins.record import reopened
 from gossamer.reader.processes import lazy_readers
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower
+from gossamer.store.directory import Directory
+from gossamer.store.modes import keep_private
+from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures, forgotten
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import VANISHED, Capture, Place
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
-from gossamer.values.page import Reading
+from gossamer.values.page import Reading, silence
 from gossamer.values.url import id_of
 from gossamer.values.wording import error_in_words
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.links.store import Links
 from gossamer.views.words.writer import IndexWriter
+from gossamer.workers.jobs import job_for
 from gossamer.workers.sandbox import leave_with_parent
 
 NAME = "indexer"

@@ -12,7 +12,7 @@ from gossamer.base.errors import DirectoryBusy, GossamerError
 from gossamer.base.files import Files, Lock
 from gossamer.base.processes import Child
 from gossamer.base.tell import Tell
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.values.wording import error_in_words
 
 MODULE = "gossamer.indexer.process"

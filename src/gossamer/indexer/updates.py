@@ -19,8 +19,8 @@ from gossamer.base.tell import Tell
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, Frame, Position
 from gossamer.values.capture import Place
+from gossamer.values.messages import PageFacts
 from gossamer.values.page import Reading
-from gossamer.values.page_facts import PageFacts
 
 MOST_BYTES = 64 << 20
 """Of facts that wait for a commit: a page may state tens of thousands."""

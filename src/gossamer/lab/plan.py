@@ -8,7 +8,8 @@ import math
 
 import msgspec
 
-from gossamer.frontier.politeness import Politeness, gap_s
+from gossamer.config.slices import Politeness
+from gossamer.frontier.politeness import gap_s
 
 DAY_S = 86_400.0
 KB = 1_000

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from gossamer.base.errors import ConfigError
-from gossamer.plugins.trust import Code, is_allowed, refusal
+from gossamer.store.trust import Code, is_allowed, refusal
 
 CALLED = ("__call__", "crawl", "fetch")
 """What an object has one of: a function or class is called, a filter is asked with `crawl`, a protocol with `fetch`."""

@@ -19,9 +19,9 @@ from pathlib import Path
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import Tell, silent
 from gossamer.plugins.code import loaded
-from gossamer.plugins.trust import Code, is_allowed
 from gossamer.rules.user.rulebook import OwnFilter
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
+from gossamer.store.trust import Code, is_allowed
 
 GROUP = "gossamer.filters"
 LIMIT_S = 2.0

@@ -8,28 +8,13 @@ import msgspec
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
 from gossamer.plugins.contexts import folder_of
-from gossamer.plugins.trust import Code, is_allowed, refusal
-from gossamer.values.messages import JOB
+from gossamer.store.trust import Code, is_allowed, refusal
+from gossamer.values.messages import NOTHING, Plugged
 from gossamer.values.url import admit
 
 NAME = "plugged.json"
 READERS = "gossamer.readers"
 """The group of entry points that readers of formats are looked for in."""
-_FACTORY = "gossamer.reader.plugged:reader"
-
-
-class Plugged(msgspec.Struct, frozen=True):
-    """What is plugged into a collection, in words that another process can make the same of."""
-
-    readers: tuple[tuple[str, str], ...] = ()
-    """Media type and name: a file and a function in it, or an entry point."""
-    schemes: tuple[tuple[str, int], ...] = ()
-    """Scheme and usual port."""
-    contexts: str = ""
-    """The folder of JSON-LD contexts; that of the collection at hand, whatever was written down."""
-
-
-NOTHING = Plugged()
 DECODER = msgspec.json.Decoder(Plugged)
 
 
@@ -70,8 +55,3 @@ def admit_schemes(folder: Path, files: Files) -> None:
             raise ConfigError(
                 f"{folder / NAME}: {trouble}; `gossamer crawl --dir {folder}` writes it anew"
             ) from trouble
-
-
-def job_for(plugged: Plugged) -> str:
-    """What a reader process is to run. Here, since who starts readers need not load what protocols stand on."""
-    return JOB if plugged == NOTHING else f"{_FACTORY} {msgspec.json.encode(plugged).decode()}"

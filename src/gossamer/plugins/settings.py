@@ -16,9 +16,10 @@ import msgspec
 
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
+from gossamer.fetch.protocols import OtherProtocol
 from gossamer.plugins.code import is_there, loaded
-from gossamer.plugins.protocols import OtherProtocol
-from gossamer.plugins.record import NAME, NOTHING, READERS, Plugged, kept_in
+from gossamer.plugins.record import NAME, READERS, kept_in
+from gossamer.values.messages import NOTHING, Plugged
 from gossamer.values.url import admit
 
 PROTOCOLS = "gossamer.protocols"

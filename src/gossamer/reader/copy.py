@@ -11,7 +11,7 @@ from gossamer.parse.html.tree import LARGEST, parse_html, seen_in
 from gossamer.parse.safe_copy import Mark, harmless, harmless_text
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.rules.directives import directives_of
-from gossamer.values.copy_messages import Copied, CopyJob
+from gossamer.values.messages import Copied, CopyJob
 from gossamer.values.url import Url
 
 LONGEST_TEXT = 2_000_000

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
-from gossamer.values.messages import JOB
+from gossamer.workers.jobs import READ
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
 
@@ -19,8 +19,8 @@ AHEAD = 4
 """Some milliseconds of work, so that a reader need not wait for the crawl, which rests now and then (`journey`)."""
 
 
-def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = JOB) -> Pool:
-    """`job` is another than the usual one where something is plugged in (`plugged.job_for`)."""
+def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = READ) -> Pool:
+    """`job` is another than the usual one where something is plugged in (`workers.jobs`)."""
     limits = Limits(
         wall_s=settings.readers.wall_s,
         cpu_s=settings.readers.cpu_s,
@@ -35,7 +35,7 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = JOB
 
 @asynccontextmanager
 async def lazy_readers(
-    settings: Callable[[], Settings], outside: Outside, tell: Tell, job: str = JOB
+    settings: Callable[[], Settings], outside: Outside, tell: Tell, job: str = READ
 ) -> AsyncIterator[Callable[[bytes], Awaitable[bytes]]]:
     """A reader pool that is not started, nor its settings asked for, before its first job."""
     async with AsyncExitStack() as opened:

@@ -6,7 +6,7 @@ from itertools import islice
 
 import msgspec
 
-from gossamer.archive.record import metadata_record, response_record, revisit_record
+from gossamer.archive.record import metadata_record, response_record, revisit_record, stored
 from gossamer.extract.names import said_of
 from gossamer.extract.page import Extraction, extract, unified
 from gossamer.extract.places import packed
@@ -33,8 +33,7 @@ from gossamer.rules.robots.matcher import parse
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.link import Link
-from gossamer.values.listing import Listing
-from gossamer.values.messages import Learnt, ReadDone, ReadJob, job_of, stored
+from gossamer.values.messages import Learnt, Listing, ReadDone, ReadJob, job_of
 from gossamer.values.page import MOST_LINKS, OwnReader, Page, Reading, Triple, ntriples
 from gossamer.values.url import Url, url_of
 

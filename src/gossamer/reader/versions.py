@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.versions import Difference, fact_changes, kinds_of, text_changes
+from gossamer.archive.versions import fact_changes, kinds_of, text_changes
 from gossamer.base.clock import in_words
 from gossamer.extract.jsonld.contexts import hold
 from gossamer.parse.coding import decode
@@ -17,8 +17,8 @@ from gossamer.reader.plugged import safe
 from gossamer.reader.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
 from gossamer.recrawl.change import compared, prints_of
 from gossamer.values.capture import Capture
+from gossamer.values.messages import Difference, HistoryDone, HistoryJob, Said
 from gossamer.values.url import admit
-from gossamer.values.version_messages import HistoryDone, HistoryJob, Said
 
 MOST_FACTS = 5_000
 MOST_LINES = 2_000

@@ -3,13 +3,12 @@
 Whatever is chosen, a rebuild makes the same views as before: what they hold of an address today is never dropped.
 """
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import msgspec
 
 from gossamer.base.clock import DAY, Instant
+from gossamer.config.slices import Retain
 from gossamer.values.capture import VANISHED
 
 WEEK = 7 * DAY
@@ -17,15 +16,6 @@ MONTH = 4 * WEEK
 """Whole weeks, so that what is kept as one a month was kept as one a week before."""
 ALL_FOR = 30 * DAY
 WEEKLY_FOR = 364 * DAY
-_LAST = re.compile(r"last:([1-9][0-9]{0,8})")
-
-
-class Retain(msgspec.Struct, frozen=True):
-    """`thinned`: everything for 30 days, then one version a week to a year of age, then one every four weeks."""
-
-    kind: Literal["all", "last", "thinned"] = "all"
-    versions: int = 0
-    """How many, for `last`."""
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -37,18 +27,6 @@ class Version(msgspec.Struct, frozen=True):
     """Whether it could be searched."""
     refers_at: Instant | None = None
     """When the capture was made that holds its body; None: it has its own."""
-
-
-def retain_of(text: str) -> Retain:
-    """`all`, `last:N` or `thinned`; ValueError for anything else."""
-    if text == "all":
-        return Retain("all")
-    if text == "thinned":
-        return Retain("thinned")
-    found = _LAST.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is none of all, last:N (such as last:5) and thinned")
-    return Retain("last", int(found[1]))
 
 
 def kept(versions: Sequence[Version], retain: Retain, now: Instant) -> frozenset[Instant]:

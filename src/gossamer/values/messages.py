@@ -1,25 +1,65 @@
 """What is asked of a reader, and what it answers. Apart from `reading`: who asks need not load what parses pages."""
 
-import hashlib
 import struct
+from enum import IntEnum
 from typing import Literal
 
 import msgspec
 
-from gossamer.archive.record import response_record, revisit_record
 from gossamer.base.clock import Instant
-from gossamer.parse.sniff import media_type_of
-from gossamer.rules.learned.marks import Marks
-from gossamer.rules.learned.soft404 import Says
-from gossamer.rules.robots.matcher import ParsedRobots
-from gossamer.values.capture import Capture, Kept, Place, Truncated
+from gossamer.values.capture import Capture, Kept, Place
 from gossamer.values.history import Prints
 from gossamer.values.link import How
-from gossamer.values.listing import Listing
 from gossamer.values.past import Original
+from gossamer.values.robots import ParsedRobots
+from gossamer.values.url import Url
 
-JOB = "gossamer.reader.reading:job"
-"""The function that a reader runs: one `ReadJob` in (`parts_of`), one `ReadDone` out, as msgpack."""
+# What a sitemap or a feed lists, as a crawl is told it. Apart from `listings`: who only follows lists parses none.
+
+
+class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    url: Url
+    hint: int = 0
+    """Below zero: sooner; see `values.link.Offer`."""
+    changed_at: Instant | None = None
+    """When the list says it last changed; never in the future."""
+    id: str = ""
+    """Feeds: the name of the item."""
+    is_foreign: bool = False
+    """On another host than the list itself. A map may speak for it only if that host's robots.txt names the map."""
+    every_s: float | None = None
+    """How often a map says it changes: a wish, to be held within the policy."""
+
+
+class Listing(msgspec.Struct, frozen=True, array_like=True):
+    kind: str
+    """"sitemap", "index" (its entries are sitemaps) or "feed"."""
+    entries: tuple[Listed, ...] = ()
+    again_s: float | None = None
+    """Feeds: when to look again; None for maps, which the policy for pages serves well."""
+    flags: tuple[str, ...] = ()
+
+
+class Says(IntEnum):
+    """How plainly a page says of itself that it is none."""
+
+    NOTHING = 0
+    PERHAPS = 1  # in its text, or with a bare 404
+    PLAINLY = 2  # in its title or first heading, and it says little else
+
+
+class Marks(msgspec.Struct, frozen=True, array_like=True):
+    words: int = 0
+    """How many different ones it has, roughly: more are supposed where not all of the text was looked at."""
+    vocabulary: tuple[int, ...] = ()
+    """Each names a word of the page. All numbers here have thirty bits at most, which is what Python counts in."""
+    shingles: tuple[int, ...] = ()
+    """Each names three words in a row."""
+    facts: tuple[int, ...] = ()
+    """Each names the words of a value that the page states of something."""
+    values: tuple[int, ...] = ()
+    """Each names such a value as it stands, numbers and all."""
+
 
 Task = Literal["read", "robots", "store"]
 Keep = Literal["all", "structured"]
@@ -126,17 +166,131 @@ def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
     )
 
 
-def is_unread(capture: Capture) -> bool:
-    """Whether its body was not read because it is the one we have: our limits never cut a body to nothing."""
-    return capture.status == 200 and capture.truncated is Truncated.LENGTH and not capture.body
+# What one page states, on its way into the graph. Apart from the store: who only hands it on need not load that.
 
 
-def stored(capture: Capture, digest: bytes | None = None, original: Original | None = None) -> ReadDone:
-    """The record without any reading. `digest`: the body's SHA-256, if it is known already. `original`: what a 304
-    says is unchanged."""
-    if original is not None and (capture.status == 304 or is_unread(capture)):
-        record = revisit_record(msgspec.structs.replace(capture, truncated=None), original)
-        return ReadDone(record, b"", "", original.digest, refers_at=original.fetched_at)
-    digest = digest if digest is not None else hashlib.sha256(capture.body).digest()
-    media_type = media_type_of(capture.header("content-type"), capture.body)
-    return ReadDone(response_record(capture, digest), b"", media_type, digest, size=len(capture.body))
+class PageFacts(msgspec.Struct, frozen=True):
+    url: Url
+    facts: bytes
+    """N-Triples; blank node labels are the capture's own."""
+    capture_id: int
+    fetched_at: Instant
+    sources: bytes = b""
+    """Where each of them stands, as `extract.places` packs it."""
+
+
+# What a worker is asked for the copy of a kept page. Making it is `copy_job`'s, and loaded there alone.
+
+
+class CopyJob(msgspec.Struct, frozen=True):
+    capture: Capture
+    marks: dict[str, tuple[str, str, str]] = {}
+    """By the path of an element: the id it gets, where its mark leads, and what it says."""
+    agent: str = ""
+    """Our name: what the page asks of robots by that name concerns us."""
+
+
+class Copied(msgspec.Struct, frozen=True):
+    html: bytes
+    """Empty when it is no text."""
+    media_type: str
+    may_show: bool = True
+    """False: the page, or its headers, ask not to show a copy."""
+
+
+COPIES = msgspec.msgpack.Decoder(Copied)
+
+
+# What a worker is asked about captures of the past, and what it answers. Reading them is `history_job`'s, and loaded
+# there alone.
+
+
+class Plugged(msgspec.Struct, frozen=True):
+    """What is plugged into a collection, in words that another process can make the same of."""
+
+    readers: tuple[tuple[str, str], ...] = ()
+    """Media type and name: a file and a function in it, or an entry point."""
+    schemes: tuple[tuple[str, int], ...] = ()
+    """Scheme and usual port."""
+    contexts: str = ""
+    """The folder of JSON-LD contexts; that of the collection at hand, whatever was written down."""
+
+
+NOTHING = Plugged()
+LineChange = Literal["same", "added", "removed", "gap"]
+
+
+class Piece(msgspec.Struct, frozen=True, array_like=True):
+    text: str
+    is_changed: bool = False
+
+
+class TextLine(msgspec.Struct, frozen=True):
+    how: LineChange
+    """A gap stands for lines that are the same and are not shown."""
+    pieces: list[Piece] = []
+
+
+class FactChanges(msgspec.Struct, frozen=True):
+    """N-Triples lines. A thing without a name has one label in both lists, wherever it is the same thing."""
+
+    added: list[str] = []
+    removed: list[str] = []
+    kept: int = 0
+    """Facts that both versions state."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What happened to a page between two of its versions."""
+
+    url: str
+    from_at: str
+    to_at: str
+    changes: tuple[str, ...]
+    text: list[TextLine]
+    facts: FactChanges
+    is_cut: bool = False
+    """Whether there was more than is told here."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What a capture says and states."""
+
+    url: str
+    fetched_at: Instant
+    status: int
+    prints: Prints
+    title: str = ""
+    description: str = ""
+    text: str = ""
+    language: str = ""
+    facts: bytes = b""
+    """N-Triples; none when the page asks not to be indexed."""
+    fact_count: int = 0
+    sources: bytes = b""
+    is_readable: bool = True
+    may_index: bool = True
+    may_cache: bool = True
+
+    @property
+    def words(self) -> str:
+        return "\n".join([part for part in (self.title, self.description, self.text) if part])
+
+
+class HistoryJob(msgspec.Struct, frozen=True):
+    task: Literal["read", "body", "compare"]
+    capture: Capture | None = None
+    agent: str = ""
+    before: Said | None = None
+    after: Said | None = None
+
+
+class HistoryDone(msgspec.Struct, frozen=True):
+    said: Said | None = None
+    body: bytes | None = None
+    """Without its content coding; None when that could not be undone."""
+    difference: Difference | None = None
+
+
+VERSIONS_JOBS = msgspec.msgpack.Encoder()
+VERSIONS_DONE = msgspec.msgpack.Decoder(HistoryDone)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.base.clock import Instant
+from gossamer.values.capture import Capture
 from gossamer.values.link import Link
 from gossamer.values.url import Url
 
@@ -124,3 +125,12 @@ class Text(msgspec.Struct, frozen=True):
 
 OwnReader = Callable[[bytes, str, str], Text | None]
 """From a body (content coding removed), its address and its media type to its text; None: it could not be read."""
+
+
+def silence(capture: Capture) -> Reading:
+    """What takes the place of a page that is gone: it says nothing, and stands against older captures."""
+    return silent_page(capture.url, capture.id, capture.fetched_at)
+
+
+def silent_page(url: Url, capture_id: int, fetched_at: Instant) -> Reading:
+    return Reading(capture_id, fetched_at, Page(url, "", "", directives=Directives(may_index=False, may_follow=False)))

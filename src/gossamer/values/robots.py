@@ -59,3 +59,20 @@ class Robots(msgspec.Struct, frozen=True):
     """The least time between two visits to the same page."""
     trouble: str = ""
     """Why it could not be read, the last time."""
+
+
+class ParsedRobots(msgspec.Struct, frozen=True, array_like=True):
+    """One file as it applies to one agent."""
+
+    rules: tuple[RobotsRule, ...] = ()
+    """Patterns in normal form, the longest first: the first that matches decides."""
+    crawl_delay_s: float | None = None
+    sitemaps: tuple[str, ...] = ()
+    """As written, in order; they speak to every agent."""
+    flags: tuple[str, ...] = ()
+    """What was odd: "too-long", "utf-16", "nul", "html", "not-robots", "no-agent"."""
+    signals: tuple[tuple[str, str], ...] = ()
+    extensions: tuple[tuple[str, str], ...] = ()
+    group: str = ""
+    group_lines: tuple[int, ...] = ()
+    recrawl_delay_s: float | None = None

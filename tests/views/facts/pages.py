@@ -7,7 +7,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
 from gossamer.testing import FakeClock
 from gossamer.values.capture import capture_id_of
-from gossamer.values.page_facts import PageFacts
+from gossamer.values.messages import PageFacts
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.store import Graph
 

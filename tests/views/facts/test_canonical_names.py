@@ -15,7 +15,7 @@ from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.reader.reading import read
 from gossamer.values.capture import Capture
-from gossamer.values.page_facts import PageFacts
+from gossamer.values.messages import PageFacts
 from gossamer.values.url import url_of
 from gossamer.views.facts.checkpoints import FORMAT, Checkpoints, newest
 from gossamer.views.facts.query_text import canonical_query

@@ -13,8 +13,8 @@ from gossamer.base.tell import silent
 from gossamer.extract.page import extract
 from gossamer.extract.places import packed
 from gossamer.parse.html.tree import parse_html, seen_in
+from gossamer.values.messages import PageFacts
 from gossamer.values.page import ntriples
-from gossamer.values.page_facts import PageFacts
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.names import graph_name

@@ -11,7 +11,7 @@ from tests.views.facts.pages import START, graph_in, page, thing, url
 
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
-from gossamer.values.page_facts import PageFacts
+from gossamer.values.messages import PageFacts
 from gossamer.values.url import url_of
 from gossamer.views.facts import store as store_room
 from gossamer.views.facts.names import PROVENANCE, graph_name

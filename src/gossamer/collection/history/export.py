@@ -21,13 +21,13 @@ from gossamer.archive.reader import stem_of
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
-from gossamer.collection.directory import Directory
 from gossamer.collection.history.export_lists import Lists, Placed, rows_in
 from gossamer.collection.history.export_names import file_of, folder_at, told_apart
 from gossamer.collection.history.facts import Says, unheard
 from gossamer.collection.history.past import Past, batches
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Run, run_at
+from gossamer.store.directory import Directory
 from gossamer.values.capture import Kept, capture_id_of
 from gossamer.values.url import Url, id_of
 

@@ -10,12 +10,11 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
-from gossamer.collection.directory import VOCABULARY, Directory
 from gossamer.collection.history.past import Past, batches, extractor
+from gossamer.store.directory import VOCABULARY, Directory
 from gossamer.values.capture import Kept, capture_id_of
-from gossamer.values.page_facts import PageFacts
+from gossamer.values.messages import PageFacts, Said
 from gossamer.values.url import Host, Url
-from gossamer.values.version_messages import Said
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.query_text import inspect
 from gossamer.views.facts.sources import FILE as SOURCES

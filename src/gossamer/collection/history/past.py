@@ -13,22 +13,23 @@ import msgspec
 
 from gossamer import __version__
 from gossamer.archive.reader import read_capture
-from gossamer.archive.versions import Difference, Timeline, Version, in_force, kinds_of, seen_again, until
+from gossamer.archive.versions import Timeline, Version, in_force, kinds_of, seen_again, until
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory
 from gossamer.config.settings import Settings
 from gossamer.plugins.record import recalled
 from gossamer.reader.processes import reader_pool
 from gossamer.recrawl.change import compared
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
+from gossamer.values.messages import VERSIONS_DONE, VERSIONS_JOBS, Difference, HistoryDone, HistoryJob, Said
 from gossamer.values.url import Host, Url
-from gossamer.values.version_messages import HistoryDone, HistoryJob, Said, answer, job_with, jobs
+from gossamer.workers.jobs import VERSIONS, job_for
 from gossamer.workers.limits import MIB
 
 MOST_VERSIONS = 500
@@ -63,7 +64,7 @@ async def past_of(directory: Directory, settings: Settings, outside: Outside, co
     They are started and ended by a task of their own: whoever asks first may be gone long before they end.
     """
     settings = replace(settings, readers=replace(settings.readers, count=count or settings.readers.count))
-    readers = reader_pool(settings, outside, silent, job_with(recalled(directory.root, outside.files)))
+    readers = reader_pool(settings, outside, silent, job_for(recalled(directory.root, outside.files), VERSIONS))
     wanted, is_open, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def keep_open() -> None:
@@ -135,7 +136,9 @@ class Past:
             which, why = (before, first) if isinstance(first, str) else (after, second)
             raise GossamerError(f"the version of {in_words(which.fetched_at)} cannot be compared: {why}")
         try:
-            done = answer.decode(await self._call(jobs.encode(HistoryJob("compare", before=first, after=second))))
+            done = VERSIONS_DONE.decode(
+                await self._call(VERSIONS_JOBS.encode(HistoryJob("compare", before=first, after=second)))
+            )
         except WorkerLost as lost:
             raise GossamerError(TOO_MUCH) from lost
         assert done.difference is not None
@@ -168,7 +171,7 @@ class Past:
             if capture is None:
                 return NO_BODY
             job = HistoryJob("body" if task == "body" else "read", capture, self._agent)
-            return answer.decode(await self._call(jobs.encode(job)))
+            return VERSIONS_DONE.decode(await self._call(VERSIONS_JOBS.encode(job)))
         except ArchiveDamaged:
             return DAMAGED
         except WorkerLost as lost:

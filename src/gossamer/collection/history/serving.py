@@ -3,14 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from gossamer.archive.versions import Difference
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
-from gossamer.collection.directory import Directory
 from gossamer.collection.history.past import past_of
 from gossamer.config.settings import Settings
+from gossamer.store.directory import Directory
 from gossamer.values.capture import Kept
-from gossamer.values.version_messages import Said
+from gossamer.values.messages import Difference, Said
 from gossamer.web.page.history_rooms import HistoryRooms
 
 WITHHELD = "the site asks not to show copies of this page, so versions of it are not compared here"

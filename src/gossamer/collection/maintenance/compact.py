@@ -13,11 +13,11 @@ from gossamer.archive.compaction import Compaction, Going, Rewritten, retired, t
 from gossamer.archive.volumes import Volumes
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
-from gossamer.collection.directory import Directory, lock_directory
 from gossamer.collection.maintenance.replay import followed, mark_finished
+from gossamer.config.slices import Retain
 from gossamer.crawler.damage import noting_damage
 from gossamer.indexer.supervisor import become_the_one
-from gossamer.rules.retention import Retain
+from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.sqlite.database import Database, read_only
 
 Says = Callable[[str], None]

@@ -19,7 +19,6 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell, silent
-from gossamer.collection.directory import LOG_NAME, Directory, lock_directory
 from gossamer.collection.maintenance.compact import Compacted, compaction, gone, mended, would_go
 from gossamer.collection.maintenance.forget_views import remove_from_views
 from gossamer.collection.maintenance.generation import refuse_without_room, unfinished
@@ -33,6 +32,7 @@ from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
 from gossamer.rules.forgotten import Forgotten, is_like
 from gossamer.rules.learned.templates import template_of
+from gossamer.store.directory import LOG_NAME, Directory, lock_directory
 from gossamer.store.sqlite import captures_moved, forgotten
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.store.sqlite.forgotten import Entry, scrub

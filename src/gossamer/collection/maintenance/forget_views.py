@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
-from gossamer.collection.directory import Directory
-from gossamer.crawler.revisit import silent_page
+from gossamer.store.directory import Directory
+from gossamer.values.page import silent_page
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints, newest
 from gossamer.views.facts.store import Graph

@@ -16,9 +16,9 @@ from gossamer.base.errors import DiskFull
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.cli.plan import size_of
-from gossamer.collection.directory import GENERATION, UNFINISHED, Directory, outdated
 from gossamer.plugins import record as plugged
 from gossamer.plugins.contexts import FOLDER, contexts_in
+from gossamer.store.directory import GENERATION, UNFINISHED, Directory, outdated
 
 ORIGIN = "origin"
 PER_ARCHIVE_BYTE = 3

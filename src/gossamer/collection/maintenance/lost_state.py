@@ -18,7 +18,6 @@ from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory, lock_directory
 from gossamer.config.settings import Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.damage import noting_damage
@@ -27,6 +26,7 @@ from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.indexer.supervisor import become_the_one
 from gossamer.rules.canonical import identity_of
 from gossamer.store import tallies
+from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.sqlite import captures, forgotten, options, seeds
 from gossamer.store.sqlite.database import Database
 from gossamer.store.sqlite.forgotten import Entry

@@ -10,13 +10,13 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell, silent
 from gossamer.cli.steps import Working
-from gossamer.collection.directory import Directory, lock_directory
 from gossamer.collection.maintenance.generation import begin, origin_of, refuse_without_room, swap
 from gossamer.indexer.omissions import omissions
 from gossamer.indexer.supervisor import become_the_one, indexer_running
 from gossamer.monitor.control import Control
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store import tallies
+from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.sqlite.database import Database, read_only
 
 SAYS = "reading the archive again"

@@ -15,10 +15,10 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
 from gossamer.base.files import Files
-from gossamer.collection.directory import Directory
 from gossamer.indexer.updates import Reread, position_in
 from gossamer.spool.follower import Position
 from gossamer.store import tallies
+from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept

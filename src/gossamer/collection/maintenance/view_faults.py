@@ -7,7 +7,7 @@ import msgspec
 
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, ViewDamaged
-from gossamer.collection.directory import Directory
+from gossamer.store.directory import Directory
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import opened
 from gossamer.views.links.reader import LinksReader

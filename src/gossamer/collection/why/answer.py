@@ -16,9 +16,8 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import silent
-from gossamer.collection.directory import DEFAULT, Directory, existing
+from gossamer.collection.directory import existing
 from gossamer.collection.heartbeats import at_work
-from gossamer.collection.options import config_of
 from gossamer.collection.why.revisits import Again, again_of
 from gossamer.collection.why.trail import (
     HostTrail,
@@ -36,12 +35,11 @@ from gossamer.collection.why.trail import (
 )
 from gossamer.collection.why.waiting import Crew, gap_in_words, host_waits, waits_of
 from gossamer.config.settings import Settings
-from gossamer.config.slices import politeness
+from gossamer.config.slices import Politeness, politeness
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.crawler.settlement import MAPS
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST, priority_of
 from gossamer.frontier.sqlite.hosts import SCHEMES, find_host_id, lane_of
 from gossamer.frontier.sqlite.known import Known, depths_of, known
@@ -59,6 +57,8 @@ from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.robots import matcher as robots_rules
 from gossamer.rules.user.rulebook import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
 from gossamer.rules.verdict import Allowed, Denied, FilterFailed
+from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures, damage, forgotten, seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept

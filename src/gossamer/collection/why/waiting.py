@@ -6,9 +6,9 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.collection.why.trail import Wait
+from gossamer.config.slices import Politeness
 from gossamer.fetch.guard import closed_address
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.priority import LAST
 from gossamer.frontier.sqlite.known import Known
 from gossamer.frontier.sqlite.reports import Awaited, HostState

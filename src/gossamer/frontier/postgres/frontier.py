@@ -16,7 +16,7 @@ import msgspec
 from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
-from gossamer.frontier.politeness import Politeness
+from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.postgres import hosts as standing
 from gossamer.frontier.postgres import quarantine
 from gossamer.frontier.postgres.hosts import Presence, Stay
@@ -38,7 +38,7 @@ from gossamer.frontier.postgres.robots import Moment, ReadTime, SharedRulebook, 
 from gossamer.frontier.postgres.settlement import LeaseLost, Rules, Settling, having_led
 from gossamer.frontier.postgres.sieve import Entering, Met, Naming, linked_of, raise_linked, tally, vouched_for
 from gossamer.frontier.postgres.sooner import hasten, pasts_of, plans
-from gossamer.frontier.priority import LAST, Budget
+from gossamer.frontier.priority import LAST
 from gossamer.frontier.seen import Seen
 from gossamer.frontier.sqlite.front_queues import Resolve, Resolving
 from gossamer.frontier.sqlite.known import Known
@@ -87,7 +87,7 @@ class PostgresFrontier:
         nudge: Callable[[Offer], int] | None = None,
         resolve: Resolve | None = None,
         chance: Chance | None = None,
-        budget: Budget | None = None,
+        budget: SiteBudget | None = None,
         template_of: Callable[[str], str] | None = None,
         judge_template: Callable[[TemplateTally], bool] | None = None,
         read_time: ReadTime = database_time,
@@ -102,7 +102,7 @@ class PostgresFrontier:
         self._tell = tell
         self._may_enter = may_enter
         self._naming = Naming(url_id, identity, nudge, template_of)
-        self._rules = Rules(politeness, budget or Budget(), chance or seeded(0), template_of, judge_template)
+        self._rules = Rules(politeness, budget or SiteBudget(), chance or seeded(0), template_of, judge_template)
         self._read_time = read_time
         self._seen_slots = seen_slots
         self._seen = Seen(seen_slots)

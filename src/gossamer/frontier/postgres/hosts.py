@@ -9,8 +9,8 @@ import msgspec
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell
+from gossamer.config.slices import Politeness
 from gossamer.frontier.clock_steps import TOLERANCE, Steps
-from gossamer.frontier.politeness import Politeness
 from gossamer.frontier.postgres.robots import Moment, ReadTime, moment
 from gossamer.frontier.postgres.sieve import tally
 from gossamer.frontier.sqlite.hosts import next_id

@@ -9,9 +9,10 @@ import msgspec
 
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
+from gossamer.config.slices import Politeness
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.list_claims import said_of
-from gossamer.frontier.politeness import FAILED, Politeness, gap_s
+from gossamer.frontier.politeness import FAILED, gap_s
 from gossamer.frontier.postgres.networks import Networks
 from gossamer.frontier.postgres.quarantine import set_aside
 from gossamer.frontier.postgres.robots import Moment, SharedRulebook

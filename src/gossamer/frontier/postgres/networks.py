@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.frontier.politeness import Politeness
+from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite.front_queues import MOST_RESOLVED, Resolving
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load

@@ -10,6 +10,7 @@ import msgspec
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.errors import GossamerError
+from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.gate import is_given_up
 from gossamer.frontier.list_claims import said_rows
 from gossamer.frontier.politeness import (
@@ -17,7 +18,6 @@ from gossamer.frontier.politeness import (
     FAILED,
     MOST_FAILURES,
     UNTOUCHED,
-    Politeness,
     failures_after,
     free_at,
     gap_s,
@@ -28,7 +28,7 @@ from gossamer.frontier.postgres.leases import Lease, give_up, give_up_unread
 from gossamer.frontier.postgres.quarantine import hold_back
 from gossamer.frontier.postgres.robots import Moment, SharedRulebook
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, Met, tally
-from gossamer.frontier.priority import LAST, LOWEST, Budget, band_of, priority_after
+from gossamer.frontier.priority import LAST, LOWEST, band_of, is_over_budget, priority_after
 from gossamer.frontier.sqlite.hosts import parts_of
 from gossamer.store import tallies
 from gossamer.store.postgres import captures
@@ -87,7 +87,7 @@ class Rules(NamedTuple):
     """What settling goes by."""
 
     politeness: Politeness
-    budget: Budget
+    budget: SiteBudget
     chance: Chance
     template_of: Callable[[str], str] | None
     judge_template: Callable[[TemplateTally], bool] | None
@@ -263,7 +263,7 @@ class Settling:
             gap = math.ceil(gap_s(politeness, delay_s) * SECOND)
             ledger: _Ledger = (host.visits, host.left_at, host.least_gap, host.rested, host.broken)
             standing = (host.troubles, host.failing, host.failing_since, host.retired_at, host.retired_why)
-            is_over = self._rules.budget.is_over(host.visits, spent / SECOND, host.linked_from)
+            is_over = is_over_budget(self._rules.budget, host.visits, spent / SECOND, host.linked_from)
             next_at = min(lease.was_free_at, self._moment.at)
             return host.id, next_at, gap, *standing, *ledger, spent, is_over
         troubles = troubles_after(host.troubles, settled.reason)
@@ -273,7 +273,7 @@ class Settling:
         next_at = free_at(ended_at, gap_length_s, settled.host_wait_s)
         standing = (troubles, *self._standing(host, settled, ended_at))
         ledger = self._ledger(host, lease, ended_at)
-        is_over = self._rules.budget.is_over(host.visits + 1, spent / SECOND, host.linked_from)
+        is_over = is_over_budget(self._rules.budget, host.visits + 1, spent / SECOND, host.linked_from)
         return host.id, next_at, math.ceil(gap_length_s * SECOND), *standing, *ledger, spent, is_over
 
     def _standing(

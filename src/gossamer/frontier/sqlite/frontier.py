@@ -10,11 +10,10 @@ from typing import NamedTuple, Self
 from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
+from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.back_queues import Backs
 from gossamer.frontier.clock_steps import Steps, by_this_clock
 from gossamer.frontier.list_claims import is_vouched_for, said_rows
-from gossamer.frontier.politeness import Politeness
-from gossamer.frontier.priority import Budget
 from gossamer.frontier.seen import Seen
 from gossamer.frontier.sqlite.front_queues import Backing, Resolve, Resolving
 from gossamer.frontier.sqlite.hosts import meta, reinstate, retire
@@ -91,7 +90,7 @@ class SqliteFrontier:
         nudge: Callable[[Offer], int] | None = None,
         resolve: Resolve | None = None,
         chance: Chance | None = None,
-        budget: Budget | None = None,
+        budget: SiteBudget | None = None,
         template_of: Templates | None = None,
         judge_template: Judge | None = None,
     ) -> None:
@@ -111,7 +110,7 @@ class SqliteFrontier:
         self._identity = identity
         self._nudge = nudge
         self._chance = chance or seeded(0)
-        self._budget = budget or Budget()
+        self._budget = budget or SiteBudget()
         self._quarantine = Quarantine(template_of, judge_template) if template_of is not None else None
         self._seen = Seen(self._sieve.seen_slots)
         self._rulebook = Rulebook()

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
+from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.list_claims import said_of
-from gossamer.frontier.politeness import FAILED, Politeness, gap_s
-from gossamer.frontier.priority import Budget, band_of
+from gossamer.frontier.politeness import FAILED, gap_s
+from gossamer.frontier.priority import band_of, is_over_budget
 from gossamer.frontier.sqlite.hosts import LANES_OF, name_of, text_of
 from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.frontier.sqlite.robots import Rulebook
@@ -99,7 +100,7 @@ class Leasing:
         connection: sqlite3.Connection,
         rulebook: Rulebook,
         politeness: Politeness,
-        budget: Budget,
+        budget: SiteBudget,
         quarantine: Quarantine | None,
         now: Instant,
         elapsed_s: float,
@@ -231,7 +232,7 @@ class Leasing:
         return decoded(row[0]) if row is not None else None
 
     def _band(self, host: Host, priority: int) -> int:
-        return band_of(priority, self._budget.is_over(host.visits, host.spent / SECOND, host.linked_from))
+        return band_of(priority, is_over_budget(self._budget, host.visits, host.spent / SECOND, host.linked_from))
 
     def _robots_visit(self, url: Url, robots: Robots | None) -> Visit:
         failures = robots.failures if robots else 0

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
+from gossamer.config.slices import Politeness
 from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.gate import is_given_up
 from gossamer.frontier.politeness import (
@@ -15,7 +16,6 @@ from gossamer.frontier.politeness import (
     FAILED,
     MOST_FAILURES,
     UNTOUCHED,
-    Politeness,
     failures_after,
     free_at,
     gap_s,

@@ -13,7 +13,7 @@ from gossamer.parse.lists.feeds import Feed, is_json_feed, parse_feed, parse_jso
 from gossamer.parse.lists.sitemaps import Entry, MapEntry, Sitemap, parse_sitemap
 from gossamer.parse.sniff import essence, is_sitemap, is_xml
 from gossamer.values.link import How
-from gossamer.values.listing import Listed, Listing
+from gossamer.values.messages import Listed, Listing
 from gossamer.values.url import Url
 
 MOST_NEW = 200

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from itertools import islice
 from operator import add
 
-import msgspec
 from xxhash import xxh32_intdigest
 
+from gossamer.values.messages import Marks
 from gossamer.values.page import Triple
 
 SAMPLES = 16
@@ -39,19 +39,6 @@ def _folding() -> bytes:
 
 
 _FOLDING = _folding()
-
-
-class Marks(msgspec.Struct, frozen=True, array_like=True):
-    words: int = 0
-    """How many different ones it has, roughly: more are supposed where not all of the text was looked at."""
-    vocabulary: tuple[int, ...] = ()
-    """Each names a word of the page. All numbers here have thirty bits at most, which is what Python counts in."""
-    shingles: tuple[int, ...] = ()
-    """Each names three words in a row."""
-    facts: tuple[int, ...] = ()
-    """Each names the words of a value that the page states of something."""
-    values: tuple[int, ...] = ()
-    """Each names such a value as it stands, numbers and all."""
 
 
 def marks_of(text: str, near: tuple[int, ...], triples: Iterable[Triple] = ()) -> Marks:

@@ -9,7 +9,6 @@ from itertools import chain
 
 import msgspec
 
-from gossamer.rules.learned.marks import Marks
 from gossamer.rules.learned.mirrors import NO_EVIDENCE, Evidence, Mirror, Mirrors
 from gossamer.rules.learned.novelty import Novelty
 from gossamer.rules.learned.snapshot import (
@@ -24,11 +23,12 @@ from gossamer.rules.learned.snapshot import (
     VoidPagesKept,
     YoungKept,
 )
-from gossamer.rules.learned.soft404 import SHORT, ErrorPages, Says
+from gossamer.rules.learned.soft404 import SHORT, ErrorPages
 from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.learned.void_parameters import Voids
 from gossamer.rules.learned.wildcard_domains import Farms
 from gossamer.rules.verdict import Allowed, Denied
+from gossamer.values.messages import Marks, Says
 from gossamer.values.url import Url
 from gossamer.values.visit import Yield
 

@@ -11,11 +11,11 @@ from itertools import repeat
 
 from xxhash import xxh32_intdigest
 
-from gossamer.rules.learned.marks import Marks
 from gossamer.rules.learned.sketch import Sketch
 from gossamer.rules.learned.snapshot import HostRow, HostsKept, LinksKept, YoungKept, batches
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.learned.traps import Run, after, is_barren, is_trap
+from gossamer.values.messages import Marks
 from gossamer.values.url import Host, Url
 from gossamer.values.visit import Yield
 

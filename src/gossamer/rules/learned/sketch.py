@@ -9,8 +9,8 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gossamer.rules.learned.marks import Marks
 from gossamer.rules.learned.snapshot import SketchKept
+from gossamer.values.messages import Marks
 
 LEAST_NEW = 0.125
 """The share of its runs of three words that a new text has at least for itself."""

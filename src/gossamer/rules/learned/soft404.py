@@ -7,14 +7,13 @@ page at another address, and by being the same text at many addresses of differe
 import re
 from array import array
 from collections.abc import Iterator
-from enum import IntEnum
 from typing import TypeVar
 from zlib import crc32
 
 from xxhash import xxh3_64_intdigest
 
-from gossamer.rules.learned.marks import Marks
 from gossamer.rules.learned.snapshot import ErrorsKept, StartsKept, TextsKept, batches
+from gossamer.values.messages import Marks, Says
 from gossamer.values.url import Url
 
 SHORT = 120
@@ -54,14 +53,6 @@ _WHOLE = re.compile(
     re.IGNORECASE,
 )
 """A title that is nothing but the number, perhaps with the name of the site: `Error 404 | Example`."""
-
-
-class Says(IntEnum):
-    """How plainly a page says of itself that it is none."""
-
-    NOTHING = 0
-    PERHAPS = 1  # in its text, or with a bare 404
-    PLAINLY = 2  # in its title or first heading, and it says little else
 
 
 def what_it_says(title: str, headings: tuple[str, ...], text: str, words: int) -> Says:

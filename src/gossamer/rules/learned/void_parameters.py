@@ -8,9 +8,9 @@ in sixty-four is fetched all the same, so that a host which begins to mean somet
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gossamer.rules.learned.marks import Marks
 from gossamer.rules.learned.snapshot import EvidenceKept, VoidPagesKept, batches
 from gossamer.rules.learned.templates import kind_of
+from gossamer.values.messages import Marks
 from gossamer.values.url import Url, id_of
 
 AGREED = 6

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from gossamer.rules.learned.marks import Marks
 from gossamer.rules.learned.sketch import Sketch
 from gossamer.rules.learned.snapshot import DomainRow, DomainsKept, batches
 from gossamer.rules.learned.traps import Run, after, is_trap
 from gossamer.rules.scope import domain_of
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied
+from gossamer.values.messages import Marks
 from gossamer.values.url import Url
 
 MOST_DOMAINS = 10_000

@@ -26,7 +26,7 @@ from gossamer.rules.robots.parser import (
     text_of,
 )
 from gossamer.rules.verdict import Allowed, Denied
-from gossamer.values.robots import Robots, RobotsRule, RobotsState
+from gossamer.values.robots import ParsedRobots, Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url
 
 MOST_SITEMAPS = 1000
@@ -35,23 +35,6 @@ MANY = 64
 _MOST_PIECES = 16
 MOST_WORK = 3_000_000
 """Characters that patterns with stars may be held against for one verdict: some milliseconds."""
-
-
-class ParsedRobots(msgspec.Struct, frozen=True, array_like=True):
-    """One file as it applies to one agent."""
-
-    rules: tuple[RobotsRule, ...] = ()
-    """Patterns in normal form, the longest first: the first that matches decides."""
-    crawl_delay_s: float | None = None
-    sitemaps: tuple[str, ...] = ()
-    """As written, in order; they speak to every agent."""
-    flags: tuple[str, ...] = ()
-    """What was odd: "too-long", "utf-16", "nul", "html", "not-robots", "no-agent"."""
-    signals: tuple[tuple[str, str], ...] = ()
-    extensions: tuple[tuple[str, str], ...] = ()
-    group: str = ""
-    group_lines: tuple[int, ...] = ()
-    recrawl_delay_s: float | None = None
 
 
 def parse(body: bytes, agent: str, naming: Naming = "name") -> ParsedRobots:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gossamer.rules.robots.matcher import ParsedRobots, names_nobody, parse
+from gossamer.rules.robots.matcher import names_nobody, parse
 from gossamer.rules.robots.parser import (
     EVERYONE,
     MOST_BYTES,
@@ -24,6 +24,7 @@ from gossamer.rules.robots.parser import (
     text_of,
     written,
 )
+from gossamer.values.robots import ParsedRobots
 
 MOST_ODDITIES = 200
 LONGEST_SHOWN = 120

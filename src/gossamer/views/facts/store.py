@@ -18,7 +18,7 @@ from gossamer.base.clock import Clock, Instant, from_words, in_words
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable, GossamerError, ViewDamaged, damage_named
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.values.page_facts import PageFacts
+from gossamer.values.messages import PageFacts
 from gossamer.values.url import Url
 from gossamer.views.facts import digests
 from gossamer.views.facts.checkpoints import FORMAT, VERSION, unlike_format, unlike_seal, view_of

@@ -8,10 +8,11 @@ import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from gossamer.archive.versions import Difference, Timeline, Version
+from gossamer.archive.versions import Timeline, Version
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.errors import GossamerError
 from gossamer.values.capture import Kept
+from gossamer.values.messages import Difference
 from gossamer.values.url import Url
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.faults import fault

@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from gossamer.archive.versions import Difference, Timeline
+from gossamer.archive.versions import Timeline
 from gossamer.base.errors import GossamerError
 from gossamer.values.capture import Kept
+from gossamer.values.messages import Difference
 from gossamer.values.url import Url
 
 

@@ -9,14 +9,13 @@ import msgspec
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.errors import GossamerError
-from gossamer.collection.directory import Directory
 from gossamer.collection.search import search_of
 from gossamer.extract.vocabularies.relations import bundled
+from gossamer.store.directory import Directory
 from gossamer.web.render import make_templates
 from gossamer.web.search.address import asked_of
 from gossamer.web.search.page import Answering, Question
 
-JOB = "gossamer.web.search.job:search_in"
 RENEW = b""
 """No question: look for what was indexed since. It is sent every second while questions come, to one process after the
 other, so that nobody's question waits for it."""

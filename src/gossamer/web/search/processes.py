@@ -10,10 +10,11 @@ from gossamer.base.clock import Clock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell, silent
-from gossamer.collection.directory import Directory
 from gossamer.search.find import REFRESH_S
-from gossamer.web.search.job import JOB, NO_ANSWER, RENEW
+from gossamer.store.directory import Directory
+from gossamer.web.search.job import NO_ANSWER, RENEW
 from gossamer.web.search.page import Question, Reply
+from gossamer.workers.jobs import SEARCH
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
 
@@ -43,7 +44,7 @@ class Searchers:
     """
 
     def __init__(self, directory: Directory, size: int, processes: Processes, clock: Clock, tell: Tell) -> None:
-        self._job = f"{JOB} {directory.root}"
+        self._job = f"{SEARCH} {directory.root}"
         self._size, self._processes, self._clock, self._tell = size, processes, clock, tell
         self._wanted = asyncio.Event()
         self._pool: Pool | None = None

@@ -13,7 +13,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from gossamer.base.clock import Clock
 from gossamer.base.tell import Tell
-from gossamer.config.fetch import Fetch
+from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import Head, is_wanted, limit_of, outcome_of
 from gossamer.fetch.exchange import UNVERIFIED, JudgeType
 from gossamer.fetch.pool import Connections, Streams

@@ -16,12 +16,12 @@ from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import silent
-from gossamer.collection.directory import Directory, lock_directory, refuse_lost_state
 from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
-from gossamer.plugins.trust import allow_options, are_allowed
+from gossamer.store.directory import Directory, lock_directory, refuse_lost_state
 from gossamer.store.sqlite import options, seeds
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.store.sqlite.options import Option
+from gossamer.store.trust import allow_options, are_allowed
 
 T = TypeVar("T")
 SCOPE = "crawl.scope"

@@ -1,0 +1,183 @@
+"""Where everything of one collection lies on disk; docs/formats.md says what is in each file."""
+
+import os
+import re
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.base.clock import in_words
+from gossamer.base.environment import Outside
+from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
+from gossamer.base.files import Files, Lock
+from gossamer.store.modes import keep_private, tighten
+
+# One writer a data directory. Readers need no lock.
+
+NAME = "writer.lock"
+
+
+def hold(files: Files, folder: Path, words: str) -> Lock:
+    """Take the writer's lock at once, or raise DirectoryBusy naming who has it.
+
+    `words` tell the next one who we are: pid, command, since when. The lock ends with the process that holds it,
+    however that ends, so there is no stale lock to clean up.
+    """
+    found = files.lock(folder / NAME, words)
+    if isinstance(found, str):
+        raise DirectoryBusy(f"{folder} is being written by {found}; wait for it, or stop it first")
+    return found
+
+
+def holder_in_words(pid: int, command: str, since: str) -> str:
+    return f"pid {pid} ({command}, since {since})"
+
+
+DEFAULT = Path("gossamer-data")
+LOG_NAME = "crawl.log"
+"""What a crawl that was started from a web page has to say."""
+GENERATION = re.compile(r"views-(\d{4,})")
+"""Views that `rebuild` made, complete: it gives a folder this name only once everything is in it."""
+UNFINISHED = ".new"
+VOCABULARY = "vocabulary.ttl"
+"""Relations between classes and between properties of one's own, if there is such a file."""
+INDEX, LINKS = "index", "links.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """One data directory: one collection and one crawl.
+
+    The views lie in `root` itself until `rebuild` has made others: those are in the folder `views-N` with the highest
+    number. Paths of views are looked up at each access, so whoever asks again finds the new ones.
+    """
+
+    root: Path
+    fixed_views: str = ""
+    """The name of the folder with the views, for who makes new ones; empty: the newest that are complete."""
+
+    @property
+    def config(self) -> Path:
+        return self.root / "gossamer.toml"
+
+    @property
+    def rules(self) -> Path:
+        return self.root / "rules.txt"
+
+    @property
+    def state(self) -> Path:
+        return self.root / "state.db"
+
+    @property
+    def control(self) -> Path:
+        return self.root / "control.db"
+
+    @property
+    def views_folder(self) -> Path:
+        if self.fixed_views:
+            return self.root / self.fixed_views
+        made = generations(self.root)
+        return self.root / made[-1] if made else self.root
+
+    @property
+    def links(self) -> Path:
+        return self.views_folder / LINKS
+
+    @property
+    def archive(self) -> Path:
+        return self.root / "archive"
+
+    @property
+    def spool(self) -> Path:
+        """Views in the making read everything from the archive: theirs only says where it ends."""
+        return (self.root / self.fixed_views if self.fixed_views else self.root) / "spool"
+
+    @property
+    def graph(self) -> Path:
+        return self.views_folder / "graph"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.views_folder / "checkpoints"
+
+    @property
+    def index(self) -> Path:
+        return self.views_folder / INDEX
+
+    @property
+    def indexer_lock(self) -> Path:
+        return self.root / "indexer.lock"
+
+    @property
+    def facts_lock(self) -> Path:
+        return self.root / "facts.lock"
+
+    def every_view(self) -> list[Path]:
+        """Whatever is made from the archive: the present views, those a swap has left behind, and unfinished ones."""
+        folders = [name for name in _names(self.root) if GENERATION.fullmatch(name.removesuffix(UNFINISHED))]
+        return [self.root / name for name in (*folders, *FIRST_VIEWS)]
+
+    def folders(self) -> list[Path]:
+        return [self.root, self.archive, self.spool, self.graph, self.checkpoints, self.index]
+
+
+FIRST_VIEWS = ("graph", "checkpoints", INDEX, LINKS, f"{LINKS}-wal", f"{LINKS}-shm")
+"""Where views lie before the first rebuild."""
+
+
+def generations(root: Path) -> list[str]:
+    """Folders of complete views, oldest first."""
+    found = [(int(match[1]), name) for name in _names(root) if (match := GENERATION.fullmatch(name))]
+    return [name for _, name in sorted(found)]
+
+
+def outdated(root: Path) -> list[Path]:
+    """Views that complete newer ones have replaced; a rebuild that was killed after the swap leaves them."""
+    made = generations(root)
+    return [root / name for name in (*made[:-1], *FIRST_VIEWS)] if made else []
+
+
+def _names(root: Path) -> list[str]:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return os.listdir(root)
+    return []
+
+
+def has_lost_state(directory: Directory) -> bool:
+    return not directory.state.exists() and any(name.endswith(".warc.gz") for name in _names(directory.archive))
+
+
+def refuse_lost_state(directory: Directory) -> None:
+    """Raises DirectoryUnusable when there is an archive and no state: a new state would fetch everything again."""
+    if has_lost_state(directory):
+        raise DirectoryUnusable(
+            f"{directory.state} is missing, though there is an archive. "
+            f"`gossamer rebuild --state --dir {directory.root}` makes it again from that"
+        )
+
+
+def lock_directory(directory: Directory, outside: Outside, command: str) -> Lock:
+    """Become the directory's one writer, or say who is."""
+    if directory.root.exists() and not directory.root.is_dir():
+        raise DirectoryUnusable(f"{directory.root} is not a directory; name another one with --dir")
+    keep_private()
+    outside.files.make_folder(directory.root)
+    words = holder_in_words(outside.processes.own_pid(), command, in_words(outside.clock.now()))
+    lock = hold(outside.files, directory.root, words)
+    with ExitStack() as undo:
+        undo.callback(lock.release)
+        for path in outdated(directory.root):
+            outside.files.remove(path)
+        for folder in directory.folders():
+            outside.files.make_folder(folder)
+        tighten(directory.root)
+        refuse_unreadable(directory)
+        undo.pop_all()
+    return lock
+
+
+def refuse_unreadable(directory: Directory) -> None:
+    """Raises DirectoryUnusable for a volume that we may not read: the indexer would wait for it without an end."""
+    for name in _names(directory.archive):
+        if not os.access(directory.archive / name, os.R_OK):
+            raise DirectoryUnusable(f"{directory.archive / name} may not be read: check its owner and mode")
