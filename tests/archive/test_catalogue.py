@@ -58,6 +58,21 @@ def test_a_capture_is_found_by_address_and_instant(tmp_path):
         assert [one.fetched_at - START_AT for one in catalogue.versions(url)] == [2, 1, 0]
         assert [one.place for one in catalogue.in_order()] == places
         assert [one.place for one in catalogue.pages()] == places[2:]
+    with pytest.raises(RuntimeError, match="inside `with`"):
+        catalogue.versions(url)
+
+
+@pytest.mark.parametrize(
+    ("status", "truncated", "path", "may_be"),
+    [
+        (200, None, "/", True), (299, None, "/", True), (200, Truncated.LENGTH, "/", True), (199, None, "/", False),
+        (300, None, "/", False), (200, Truncated.TIME, "/", False), (200, Truncated.DISCONNECT, "/", False),
+        (200, None, "/robots.txt", False),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_whole_or_cut_by_our_limit_may_be_a_page(status, truncated, path, may_be):
+    one = capture(status=status, truncated=truncated, url=Url(f"https://example.org{path}"))
+    assert may_be_page(one) is may_be
 
 
 def test_records_archived_and_not_acknowledged_are_adopted_at_start(tmp_path):

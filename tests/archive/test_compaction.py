@@ -17,8 +17,20 @@ from tests.archive.samples import START_AT, body_of, capture, fastwarc_count, pa
 
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import Catalogue, acknowledged
-from gossamer.archive.compaction import Compaction, Rewritten, gaps, matching, next_name, retired, tidy
-from gossamer.archive.reader import read_record, scan, volumes_in
+from gossamer.archive.compaction import (
+    COPIED_AT_ONCE,
+    Compaction,
+    Rewritten,
+    _pieces,
+    gaps,
+    matching,
+    next_name,
+    outdated,
+    retired,
+    runs,
+    tidy,
+)
+from gossamer.archive.reader import VOLUME_NAME, generation_of, read_record, scan, stem_of, volumes_in
 from gossamer.archive.record import response_record, revisit_record
 from gossamer.archive.volumes import Volumes
 from gossamer.base.errors import DiskFull
@@ -123,6 +135,7 @@ def test_other_programs_read_a_rewritten_volume_and_kept_records_are_the_same_by
         for one in scan(FILES, folder, first)
         if isinstance(one.place, Place)
     ]
+    size = (folder / first).stat().st_size
 
     async def without_every_second() -> list[Rewritten]:
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
@@ -133,6 +146,7 @@ def test_other_programs_read_a_rewritten_volume_and_kept_records_are_the_same_by
     (done,) = asyncio.run(without_every_second())
     new = folder / done.new
     assert done.new == first.replace(".warc.gz", "-c0001.warc.gz") and done.kept == done.dropped == PAGES // 2
+    assert done.freed_bytes == size - new.stat().st_size
     assert passes_gzip(new) and warcio_count(new) == fastwarc_count(new) == 1 + PAGES // 2
     places = [one.place for one in scan(FILES, folder, done.new)]
     assert [FILES.read(new, one.offset, one.length) for one in places[1:]] == before[2::2]
@@ -291,3 +305,61 @@ def test_a_rewritten_volume_sorts_before_the_old_one_and_after_the_one_before(tm
     for name in (old, first, "gossamer-00000006-20261115101010.warc.gz"):
         (tmp_path / name).write_bytes(b"")
     assert volumes_in(FILES, tmp_path) == ["gossamer-00000006-20261115101010.warc.gz", first]
+
+
+def test_when_all_is_kept_nothing_goes_and_nothing_is_looked_at() -> None:
+    assert retired(None, Retain("all"), 0) == {}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("spans", "found"),
+    [
+        ([], []),
+        ([(5, 3)], [[(5, 3)]]),
+        ([(0, 5), (5, 3), (8, 1)], [[(0, 5), (5, 3), (8, 1)]]),
+        ([(0, 5), (6, 3), (9, 1), (20, 2)], [[(0, 5)], [(6, 3), (9, 1)], [(20, 2)]]),
+        ([(0, 5), (4, 3)], [[(0, 5)], [(4, 3)]]),
+    ],
+)
+def test_records_that_lie_one_behind_the_other_are_copied_together(
+    spans: list[tuple[int, int]], found: list[list[tuple[int, int]]]
+) -> None:
+    assert list(runs(spans)) == found
+
+
+def test_the_name_of_a_rewritten_volume_counts_how_often_it_was() -> None:
+    stem = "gossamer-00000003-20231114221320"
+    first = f"{stem}-c0001.warc.gz"
+    assert next_name(f"{stem}.warc.gz", []) == first
+    assert next_name(f"{stem}.warc.gz", [first]) == f"{stem}-c0002.warc.gz" == next_name(first, [])
+    assert next_name(f"{stem}-c9999.warc.gz", []) == f"{stem}-c10000.warc.gz"
+
+
+def test_what_was_left_half_made_is_known_by_its_name(tmp_path: Path) -> None:
+    names = ["gossamer-00000001-20231114221320-c0001.warc.gz.part", "gossamer-00000001-20231114221320.warc.gz",
+             "other.part", "gossamer-00000002-20231114221320.warc.gz.part"]  # fmt: skip
+    for name in names:
+        (tmp_path / name).touch()
+    assert sorted(outdated(FILES, tmp_path)) == [names[0], names[3]]
+    assert [name for name in names if VOLUME_NAME.fullmatch(name)] == [names[1]]
+    assert (generation_of(names[1]), generation_of(names[0].removesuffix(".part")), generation_of("x")) == (0, 1, 0)
+    assert stem_of(names[0]) == stem_of(names[1]) == "gossamer-00000001-20231114221320"
+
+
+class Unreadable(DiskFiles):
+    def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
+        if offset == 10:
+            raise OSError(5, "Input/output error", str(path))
+        return super().read(path, offset, length)
+
+
+def test_bytes_that_cannot_be_read_or_are_not_there_are_copied_as_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "v"
+    path.write_bytes(b"x" * 20)
+    assert b"".join(_pieces(FILES, path, 5, 25)) == b"x" * 15 + bytes(5)
+    assert b"".join(_pieces(Unreadable(), path, 10, 15)) == bytes(5)
+    assert list(_pieces(FILES, path, 5, 5)) == []
+    large = tmp_path / "large"
+    large.write_bytes(bytes(range(256)) * (3 * COPIED_AT_ONCE // 512))
+    pieces = list(_pieces(FILES, large, 7, 3 * COPIED_AT_ONCE // 2))
+    assert b"".join(pieces) == large.read_bytes()[7:] and max(map(len, pieces)) == COPIED_AT_ONCE

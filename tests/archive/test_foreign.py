@@ -3,6 +3,7 @@
 import gzip
 from io import BytesIO
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.archive.samples import capture
@@ -12,6 +13,7 @@ from warcio.warcwriter import WARCWriter
 from gossamer.archive.foreign import foreign
 from gossamer.archive.foreign_records import ImportReport
 from gossamer.archive.record import response_record
+from gossamer.base.clock import from_words
 from gossamer.values.capture import Truncated
 
 ARC = b"""filedesc://x.arc 0.0.0.0 20200101000000 text/plain 12
@@ -193,3 +195,217 @@ def test_a_head_that_cannot_be_read_is_set_aside_with_its_reason(tmp_path):
     assert {"head too long", "contradictory lengths", "no length", "bad length"} <= set(skipped)
     found, skipped = written(tmp_path, folded + b"WARC/1.0\r\nWARC-Type: resp")
     assert len(found) == 1 and skipped == {"cut short": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("response", None),
+        ("RESPONSE", None),
+        ("resource", None),
+        ("warcinfo", "warcinfo"),
+        ("request", "request"),
+        ("metadata", "metadata"),
+        ("revisit", "revisit"),
+        ("conversion", "conversion"),
+        ("Conversion", "conversion"),
+        ("continuation", "unknown kind"),
+        ("other", "unknown kind"),
+        ("", "no kind"),
+    ],
+)
+def test_kinds_that_hold_no_page_are_counted_and_only_strange_ones_are_named(tmp_path, kind, reason):
+    path = tmp_path / "some.warc"
+    path.write_bytes(warc(kind))
+    report = ImportReport()
+    assert len(list(foreign(path, report))) == (reason is None)
+    assert report.counts == ({} if reason is None else {reason: 1})
+    assert written(tmp_path, warc().replace(b"WARC-Type", b"X-Type"))[1] == {"no kind": 1}
+    is_loss = reason in ("unknown kind", "no kind")
+    assert [(one.reason, one.url) for one in report.records] == ([(reason, "http://example.org/")] if is_loss else [])
+
+
+@pytest.mark.parametrize(
+    ("target", "outcome"),
+    [
+        ("<http://example.org/a>", "http://example.org/a"),
+        (" https://example.org/ ", "https://example.org/"),
+        ("ftp://example.org/", "not of the web"),
+        ("urn:uuid:1", "not of the web"),
+        ("x-a+b.c:d", "not of the web"),
+        ("http://", "no address"),
+        ("HTTPS://[", "no address"),
+        ("no scheme", "no address"),
+        ("9a:b", "no address"),
+        ("", "no address"),
+    ],
+)
+def test_a_target_is_a_url_of_the_web_or_the_reason_says_what_it_is(tmp_path, target, outcome):
+    found, skipped = written(tmp_path, warc(**{"WARC-Target-URI": target}))
+    assert [one.url.text for one in found] == ([outcome] if outcome.startswith("http") else [])
+    assert skipped == ({} if found else {outcome: 1})
+
+
+@pytest.mark.parametrize(
+    ("said", "moment"),
+    [
+        ("2020-01-02T03:04:05Z", "2020-01-02T03:04:05Z"),
+        ("2020-01-02T03:04:05.25+01:00", "2020-01-02T02:04:05.25Z"),
+        ("2008-10-294T05:21:46-0700", "2008-10-20T12:21:46Z"),
+        ("2008-01-001T00:00:00Z", "2008-01-01T00:00:00Z"),
+        ("2008-01-366T00:00:00Z", "2008-12-31T00:00:00Z"),
+        ("1990-01-01T00:00:00Z", "1990-01-01T00:00:00Z"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"),
+        ("2008-01-367T00:00:00Z", "no date"),
+        ("2008-01-000T00:00:00Z", "no date"),
+        ("2008-13-40T00:00:00Z", "2008-02-09T00:00:00Z"),
+        ("1989-12-31T23:59:59Z", "date before the web"),
+        ("yesterday", "no date"),
+        ("", "no date"),
+    ],
+)
+def test_the_date_of_a_record_may_name_the_day_of_the_year(tmp_path, said, moment):
+    found, skipped = written(tmp_path, warc(**{"WARC-Date": said}))
+    if moment[0].isdigit():
+        assert [one.fetched_at for one in found] == [from_words(moment)] and not skipped
+    else:
+        assert not found and skipped == {moment: 1}
+
+
+@pytest.mark.parametrize(
+    ("digits", "moment"),
+    [
+        ("20260102030405", "2026-01-02T03:04:05Z"),
+        ("2026010203040599", "2026-01-02T03:04:05Z"),
+        ("202601020304", "2026-01-02T03:04:00Z"),
+        ("20261231", "2026-12-31T00:00:00Z"),
+        ("202612", "2026-12-01T00:00:00Z"),
+        ("2026", "2026-01-01T00:00:00Z"),
+        ("20261301", None),
+    ],
+)
+def test_the_date_of_an_arc_record_may_be_cut(tmp_path, digits, moment):
+    found, skipped = written(tmp_path, ARC.replace(b"1.2.3.4 20200101000000", f"1.2.3.4 {digits}".encode()))
+    assert [one.fetched_at for one in found] == ([from_words(moment)] if moment else [])
+    assert skipped == ({"arc_header": 1} if moment else {"arc_header": 1, "no date": 1})
+
+
+def test_a_capture_of_an_arc_file_says_what_its_line_says(tmp_path):
+    ((one,), _) = written(tmp_path, ARC)
+    assert (one.url.text, one.address, one.status, one.reason) == ("http://example.org/a", "1.2.3.4", 200, "OK")
+    assert (one.body, one.headers, one.truncated) == (b"<html>\n", (), None)
+    ((odd,), _) = written(tmp_path, ARC.replace(b"1.2.3.4", b"1.2.3"))
+    assert odd.address == "", "what is no IP address is none"
+
+
+def test_captures_later_than_the_latest_moment_are_set_aside(tmp_path):
+    path, moment = tmp_path / "some.warc", from_words("2020-01-02T03:04:05Z")
+    path.write_bytes(warc())
+    for latest, kept in ((moment, 1), (moment - 1, 0)):
+        report = ImportReport()
+        assert len(list(foreign(path, report, latest=latest))) == kept
+        assert report.counts == ({} if kept else {"date in the future": 1})
+
+
+@pytest.mark.parametrize(
+    ("head", "read"),
+    [
+        (b"HTTP/1.1 200 OK", (200, "OK")),
+        (b"http/1.0  404  Not Found here ", (404, "Not Found here")),
+        (b"HTTP/2 599", (599, "")),
+        (b"HTTP/1.1 100 x", (100, "x")),
+        (b"HTTP/1.1 099 x", None),
+        (b"HTTP/1.1 20 x", None),
+        (b"HTTP/1.1 2000 x", None),
+        (b"HTTP/1.1 2x0 x", None),
+        (b"HTTP/1.1", None),
+        (b"SHTTP/1.1 200 OK", None),
+        (b"", None),
+    ],
+)
+def test_a_response_begins_with_an_http_status_line(tmp_path, head, read):
+    found, skipped = written(tmp_path, warc(block=head + b"\r\nA: b\r\n\r\nbody"))
+    assert [(one.status, one.reason) for one in found] == ([read] if read else [])
+    assert skipped == ({} if read else {"no HTTP status": 1})
+
+
+def test_header_fields_are_read_as_servers_write_them(tmp_path):
+    lines = b"A:  b \nC : d\n e\n\tf\nno colon\nG:\nH: \xe9:i"
+    for empty_line, head in ((b"\n\n", lines), (b"\r\n\r\n", lines.replace(b"\n", b"\r\n"))):
+        ((one,), _) = written(tmp_path, warc(block=b"HTTP/1.1 200 OK\n" + head + empty_line + b"body\n\n\r\n\r\nrest"))
+        assert one.headers == (("A", "b"), ("C", "d e f"), ("G", ""), ("H", "\xe9:i"))
+        assert one.body == b"body\n\n\r\n\r\nrest"
+    ((one,), _) = written(tmp_path, warc(block=b"HTTP/1.1 200 OK\n lost\nA: b"))
+    assert (one.headers, one.body) == ((("A", "b"),), b""), "a head that does not end has no body"
+
+
+@pytest.mark.parametrize(
+    ("coded", "plain"),
+    [
+        (b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", b"abcde"),
+        (b"A;x=y\r\n0123456789\r\n0\r\n", b"0123456789"),
+        (b"3 \nabc\n0\n", b"abc"),
+        (b"3\r\nabc\r\n0\r\nTrailer: x\r\n\r\nmore", b"abc"),
+        (b"3\r\nabc\r\nnot a size", b"abc\r\nnot a size"),
+        (b"not chunked", b"not chunked"),
+        (b"9\r\nshort", b"short"),
+        (b"", b""),
+    ],
+)
+def test_chunks_are_taken_off_as_far_as_there_are_any(tmp_path, coded, plain):
+    ((one,), skipped) = written(
+        tmp_path, warc(block=b"HTTP/1.1 200 OK\r\nTransfer-Encoding: X, CHUNKED\r\n\r\n" + coded)
+    )
+    assert one.body == plain and not skipped
+    ((one,), _) = written(tmp_path, warc(block=b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n" + coded))
+    assert one.body == coded
+
+
+@pytest.mark.parametrize(
+    ("field", "is_whole"),
+    [
+        ("Content-Length: 4", True),
+        ("content-length: 3", True),
+        ("Content-Length: 5", False),
+        ("Content-Length: four", False),
+        ("Content-Length: 0000000000000000000", False),
+        ("Content-Length: 000000000000000000", True),
+        ("X: y", False),
+        ("Content-Length: 4\r\nTransfer-Encoding: chunked", False),
+    ],
+)
+def test_a_page_is_whole_when_it_is_as_long_as_it_says_whatever_the_frame_says(tmp_path, field, is_whole):
+    whole = warc(block=f"HTTP/1.1 200 OK\r\n{field}\r\n\r\nbody".encode())
+    found, skipped = written(tmp_path, whole.removesuffix(b"\r\n\r\n").replace(b"\r\n\r\nHTTP", b"0\r\n\r\nHTTP", 1))
+    assert [one.body for one in found] == ([b"body"] if is_whole else [])
+    assert skipped == ({} if is_whole else {"cut short": 1})
+
+
+@pytest.mark.parametrize("kind", ["response", "resource"])
+@pytest.mark.parametrize(("size", "is_cut"), [(999, False), (1000, False), (1001, True), (90_000, True)])
+def test_a_body_is_cut_beyond_the_limit_and_a_whole_one_is_not(tmp_path, kind, size, is_cut):
+    head = b"HTTP/1.1 200 OK\r\n\r\n" if kind == "response" else b""
+    path = tmp_path / "some.warc"
+    path.write_bytes(warc(kind, head + b"x" * size, **{"WARC-Truncated": "time"}))
+    (one,) = foreign(path, ImportReport(), most_body_bytes=1000)
+    assert len(one.body) == min(size, 1000)
+    assert one.truncated is (Truncated.LENGTH if is_cut else Truncated.TIME)
+
+
+def test_a_resource_has_the_media_type_of_its_record_and_one_that_is_cut_off_is_set_aside(tmp_path):
+    typed, plain = warc("resource", b"{}", **{"Content-Type": "text/json"}), warc("resource", b"{}")
+    found, _ = written(tmp_path, typed + plain)
+    assert [(one.headers, one.body, one.status, one.reason) for one in found] == [
+        ((("Content-Type", "text/json"),), b"{}", 200, "OK"),
+        ((), b"{}", 200, "OK"),
+    ]
+    assert written(tmp_path, plain[:-5]) == ([], {"cut short": 1})
+
+
+def test_the_length_of_a_frame_tells_that_a_chunked_body_was_cut(tmp_path):
+    path = tmp_path / "some.warc"
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    for padding, is_cut in ((0, False), (70_000, True)):
+        path.write_bytes(warc(block=chunked + b"x" * padding))
+        (one,) = foreign(path, ImportReport(), most_body_bytes=1000)
+        assert (one.body, one.truncated) == (b"abc", Truncated.LENGTH if is_cut else None)

@@ -1,10 +1,14 @@
 """Facts that came and went, whatever their things without names are called."""
 
+from typing import Any
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, RdfFormat, parse
 
-from gossamer.archive.versions import fact_changes
+from gossamer.archive import versions
+from gossamer.archive.versions import MOST_GUESSES, fact_changes, paired, triples_of
 
 P = "<http://schema.org/{}>"
 
@@ -112,3 +116,31 @@ def test_the_same_facts_with_other_labels_never_differ(graph: list[str], labels:
     chance.shuffle(renamed)  # type: ignore[attr-defined]
     found = fact_changes(facts(*graph), facts(*renamed))
     assert not found.added and not found.removed
+
+
+def test_things_that_all_look_the_same_are_told_apart_in_a_few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    by_look = versions._by_look
+
+    def counted(*given: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return by_look(*given)
+
+    monkeypatch.setattr(versions, "_by_look", counted)
+    triples = [(f"_:x{number}", "<p>", '"same"') for number in range(200)]
+    assert paired(triples, triples) == {f"_:x{number}": f"_:x{number}" for number in range(200)}
+    assert looks <= 4 * (MOST_GUESSES + 3)
+
+
+def test_lines_that_are_no_facts_are_passed_over() -> None:
+    found = triples_of(b'<a> <b> "c d ." .\n\nbroken\n<a> <b> <c> .')
+    assert found == [("<a>", "<b>", '"c d ."'), ("<a>", "<b>", "<c>")]
+
+
+def test_facts_that_are_the_same_are_counted_and_new_things_have_names_of_their_own() -> None:
+    before = b'<a> <p> "1" .\n<a> <q> _:x .\n_:x <r> "2" .\n<a> <p> "1" .\n'
+    after = b'<a> <p> "1" .\n<a> <q> _:y .\n_:y <r> "3" .\n<b> <q> _:z .\n_:z <r> "9" .\n'
+    found = fact_changes(before, after)
+    assert sorted(found.added) == ["<b> <q> _:b1 .", '_:b0 <r> "3" .', '_:b1 <r> "9" .']
+    assert found.removed == ['_:b0 <r> "2" .'] and found.kept == 2

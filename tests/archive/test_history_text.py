@@ -1,6 +1,8 @@
 """Texts side by side."""
 
-from gossamer.archive.versions import lines_of, text_changes
+import pytest
+
+from gossamer.archive.versions import MOST_LINES, lines_of, text_changes
 from gossamer.values.messages import Piece
 
 LONG = " ".join([f"Sentence number {number} says little." for number in range(40)])
@@ -43,3 +45,84 @@ def test_sentences_that_share_hardly_a_word_are_not_picked_apart() -> None:
 def test_a_very_long_text_is_cut_and_says_so() -> None:
     endless = "a. " * 10_000
     assert text_changes(endless, endless)[1]
+
+
+def shown(before: str, after: str) -> list[str]:
+    """Each line as its sign and its text, with what changed in brackets."""
+    sign = {"same": "  ", "added": "+ ", "removed": "- ", "gap": "~ "}
+    lines, _ = text_changes(before, after)
+    return [
+        sign[line.how] + "".join(f"[{one.text}]" if one.is_changed else one.text for one in line.pieces)
+        for line in lines
+    ]
+
+
+def numbered(*numbers: int) -> str:
+    return "\n".join(f"Line {number}" for number in numbers)
+
+
+def test_gaps_stand_for_what_is_the_same_before_between_and_behind_changes() -> None:
+    old = [*range(20)]
+    new = [*old[:3], 33, *old[4:10], 100, *old[11:]]
+    assert shown(numbered(*old), numbered(*new)) == [
+        "~ ", "  Line 1", "  Line 2", "- Line [3]", "+ Line [33]", "  Line 4", "  Line 5",
+        "~ ", "  Line 8", "  Line 9", "- Line [10]", "+ Line [100]", "  Line 11", "  Line 12", "~ ",
+    ]  # fmt: skip
+    assert shown(numbered(1, 2, 3), numbered(1, 2, 4)) == ["  Line 1", "  Line 2", "- Line [3]", "+ Line [4]"]
+    assert shown(numbered(1, 2, 3), numbered(9, 2, 3)) == ["- Line [1]", "+ Line [9]", "  Line 2", "  Line 3"]
+    assert shown(numbered(1, 2, 3, 4, 5), numbered(9, 2, 3, 4, 5))[-2:] == ["  Line 3", "~ "]
+    assert shown(numbered(1, 2, 3, 4, 5), numbered(9, 2, 3, 8, 5)).count("~ ") == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lines"),
+    [
+        ("a b c", "a x c", ["- a [b] c", "+ a [x] c"]),
+        ("a b c", "a c", ["- a [b ]c", "+ a c"]),
+        ("a c", "a b c", ["- a c", "+ a [b ]c"]),
+        ("a, b", "a; b", ["- a[,] b", "+ a[;] b"]),
+        ("a\nb", "a", ["  a", "- [b]"]),
+        ("a", "a\nb", ["  a", "+ [b]"]),
+        ("", "a", ["+ [a]"]),
+        ("a", "", ["- [a]"]),
+        ("one two", "three four", ["- [one two]", "+ [three four]"]),
+        ("x one", "y one\nz", ["- [x] one", "+ [y] one", "+ [z]"]),
+        ("x one\nz", "y one", ["- [x] one", "- [z]", "+ [y] one"]),
+    ],
+)
+def test_what_changed_in_a_line_is_marked_word_by_word(before: str, after: str, lines: list[str]) -> None:
+    assert shown(before, after) == lines
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_picked_apart"),
+    [
+        ("a b", "a x", True),
+        ("a b", "a x y", False),
+        ("a", "a x y", True),
+        ("a b c", "a b x y", True),
+        ("a b c", "a b x y z", False),
+    ],
+)
+def test_lines_of_whose_words_and_gaps_a_sixth_is_shared_are_compared_by_word(
+    old: str, new: str, is_picked_apart: bool
+) -> None:
+    assert (shown(old, new) != [f"- [{old}]", f"+ [{new}]"]) is is_picked_apart
+
+
+def test_sentences_end_at_their_marks_in_any_writing_and_long_ones_are_cut_every_sixty_words() -> None:
+    assert lines_of("One. Two! Three? Four… Five\nSix。七！八？九") == [
+        "One.", "Two!", "Three?", "Four…", "Five", "Six。", "七！", "八？", "九",
+    ]  # fmt: skip
+    assert lines_of("3.5 and e.g.this  is\tone \n\n") == ["3.5 and e.g.this is one"]
+    words = [str(number) for number in range(125)]
+    assert [len(line.split()) for line in lines_of(" ".join(words))] == [60, 60, 5]
+    assert [len(line.split()) for line in lines_of(" ".join(words[:60]))] == [60]
+    assert " ".join(lines_of(" ".join(words))) == " ".join(words)
+
+
+def test_texts_of_more_than_four_thousand_lines_are_cut_and_said_to_be() -> None:
+    full, more = numbered(*range(MOST_LINES)), numbered(*range(MOST_LINES + 1))
+    assert text_changes(full, full) == ([], False) and text_changes(more, more) == ([], True)
+    assert text_changes(full, more) == ([], True) == text_changes(more, full)
+    assert text_changes(full, full.replace("Line 1\n", "Line x\n"))[1] is False

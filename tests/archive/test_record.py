@@ -8,6 +8,7 @@ from uuid import RFC_4122, UUID
 
 import fastwarc
 import pytest
+import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.archive.samples import START_AT, capture
@@ -16,6 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.archive.reader import Scanned, read_record
 from gossamer.archive.record import (
     metadata_record,
+    one_line,
     original_fields,
     response_record,
     revisit_record,
@@ -23,7 +25,7 @@ from gossamer.archive.record import (
     warcinfo_record,
 )
 from gossamer.base.files import DiskFiles
-from gossamer.values.capture import Capture, Place, Truncated
+from gossamer.values.capture import Capture, Place, Truncated, capture_id_of
 from gossamer.values.past import Original
 from gossamer.values.url import Url
 
@@ -200,3 +202,128 @@ def test_the_id_of_a_record_is_a_uuid_that_never_changes():
     assert given == "<urn:uuid:0d55618d-b1f2-8299-b4db-65ac123d19b6>"
     found = UUID(given.removeprefix("<urn:uuid:").removesuffix(">"))
     assert (found.version, found.variant) == (8, RFC_4122)
+
+
+def uuid_of(name: str) -> str:
+    """What a record is called: version 8 and the variant in a hash of its name."""
+    bits = xxhash.xxh3_128_intdigest(name.encode())
+    bits = bits & ~(0xF << 76) | 8 << 76
+    bits = bits & ~(0b11 << 62) | 0b10 << 62
+    return f"<urn:uuid:{UUID(int=bits)}>"
+
+
+def sha(algorithm: str, content: bytes) -> str:
+    return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
+
+
+DATE = "2023-11-14T22:13:20.000000Z"
+URL = "https://example.org/page/0"
+
+
+def framed(lines: list[str], block: bytes) -> bytes:
+    head = "".join(f"{line}\r\n" for line in ["WARC/1.1", *lines, f"Content-Length: {len(block)}"])
+    return head.encode() + b"\r\n" + block + b"\r\n\r\n"
+
+
+def test_a_response_is_written_to_the_letter():
+    block = b"HTTP/1.1 201 Made\r\nA: b\r\nX-Archive-Orig-Content-Length: 9\r\nContent-Length: 3\r\n\r\nabc"
+    digest = hashlib.sha256(b"abc").hexdigest()
+    written = capture(body=b"abc", status=201, reason="Made", headers=(("A", "b"), ("Content-Length", "9")),
+                      truncated=Truncated.TIME, distrust="self-signed\r\n by x", took_s=0.5)  # fmt: skip
+    expected = [
+        "WARC-Type: response", f"WARC-Record-ID: {uuid_of(f'response {written.id} {digest}')}",
+        f"WARC-Target-URI: {URL}", f"WARC-Date: {DATE}", "WARC-IP-Address: 20.0.0.1", "WARC-Truncated: time",
+        "X-Gossamer-Took: 0.5", "X-Gossamer-Distrust: self-signed by x", f"WARC-Payload-Digest: sha256:{digest}",
+        f"WARC-Block-Digest: {sha('sha1', block)}", "Content-Type: application/http; msgtype=response",
+    ]  # fmt: skip
+    assert gzip.decompress(response_record(written)) == framed(expected, block)
+    plain = capture(address="", took_s=0.0, truncated=None, distrust="")
+    head = gzip.decompress(response_record(plain)).partition(b"\r\n\r\n")[0]
+    names = [line.partition(b":")[0] for line in head.split(b"\r\n")]
+    assert b"WARC-IP-Address" not in names and b"WARC-Truncated" not in names
+    assert b"X-Gossamer-Took" not in names and b"X-Gossamer-Distrust" not in names
+    other = hashlib.sha256(b"other").digest()
+    assert f"sha256:{other.hex()}".encode() in gzip.decompress(response_record(plain, other)), "a digest that is known"
+
+
+@pytest.mark.parametrize(
+    ("status", "profile"), [(304, "server-not-modified"), (200, "identical-payload-digest"),
+                          (404, "identical-payload-digest")],
+)  # fmt: skip
+def test_a_revisit_is_written_to_the_letter(status, profile):
+    digest = hashlib.sha256(b"abc").digest()
+    written = capture(body=b"", status=status, reason="", headers=(("A", "b"),), address="", took_s=0.0)
+    block = f"HTTP/1.1 {status} \r\nA: b\r\n\r\n".encode()
+    before = capture_id_of(Url("http://a.test/"), START_AT - 5)
+    expected = [
+        "WARC-Type: revisit", f"WARC-Record-ID: {uuid_of(f'revisit {written.id} {digest.hex()}')}",
+        f"WARC-Target-URI: {URL}", f"WARC-Date: {DATE}",
+        f"WARC-Profile: http://netpreserve.org/warc/1.1/revisit/{profile}",
+        f"WARC-Refers-To: {uuid_of(f'response {before} {digest.hex()}')}",
+        "WARC-Refers-To-Target-URI: http://a.test/", "WARC-Refers-To-Date: 2023-11-14T22:13:19.999995Z",
+        f"WARC-Payload-Digest: sha256:{digest.hex()}", f"WARC-Block-Digest: {sha('sha1', block)}",
+        "Content-Type: application/http; msgtype=response",
+    ]  # fmt: skip
+    original = Original(url="http://a.test/", fetched_at=START_AT - 5, digest=digest)
+    assert gzip.decompress(revisit_record(written, original)) == framed(expected, block)
+
+
+def test_what_is_left_of_a_page_whose_body_is_not_kept_is_written_to_the_letter():
+    written = capture(body=b"abc", headers=(("A", "b\r\n c"),), address="", took_s=0.0)
+    digest = hashlib.sha256(b"abc").hexdigest()
+    block = (
+        f"status: 200 OK\r\ndigest: sha256:{digest}\r\nsize: 3\r\nheader: A: b c\r\n"
+        "outlink: http://b.test/\r\noutlink: http://c.test/\r\n"
+    ).encode()
+    expected = [
+        "WARC-Type: metadata", f"WARC-Record-ID: {uuid_of(f'metadata {written.id} {digest}')}",
+        f"WARC-Target-URI: {URL}", f"WARC-Date: {DATE}", f"WARC-Block-Digest: {sha('sha256', block)}",
+        f"WARC-Payload-Digest: {sha('sha256', block)}", "Content-Type: application/warc-fields",
+    ]  # fmt: skip
+    assert gzip.decompress(metadata_record(written, ["http://b.test/", "http://c.test/"])) == framed(expected, block)
+
+
+def test_the_first_record_of_a_volume_is_written_to_the_letter():
+    block = (
+        b"software: x\r\nformat: WARC File Format 1.1\r\n"
+        b"conformsTo: https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n"
+    )
+    expected = [
+        "WARC-Type: warcinfo", f"WARC-Record-ID: {uuid_of(f'warcinfo {VOLUME}')}", f"WARC-Filename: {VOLUME}",
+        f"WARC-Date: {DATE}", f"WARC-Block-Digest: {sha('sha256', block)}", "Content-Type: application/warc-fields",
+    ]  # fmt: skip
+    assert gzip.decompress(warcinfo_record(VOLUME, START_AT, {"software": "x"})) == framed(expected, block)
+
+
+@pytest.mark.parametrize(
+    ("headers", "size", "stored"),
+    [
+        ([("Content-Length", "3")], 3, [("Content-Length", "3")]),
+        ([("CONTENT-LENGTH", "4"), ("A", "b")], 3,
+         [("X-Archive-Orig-CONTENT-LENGTH", "4"), ("A", "b"), ("Content-Length", "3")]),
+        ([("Content-Length", "3"), ("Content-Length", "4")], 3,
+         [("X-Archive-Orig-Content-Length", "3"), ("X-Archive-Orig-Content-Length", "4"), ("Content-Length", "3")]),
+        ([("transfer-encoding", "chunked")], 3, [("X-Archive-Orig-transfer-encoding", "chunked")]),
+        ([("X-Archive-Orig-A", "b")], 3, [("X-Archive-Orig-X-Archive-Orig-A", "b")]),
+        ([("x-archive-orig-a", "b")], 3, [("x-archive-orig-a", "b")]),
+        ([("A", "3")], 3, [("A", "3")]),
+        ([], 3, []),
+    ],
+)  # fmt: skip
+def test_header_fields_that_are_not_true_of_the_stored_body_are_renamed(headers, size, stored):
+    assert stored_fields(headers, size) == stored and original_fields(stored) == tuple(headers)
+
+
+def test_the_fields_of_other_archives_stay_as_they_are():
+    for fields in (
+        [("x-archive-orig-content-length", "5"), ("Content-Length", "3")],
+        [("Content-Length", "3")],
+    ):
+        assert original_fields(fields) == tuple(fields)
+    assert original_fields([("X-Archive-Orig-Content-Length", "5")]) == (("Content-Length", "5"),)
+
+
+def test_breaks_in_a_line_become_one_space():
+    assert [one_line(text) for text in ("a\r\n\t b", "a\rb", "a\nb", "a\n\r\n \tb", "a  b")] == [
+        "a b", "a b", "a b", "a b", "a  b",
+    ]  # fmt: skip

@@ -4,18 +4,21 @@ import errno
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from tests.archive.samples import body_of, capture, fastwarc_count, passes_gzip, warcio_count
 
 from gossamer.archive.members import Torn
 from gossamer.archive.reader import Scanned, read_capture, scan, volumes_in
 from gossamer.archive.record import response_record
-from gossamer.archive.volumes import End, Volumes, room_left
+from gossamer.archive.repair import write_spans
+from gossamer.archive.volumes import Cut, End, Recovered, Volumes, room_left
 from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.files import DiskFiles, Files
-from gossamer.base.tell import silent
+from gossamer.base.tell import Tell, silent
 from gossamer.testing import FakeClock, Fault, FaultyFiles
 from gossamer.values.capture import Capture, Place
 
@@ -405,3 +408,103 @@ def test_a_volume_is_filled_to_its_last_byte_and_not_beyond(tmp_path: Path, at_o
     end = last.offset + last.length
     assert len({place.volume for place in places(end)}) == 1
     assert [place.number for place in places(end - 1)] == [1, 2, 1]
+
+
+def open_files(folder: Path) -> list[str]:
+    return [one.path for one in psutil.Process().open_files() if one.path.startswith(str(folder))]
+
+
+@pytest.mark.parametrize("on", ["append", "sync", "cut", "appender"])
+def test_whatever_fails_no_volume_stays_open(tmp_path: Path, on: str) -> None:
+    groups = [[capture(3 * g + n, os.urandom(150)) for n in range(3)] for g in range(3)]
+    for k in (1, 2, 3):
+        folder = tmp_path / f"{on}-{k}"
+        files = FaultyFiles(DiskFiles(), k, Fault(errno.ENOSPC, 3), on=(on,))
+        groups_through(folder, files, groups, 1100)
+        assert open_files(folder) == [] and len(kept_in(folder)) == 9
+    volumes = opened(tmp_path / "undone", roll_at_bytes=1200)
+    mark = volumes.position()
+    append_all(volumes, groups[0])
+    volumes.back_to(mark)
+    assert open_files(tmp_path) == []
+    write_spans(DiskFiles(), tmp_path / "spans", [(tmp_path / "none", 0, 5)])
+    assert open_files(tmp_path) == []
+
+
+def told(story: Callable[[Tell], object]) -> list[tuple[str, dict[str, object]]]:
+    events: list[tuple[str, dict[str, object]]] = []
+
+    def tell(event: str, **facts: object) -> None:
+        events.append((event, facts))
+
+    story(tell)
+    return events
+
+
+def test_what_becomes_of_volumes_is_told(tmp_path: Path) -> None:
+    records = [response_record(capture(n, os.urandom(400))) for n in range(3)]
+
+    def writing(tell: Tell) -> None:
+        volumes = opened(tmp_path, tell=tell, roll_at_bytes=1500)
+        volumes.append(records[0])
+        mark = volumes.position()
+        volumes.append_all(records[1:])
+        volumes.sync()
+        volumes.back_to(mark)
+        volumes.close()
+
+    events = told(writing)
+    one, two, three = (f"gossamer-0000000{number}-20231114221320.warc.gz" for number in (1, 2, 3))
+    written = [
+        [
+            ("volume.opened", {"volume": name}),
+            ("archive.appended", {"volume": name, "number": 1}),
+            ("archive.synced", {"volume": name, "count": 2}),
+            ("volume.rolled", {"volume": name, "count": 2}),
+        ]
+        for name in (one, two, three)
+    ]
+    undone = [("volume.cut", {"volume": name, "offset": (tmp_path / name).stat().st_size}) for name in (two, three)]
+    assert events == [*written[0], *written[1], *written[2][:-1], *undone]
+
+
+def test_what_is_found_at_a_start_is_told_and_returned(tmp_path: Path) -> None:
+    volumes = opened(tmp_path)
+    places = append_all(volumes, [capture(n, os.urandom(300)) for n in range(3)])
+    volumes.close()
+    path = tmp_path / places[0].volume
+    whole = path.read_bytes()
+    end = places[2].offset + places[2].length
+    later = "gossamer-00000009-20231114221320.warc.gz"
+
+    def start(content: bytes, acknowledged: End | None) -> tuple[Recovered, list[tuple[str, dict[str, object]]]]:
+        path.write_bytes(content)
+        found: list[Recovered] = []
+        events = told(lambda tell: found.append(Volumes(DiskFiles(), tmp_path, FakeClock(), tell).open(acknowledged)))
+        return found[0], events
+
+    assert start(whole, None) == (Recovered(path.name), [])
+    assert start(whole, End(path.name, 4, end)) == (Recovered(path.name), [])
+    cut = Cut(path.name, end, 7)
+    told_of = {"volume": path.name, "offset": end, "removed_bytes": 7}
+    for acknowledged in (None, End(path.name, 4, end), End(path.name, 2, places[0].offset + places[0].length)):
+        assert start(whole + whole[:7], acknowledged) == (Recovered(path.name, (cut,)), [("volume.cut", told_of)])
+        assert path.read_bytes() == whole
+    broken = bytearray(whole)
+    broken[places[1].offset + 20] ^= 255
+    recovered, events = start(bytes(broken), None)
+    (why,) = recovered.damaged
+    assert why.startswith(f"{path.name} is damaged at byte {places[1].offset}: ") and path.read_bytes() == broken
+    assert events == [("volume.damaged", {"volume": path.name, "why": why})]
+    recovered, events = start(bytes(broken), End(path.name, 2, places[1].offset))
+    assert recovered.cuts == (Cut(path.name, places[1].offset, len(whole) - places[1].offset),)
+    assert path.read_bytes() == whole[: places[1].offset]
+    recovered, events = start(whole[:-9], End(path.name, 4, end))
+    assert recovered.damaged == (
+        f"{path.name} ends at byte {len(whole) - 9}, before the last acknowledged record does",
+    )
+    recovered, events = start(whole, End(later, 2, 99))
+    assert recovered == Recovered(later, (), (f"{later} is missing",))
+    assert events == [("volume.damaged", {"volume": later, "why": "it is missing"})]
+    recovered, events = start(whole[:5], None)
+    assert recovered == Recovered(None, (Cut(path.name, 0, 5),)) and not path.exists()

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import random
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -141,6 +142,12 @@ def test_a_status_means_what_the_table_says(status, kind, reason):
     assert isinstance(outcome, kind)
     assert getattr(outcome, "reason", None) is reason
     assert outcome.capture is not None and outcome.capture.status == status
+
+
+@pytest.mark.parametrize("status", [101, 600, 999])
+def test_a_status_that_http_does_not_know_is_a_fault_of_the_protocol(status):
+    (outcome,) = visit(Site(answer(status)), f"http://{HOST}/")
+    assert outcome == Failed(Reason.PROTOCOL, f"status {status}")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -425,3 +432,34 @@ def test_bytes_that_come_before_any_question_end_the_connection():
 def test_a_redirect_within_http_drops_no_tls():
     (moved,) = visit(Site(answer(301, Location=f"http://{HOST}/there")), f"http://{HOST}/")
     assert isinstance(moved, Moved) and moved.flags == ()
+
+
+@pytest.mark.parametrize("before", [b"\r\n", b"\n\r\n", b"\r\n" * 3])
+def test_empty_lines_before_an_answer_are_passed_over(before):
+    (outcome,) = visit(Site(before + answer(200, b"x", Content_Type="text/html")), f"http://{HOST}/")
+    assert isinstance(outcome, Fetched) and outcome.capture.body == b"x"
+
+
+def test_a_body_in_very_many_chunks_comes_whole_time_after_time_over_one_connection():
+    body = random.Random(8).randbytes(400_000)
+    chunks = b"".join(b"8\r\n" + body[at : at + 8] + b"\r\n" for at in range(0, len(body), 8))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+    site = Site(head + chunks + b"0\r\n\r\n")
+    outcomes = visit(site, *[f"http://{HOST}/{number}" for number in range(3)])
+    assert [isinstance(one, Fetched) and one.capture.body == body for one in outcomes] == [True] * 3
+    assert site.connections == 1
+
+
+def test_made_up_addresses_are_counted_through_twenty_dot_anything():
+    numbers = (0, 255, 256, 65_535, 65_536, (1 << 24) - 1)
+    found = [made_up_address(number) for number in numbers]
+    assert found == ["20.0.0.0", "20.0.0.255", "20.0.1.0", "20.0.255.255", "20.1.0.0", "20.255.255.255"]
+    for wrong in (-1, 1 << 24):
+        with pytest.raises(ValueError, match="at most 16777216 names"):
+            made_up_address(wrong)
+
+
+def test_a_coding_of_the_whole_message_that_is_not_chunked_is_a_fault_of_the_protocol():
+    (outcome,) = visit(Site(answer(200, b"x", Transfer_Encoding="gzip").replace(b"Content-Length: 1\r\n", b""), True),
+                       f"http://{HOST}/")  # fmt: skip
+    assert outcome == Failed(Reason.PROTOCOL, "a transfer coding other than chunked")

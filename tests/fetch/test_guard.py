@@ -7,7 +7,16 @@ import pytest
 from tests.hostile.special import ADDRESSES
 
 from gossamer.base.errors import ConfigError
-from gossamer.fetch.guard import METADATA, address_of, forbidden, forbidden_name, is_opened, ranges
+from gossamer.fetch.guard import (
+    BAD_PORTS,
+    METADATA,
+    address_of,
+    closed_address,
+    forbidden,
+    forbidden_name,
+    is_opened,
+    ranges,
+)
 
 PUBLIC = "1.1.1.1 8.8.8.8 20.0.0.1 93.184.216.34 172.32.0.1 192.0.1.1 2606:4700::1111 2a00:1450::1 2620:fe::fe"
 
@@ -103,3 +112,130 @@ def test_F_D2_an_address_that_tunnels_is_known_by_both_ends_of_the_tunnel(ends):
     tunnel = str(ipaddress.IPv6Address(0x2001_0000 << 96 | server << 64 | (~client & 0xFFFF_FFFF)))
     assert forbidden(tunnel, ()) is not None
     assert is_opened(tunnel, ranges(["10.0.0.0/8"])) is ("10.0.0.1" in ends)
+
+
+SPECIAL = [  # first and last address, and why nobody out there may be asked at them
+    ("0.0.0.0", "0.255.255.255", "this network"),
+    ("10.0.0.0", "10.255.255.255", "private"),
+    ("100.64.0.0", "100.127.255.255", "shared by carriers"),
+    ("127.0.0.0", "127.255.255.255", "loopback"),
+    ("169.254.0.0", "169.254.255.255", "link-local"),
+    ("172.16.0.0", "172.31.255.255", "private"),
+    ("192.0.0.0", "192.0.0.255", "protocol assignments"),
+    ("192.0.2.0", "192.0.2.255", "documentation"),
+    ("192.88.99.0", "192.88.99.255", "6to4 relays"),
+    ("192.168.0.0", "192.168.255.255", "private"),
+    ("198.18.0.0", "198.19.255.255", "benchmarking"),
+    ("198.51.100.0", "198.51.100.255", "documentation"),
+    ("203.0.113.0", "203.0.113.255", "documentation"),
+    ("224.0.0.0", "239.255.255.255", "multicast"),
+    ("240.0.0.0", "255.255.255.255", "reserved"),
+    ("64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff", "local translation"),
+    ("100::", "100:0:0:1:ffff:ffff:ffff:ffff", "discard-only"),
+    ("2001:1::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff", "protocol assignments"),
+    ("2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "documentation"),
+    ("3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", "documentation"),
+    ("5f00::", "5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "segment routing"),
+    ("fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "private"),
+    ("fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "link-local"),
+    ("fec0::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "site-local"),
+    ("ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "multicast"),
+]
+CLOUDS = (
+    "169.254.169.254", "169.254.169.253", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16",
+    "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "last", "why"), SPECIAL)
+def test_F_D2_each_special_range_is_closed_from_its_first_to_its_last_address(first, last, why):
+    for address in (first, last):
+        assert forbidden(address, ()) == f"{address} is not public ({why})"
+        assert closed_address(f"{address} is not public ({why})") == address
+    inside = ipaddress.ip_address(int(ipaddress.ip_address(first)) + 1)
+    assert forbidden(str(inside), ()) == f"{inside} is not public ({why})"
+    for beside in (int(ipaddress.ip_address(first)) - 1, int(ipaddress.ip_address(last)) + 1):
+        if ":" not in first and 0 <= beside < 1 << 32:
+            address = str(ipaddress.IPv4Address(beside))
+            is_special = any(
+                int(ipaddress.ip_address(a)) <= beside <= int(ipaddress.ip_address(b))
+                for a, b, _ in SPECIAL
+                if ":" not in a
+            )
+            assert (forbidden(address, ()) is not None) is is_special, address
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("::", "IPv4-compatible"),
+        ("::1", "loopback"),
+        ("::2", "IPv4-compatible"),
+        ("::8.8.8.8", "IPv4-compatible"),
+        ("2001::", "protocol assignments"),
+        ("2001::1", "protocol assignments"),
+        ("2002::1", "this network"),
+        ("2002:a00:1::", "private"),
+        ("::ffff:10.0.0.1", "private"),
+        ("::ffff:0:10.0.0.1", "private"),
+        ("64:ff9b::a00:1", "private"),
+        ("1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "not handed out"),
+        ("4000::", "not handed out"),
+        ("64:ff9b:2::", "not handed out"),
+        ("100:0:0:2::", "not handed out"),
+        ("fbff::1", "not handed out"),
+    ],
+)
+def test_F_D2_what_is_not_public_says_why(address, why):
+    assert (
+        forbidden(address, ()) == f"{ipaddress.ip_address(address)} is not public ({why})"
+        or forbidden(address, ()) == f"{address} is not public ({why})"
+    )
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["2000::", "2001:200::", "2001:db7:ffff::", "2001:db9::", "3ffe:ffff::", "3fff:1000::", "3fff:ffff::1",
+     "2003::", "2002:808:808::", "::ffff:0:8.8.8.8", "64:ff9b::8.8.8.8"],
+)  # fmt: skip
+def test_what_lies_beside_the_special_ranges_may_be_dialled(address):
+    assert forbidden(address, ()) is None
+
+
+@pytest.mark.parametrize("address", CLOUDS)
+def test_F_D13_each_metadata_address_of_a_cloud_is_closed_in_every_form(address):
+    words = f"{address} leads to a cloud's metadata service"
+    assert forbidden(address, ()) == forbidden(address, ranges(["0.0.0.0/0", "::/0"])) == words
+    assert closed_address(words) is None
+    if ":" not in address:
+        number = int(ipaddress.ip_address(address))
+        for wrapped in (
+            0xFFFF << 32 | number,
+            0xFFFF << 48 | number,
+            0x64FF9B << 96 | number,
+            0x2002 << 112 | number << 80,
+        ):
+            text = str(ipaddress.IPv6Address(wrapped))
+            assert forbidden(text, ranges(["0.0.0.0/0", "::/0"])) == f"{text} leads to a cloud's metadata service"
+
+
+def test_what_is_said_of_an_address_tells_what_would_open_it():
+    assert forbidden_name("x.LOCALHOST.", ()) == "x.LOCALHOST. is this machine"
+    assert closed_address("x.LOCALHOST. is this machine") == "127.0.0.0/8"
+    assert forbidden("no address", ()) == "no address is no network address"
+    assert forbidden("fe80::1%eth0", ()) == "fe80::1%eth0 is tied to one network interface"
+    for words in ("no address is no network address", "fe80::1%eth0 is tied to one network interface", "", "refused"):
+        assert closed_address(words) is None
+
+
+PORTS = (
+    "0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 "
+    "135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 "
+    "995 1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080 "
+    "1433 1521 2181 3306 5432 5672 6379 9042 11211 27017"
+)
+
+
+def test_the_ports_of_mail_shells_and_databases_are_bad_and_those_of_the_web_are_not():
+    assert {int(port) for port in PORTS.split()} == BAD_PORTS
+    assert not BAD_PORTS & {80, 443, 8000, 8080, 8443, 3000, 5000}

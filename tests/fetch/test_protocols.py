@@ -144,3 +144,20 @@ def test_an_answer_is_empty_and_good_unless_it_says_otherwise() -> None:
     found = asked(Quay(answer=Answer(status=404), dials=False))
     assert isinstance(found, Gone) and found.capture is not None and found.capture.body == b""
     assert Answer() == Answer(b"", "", 200, "")
+
+
+def test_a_host_that_cannot_be_reached_in_time_is_told_from_one_that_does_not_answer() -> None:
+    class Hanging(AddressPlan):
+        async def addresses(self, hostname: str) -> list[str]:
+            await asyncio.sleep(3600)
+            raise AssertionError("given up before")
+
+    async def ask(settings: Fetch) -> Outcome:
+        plan, quay = Hanging({"site.test": {1900: 1}}), Quay()
+        DEFAULT_PORTS["quay"] = quay.port
+        async with Client(settings, plan, plan, SystemClock(), silent, protocols={"quay": quay}) as client:
+            return await client.fetch(Url("quay://site.test/a"))
+
+    assert asyncio.run(ask(replace(SETTINGS, connect_s=0.05))) == Failed(Reason.CONNECT, "no connection within 0.05 s")
+    late = asyncio.run(ask(replace(SETTINGS, timeout_s=0.05)))
+    assert late == Failed(Reason.TIMEOUT, "no answer within 0.05 s (fetch.timeout_s)")

@@ -8,6 +8,8 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
+import pytest
+
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
@@ -95,11 +97,12 @@ def texts(connection: sqlite3.Connection) -> set[str]:
     }
 
 
-def test_pages_go_whether_they_wait_were_visited_or_are_held(tmp_path: Path) -> None:
+@pytest.mark.parametrize("visits", [1, 3, 6, 12])
+def test_pages_go_whether_they_wait_were_visited_or_are_held(tmp_path: Path, visits: int) -> None:
     gone = [f"{SHOP}/a/0", f"{SHOP}/a/1", f"{SHOP}/list/3", "http://shop.test/a/4?utm_source=x", f"{SHOP}/never"]
 
     async def story() -> None:
-        async with crawled(tmp_path, FakeClock()) as database:
+        async with crawled(tmp_path, FakeClock(), visits) as database:
             before = await database.read(texts)
             block = forgotten_of([], gone)
             assert await database.run(partial(forget, block=block, template_of=template)) == 4
@@ -114,9 +117,10 @@ def test_pages_go_whether_they_wait_were_visited_or_are_held(tmp_path: Path) -> 
     asyncio.run(story())
 
 
-def test_a_host_goes_with_all_that_was_known_of_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("visits", [3, 12])
+def test_a_host_goes_with_all_that_was_known_of_it(tmp_path: Path, visits: int) -> None:
     async def story() -> None:
-        async with crawled(tmp_path, FakeClock()) as database:
+        async with crawled(tmp_path, FakeClock(), visits) as database:
             block = forgotten_of(["shop.test"], [])
             assert await database.run(partial(forget, block=block, template_of=template)) == 10
             assert {text.partition("/")[0] for text in await database.read(texts)} == {"other.test"}

@@ -143,6 +143,7 @@ def test_a_page_that_ran_into_a_limit_goes_to_the_tail_until_it_is_well(failures
 
     assert after(Reason.UNFINISHED, 12) == after(Reason.TOO_SLOW, 0) == LOWEST
     assert after(Reason.SERVER_ERROR, 12) == after(Reason.FETCHED, 12) == 12
+    assert after(Reason.FETCHED, 5) == 5, "where the user's rules have put it"
     assert after(Reason.SERVER_ERROR, LOWEST) == LOWEST
     assert after(Reason.FETCHED, LOWEST) == (priority_of(How.LINK, 1) if failures else LOWEST)
 
@@ -194,7 +195,7 @@ def test_a_link_of_another_host_counts_once_for_each_host_that_has_it() -> None:
     assert met_on("a.test", *page) == [], "a host's own links do not count"
 
 
-def test_marks_can_be_taken_back_and_all_be_forgotten() -> None:
+def test_marks_can_be_taken_back() -> None:
     seen = Seen(1024)
     both = offers("https://a.test/1", "https://a.test/2")
     _, met = seen.sift(both, lambda _: True)
@@ -203,8 +204,6 @@ def test_marks_can_be_taken_back_and_all_be_forgotten() -> None:
     assert seen.sift(both, lambda _: True)[0] == both[:1]
     seen.remember(seen.sift(both, lambda _: True)[1])
     assert seen.sift(both, lambda _: True)[0] == []
-    seen.forget()
-    assert seen.sift(both, lambda _: True)[0] == both
 
 
 def test_visits_that_were_lost_are_named_a_few_of_them() -> None:

@@ -27,7 +27,6 @@ from tests.mutants.mutation import Mutant, mutants_of
 from tests.mutants.sample import drawn, in_turn
 from tests.mutants.trial import Book, Verdict, mistaken, nearest_tests, scores, tried
 from tests.mutants.workbench import Workbench
-from tests.postgres_server import programs
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "src/gossamer"
@@ -45,6 +44,9 @@ ROOMS = {
         "web/access/headers.py",
     ),
 }
+LEFT_OUT = "frontier/postgres"
+"""The modules of the PostgreSQL frontier: what they decide becomes the pure functions that both stores share, and the
+contract suite of these replaces their tests. Until then their score says nothing worth knowing."""
 HOMES = {"access": "tests/web/"}
 TESTS = (
     *(f"{room}/test_*.py" for room in ("rules", "fetch", "frontier", "archive", "contract", "hostile")),
@@ -92,16 +94,17 @@ def main() -> int:
 
 
 def modules() -> dict[str, list[str]]:
-    """By room. PostgreSQL's are left out where there is no server to test them with."""
+    """By room."""
     home = ROOT / PACKAGE
-    found = {
-        room: sorted(path.relative_to(home).as_posix() for pattern in patterns for path in home.glob(pattern))
+    return {
+        room: sorted(
+            module
+            for pattern in patterns
+            for module in (path.relative_to(home).as_posix() for path in home.glob(pattern))
+            if not module.startswith(LEFT_OUT)
+        )
         for room, patterns in ROOMS.items()
     }
-    if programs() is None:
-        print("no PostgreSQL here: its modules are left out", flush=True)
-        found["frontier"] = [module for module in found["frontier"] if "postgres" not in module]
-    return found
 
 
 def all_mutants() -> dict[str, list[Mutant]]:

@@ -53,10 +53,6 @@ class Measured:
     def file(self) -> str:
         return self.name.partition("::")[0]
 
-    @property
-    def needs_server(self) -> bool:
-        return "postgres" in self.name
-
 
 class Instrument(ast.NodeTransformer):
     """Puts `HITS[n] = 1` before each statement; `places[n]` is the statement."""

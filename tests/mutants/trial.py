@@ -12,7 +12,7 @@ from tests.mutants.mutation import Mutant
 from tests.mutants.workbench import Ran, Workbench
 
 SLOW_S = 20.0
-"""Tests that take longer, or need a database server, are asked only where no other runs the line."""
+"""Tests that take longer are asked only where no other runs the line."""
 BUDGET_S = 30.0
 """Of tests, by the time they and what they share take without a mutant: nearest and fastest first."""
 CAUGHT = ("caught", "import", "time", "memory")
@@ -38,7 +38,7 @@ def nearest_tests(mutant: Mutant, source: str, measured: Sequence[Measured], hom
     """Those that run the statement; else its function; for what runs at import, all that use its class or module.
     Tests below `home` come first, then the fast."""
     found = _covering(mutant, source, measured) or _at_home(mutant, source, measured, home)
-    cheap = [test for test in found if test.seconds <= SLOW_S and not test.needs_server]
+    cheap = [test for test in found if test.seconds <= SLOW_S]
     chosen: list[Measured] = []
     files: set[str] = set()
     left_s = BUDGET_S

@@ -28,6 +28,8 @@ MOST_MEMORY = 4 << 30
 LONGEST_TEST_S = 60.0
 """A test that takes longer, or fails, without any mutant is of no use here."""
 ALONE = ("unshare", "--net", "--mount", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+NO_SERVER = ("-k", "not postgres")
+"""Tests that need a database server are not run: they are slow, and its modules are not mutated."""
 MARK = "MUTANTS_ROLE"
 BESIDE_THE_PACKAGE = {"plugin.py": "mutants_plugin", "fork_server.py": "mutants_fork_server"}
 """Modules of ours that run in the copy, and what they are called there."""
@@ -132,7 +134,7 @@ class Workbench:
         report.write_text("")
         role_file.write_text(json.dumps({**role, "report": str(report)}))
         arguments = ["-p", "mutants_plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        arguments += ["--hypothesis-seed=0", "--tb=line", f"--timeout={LONGEST_TEST_S}"]
+        arguments += ["--hypothesis-seed=0", "--tb=line", f"--timeout={LONGEST_TEST_S}", *NO_SERVER]
         arguments += ["-x"] if role.get("stops") else []
         if not any("schemathesis" in (self.copy / file).read_text() for file in files):
             arguments += ["-p", "no:schemathesis"]  # its plugin takes as long to load as all the rest

@@ -164,3 +164,108 @@ def test_F_U2_where_nothing_is_to_be_taken_off_nothing_is(text: str) -> None:
         return
     rest = iter(url.text)
     assert all(character in rest for character in stripped(url).text)
+
+
+_TRACKED = (
+    "gclid dclid gbraid wbraid gclsrc gad_source gad_campaignid srsltid _ga _gl fbclid fb_action_ids "
+    "fb_action_types fb_source fb_ref igshid igsh msclkid yclid ymclid ysclid _openstat twclid ref_src ttclid "
+    "li_fat_id rdt_cid epik sccid mc_cid mc_eid mkt_tok _hsenc _hsmi __hssc __hstc __hsfp hsctatracking "
+    "vero_id vero_conv oly_anon_id oly_enc_id _kx s_kwcid ml_subscriber ml_subscriber_hash ck_subscriber_id "
+    "dicbo tblci irclickid rb_clickid wickedid guccounter guce_referrer guce_referrer_sig pk_campaign pk_kwd "
+    "pk_keyword pk_source pk_medium pk_content pk_cid utm_x mtm_x matomo_x piwik_x hsa_x itm_x jsessionid "
+    "phpsessid cftoken oscsid zenid bv_sessionid bv_engineid aspsessionidabc"
+)
+TRACKED = _TRACKED.split()
+
+
+SESSIONS = "sid _sid session sessionid session_id _sessionid sessid sess_id phpsid"
+
+
+@pytest.mark.parametrize("name", TRACKED)
+def test_F_U5_each_mark_of_advertisers_and_frameworks_is_taken_off_whatever_its_case(name: str) -> None:
+    for spelt in (name, name.upper()):
+        for query, plain in (
+            (f"{spelt}=1", ""), (f"a=1&{spelt}=1", "?a=1"), (f"{spelt}&b=2", "?b=2"),
+            (f"a=1&{spelt}=x&b=2", "?a=1&b=2"),
+        ):  # fmt: skip
+            assert stripped(Url(f"http://a.test/x?{query}")).text == f"http://a.test/x{plain}", query
+    if not name.startswith(("utm_", "mtm_", "matomo_", "piwik_", "hsa_", "itm_", "aspsessionid")):
+        longer = f"http://a.test/?x{name}=1&{name}x=1"
+        assert stripped(Url(longer)).text == longer, "another name is another parameter"
+
+
+@pytest.mark.parametrize("name", SESSIONS.split())
+@pytest.mark.parametrize(
+    ("value", "is_random"),
+    [
+        ("0123456789abcdef" * 2, True), ("A" * 32, True), ("0123456789abcdef" * 2 + "0", True), ("a" * 16, False),
+        ("0123456789abcde" + "f", True), ("0123456789abcde", False), ("1234567890123456", False),
+        ("abcdefghijklmnopq123", True), ("abcdefghijklmnopq12", False), ("abcdefghijklmnopqr12", False),
+        ("abc$efghijklmnopq123", True), ("123e4567-e89b-12d3-a456-426614174000", True),
+        ("123e4567-e89b-12d3-a456-42661417400", False), ("keynote", False), ("", False), ("0123456789abcdef.", False),
+    ],
+)  # fmt: skip
+def test_a_word_that_may_be_a_session_is_one_when_its_value_is_drawn_at_random(
+    name: str, value: str, is_random: bool
+) -> None:
+    text = f"http://a.test/?a=1&{name}={value}"
+    assert (stripped(Url(text)).text == "http://a.test/?a=1") is is_random
+
+
+@pytest.mark.parametrize(("value", "is_session"), [("12345", True), ("1234", False), ("12345x", False)])
+def test_a_number_of_five_digits_is_a_session_of_coldfusion_alone(value: str, is_session: bool) -> None:
+    assert (stripped(Url(f"http://a.test/?CFID={value}")).text == "http://a.test/") is is_session
+    assert stripped(Url(f"http://a.test/?sid={value}")).text == f"http://a.test/?sid={value}"
+
+
+KINDS = "html htm xhtml shtml php php3 php4 php5 phtml asp aspx jsp jspx jspa jsf cfm cgi"
+DEFAULT_KINDS = "html htm asp aspx php php3"
+DOCUMENTS = [
+    *(f"index.{kind}" for kind in KINDS.split()), *(f"default.{kind}" for kind in DEFAULT_KINDS.split()),
+    "home.html", "home.htm",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_each_default_document_is_its_folder_unless_there_is_a_query(name: str) -> None:
+    for spelt in (name, name.upper(), name.title()):
+        assert identity_of(f"http://a.test/x/{spelt}") == "http://a.test/x/"
+        assert identity_of(f"http://a.test/x/{spelt}?") == "http://a.test/x/"
+        assert identity_of(f"http://a.test/x/{spelt}?a=1") == f"http://a.test/x/{spelt}?a=1"
+    for other in (f"x{name}", f"{name}y", name.replace(".", "")):
+        assert identity_of(f"http://a.test/{other}") == f"http://a.test/{other}"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("http://a.test/x;jsessionid=1?b", "http://a.test/x?b"),
+        ("http://a.test/x;phpsessid=1/y;PHPSESSID=2", "http://a.test/x/y"),
+        ("http://a.test/x;aspsessionidXYZ=1", "http://a.test/x"),
+        ("http://a.test/x;sid=1", "http://a.test/x;sid=1"),
+        ("http://a.test/x;jsessionid", "http://a.test/x;jsessionid"),
+        ("http://a.test/(A(abc)S(def)F(ghi)X(-_))/y", "http://a.test/y"),
+        ("http://a.test/(S(abc))", "http://a.test/(S(abc))"),
+        ("http://a.test/x?y=/(S(abc))/z", "http://a.test/x?y=/(S(abc))/z"),
+        ("http://a.test/(S(abc))/x?y=/(S(abc))/z", "http://a.test/x?y=/(S(abc))/z"),
+        ("http://a.test/(B(abc))/y", "http://a.test/(B(abc))/y"),
+        ("http://a.test/(abcdefghijklmnopqrstuvwx)/y", "http://a.test/(abcdefghijklmnopqrstuvwx)/y"),
+        ("http://a.test/(abcdefghijklmnopqrstuvw0)/y", "http://a.test/y"),
+        ("http://a.test/(abcdefghijklmnopqrstuv0)/y", "http://a.test/(abcdefghijklmnopqrstuv0)/y"),
+        ("http://a.test/(abcdefghijklmnopqrstuvw9)/y", "http://a.test/(abcdefghijklmnopqrstuvw9)/y"),
+        ("http://a.test/a/b/..;jsessionid=1/c", "http://a.test/a/c"),
+        ("http://a.test/?jsessionid=1&", "http://a.test/"),
+        ("http://a.test/??jsessionid=1", "http://a.test/??jsessionid=1"),
+    ],
+)
+def test_sessions_in_paths_are_taken_off_and_what_looks_like_one_is_not(text: str, plain: str) -> None:
+    assert stripped(Url(text)).text == plain
+    assert stripped(Url(plain)).text == plain
+
+
+@pytest.mark.parametrize("code", range(0x80))
+def test_an_escape_of_an_unreserved_character_is_that_character_in_a_key_and_others_are_capitals(code: int) -> None:
+    character = chr(code)
+    is_plain = character.isalnum() or character in "-._~"
+    key = f"http://a.test/x{character if is_plain else f'%{code:02X}'}y"
+    assert identity_of(f"http://a.test/x%{code:02X}y") == identity_of(f"http://a.test/x%{code:02x}y") == key

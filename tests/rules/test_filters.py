@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gossamer.rules.scope import Reach, scope_of
 from gossamer.rules.user.language import Asked, expression_of
 from gossamer.rules.user.rulebook import NO_RULES, UNKNOWN, Problems, RuleBook, Unknown, judge, load_rules
-from gossamer.rules.verdict import ALLOWED, Allowed, Denied
+from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.link import How
 from gossamer.values.url import Url
 
@@ -244,3 +244,238 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 def test_no_text_makes_the_reader_of_rules_fail(text: str) -> None:
     assert isinstance(load_rules(f"exclude {text}"), RuleBook | Problems)
     assert isinstance(load_rules(text), RuleBook | Problems)
+
+
+@pytest.mark.parametrize(
+    ("expression", "url", "is_so"),
+    [
+        ("host = a.org:81", "http://a.org:81/", True),
+        ("host = a.org", "http://a.org:81/", False),
+        ("host = a.org:80", "http://a.org/", True),
+        ("host in (a.org:81, b.org)", "http://b.org/", True),
+        ('host = "a.org"', "http://a.org/", True),
+        ("domain = a.org", "http://a.org:81/", True),
+        ("domain = a.org", "http://x.a.org/", True),
+        ("domain = a.org", "http://xa.org/", False),
+        ("domain = a.org:80", "http://a.org/", True),
+        ("domain in (a.org, b.org)", "http://x.y.b.org/", True),
+        ("domain != a.org", "http://a.org/", False),
+        ("scheme in (http)", "http://a.org/", True),
+        ("scheme = http", "https://a.org/", False),
+        ("scheme != http", "https://a.org/", True),
+        ("prefix in (http://a.org/x/, http://b.org)", "http://a.org/x/y", True),
+        ("prefix in (http://a.org/x/, http://b.org)", "http://b.org/", True),
+        ("prefix in (http://a.org/x/, http://b.org)", "http://a.org/y", False),
+        ("prefix != http://a.org/x", "http://a.org/xy", False),
+        ("path in (/a, /b)", "http://a.org/b?c", True),
+        ("path in (/a, /b)", "http://a.org/c", False),
+        ('path ~ "b"', "http://a.org/a?b", False),
+        ('path !~ "b"', "http://a.org/a?b", True),
+        ("query = c=d", "http://a.org/?c=d", True),
+        ("query = c", "http://a.org/?c=d", False),
+        ('query = ""', "http://a.org/", True),
+        ('query ~ "^c"', "http://a.org/c?d", False),
+        ("query in (c=d, e)", "http://a.org/?e", True),
+        ("query has c", "http://a.org/?c", True),
+        ("query has c", "http://a.org/?cc=1", False),
+        ("query has c", "http://a.org/?a=c", False),
+        ("query has c", "http://a.org/?a=1&c=1", True),
+        ("query has c", "http://a.org/c", False),
+        ('query has "c d"', "http://a.org/?c%20d", False),
+        ("url = http://a.org/", "http://a.org/", True),
+        ("url in (http://a.org/, http://b.org/)", "http://b.org/", True),
+        ('url ~ "^https"', "http://a.org/", False),
+        (r'path ~ "\.x$"', "http://a.org/y.x", True),
+        (r'path ~ "\.x$"', "http://a.org/yzx", False),
+    ],
+)
+def test_each_field_is_compared_in_each_way(expression: str, url: str, is_so: bool) -> None:
+    assert holds(expression, url) is is_so
+    assert holds(f"not  {expression}", url) is not is_so
+    assert holds(f"( {expression} )", url) is is_so
+
+
+def test_quotes_hold_any_text_and_two_escapes() -> None:
+    assert holds(r'query = "a\"b\\c\d"', "http://a.org/?x") is False
+    (problem,) = [load_rules(r'exclude path = "\"')]
+    assert isinstance(problem, Problems) and "never closed" in problem.problems[0].says
+    one = expression_of(r'path = "/(a, \"b\\c\d"')
+    assert one == expression_of(r'path in ("/(a, \"b\\c\d")') and one.texts == {'/(a, "b\\c\\d'}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("sign", ["=", "!=", "<", "<=", ">", ">="])
+@pytest.mark.parametrize("number", [0, 2, 5])
+def test_a_depth_is_compared_as_numbers_are(sign: str, number: int) -> None:
+    compared = {"=": int.__eq__, "!=": int.__ne__, "<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__}
+    for depth in range(8):
+        assert holds(f"depth {sign} {number}", depth=depth) is compared[sign](depth, number)
+        assert holds(f"depth{sign}{number}", depth=depth) is compared[sign](depth, number)
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "is_so"),
+    [
+        ("type = text/*", "text/html", True),
+        ("type = text/*", "text/", True),
+        ("type = text/*", "textual/x", False),
+        ("type = text/html", "text/html5", False),
+        ("type != text/html", "text/plain", True),
+        ("type in (image/*, application/x-y+z.1)", "application/x-y+z.1", True),
+        ("type in (image/*, text/html)", "image/png", True),
+        ("type in (image/*, text/html)", "text/plain", False),
+    ],
+)
+def test_a_content_type_is_named_whole_or_by_its_family(expression: str, kind: str, is_so: bool) -> None:
+    assert holds(expression, kind=kind) is is_so and holds(expression) is None
+
+
+TRUTH = {"T": "depth = 2", "F": "depth = 9", "U": "type = text/html"}
+AND = {"TT": True, "TF": False, "TU": None, "FF": False, "FU": False, "UU": None}
+OR = {"TT": True, "TF": True, "TU": True, "FF": False, "FU": None, "UU": None}
+
+
+@pytest.mark.parametrize(("word", "table"), [("and", AND), ("or", OR)])
+def test_what_is_not_known_is_neither_true_nor_false(word: str, table: dict[str, bool | None]) -> None:
+    for pair, expected in table.items():
+        for one, two in (pair, pair[::-1]):
+            assert holds(f"{TRUTH[one]} {word} {TRUTH[two]}") is expected, pair
+            assert holds(f"{TRUTH[one]} {word} {TRUTH[two]} {word} {TRUTH[two]}") is expected, pair
+    assert holds(f"not {TRUTH['U']}") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "says"),
+    [
+        ("exclude", 8, "expected one of host, path, query, url, domain, scheme, prefix, type, depth here"),
+        ("exclude host", 13, "host is followed by =, !=, ~, !~ or in"),
+        ("exclude domain", 15, "domain is followed by =, != or in"),
+        ("exclude host < a", 14, "host is followed by"),
+        ('exclude scheme ~ "a"', 16, "scheme is followed by =, != or in"),
+        ("exclude depth", 14, "depth is followed by =, !=, <, <=, > or >="),
+        ("exclude depth ~ 5", 15, "depth is followed by"),
+        ("exclude depth = -1", 17, "a depth is a number"),
+        ("exclude depth in (1)", 18, "depth is compared with <=, not with in"),
+        ("exclude host in ()", 18, "expected a value here"),
+        ("exclude host in (a.org", 17, "this ( is never closed"),
+        ("exclude host in (a.org b.org)", 17, "this ( is never closed"),
+        ("exclude host = a@b.org", 16, "not the name of a host"),
+        ("exclude host = a.org?x", 16, "not the name of a host"),
+        ("exclude domain in (a.org, b.org:81)", 27, "a domain has no port"),
+        ("exclude scheme = HTTP", 18, "a scheme is http or https"),
+        ("exclude type = text/", 16, "not a content type"),
+        ("exclude type = */*", 16, "not a content type"),
+        ("exclude type in (text/html, x)", 29, "not a content type"),
+        ("exclude path ~ /x", 16, "a pattern stands in quotes"),
+        ('exclude path ~ "a(b"', 18, "never closed"),
+        ('exclude path ~ "a', 16, "a pattern stands in quotes"),
+        ("exclude not", 12, "expected one of"),
+        ("exclude (depth = 1) x", 21, 'expected "and", "or" or the end here'),
+        ("exclude depth = 1 and or", 23, "expected one of"),
+        ("exclude " + "(" * 51 + "depth = 1", 59, "more than 50 parentheses or nots in one another"),
+        ("Exclude depth = 1", 1, "a rule begins with"),
+        ("excluded depth = 1", 1, "a rule begins with"),
+        ("sooner 0 depth = 1", 8, "by how much, from 1 to 4?"),
+        ("sooner 5 depth = 1", 8, "by how much"),
+        ("later 1", 7, "by how much"),
+        ("seed http://a.org/ depth = 1", 6, "a seed's address and a colon come first"),
+        ("seed http://[: depth = 1", 6, "a seed's address and a colon come first"),
+        ("seed http://a.org/: depth", 26, "depth is followed by"),
+    ],
+)
+def test_each_fault_of_a_rule_is_named_with_its_column(line: str, column: int, says: str) -> None:
+    found = load_rules(line)
+    assert isinstance(found, Problems)
+    (problem,) = found.problems
+    assert (problem.line, problem.column, problem.text) == (1, column, line) and says in problem.says
+    assert problem.in_words == f"line 1, column {column}: {problem.says}\n  {line}\n  {' ' * (column - 1)}^"
+
+
+def test_fifty_parentheses_are_not_too_many_and_those_that_were_closed_do_not_count() -> None:
+    assert holds("(" * 49 + "depth = 2" + ")" * 49) is True
+    assert holds("not " * 48 + "depth = 2") is True
+    assert holds(" or ".join(["(depth = 9)"] * 60 + ["depth = 2"])) is True
+
+
+def test_a_rule_is_kept_as_it_was_read() -> None:
+    rules = book(
+        "  # x", "sooner 4 depth = 1", " later 1 depth = 2 ", "seed http://a.org/: depth = 3", "include depth = 4"
+    )
+    assert [(one.kind.value, one.text, one.line, one.amount, str(one.seed or "")) for one in rules.rules] == [
+        ("sooner", "sooner 4 depth = 1", 2, -4, ""),
+        ("later", "later 1 depth = 2", 3, 1, ""),
+        ("seed", "seed http://a.org/: depth = 3", 4, 0, "http://a.org/"),
+        ("include", "include depth = 4", 5, 0, ""),
+    ]
+    assert [one.in_words for one in rules.deciding] == ["rule 5: include depth = 4"] and len(rules.nudging) == 2
+    assert rules.decides and not book("later 1 depth = 2").decides and book("seed http://a.org/: depth = 3").decides
+
+
+@pytest.mark.parametrize(
+    ("lines", "early", "html"),
+    [
+        (["include type = text/html"], "unknown", "allowed"),
+        (["include type = text/html", "include depth = 2"], "allowed", "allowed"),
+        (["include depth = 2", "exclude type = text/html"], "unknown", "denied"),
+        (["exclude type = text/html", "include depth = 2"], "allowed", "allowed"),
+        (["exclude depth = 2", "include type = text/html"], "unknown", "allowed"),
+        (["exclude type = text/html", "exclude depth = 2"], "denied", "denied"),
+        (["exclude type = text/html"], "unknown", "denied"),
+        (["include depth = 9", "exclude type = text/html"], "denied", "denied"),
+        (["include depth = 9"], "denied", "denied"),
+        (["exclude depth = 9"], "allowed", "allowed"),
+    ],
+)
+def test_rules_on_types_are_unknown_only_where_the_type_decides(lines: list[str], early: str, html: str) -> None:
+    names = {Allowed: "allowed", Denied: "denied", Unknown: "unknown"}
+    rules, url = book(*lines), Url("http://a.test/")
+    assert names[type(rules.judge(url, 2))] == early and names[type(rules.judge(url, 2, "text/html"))] == html
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "early"),
+    [("T", "F", "allowed"), ("F", "F", "denied"), ("U", "F", "unknown"), ("F", "U", "unknown"), ("U", "T", "allowed"),
+     ("U", "U", "unknown")],
+)  # fmt: skip
+def test_of_several_seeds_that_reach_a_url_one_that_takes_it_is_enough(one: str, two: str, early: str) -> None:
+    names = {Allowed: "allowed", Denied: "denied", Unknown: "unknown"}
+    rules = book(f"seed http://a.test/1: {TRUTH[one]}", f"seed http://a.test/2: {TRUTH[two]}")
+    seeds = [(Url("http://a.test/1"), Reach.HOST), (Url("http://a.test/2"), Reach.HOST)]
+    assert names[type(rules.for_seeds(seeds).judge(Url("http://a.test/x"), 2))] == early
+    if early == "denied":
+        assert rules.for_seeds(seeds).judge(Url("http://a.test/x"), 2) == Denied(
+            "rule 2: seed http://a.test/2: depth = 9"
+        )
+    free = rules.for_seeds([*seeds, (Url("http://www.a.test/"), Reach.DOMAIN)])
+    assert free.judge(Url("http://a.test/x"), 2) == ALLOWED
+    assert rules.for_seeds(seeds).judge(Url("http://b.test/x"), 2) == ALLOWED
+    strict = book("exclude depth = 2", f"seed http://a.test/1: {TRUTH[one]}").for_seeds(seeds)
+    assert isinstance(strict.judge(Url("http://a.test/x"), 2), Denied), "what is excluded is excluded everywhere"
+
+
+def test_nudges_add_up_between_minus_four_and_four() -> None:
+    rules = book(
+        "sooner 4 depth = 1", "sooner 4 depth <= 2", "later 3 depth = 2", "later 4 depth >= 3", "later 4 depth = 4"
+    )
+    assert [rules.nudge(Url("http://a.test/"), depth) for depth in (1, 2, 3, 4, 0)] == [-4, -1, 4, 4, -4]
+    assert NO_RULES.nudge(Url("http://a.test/"), 1) == 0
+
+
+def test_a_filter_that_fails_refuses_nothing_and_one_that_refuses_is_obeyed_all_the_same() -> None:
+    def fails(url: str, depth: int) -> FilterFailed:
+        return FilterFailed(f"filter {depth} broke")
+
+    def refuses(url: str, depth: int) -> Denied:
+        return Denied("no")
+
+    def passes(url: str, depth: int) -> Allowed:
+        return ALLOWED
+
+    scope = scope_of([(Url("http://a.test/"), Reach.HOST)])
+
+    def verdict(*own: object, rules: RuleBook = NO_RULES) -> object:
+        return judge(Url("http://a.test/x"), 1, How.LINK, scope, rules, own)  # type: ignore[arg-type]
+
+    assert verdict(passes) == ALLOWED and verdict(passes, refuses) == Denied("no") == verdict(fails, refuses)
+    assert verdict(fails) == FilterFailed("filter 1 broke") == verdict(passes, fails, passes)
+    assert verdict(passes, rules=book("exclude type = text/html")) == UNKNOWN
+    assert isinstance(verdict(fails, rules=book("exclude type = text/html")), FilterFailed)

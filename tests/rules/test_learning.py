@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.parse.fingerprints import exact, near
 from gossamer.rules.learned.marks import SAMPLES, marks_of
-from gossamer.rules.learned.mirrors import ENOUGH, FIRST, Evidence, Mirror, Mirrors
+from gossamer.rules.learned.mirrors import ENOUGH, FIRST, Evidence, Mirror, Mirrors, _Host, _note_ways, _original
 from gossamer.rules.learned.void_parameters import AGREED, MOST_PARTS, TRIED, Part, Voids, parts_of
 from gossamer.rules.learned.wildcard_domains import Farms
 from gossamer.rules.verdict import Allowed, Denied
@@ -273,3 +273,90 @@ def test_pages_beyond_the_first_of_a_host_make_no_mirror() -> None:
         assert mirrors.learn(url, exact(text(number)), evidence=Evidence(is_seed=True)) is None
     later = range(FIRST, FIRST + 20)
     assert all(mirrors.learn(Url(f"http://new.org/{number}"), exact(text(number))) is None for number in later)
+
+
+def test_how_many_pages_a_host_links_to_is_known_well_from_a_few_of_their_ids() -> None:
+    def estimated(name: str, pages: int) -> float:
+        host = _Host()
+        for start in range(0, pages, 50):
+            links = [f"http://{name}/{name}-{number}" for number in range(start, start + 50)]
+            _note_ways(host, Url(f"http://{name}/"), [*links, *links, "http://elsewhere.org/x", f"https://{name}/y"])
+        return host.size()
+
+    found = [estimated(f"h{number}.org", 500) for number in range(200)]
+    assert 0.97 * 500 < sum(found) / len(found) < 1.03 * 500
+    few = _Host()
+    for count in range(1, 16):
+        _note_ways(few, Url("http://h.org/"), [f"http://h.org/{number}" for number in range(count)])
+        assert few.size() == count, "fewer than are kept are counted"
+    _note_ways(few, Url("http://h.org/"), [])
+    assert few.size() == 15
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "is_one", "why"),
+    [
+        ({"is_seed": True}, {}, True, "the other host was named as a seed"),
+        ({}, {"is_seed": True}, False, "the other host was named as a seed"),
+        ({"named": 1}, {}, False, "its own pages name the other host as their canonical one"),
+        ({"misses": 9}, {}, False, "it links to many pages that it does not have"),
+        ({}, {"misses": 9}, True, "it links to many pages that it does not have"),
+        ({"ways": 15}, {"ways": 0}, None, ""),
+        ({"is_seed": True, "misses": 9}, {"is_seed": True}, False, "it links to many pages that it does not have"),
+    ],
+)
+def test_of_two_hosts_the_original_is_told_by_seeds_names_gaps_and_size(
+    one: dict[str, int], two: dict[str, int], is_one: bool | None, why: str
+) -> None:
+    def host(is_seed: int = 0, named: int = 0, misses: int = 0, ways: int = 0) -> _Host:
+        return _Host(looked_at=16, misses=misses, is_seed=bool(is_seed), ways=list(range(ways)))
+
+    is_named = (bool(two.get("named")), bool(one.get("named")))
+    found = _original(host(**one), host(**two), is_named)
+    assert found == (None if is_one is None else (is_one, why))
+
+
+def test_a_host_that_links_to_twice_as_many_pages_and_sixteen_more_is_the_original() -> None:
+    def host(size: int) -> _Host:
+        return _Host(looked_at=20, ways=[0] * 15 + [(15 << 64) // size] if size > 15 else list(range(size)))
+
+    assert _original(host(56), host(20), (False, False)) == (True, "it links to far fewer pages of its own")
+    assert _original(host(20), host(56), (False, False)) == (False, "it links to far fewer pages of its own")
+    assert _original(host(55), host(20), (False, False)) is None is _original(host(20), host(55), (False, False))
+
+
+def shared(first: int, common: int, own: int, **evidence: object) -> Mirror | None:
+    """One host has `first` pages; the other has `common` of them and `own` others, and is seen later."""
+    mirrors, found = Mirrors(), None
+    for number in range(first):
+        mirrors.learn(Url(f"http://one.org/{number}"), b"%d" % number)
+    for number in range(own):
+        mirrors.learn(Url(f"http://two.org/own/{number}"), b"own %d" % number)
+    for number in range(common):
+        found = found or mirrors.learn(Url(f"http://two.org/{number}"), b"%d" % number, evidence=Evidence(**evidence))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "common", "own", "mirror"),
+    [
+        (16, 16, 0, "two.org"),
+        (16, 15, 0, None),
+        (16, 16, 6, None),
+        (21, 16, 0, "two.org"),
+        (22, 16, 0, None),
+        (16, 16, 5, "two.org"),
+        (22, 17, 0, "two.org"),
+    ],
+)
+def test_a_mirror_has_sixteen_pages_in_common_and_three_quarters_on_both_sides(
+    first: int, common: int, own: int, mirror: str | None
+) -> None:
+    found = shared(first, common, own)
+    assert (found.host if found else None) == mirror
+    if found:
+        assert (found.of, found.common, found.looked_at) == ("one.org", common, common + own)
+        assert found.in_words() == (
+            f"a mirror of one.org: {common} of the {common + own} pages looked at are the same, at the same paths; "
+            "it was seen later"
+        )

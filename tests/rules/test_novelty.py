@@ -3,12 +3,17 @@
 import random
 from collections.abc import Iterator
 
+import pytest
+
 from gossamer.parse.fingerprints import near
 from gossamer.rules.learned.marks import marks_of, names_of, words_of
 from gossamer.rules.learned.novelty import WATCHED_FROM, Novelty
+from gossamer.rules.learned.snapshot import HostsKept, LinksKept, YoungKept
+from gossamer.rules.learned.traps import STANDING, TRAP
 from gossamer.values.messages import Marks
 from gossamer.values.page import Triple
 from gossamer.values.url import Url
+from gossamer.values.visit import Yield
 
 STOCK = [
     f"{a}{b}{c}"
@@ -151,3 +156,90 @@ def test_quotation_marks_and_other_signs_are_no_part_of_a_word_and_accents_are()
     assert names_of("das «haus» am hafen") == names_of("das haus am hafen") - names_of("haus")
     assert len(names_of("käse für größe")) == 3, "letters beyond ASCII are letters"
     assert names_of("KÄSE FÜR") == names_of("käse für")
+
+
+def test_a_host_is_watched_from_its_fifth_page_on() -> None:
+    novelty = Novelty(1 << 20, 1 << 10)
+    for number in range(WATCHED_FROM):
+        assert novelty.weigh(at(f"/p/{number}"), marks(prose(1))) == Yield("/p/{n}", True, False)
+        assert novelty.held_bytes == 0, "nothing is known of it yet"
+    assert novelty.weigh(at("/p/9"), marks(prose(1))) == Yield("/p/{n}", True, False) and novelty.held_bytes > 0
+    assert novelty.weigh(at("/p/10"), marks(prose(1))) == Yield("/p/{n}", False, False)
+    fresh = Novelty(1 << 20, 1 << 10)
+    assert fresh.weigh(at("/x"), marks("Not found"), is_error=True) == Yield("/{word}", False, False)
+
+
+def test_an_error_page_brings_nothing_however_new_its_words_and_leads_nowhere() -> None:
+    novelty = watched()
+    for number in range(3):
+        novelty.weigh(at(f"/item/{number}"), marks(prose(number)))
+    links = ["http://example.org/item/77"]
+    assert novelty.weigh(at("/list/1"), marks("Same"), links).is_fruitful
+    for number in range(TRAP):
+        error = novelty.weigh(at(f"/gone/{number}"), marks(prose(100 + number), "a b", "c d"), links, is_error=True)
+        assert error == Yield("/gone/{n}", False, False, False)
+    assert novelty.is_trap("example.org", "/gone/{n}", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("link", "leads_on"),
+    [
+        ("http://example.org/item/99", True),
+        ("https://example.org/item/99", False),
+        ("http://www.example.org/item/99", False),
+        ("http://example.org/list/99", False),
+        ("http://example.org/other/99", False),
+    ],
+)
+def test_a_list_leads_on_by_a_new_link_to_another_kind_of_page_that_stands_well(link: str, leads_on: bool) -> None:
+    novelty = watched()
+    for number in range(STANDING):
+        novelty.weigh(at(f"/item/{number}"), marks(prose(number)))
+        novelty.weigh(at(f"/list/{number}"), marks(prose(1000 + number)))
+    assert novelty.weigh(at("/list/8"), marks(prose(0)), [link]) == Yield("/list/{n}", False, False, leads_on)
+    assert not novelty.weigh(at("/list/9"), marks(prose(0)), [link]).is_fruitful, "a link leads on once"
+
+
+def test_whether_a_template_is_a_trap_is_told_from_its_run_or_from_totals_once_it_is_in_debt() -> None:
+    novelty = watched()
+    assert not novelty.is_trap("example.org", "/d/{n}", 100, 0), "no debt is known of it"
+    novelty.weigh(at("/d/1"), marks(prose(5)))
+    novelty.weigh(at("/d/2"), marks(prose(5)))
+    assert novelty.is_trap("example.org", "/d/{n}", 100, 0)
+    assert not novelty.is_trap("example.org", "/d/{n}", 100, 50) and not novelty.is_trap("other.org", "/d/{n}", 100, 0)
+    for number in range(TRAP):
+        novelty.weigh(at(f"/d/{number}"), marks(prose(5)))
+    assert novelty.is_trap("example.org", "/d/{n}", 100, 50)
+
+
+def test_what_is_known_of_hosts_is_kept_in_parts_and_recalled() -> None:
+    before, after = Novelty(1 << 20, 1 << 10, key=7), Novelty(1 << 20, 1 << 10, key=9)
+    for number in range(30):
+        for name in ("a.org", "b.org"):
+            url = Url(f"http://{name}/p/{number}")
+            before.weigh(url, marks(prose(number)), [f"http://{name}/q/{number}"])
+    parts = list(before.kept())
+    assert [type(part) for part in parts] == [LinksKept, YoungKept, HostsKept]
+    for part in parts:
+        after.recall(part)
+    assert list(after.kept()) == parts and after.held_bytes == before.held_bytes > 0
+    for name in ("a.org", "b.org", "c.org"):
+        url, links = Url(f"http://{name}/p/99"), [f"http://{name}/q/5", f"http://{name}/q/{99}"]
+        assert after.weigh(url, marks(prose(3)), links) == before.weigh(url, marks(prose(3)), links)
+    small = Novelty(1000, 1 << 9)
+    for part in parts:
+        small.recall(part)
+    assert small.held_bytes <= 1000
+    (links_kept, *_) = small.kept()
+    assert isinstance(links_kept, LinksKept) and links_kept.slots == bytes(4 << 9), "another size is left alone"
+
+
+def test_at_most_so_many_templates_of_a_host_are_known_the_latest() -> None:
+    novelty = watched()
+    words = [f"{a}{b}{c}" for c in "uv" for b in "klmnopqrst" for a in "abcdefghij"]
+    for word in words:
+        novelty.weigh(at(f"/{word}/7"), Marks())
+    (_, _, hosts) = novelty.kept()
+    assert isinstance(hosts, HostsKept)
+    ((_, seen, _, runs),) = hosts.rows
+    assert len(runs) == 128 and runs[-1][0] == "/jtv/{n}" and seen == WATCHED_FROM + 200

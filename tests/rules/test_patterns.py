@@ -1,12 +1,13 @@
 """Regular expressions in linear time, held against Python's own on patterns both understand."""
 
+import random
 import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gossamer.rules.user.regex import Misread, pattern_of
+from gossamer.rules.user.regex import DEEPEST, MOST_REMEMBERED, MOST_STATES, Misread, pattern_of
 
 ATOMS = st.sampled_from(
     ["a", "b", "/", "1", r"\d", r"\w", r"\S", ".", "[ab]", "[^a]", "[a-c/]", r"[\d-]", r"\.", "^", "$"]
@@ -92,3 +93,120 @@ def test_what_is_not_understood_is_pointed_at(pattern: str, at: int, says: str) 
     with pytest.raises(Misread, match=re.escape(says)) as trouble:
         pattern_of(pattern)
     assert trouble.value.at == at
+
+
+ASCII = [chr(code) for code in range(128)]
+WORD = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+CLASSES = {
+    ".": set(ASCII) - {"\n"},
+    r"\d": set("0123456789"),
+    r"\w": WORD,
+    r"\s": set(" \t\n\r\f\v"),
+    r"\D": set(ASCII) - set("0123456789"),
+    r"\W": set(ASCII) - WORD,
+    r"\S": set(ASCII) - set(" \t\n\r\f\v"),
+    r"\t": {"\t"},
+    r"\n": {"\n"},
+    r"\r": {"\r"},
+    r"\f": {"\f"},
+    r"\v": {"\v"},
+    r"\.": {"."},
+    "\\\\": {"\\"},
+    "[a-c]": set("abc"),
+    "[^a-c]": set(ASCII) - set("abc"),
+    "[c-c]": {"c"},
+    "[a-]": set("a-"),
+    "[-a]": set("a-"),
+    "[]a]": set("]a"),
+    "[^]a]": set(ASCII) - set("]a"),
+    "[a^]": set("a^"),
+    r"[\d\s]": set("0123456789 \t\n\r\f\v"),
+    r"[\w-]": WORD | {"-"},
+    r"[\]x]": set("]x"),
+    "[.*+?{}()|$]": set(".*+?{}()|$"),
+    "[ -~]": {chr(code) for code in range(32, 127)},
+    "(?i)a": set("aA"),
+    "(?i)[x-z1]": set("xyzXYZ1"),
+    "(?i)[^x-z]": set(ASCII) - set("xyzXYZ"),
+    r"(?i)\w": WORD,
+    r"(?i)\.": {"."},
+    "(?i)@": {"@"},
+}
+
+
+@pytest.mark.parametrize(("pattern", "members"), CLASSES.items())
+def test_a_class_holds_these_characters_and_no_others(pattern: str, members: set[str]) -> None:
+    found = pattern_of(pattern if pattern.startswith("(?i)") else f"^{pattern}$")
+    assert {character for character in ASCII if found.found_in(character)} == members
+    is_opposite = pattern in (".", r"\D", r"\W", r"\S") or "[^" in pattern
+    assert all(found.found_in(other) is is_opposite for other in "\x80é日\U0001f600"), "all beyond ASCII are one"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lengths"),
+    [
+        ("a*", range(8)), ("a+", range(1, 8)), ("a?", range(2)), ("a{3}", [3]), ("a{0}", [0]), ("a{2,}", range(2, 8)),
+        ("a{0,}", range(8)), ("a{2,4}", [2, 3, 4]), ("a{0,2}", [0, 1, 2]), ("a{1,1}", [1]), ("a{2}{2}", [4]),
+        ("(aa){1,2}", [2, 4]), ("(?:aa)+", [2, 4, 6]), ("a*?", range(8)), ("a{2,3}?", [2, 3]), ("a|aa|aaaa", [1, 2, 4]),
+        ("(a|)a", [1, 2]), ("(|a){2}", [0, 1, 2]), ("a?a?a", [1, 2, 3]), ("(a{2}){2,3}", [4, 6]), ("(a*)*", range(8)),
+        ("(a+)+a", range(2, 8)), ("", [0]), ("()", [0]), ("(a?){3}", range(4)),
+    ],
+)  # fmt: skip
+def test_a_pattern_repeats_as_often_as_it_says(pattern: str, lengths: list[int]) -> None:
+    found = pattern_of(f"^({pattern})$")
+    assert [length for length in range(8) if found.found_in("a" * length)] == list(lengths)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found_in"),
+    [
+        ("^a", ["a", "ab"]), ("a$", ["a", "ba"]), ("^a$", ["a"]), ("a|^b", ["a", "ab", "ba", "b", "bab"]),
+        ("(^|b)a", ["a", "ab", "ba", "bab"]), ("a(b|$)", ["a", "ab", "ba", "bab"]), ("a^", []), ("$a", []),
+        ("b$|^ab", ["ab", "b", "bab"]), ("^^a$$", ["a"]), ("(a$|b)$", ["a", "ab", "ba", "b", "bab"]),
+    ],
+)  # fmt: skip
+def test_places_are_the_two_ends_of_the_text(pattern: str, found_in: list[str]) -> None:
+    found = pattern_of(pattern)
+    assert [text for text in ("a", "ab", "ba", "b", "bab", "") if found.found_in(text)] == found_in
+
+
+@pytest.mark.parametrize(
+    ("pattern", "at", "says"),
+    [
+        ("+", 0, "nothing before it"), ("a|*", 2, "nothing before it"), ("(?", 0, "only (?:...)"),
+        ("(?P<x>a)", 0, "only (?:...)"), ("a(?i)b", 1, "only (?:...)"), ("(a))", 3, "closes no group"),
+        ("(", 0, "never closed"), ("[", 0, "never closed"), ("[]", 0, "never closed"), ("[^]", 0, "never closed"),
+        ("a{x}", 1, "begins no count"), ("a{}", 1, "begins no count"), ("a{,2}", 1, "begins no count"),
+        ("a{2,x}", 1, "begins no count"), ("a{1", 1, "begins no count"), ("{2}", 0, "nothing before it"),
+        ("a{2001}", 1, "too large"), ("a{1,2001}", 1, "too large"), ("a{2,1}", 1, "ends before it begins"),
+        ("$+", 0, "places"), ("a^{2}", 1, "places"), (r"\b", 0, "not understood"), (r"\0", 0, "not understood"),
+        ("[z-a]", 1, "ends before it begins"), (r"[a-\d]", 1, "ends before it begins"),
+        ("((a{1000}){3})", 0, "too large"), ("(?i)(", 4, "never closed"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_a_pattern_is_named_with_its_place(pattern: str, at: int, says: str) -> None:
+    with pytest.raises(Misread) as trouble:
+        pattern_of(pattern)
+    assert says in trouble.value.says and trouble.value.says == str(trouble.value)
+    assert trouble.value.at == at
+
+
+def test_a_pattern_may_be_as_large_and_as_deep_as_the_limits() -> None:
+    assert pattern_of("(" * DEEPEST + "a" + ")" * DEEPEST).found_in("a")
+    with pytest.raises(Misread, match="in one another"):
+        pattern_of("(" * (DEEPEST + 1) + "a" + ")" * (DEEPEST + 1))
+    assert pattern_of("()" * (DEEPEST + 5)).found_in("")
+    assert pattern_of(f"a{{{MOST_STATES - 1}}}").found_in("a" * (MOST_STATES - 1))
+    assert not pattern_of(f"a{{{MOST_STATES - 1}}}").found_in("a" * (MOST_STATES - 2))
+    with pytest.raises(Misread, match="too large"):
+        pattern_of(f"a{{{MOST_STATES}}}b{{5}}")
+    assert pattern_of("abc").text == "abc"
+
+
+def test_what_is_remembered_is_bounded_and_changes_no_answer() -> None:
+    found = pattern_of("^(a|b)*a(a|b){11}$")
+    chance = random.Random(6)
+    for _ in range(60):
+        text = "".join(chance.choices("ab", k=60))
+        assert found.found_in(text) is (text[-12] == "a")
+        assert len(found._met) <= MOST_REMEMBERED

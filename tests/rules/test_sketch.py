@@ -1,11 +1,23 @@
 """The two forms of what a host has said: a set while there is memory, a table when there is not."""
 
 import random
+from array import array
 
 import pytest
 
 from gossamer.rules.learned.novelty import WATCHED_FROM, Novelty
-from gossamer.rules.learned.sketch import LARGEST, MOST_SPREAD, Numbers, Sketch
+from gossamer.rules.learned.sketch import (
+    LARGEST,
+    MOST_SPREAD,
+    SMALLEST,
+    New,
+    Numbers,
+    Sketch,
+    grown,
+    put,
+    table_of,
+    unmet,
+)
 from gossamer.values.messages import Marks
 from gossamer.values.url import Url
 
@@ -86,3 +98,102 @@ def test_words_and_phrases_are_folded_together() -> None:
     sketch.fold()
     assert sketch.kept().are_words_folded and sketch.kept().are_phrases_folded
     assert not any(sketch.met(Marks(99, tuple(range(1, 41)), tuple(range(101, 117)))))
+
+
+@pytest.mark.parametrize(
+    ("words", "new_words", "shingles", "new_shingles", "is_new"),
+    [
+        (65, 1, 16, 2, True), (64, 1, 16, 2, False), (64, 2, 16, 2, True), (65, 0, 16, 16, False),
+        (99, 9, 16, 1, False), (99, 9, 8, 1, True), (99, 9, 9, 1, False), (99, 9, 0, 0, False), (10, 2, 1, 1, True),
+    ],
+)  # fmt: skip
+def test_a_text_is_new_with_an_eighth_of_its_phrases_and_one_word_or_two_when_it_is_short(
+    words: int, new_words: int, shingles: int, new_shingles: int, is_new: bool
+) -> None:
+    for is_folded in (False, True):
+        sketch = Sketch(is_folded)
+        sketch.met(Marks(99, tuple(range(1, 41)), tuple(range(101, 117))))
+        met = Marks(
+            words,
+            (*range(1, 11), *range(200, 200 + new_words)),
+            (*range(101, 101 + shingles - new_shingles), *range(300, 300 + new_shingles)),
+        )
+        assert sketch.met(met) == New(is_new, False)
+        assert sketch.met(met) == New(False, False), "from now on it is not"
+
+
+@pytest.mark.parametrize(
+    ("facts", "values", "is_new"), [(1, 0, False), (2, 0, True), (0, 3, False), (0, 4, True), (1, 3, False)]
+)
+def test_two_facts_or_four_values_are_new(facts: int, values: int, is_new: bool) -> None:
+    sketch = Sketch()
+    met = Marks(5, (), (), tuple(range(1, 1 + facts)), tuple(range(11, 11 + values)))
+    assert sketch.met(met) == New(False, is_new) and sketch.met(met) == New(False, False)
+
+
+@pytest.mark.parametrize(
+    ("pages", "looked_at", "new", "is_new"),
+    [(50, 20, 17, False), (49, 20, 17, True), (50, 20, 16, True), (50, 13, 11, False), (50, 12, 12, True)],
+)
+def test_once_a_host_is_known_a_text_of_four_strange_words_in_five_is_no_language(
+    pages: int, looked_at: int, new: int, is_new: bool
+) -> None:
+    sketch = Sketch()
+    for _ in range(pages):
+        sketch.met(Marks(99, tuple(range(1, 41)), (7,)))
+    strange = Marks(99, (*range(1, 1 + looked_at - new), *range(500, 500 + new)), tuple(range(300, 316)))
+    assert sketch.met(strange).text is is_new
+
+
+def test_a_table_grows_before_it_is_half_full_and_forgets_nothing_by_it() -> None:
+    numbers = Numbers(is_folded=True)
+    held = 0
+    for start in range(1, 3000, 16):
+        assert numbers.unmet(range(start, start + 16)) == 16
+        held += 16
+        slots = numbers.size // 4
+        assert slots >= 2 * held and slots & (slots - 1) == 0
+        assert numbers.unmet(range(1, start + 16)) == 0
+    assert numbers.kept()[1:] == (held, True)
+
+
+@pytest.mark.parametrize(("held", "most", "slots"), [(0, 10, 64), (0, 33, 128), (5, 10, 256), (5, 129, 512),
+                                                     (0, 5000, LARGEST), (4000, 5000, LARGEST)])  # fmt: skip
+def test_a_table_is_laid_out_anew_with_room_for_twice_as_many(held: int, most: int, slots: int) -> None:
+    before = array("I", bytes(4 * SMALLEST))
+    put(before, range(1, held + 1) if held < 64 else [])
+    larger = grown(before, held, most)
+    assert len(larger) == slots and unmet(larger, range(1, min(held, 63) + 1)) == (0 if held < 64 else 63)
+
+
+def test_numbers_that_share_a_place_stand_beside_each_other_up_to_sixteen() -> None:
+    table = array("I", bytes(4 * SMALLEST))
+    same = [1 + SMALLEST * number for number in range(17)]
+    assert put(table, same[:16]) == 16 == sum(map(bool, table))
+    assert unmet(table, same[:16]) == 0 and list(table[1:17]) == same[:16]
+    assert put(table, same[16:]) == 1 and table[1] == same[16], "the newcomer takes the first place"
+    assert unmet(table, same[1:]) == 0 and unmet(table, same[:1]) == 1
+    last = array("I", bytes(4 * SMALLEST))
+    assert put(last, [63, 127]) == 2 and last[63] == 63 and last[0] == 127, "places go round"
+
+
+@pytest.mark.parametrize(("size", "is_table"), [(4 * 64, True), (4 * 63, False), (4 * 96, False), (4 * 8192, True),
+                                                (4 * 16384, False), (4 * 64 + 1, False), (4 * 128, True)])  # fmt: skip
+def test_a_table_is_a_power_of_two_slots_between_the_smallest_and_the_largest(size: int, is_table: bool) -> None:
+    if is_table:
+        assert len(table_of(bytes(size))) == size // 4
+    else:
+        with pytest.raises(ValueError, match=f"a table of {size} bytes"):
+            table_of(bytes(size))
+
+
+def test_a_set_of_any_allowed_size_is_recalled() -> None:
+    numbers = Numbers()
+    numbers.unmet(range(1, MOST_SPREAD + 1))
+    content, held, is_folded = numbers.kept()
+    assert (held, is_folded, len(content)) == (MOST_SPREAD, False, 4 * MOST_SPREAD)
+    again = Numbers.of(content, held, is_folded)
+    assert again.kept() == numbers.kept() and again.unmet([1, MOST_SPREAD]) == 0
+    assert numbers.unmet([MOST_SPREAD + 1]) == 1 and numbers.kept()[2], "one more makes it a table"
+    with pytest.raises(ValueError, match="numbers in 6 bytes"):
+        Numbers.of(bytes(6), 0, False)

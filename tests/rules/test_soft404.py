@@ -8,8 +8,8 @@ import pytest
 from gossamer.parse.fingerprints import near
 from gossamer.rules.learned.marks import marks_of
 from gossamer.rules.learned.model import Learning
-from gossamer.rules.learned.soft404 import what_it_says
-from gossamer.values.messages import Says
+from gossamer.rules.learned.soft404 import ErrorPages, what_it_says
+from gossamer.values.messages import Marks, Says
 from gossamer.values.url import Url
 
 Shown = tuple[str, str, str, str]
@@ -152,3 +152,163 @@ def test_a_host_may_have_several_error_pages_and_each_is_remembered() -> None:
         ("http://h.org/story", "Harbour", "", words(chance, 120)),
     ]
     assert judged(shown) == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Not found", "Not - found", "No such page", "We can't find that", "Cant find it", "That cannot be found",
+        "We couldn't locate it", "It could not be located", "Could not find it", "This could n't be found",
+        "The page is missing", "This file does not exist", "The article doesn't exist", "That entry is no longer here",
+        "Item not available", "The product you want is unavailable", "This address has been removed",
+        "The link was deleted", "The topic has since been moved", "Profile no longer exists",
+        "Nothing found here", "Nothing was found here",
+        "Nicht gefunden", "Die Seite existiert nicht", "Nicht vorhanden", "Nicht mehr verfügbar",
+        "Page introuvable", "La page n'existe pas", "Elle n'existe plus", "Non trouvé", "Page non trouvée",
+        "Elle n'a pas été trouvée", "No se ha encontrado", "No se encuentra", "Página no encontrada", "No existe",
+        "No ha sido encontrado",
+        "Não encontrado", "Não foi encontrada", "A página não existe", "Non trovato", "Non è stata trovata",
+        "La pagina non esiste", "Niet gevonden", "De pagina bestaat niet", "Nie znaleziono", "Nie została znaleziona",
+        "Strona nie istnieje", "Sidan hittades inte", "Siden ble ikke funnet", "Ikke fundet", "Sivua ei löydy",
+        "Stránka nebyla nalezena", "Sayfa bulunamadı", "Страница не найдена", "Страница не существует",
+        "ページが見つかりません", "ページは存在しません", "找不到网页", "页面不存在", "페이지를 찾을 수 없습니다",
+        "404", "Error 404", "HTTP 404", "Fehler 404", "Erreur 404", "Errore 404", "Fout 404", "Erro 404", "Fel 404",
+        "404 | Example", "404 - Example", "404: gone", "404 – Example", "404 — Example", "404 (Example)", "404!",
+        "404 error", "404 page", " 404 ",
+    ],
+)  # fmt: skip
+def test_a_title_or_first_heading_that_says_so_in_any_of_these_languages_says_it_plainly(title: str) -> None:
+    assert what_it_says(title, (), "", 1) is Says.PLAINLY
+    assert what_it_says("Example", (title, "x"), "", 120) is Says.PLAINLY
+    assert what_it_says("Example", ("x", title), "", 1) is Says.NOTHING, "a later heading is about something else"
+    assert what_it_says(title, (title,), title, 121) is Says.NOTHING
+    if "404" not in title:
+        assert what_it_says("Example", (), title, 1) is Says.PERHAPS
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "says"),
+    [
+        ("Peugeot 404", "", Says.PERHAPS),
+        ("Version 1.404", "", Says.NOTHING),
+        ("Version 404.1", "", Says.NOTHING),
+        ("4040 ways", "", Says.NOTHING),
+        ("1404", "", Says.NOTHING),
+        ("Example", "404", Says.NOTHING),
+        ("x" * 391 + " not found", "", Says.NOTHING),
+        ("x" * 390 + " not found", "", Says.PLAINLY),
+        ("Example", "x" * 391 + " not found", Says.NOTHING),
+        ("Example", "x" * 390 + " not found", Says.PERHAPS),
+        ("404 of these", "", Says.PERHAPS),
+        ("Lost and found", "", Says.NOTHING),
+        ("The page of my life and of all that you and I will ever be is missing", "", Says.NOTHING),
+    ],
+)
+def test_a_number_or_words_elsewhere_say_less(title: str, text: str, says: Says) -> None:
+    assert what_it_says(title, (), text, 20) is says
+
+
+def shingled(*numbers: int) -> Marks:
+    return Marks(99, (), numbers)
+
+
+PATH = Url("http://h.org/x")
+SIXTEEN = tuple(range(1, 17))
+
+
+def changed(shingles: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The same with other numbers in the last `count` places."""
+    return shingles[: len(shingles) - count] + tuple(range(1000, 1000 + count))
+
+
+def test_a_page_is_an_error_page_met_before_when_nine_tenths_are_the_same_or_half_when_it_may_say_so() -> None:
+    twenty = tuple(range(1, 21))
+    for says, most in ((Says.NOTHING, 2), (Says.PERHAPS, 9)):
+        for count, is_same in ((most, True), (most + 1, False)):
+            pages = ErrorPages()
+            assert pages.judge(PATH, shingled(*twenty), Says.PLAINLY) == "the page says that there is no such page"
+            verdict = pages.judge(PATH, shingled(*changed(twenty, count)), says)
+            assert (verdict == "the same as this host's page for addresses that do not exist") is is_same, (says, count)
+            assert pages.judge(Url("http://other.org/x"), shingled(*twenty), says) is None
+
+
+def test_three_error_pages_of_a_host_are_remembered_and_one_that_is_a_copy_takes_no_place() -> None:
+    pages = ErrorPages()
+    texts = [tuple(range(start, start + 20)) for start in (0, 100, 200, 300)]
+    for text in (*texts[:3], changed(texts[2], 2), texts[2]):
+        pages.judge(PATH, shingled(*text), Says.PLAINLY)
+    assert [pages.judge(PATH, shingled(*text), Says.NOTHING) is None for text in texts] == [False] * 3 + [True]
+    pages.judge(PATH, shingled(*texts[3]), Says.PLAINLY)
+    assert [pages.judge(PATH, shingled(*text), Says.NOTHING) is None for text in texts] == [True] + [False] * 3
+
+
+def test_the_start_page_is_known_by_its_first_eight_phrases_at_an_address_without_a_query() -> None:
+    pages, start = ErrorPages(), Url("http://h.org/?home")
+    assert pages.judge(start, shingled(*SIXTEEN), Says.PLAINLY) is None, "a start page may say what it likes"
+    for target, shingles, is_start in (
+        ("/x", SIXTEEN, True),
+        ("/x", changed(SIXTEEN, 8), True),
+        ("/x", changed(SIXTEEN, 9), False),
+        ("/x", SIXTEEN[:8], True),
+        ("/x?y", SIXTEEN, False),
+        ("/", SIXTEEN, False),
+    ):
+        verdict = pages.judge(Url(f"http://h.org{target}"), shingled(*shingles), Says.NOTHING)
+        assert (verdict == "the start page, at an address that is not its own") is is_start, (target, shingles)
+    short = ErrorPages()
+    short.judge(start, shingled(*SIXTEEN[:7]), Says.NOTHING)
+    assert short.judge(PATH, shingled(*SIXTEEN[:7]), Says.NOTHING) is None, "too little to know it by"
+
+
+@pytest.mark.parametrize(
+    ("templates", "says", "found_at"),
+    [
+        ("abcd", Says.NOTHING, 4),
+        ("abca", Says.NOTHING, 4),
+        ("abab", Says.NOTHING, None),
+        ("aaab", Says.NOTHING, None),
+        ("aaabc", Says.NOTHING, 5),
+        ("aaa", Says.PERHAPS, 3),
+        ("ab", Says.PERHAPS, None),
+    ],
+)
+def test_a_text_met_four_times_in_three_kinds_of_places_is_an_error_page(
+    templates: str, says: Says, found_at: int | None
+) -> None:
+    pages = ErrorPages()
+    verdicts = [pages.judge_again(PATH, template, shingled(*SIXTEEN), says) for template in templates]
+    assert next((at for at, verdict in enumerate(verdicts, 1) if verdict), None) == found_at
+    known = pages.judge(PATH, shingled(*SIXTEEN), Says.NOTHING)
+    assert (known is not None) is (found_at is not None), "it is remembered as an error page from then on"
+
+
+def test_a_text_is_met_again_when_any_four_of_its_phrases_in_a_row_are() -> None:
+    for band in range(4):
+        pages = ErrorPages()
+        verdicts = []
+        for number, template in enumerate("abcd"):
+            other = tuple(range(1000 * (number + 1), 1000 * (number + 1) + 16))
+            kept = SIXTEEN[4 * band : 4 * band + 4]
+            shingles = other[: 4 * band] + kept + other[4 * band + 4 :]
+            verdicts.append(pages.judge_again(PATH, template, shingled(*shingles), Says.NOTHING) is not None)
+        assert verdicts == [False, False, False, True]
+    pages = ErrorPages()
+    for template in "abcd":
+        assert pages.judge_again(PATH, template, shingled(*SIXTEEN[:15]), Says.NOTHING) is None, "too short"
+        assert pages.judge_again(Url("http://h.org/?a"), template, shingled(*SIXTEEN), Says.NOTHING) is None
+        assert pages.judge_again(Url(f"http://{template}.org/x"), template, shingled(*SIXTEEN), Says.NOTHING) is None
+
+
+def test_what_hosts_say_when_they_have_nothing_to_say_is_kept_and_recalled() -> None:
+    before, after = ErrorPages(), ErrorPages()
+    before.judge(PATH, shingled(*SIXTEEN), Says.PLAINLY)
+    before.judge(Url("http://h.org/"), shingled(*range(50, 66)), Says.NOTHING)
+    for template in "abc":
+        before.judge_again(PATH, template, shingled(*range(80, 96)), Says.NOTHING)
+    for part in before.kept():
+        after.recall(part)
+    assert list(after.kept()) == list(before.kept()) and len(list(after.kept())) == 3
+    assert after.judge(PATH, shingled(*SIXTEEN), Says.NOTHING) and after.judge(
+        PATH, shingled(*range(50, 66)), Says.NOTHING
+    )
+    assert after.judge_again(PATH, "d", shingled(*range(80, 96)), Says.NOTHING)

@@ -72,3 +72,115 @@ def test_a_template_is_bounded_and_made_of_any_address(text: str) -> None:
 @given(st.integers(0, 10**9))
 def test_numbers_are_all_of_one_kind(number: int) -> None:
     assert kind_of(str(number)) == "{n}"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("", ""),
+        ("7", "{n}"),
+        ("-7", "{n}"),
+        ("+7", "{n}"),
+        ("1.5", "{n}"),
+        ("1,000.25", "{n}"),
+        ("2024-05", "{date}"),
+        ("2024-5-1", "{date}"),
+        ("2024-05-12", "{date}"),
+        ("2024-05-123", "{slug}"),
+        ("abcdefgh" * 3, "{word}"),
+        ("abcdefgh" * 3 + "i", "{random}"),
+        ("f00ba4", "{hex}"),
+        ("abcdef", "{word}"),
+        ("f00", "f{n}"),
+        ("page12", "page{n}"),
+        ("abcdefghijkl1", "abcdefghijkl{n}"),
+        ("abcdefghijklm1", "{random}"),
+        ("v1234567890", "{random}"),
+        ("a-b", "{slug}"),
+        ("a.b_c,d~e!f'g*h:i+", "{slug}"),
+        ("-a", "{other}"),
+        ("1a", "{random}"),
+        ("%41", "{text}"),
+        ("a%41b", "{text}"),
+        ("a%4", "{other}"),
+        ("rhythms", "{word}"),
+        ("rhthmsb", "{word}"),
+        ("rhthmsbc", "{random}"),
+        ("strength", "{random}"),
+        ("strengths", "{random}"),
+        ("strengthen", "{word}"),
+        ("bcdaghjkalmn", "{word}"),
+        ("bcdaghjkalmnp", "{random}"),
+        ("JavaScript", "{word}"),
+        ("iPhoneCase", "{random}"),
+        ("aBaB", "{word}"),
+    ],
+)
+def test_each_kind_of_thing_has_a_name(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize("name", ["option", "task", "action", "act", "do", "mod", "module", "controller", "route",
+                                  "op", "cmd"])  # fmt: skip
+def test_a_parameter_that_chooses_a_part_of_a_program_stands_for_itself(name: str) -> None:
+    assert template(f"/i.php?{name}=show") == f"/i.php?{name}=show"
+    assert template(f"/i.php?{name}=7") == f"/i.php?{name}={{n}}"
+    assert template(f"/i.php?x=1&{name}=show&{name}=7") == f"/i.php?{name}=show&..."
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("/2024/1/1/", "/{year}/{month}/{day}/"),
+        ("/2024/12/31/", "/{year}/{month}/{day}/"),
+        ("/2024/13/31/", "/{year}/{n}/{n}/"),
+        ("/2024/0/1/", "/{year}/{n}/{n}/"),
+        ("/2024/12/32/", "/{year}/{month}/{n}/"),
+        ("/2024/12/0/", "/{year}/{month}/{n}/"),
+        ("/2024/00012/1", "/{year}/{n}/{n}"),
+        ("/2024/012/1", "/{year}/{month}/{day}"),
+        ("/1900/1", "/{year}/{month}"),
+        ("/2199/1", "/{year}/{month}"),
+        ("/1899/1", "/{n}/{n}"),
+        ("/2200/1", "/{n}/{n}"),
+        ("/20240/1", "/{n}/{n}"),
+        ("/2024", "/{year}"),
+        ("/x/2024", "/x/{year}"),
+        ("/x/2024.html", "/x/{year}.html"),
+        ("/x/12/3", "/x/{n}/{n}"),
+        ("/x/2024/12.html", "/x/{year}/{month}.html"),
+        ("/x/2024/12/31.html", "/x/{year}/{month}/{day}.html"),
+        ("/index.php/12", "/index.php/{n}"),
+        ("/index.php?", "/index.php?..."),
+        ("/a.b.c/12", "/{slug}/{n}"),
+        ("/.hidden", "/{other}"),
+        ("/x/a.html5", "/x/{word}.html5"),
+        ("/x/a.html5x", "/x/{slug}"),
+        ("/x/a.h", "/x/{slug}"),
+        ("/x/a.5h", "/x/{slug}"),
+        ("/page-1.html", "/{slug}.html"),
+        ("/about", "/{word}"),
+        ("/about?", "/about?..."),
+        ("/about/", "/about/"),
+        ("/7/", "/{n}/"),
+        ("/a/b/c", "/a/{word}/{word}"),
+        ("/a//c", "/a//{word}"),
+        ("/a/1/2/3/4/5/6/7/8/z", "/a/{n}/{n}/{n}/{n}/{n}/{n}/{n}/{n}/{word}"),
+        ("/a/1/2/3/4/5/6/7/8/9/z", "/a/{n}/{n}/{n}/{n}/{n}/{n}/{n}/{n}/.../{word}"),
+        ("/x?a=1&", "/x?a={n}"),
+        ("/x?&&", "/x?..."),
+        ("/x?a-b=1", "/x?a-b={n}"),
+        ("/x?12=1", "/x?{n}={n}"),
+        ("/x?12", "/x?{n}"),
+        ("/x?12=", "/x?{n}="),
+        ("/x?a=1&b=2", "/x?..."),
+        ("/x?do=show&b=2", "/x?do=show&..."),
+    ],
+)
+def test_dates_extensions_depth_and_parameters_at_their_limits(target: str, expected: str) -> None:
+    assert template(target) == expected
+
+
+def test_a_long_template_is_cut() -> None:
+    long = "/x?" + "&".join(f"do={'house' * 4}{'a' * n}" for n in range(1, 5)) * 4
+    assert len(template(long)) == LONGEST and template(long).startswith("/x?do=househouse")

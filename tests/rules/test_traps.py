@@ -5,6 +5,7 @@ import random
 import pytest
 
 from gossamer.rules.learned.traps import (
+    LONGEST,
     MOST_OF_ONE,
     MOST_PARAMETERS,
     MOST_SEGMENTS,
@@ -135,3 +136,62 @@ def test_one_parameter_may_come_three_times_and_a_list_sixteen() -> None:
     assert isinstance(judge("/x?" + "&".join(["p=1"] * (MOST_OF_ONE + 1))), Denied)
     assert isinstance(judge("/x?" + "&".join(["p[]=1"] * MOST_PARAMETERS)), Allowed)
     assert isinstance(judge("/x?" + "&".join(["p=1"] * (MOST_PARAMETERS + 1))), Denied)
+
+
+def test_an_address_may_be_two_thousand_characters_long_and_have_thirty_two_segments() -> None:
+    for target in ("/", "/?", "/a/b/?"):
+        rest = LONGEST - len(f"http://example.org{target}")
+        assert judge(target + "x" * rest) == Allowed()
+        assert judge(target + "x" * (rest + 1)) == Denied("an address of 2001 characters, and the limit is 2000")
+    deep = "".join(f"/s{number}" for number in range(MOST_SEGMENTS))
+    assert judge(deep) == Allowed()
+    assert judge(f"{deep}/x") == Denied("a path of 33 segments, and the limit is 32")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("/a/%2525", ""),
+        ("/a/b/%2525", "an address in an address in an address"),
+        ("/?a=%2525", "an address in an address in an address"),
+        ("/a/b/c/%2525/", "an address in an address in an address"),
+        ("/x/a/a/a", "/a comes 3 times in the path"),
+        ("/a/b/a/b/a/b/", "/a/b comes 3 times in the path"),
+        ("/a/a/b/a/c/d/a?x", "/a comes 3 times in the path"),
+        ("/?" + "&".join(f"p{n}=1" for n in range(17)), "17 parameters, and the limit is 16"),
+        ("/?p=1&p=2&q=1&p=3&p", "the parameter 'p' 4 times, and the limit is 3"),
+        ("/?a/a/a/a", ""),
+        ("/?a=1&b=2&b=3&b=4", ""),
+        ("/?" + "&".join(f"p{n}=1" for n in range(16)), ""),
+        ("/?" + "&".join(["p[]=1"] * 4), ""),
+        ("/?" + "&".join(["p%5B%5D=1"] * 4), ""),
+        ("/a/b/a/b/a", ""),
+        ("/a/a//a/", ""),
+        ("//////", ""),
+        ("/a/1/a/1/a/2", ""),
+    ],
+)
+def test_the_shape_that_is_refused_is_named(target: str, words: str) -> None:
+    assert judge(target) == (Denied(words) if words else Allowed())
+
+
+def test_a_debt_grows_by_one_with_each_barren_page_and_shrinks_by_nine_with_each_fruitful_one() -> None:
+    run = Run()
+    for is_new, leads_on, expected in [
+        (False, False, Run(1, 0, 1, 1)),
+        (False, True, Run(2, 0, 0, 2)),
+        (True, False, Run(3, 1, 0, 0)),
+        *[(False, False, Run(3 + n, 1, n, n)) for n in range(1, 11)],
+        (True, True, Run(14, 2, 1, 1)),
+        (False, True, Run(15, 2, 0, 2)),
+    ]:
+        run = after(run, is_new, leads_on)
+        assert run == expected
+
+
+def test_where_a_template_stands_is_told_at_its_limits() -> None:
+    assert [Run(99, new, 0, debt).stands_well for new, debt in ((3, 15), (2, 15), (3, 16))] == [True, False, False]
+    assert [is_trap(Run(99, 0, debt)) for debt in (63, 64, 65)] == [False, True, True]
+    assert [is_barren(*totals) for totals in ((64, 6), (63, 0), (64, 7), (70, 7), (71, 7))] == [
+        True, False, False, False, True,
+    ]  # fmt: skip

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 from tests.web.gate import BEARER, COOKIE, KEYS, PORT, ask, gate_of, role_of_asker, site_of
 
 from gossamer.testing import FakeClock
+from gossamer.web.access.connections import Connection, server_of
 from gossamer.web.access.guard import LONG, Body, Gate
 from gossamer.web.access.login import cookie_name, is_led_here
 from gossamer.web.access.sessions import SESSION_S, Sessions
@@ -442,3 +443,10 @@ def test_F_W16_a_body_that_does_not_come_in_time_is_given_up_and_what_follows_on
         assert not body("0").is_unread
 
     asyncio.run(story())
+
+
+def test_the_server_speaks_http_alone_believes_no_proxy_and_logs_no_request() -> None:
+    config = server_of(page(), "127.0.0.1", 0).config
+    assert (config.ws, config.lifespan, config.proxy_headers, config.server_header) == ("none", "off", False, False)
+    assert (config.access_log, config.log_level, config.http) == (False, "error", Connection)
+    assert (config.host, config.port) == ("127.0.0.1", 0)

@@ -33,9 +33,8 @@ class Catalogue:
     def __exit__(
         self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._opened().close()
+        self._connection = None
 
     def kept(self, url: Url, at: Instant | None = None) -> Kept | None:
         """What was kept of an address: the newest with a body, or the newest that is not younger than `at`."""

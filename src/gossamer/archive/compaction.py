@@ -126,7 +126,7 @@ def gaps(files: Files, path: Path, rows: list[Laid], tell: Tell) -> Iterator[Gap
 
 def _records_in(files: Files, path: Path, start: int, until: int, tell: Tell) -> Iterator[Gap]:
     for member in members(files, path, start):
-        if isinstance(member, Torn) or member.offset >= until:
+        if isinstance(member, Torn):
             return
         if isinstance(member, Member):
             yield Gap(member.offset, member.length, *target_in(member.plain))

@@ -137,8 +137,10 @@ class FrameReader:
         name, left = "", MOST_HEAD_BYTES
         while (line := self._line(left)).strip(b"\r\n"):
             left -= len(line)
-            if left <= 0 or not line.endswith(b"\n"):
-                return "head too long" if left <= 0 else "cut short"
+            if left < len(b"\r\n"):  # no room for the empty line
+                return "head too long"
+            if not line.endswith(b"\n"):
+                return "cut short"
             text = _decoded(line)
             if text[0] in " \t":
                 if name:
@@ -268,7 +270,7 @@ class GzipStream:
         self._file.seek(at)
         self._raw, self._begun, self._given, self._held = b"", at, 0, b""
         self._inflater = zlib.decompressobj(31)
-        while len(self._held) < len(ARC_START) and not self._inflater.eof and (self._raw or self._fill()):
+        while len(self._held) < len(ARC_START) and not self._inflater.eof and self._fill():
             try:
                 self._held += self._inflater.decompress(self._raw, PIECE_BYTES)
             except zlib.error:

@@ -87,7 +87,7 @@ def member_at(files: Files, path: Path, offset: int, length: int) -> bytes:
         raise damaged(path.name, offset, _because(error)) from error
     if fed != length or not inflater.eof or inflater.unused_data:
         raise damaged(path.name, offset, "the record is not where the catalogue says, or not whole")
-    return plain[0] if len(plain) == 1 else b"".join(plain)
+    return b"".join(plain)
 
 
 def damaged(volume: str, offset: int, why: str) -> ArchiveDamaged:
@@ -113,7 +113,7 @@ def _next(files: Files, path: Path, start: int, ahead: bytes = b"") -> tuple[Mem
         raise
     except UNREADABLE as error:
         return Damaged(start, 0, _because(error)), b""
-    rest, whole = inflater.unused_data, plain[0] if len(plain) == 1 else b"".join(plain)
+    rest, whole = inflater.unused_data, b"".join(plain)
     if not whole.startswith(RECORD_MAGIC):
         return Damaged(start, fed - len(rest), "a gzip member that holds no WARC record"), rest
     return Member(start, fed - len(rest), whole), rest

@@ -73,7 +73,3 @@ class Seen:
         marks, mask = self._marks, self._mask
         for mark in met:
             marks[mark & mask] = mark
-
-    def forget(self) -> None:
-        """Every address passes again; a rule may have changed."""
-        self._marks = array("q", bytes(8 * (self._mask + 1)))

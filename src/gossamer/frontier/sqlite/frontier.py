@@ -123,7 +123,7 @@ class SqliteFrontier:
         """When it was last set, by the clock that never is."""
         self._leases: dict[str, Lease] = {}
         """By host name."""
-        self._waiting = Waiting(0, 0, 0, 0)
+        self._waiting = Waiting()
         self._merged_at: Instant = 0
 
     async def __aenter__(self) -> Self:
@@ -315,7 +315,7 @@ class SqliteFrontier:
             fresh, met = self._seen.sift(settled.offers, self._may_enter, lease.host.name, met, nods)
             if any(one.via is not None for one in fresh):
                 fresh = self._vouched_for(connection, fresh, met)
-            if settled.past is not None and (past := led(connection, settled, fresh, self._keys())) is not None:
+            if (past := led(connection, settled, fresh, self._keys())) is not None:
                 connection.execute(_SQL["past_kept"], (lease.host.id, lease.address_id, encoded(past)))
             if fresh or nods:
                 pages.append((lease.host.id, lease.address_id or None, fresh + nods))

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from gossamer.base.clock import Instant
-from gossamer.frontier.codes import REASON_CODES
+from gossamer.frontier.codes import REASON_CODES, REASONS
 from gossamer.frontier.sqlite.sieve import Keys, merge_offers
 from gossamer.store import tallies
 from gossamer.store.statements import load
@@ -17,7 +17,6 @@ from gossamer.values.outcome import Reason
 
 _SQL = load("gossamer.frontier.sqlite", "restoration.sql")
 _ENDED = load("gossamer.frontier.sqlite")["ended"]
-_OF_CODE = {code: reason for reason, code in REASON_CODES.items()}
 ASK_AGAIN = 429
 
 
@@ -55,6 +54,6 @@ def enter_found(connection: sqlite3.Connection, offers: Iterable[Offer], keys: K
 def settle_restored(connection: sqlite3.Connection, rest_until: Instant) -> None:
     """What was visited waits no longer, every host rests until then, and the counters agree."""
     over = connection.execute(_SQL["waiting_ended"]).rowcount
-    reasons = {f"{tallies.REASON}{_OF_CODE[code].value}": n for code, n in connection.execute(_SQL["reasons"])}
+    reasons = {f"{tallies.REASON}{REASONS[code].value}": n for code, n in connection.execute(_SQL["reasons"])}
     tallies.add(connection, {tallies.QUEUED: -over, tallies.SETTLED: over, **reasons})
     connection.execute(_SQL["hosts_rest"], (rest_until,))

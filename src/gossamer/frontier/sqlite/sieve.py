@@ -37,23 +37,21 @@ Linked = tuple[int, int, int, int, int, int]
 """A known address that was met on another host: host id, id, lane, and how, depth and priority of this meeting."""
 
 
-def raise_linked(connection: sqlite3.Connection, leased: Collection[int]) -> int:
+def raise_linked(connection: sqlite3.Connection, leased: Collection[int]) -> None:
     """REQUIRES: the incoming addresses are laid out, the known ones among them. `leased`: the sequence numbers of
-    visits that are out; their rows stay where they are. Says how many moved."""
+    visits that are out; their rows stay where they are."""
     wanted: dict[tuple[int, int], dict[int, Linked]] = defaultdict(dict)
     for row in connection.execute(_SQL["incoming_linked"], (MOST_RAISED,)):
         wanted[row[0], row[2]][row[1]] = row
-    moved = 0
     for (host_id, lane), linked in wanted.items():
-        moved += _raise_in(connection, host_id, lane, linked, leased)
-    return moved
+        _raise_in(connection, host_id, lane, linked, leased)
 
 
 def _raise_in(
     connection: sqlite3.Connection, host_id: int, lane: int, linked: dict[int, Linked], leased: Collection[int]
-) -> int:
+) -> None:
     head: Iterable[tuple[int, int, int]] = connection.execute(_SQL["head_of_lane"], (host_id, lane, HEAD)).fetchall()
-    best, moved = None, 0
+    best: int | None = None
     for priority, sequence, address_id in head:
         if address_id not in linked or sequence in leased:
             continue
@@ -63,10 +61,9 @@ def _raise_in(
         better = raised(priority, HOWS[how], depth, moved_by_rules)
         if better < priority:
             connection.execute(_SQL["raised"], (better, host_id, lane, priority, sequence))
-            best, moved = better if best is None else min(best, better), moved + 1
+            best = better if best is None else min(best, better)
     if best is not None:
         connection.execute(_SQL["host_raised"], (band_of(best), host_id))
-    return moved
 
 
 def raised(priority: int, how: How, depth: int, moved_by_rules: int) -> int:
@@ -195,11 +192,11 @@ _HEAP = msgspec.msgpack.Decoder(list[Laid])
 class Waiting(NamedTuple):
     """Offers that are not merged yet, and how many addresses are known."""
 
-    journalled: int
-    nods: int
+    journalled: int = 0
+    nods: int = 0
     """Links from elsewhere to addresses met before, in the journal too: they bring nothing new."""
-    heaped: int
-    known: int
+    heaped: int = 0
+    known: int = 0
 
     @property
     def offers(self) -> int:

@@ -68,7 +68,7 @@ class _Host:
     robots: int = 0
     """A hash of the rules of its robots.txt."""
     named: Counter[str] = field(default_factory=Counter)
-    """Hosts that its pages name as their canonical one."""
+    """Hosts that its pages name as their canonical one, itself and none among them."""
     shared: Counter[str] = field(default_factory=Counter)
     """Pages that were seen on another host before."""
     ways: list[int] = field(default_factory=list)
@@ -117,8 +117,7 @@ class Mirrors:
         if not host.looked_at:
             host.robots = hash(tuple((rule.allows, rule.pattern) for rule in evidence.robots))
         host.looked_at += 1
-        if evidence.canonical and evidence.canonical != name:
-            host.named[evidence.canonical] += 1
+        host.named[evidence.canonical] += 1
         _note_ways(host, url, links)
         key = id_of(f"{url.target} {exact.hex()}")
         first = self._first.setdefault(key, name)

@@ -24,6 +24,10 @@ LONGEST_HEAD = 1 << 20
 """Of a request. Addresses too long for us are far shorter than this, and get a page that says so."""
 HEAD_S = 10.0
 """From a connection's start, or a request's first byte, to the end of its head."""
+REST_S = 5
+"""Between two requests of one connection."""
+STOP_S = 2
+"""That a stop waits for answers under way."""
 MOST_CONNECTIONS = 4_000
 """At one time; some 7 kB each while they are idle."""
 MOST_FILES = 16_384
@@ -212,7 +216,7 @@ def server_of(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
             proxy_headers=False,
             server_header=False,
             backlog=BACKLOG,
-            timeout_keep_alive=5,
-            timeout_graceful_shutdown=2,
+            timeout_keep_alive=REST_S,
+            timeout_graceful_shutdown=STOP_S,
         )
     )

@@ -158,12 +158,12 @@ class Gate:
         if request.method not in READING or b"token=" not in request.scope["query_string"]:
             return None
         text = request.scope["query_string"].decode("latin-1")
-        pairs = parse_qsl(text, keep_blank_values=True, errors="replace")
+        pairs = parse_qsl(text, keep_blank_values=True)
         tokens = [value for name, value in pairs if name == "token"]
         if not tokens:
             return None
-        rest = urlencode([(name, value) for name, value in pairs if name != "token"], errors="replace")
-        target = same_site(quote(request.scope["path"], errors="replace")) + (f"?{rest}" if rest else "")
+        rest = urlencode([(name, value) for name, value in pairs if name != "token"])
+        target = same_site(quote(request.scope["path"])) + (f"?{rest}" if rest else "")
         return self._entrance.refusal_of(request, tokens[0]) or self._entrance.welcome(request, target)
 
     def _not_allowed(self, request: Request) -> Response | None:
@@ -176,7 +176,7 @@ class Gate:
         ):
             if "text/html" in request.headers.get("accept", "") and request.method in READING:
                 here = path + (f"?{query}" if (query := request.url.query) else "")
-                return RedirectResponse("/door?" + urlencode({"next": same_site(here)}, errors="replace"), 303)
+                return RedirectResponse("/door?" + urlencode({"next": same_site(here)}), 303)
             return unauthorized(request, self._show, "This server answers only those who send a token.")
         if request.method in CHANGING and not (request.method == "POST" and path in ASKING) and role is not Role.ADMIN:
             return fault(request, self._show, 403, FACTS_STAY if path.startswith("/sparql") else NO_CHANGE)
@@ -224,7 +224,6 @@ class Sending:
     def close(self) -> None:
         self._has_begun()
         if self._is_long:
-            self._is_long = False
             self._long.give_back()
 
     def _has_begun(self) -> None:

@@ -1,0 +1,271 @@
+"""The parts of an exchange that need no server: bodies in pieces, what exceptions mean, names and robots entries."""
+
+import msgspec
+import pytest
+from aiohttp.client_exceptions import (
+    ClientConnectionError,
+    ClientError,
+    ClientOSError,
+    ClientPayloadError,
+    ServerDisconnectedError,
+)
+from aiohttp.http_exceptions import (
+    BadStatusLine,
+    ContentEncodingError,
+    ContentLengthError,
+    HttpProcessingError,
+    InvalidHeader,
+    LineTooLong,
+    TransferEncodingError,
+)
+
+from gossamer.base.clock import SECOND
+from gossamer.base.errors import ConfigError
+from gossamer.config.slices import Fetch, RobotsKeeping
+from gossamer.fetch.client import _fields, conditions, user_agent
+from gossamer.fetch.dns import in_turns
+from gossamer.fetch.exchange import Body, _reason_of, _words
+from gossamer.fetch.pool import plain
+from gossamer.fetch.robots import NOTHING, OLD_COPY, entry_of
+from gossamer.values.capture import Capture
+from gossamer.values.outcome import IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
+from gossamer.values.past import Validators
+from gossamer.values.robots import HOPELESS, ParsedRobots, Robots, RobotsRule, RobotsState
+from gossamer.values.url import Url
+from gossamer.values.visit import Visit, VisitKind
+
+
+@pytest.mark.parametrize("pieces", [[], [b"a"], [b"a", b"b"], [b"", b"a"], [b"a", b"", b"bc", b"d"]])
+def test_a_body_in_pieces_knows_its_size_at_any_time(pieces: list[bytes]) -> None:
+    body, so_far = Body(), b""
+    assert (body.size, body.whole()) == (0, b"")
+    for piece in pieces:
+        body.add(piece)
+        so_far += piece
+        assert (body.size, body.whole()) == (len(so_far), so_far)
+
+
+def caused(outer: Exception, cause: Exception) -> Exception:
+    outer.__cause__ = cause
+    return outer
+
+
+@pytest.mark.parametrize(
+    ("foreign", "reason", "words"),
+    [
+        (LineTooLong(b"x"), Reason.HEADERS_TOO_LARGE, "a header line is too long"),
+        (HttpProcessingError(message="Too many headers received"), Reason.HEADERS_TOO_LARGE,
+         "the answer is not valid HTTP"),
+        (BadStatusLine("x"), Reason.PROTOCOL, "the first line of the answer is no HTTP status line"),
+        (InvalidHeader("x"), Reason.PROTOCOL, "a header field is malformed"),
+        (HttpProcessingError(message="x"), Reason.PROTOCOL, "the answer is not valid HTTP"),
+        (ContentLengthError("x"), Reason.PROTOCOL, "the body is shorter than its Content-Length says"),
+        (TransferEncodingError("x"), Reason.PROTOCOL, "the chunks of the body are malformed, or end too early"),
+        (ContentEncodingError("x"), Reason.PROTOCOL, "the body does not fit its Content-Encoding"),
+        (ServerDisconnectedError(), Reason.DISCONNECTED, "the server closed the connection without an answer"),
+        (ClientOSError("x"), Reason.DISCONNECTED, "the connection broke"),
+        (ClientPayloadError("Response payload is not completed"), Reason.DISCONNECTED,
+         "the body is malformed, or ends too early"),
+        (ClientPayloadError("x"), Reason.PROTOCOL, "the body is malformed, or ends too early"),
+        (ClientConnectionError("x"), Reason.PROTOCOL, "the answer could not be read"),
+        (ClientError("x"), Reason.PROTOCOL, "the answer could not be read"),
+        (ConnectionResetError("x"), Reason.DISCONNECTED, "the server cut the connection off"),
+        (OSError("x"), Reason.DISCONNECTED, "the connection broke"),
+        (caused(ClientPayloadError("x"), ContentLengthError("y")), Reason.PROTOCOL,
+         "the body is shorter than its Content-Length says"),
+        (caused(ClientPayloadError("is not completed"), ContentLengthError("y")), Reason.DISCONNECTED,
+         "the body is shorter than its Content-Length says"),
+        (caused(ClientError("x"), LineTooLong(b"y")), Reason.HEADERS_TOO_LARGE, "a header line is too long"),
+        (caused(ServerDisconnectedError(), ConnectionResetError("y")), Reason.DISCONNECTED,
+         "the server cut the connection off"),
+        (caused(ClientOSError("x"), TimeoutError()), Reason.DISCONNECTED, "the server fell silent"),
+    ],
+)  # fmt: skip
+def test_an_exception_of_the_library_has_a_reason_and_words_of_ours(
+    foreign: Exception, reason: Reason, words: str
+) -> None:
+    assert (_reason_of(foreign), _words(foreign)) == (reason, words)
+
+
+def test_why_no_connection_came_to_be_is_told_as_the_system_calls_it() -> None:
+    assert plain(ConnectionRefusedError(111, "Connect call failed")) == "connection refused"
+    assert plain(OSError("Multiple exceptions")) == "no address of the host could be reached"
+
+
+@pytest.mark.parametrize(
+    ("given", "by_turns"),
+    [
+        ([], []),
+        (["1.1.1.1", "1.1.1.2", "::1"], ["1.1.1.1", "::1", "1.1.1.2"]),
+        (["::1", "::2", "1.1.1.1"], ["1.1.1.1", "::1", "::2"]),
+        (["::1"], ["::1"]),
+    ],
+)
+def test_addresses_of_both_families_take_turns(given: list[str], by_turns: list[str]) -> None:
+    assert in_turns(given) == by_turns
+
+
+def test_a_question_says_who_asks_what_is_taken_and_what_is_known() -> None:
+    settings = Fetch(agent="Somebot", contact="https://a.test/")
+    assert user_agent(settings).startswith("Somebot/") and user_agent(settings).endswith(" (+https://a.test/)")
+    assert "(" not in user_agent(Fetch(agent="Somebot"))
+    lines = _fields(settings).decode().split("\r\n")
+    assert lines == [
+        f"User-Agent: {user_agent(settings)}",
+        "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5",
+        "Accept-Encoding: gzip, deflate, br, zstd",
+        "",
+    ]
+    for wrong in ("a\r\nX: y", "caf\u00e9", "a\tb"):
+        with pytest.raises(ConfigError, match="printable ASCII"):
+            _fields(Fetch(agent=wrong))
+    date = "Thu, 02 Jan 2020 03:04:05 GMT"
+    assert conditions(Validators("", "")) == b"\r\n"
+    assert conditions(Validators('"a"', "")) == b'If-None-Match: "a"\r\n\r\n'
+    assert conditions(Validators("", date)) == f"If-Modified-Since: {date}\r\n\r\n".encode()
+    assert conditions(Validators('"a"', date)) == f'If-None-Match: "a"\r\nIf-Modified-Since: {date}\r\n\r\n'.encode()
+
+
+NOW = 1_700_000_000 * SECOND
+ORIGIN = "http://site.test"
+KEEPING = RobotsKeeping(
+    keep_s=1000.0, keep_least_s=100.0, retry_s=10.0, retry_most_s=500.0, retry_copy_s=50.0, patience_s=300.0,
+    old_copy_s=2000.0, most_hops=2,
+)  # fmt: skip
+PARSED = ParsedRobots(
+    rules=(RobotsRule(False, "/x", 2),), crawl_delay_s=3.0, sitemaps=("/s",), flags=("nul",), signals=(("a", "b"),),
+    extensions=(("c", "d"),), group="g", group_lines=(1, 5), recrawl_delay_s=7.0,
+)  # fmt: skip
+
+
+def answered(status: int = 200, **headers: str) -> Capture:
+    given = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    return Capture(url=Url(f"{ORIGIN}/robots.txt"), fetched_at=NOW, status=status, reason="", headers=given, body=b"")
+
+
+def entry(outcome: Outcome, old: Robots | None = None, parsed: ParsedRobots | None = None, failures: int = 0) -> Robots:
+    asked = Url(f"{ORIGIN}/robots.txt")
+    visit = Visit(url=asked, kind=VisitKind.ROBOTS, taken_at=NOW, robots=old, failures=failures)
+    return entry_of(visit, outcome, parsed, NOW, KEEPING)
+
+
+GOOD = Robots(
+    origin=ORIGIN, state=RobotsState.READ, fetched_at=NOW - 900 * SECOND, expires_at=NOW - 5, rules=PARSED.rules,
+    crawl_delay_s=3.0, sitemaps=("/s",), flags=("nul", OLD_COPY), failures=4, failing_since=NOW - 300 * SECOND,
+    read_at=NOW - 1000 * SECOND, trouble="timeout", hops=1, ask=Url("http://b.test/"), group="g",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "stands_s"),
+    [
+        ("", 1000), ("max-age=500", 500), ('public, Max-Age = "500"', 500), ("max-age=100", 100), ("max-age=99", 100),
+        ("max-age=1000", 1000), ("max-age=1001", 1000), ("s-maxage=500", 1000), ("x-max-age=500", 1000),
+        ("no-store", 1000), ("max-age=0", 100),
+    ],
+)  # fmt: skip
+def test_a_file_that_was_read_is_kept_whole_for_as_long_as_the_server_says_within_bounds(
+    said: str, stands_s: int
+) -> None:
+    headers = {"Cache_Control": said} if said else {}
+    assert entry(Fetched(answered(200, **headers)), GOOD, PARSED) == Robots(
+        origin=ORIGIN, state=RobotsState.READ, fetched_at=NOW, expires_at=NOW + stands_s * SECOND, rules=PARSED.rules,
+        crawl_delay_s=3.0, sitemaps=("/s",), flags=("nul",), read_at=NOW, signals=(("a", "b"),),
+        extensions=(("c", "d"),), group="g", group_lines=(1, 5), recrawl_delay_s=7.0,
+    )  # fmt: skip
+
+
+def test_an_unchanged_file_stands_as_it_was_read_and_its_failures_are_over() -> None:
+    fresh = msgspec.structs.replace(
+        GOOD, fetched_at=NOW, expires_at=NOW + 1000 * SECOND, flags=("nul",), failures=0, failing_since=None,
+        read_at=NOW, trouble="", hops=0, ask=None,
+    )  # fmt: skip
+    assert entry(Unchanged(answered(304)), GOOD) == fresh
+    assert entry(Unchanged(answered(304)), msgspec.structs.replace(GOOD, state=RobotsState.PENDING)) == fresh
+    for old in (None, msgspec.structs.replace(GOOD, read_at=None)):
+        unknown = entry(Unchanged(answered(304)), old)
+        assert (unknown.state, unknown.trouble) == (RobotsState.UNREACHABLE, "it could not be parsed")
+
+
+MISSING = Robots(origin=ORIGIN, state=RobotsState.MISSING, fetched_at=NOW, expires_at=NOW + 1000 * SECOND)
+
+
+def test_a_file_that_is_not_there_allows_all_and_one_that_is_withheld_may_forbid_all() -> None:
+    assert entry(Gone(answered(404)), GOOD) == MISSING
+    for status in (400, 401, 403, 451):
+        refused = Failed(Reason.CLIENT_ERROR, "", answered(status))
+        assert entry(refused, GOOD) == MISSING
+        strict = RobotsKeeping(keep_s=1000.0, refusal_disallows=True)
+        visit = Visit(url=Url(f"{ORIGIN}/robots.txt"), kind=VisitKind.ROBOTS, taken_at=NOW)
+        found = entry_of(visit, refused, None, NOW, strict)
+        is_forbidden = status in (401, 403)
+        assert (found.state, found.rules) == (
+            (RobotsState.READ, NOTHING) if is_forbidden else (RobotsState.MISSING, ())
+        ), status
+        assert entry_of(visit, Failed(Reason.CLIENT_ERROR, ""), None, NOW, strict).state is RobotsState.MISSING
+    assert (RobotsRule(allows=False, pattern="/", line=0),) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("failures", "wait_s", "expected_s"),
+    [(0, None, 10), (1, None, 20), (5, None, 320), (6, None, 500), (40, None, 500), (0, 9.0, 10), (0, 11.0, 11),
+     (0, 0.0, 10), (1000, None, 500)],
+)  # fmt: skip
+def test_each_failure_in_a_row_doubles_the_wait_up_to_the_limit(
+    failures: int, wait_s: float | None, expected_s: float
+) -> None:
+    old = Robots(origin=ORIGIN, state=RobotsState.UNREACHABLE, fetched_at=0, expires_at=0, failures=failures,
+                 failing_since=NOW - 7)  # fmt: skip
+    found = entry(Failed(Reason.SLOW_DOWN, "status 429", wait_s=wait_s), old)
+    assert found == Robots(
+        origin=ORIGIN, state=RobotsState.UNREACHABLE, fetched_at=NOW, expires_at=NOW + round(expected_s * SECOND),
+        failures=min(failures + 1, HOPELESS - 1), failing_since=NOW - 7, trouble="slow-down: status 429",
+    )  # fmt: skip
+    assert entry(Failed(Reason.TIMEOUT, ""), None, failures=failures).failures == min(failures + 1, HOPELESS - 1)
+    assert entry(Failed(Reason.TIMEOUT, ""), None).trouble == f"{Reason.TIMEOUT}: {IN_WORDS[Reason.TIMEOUT]}"
+    assert entry(Failed(Reason.TIMEOUT, ""), None).failing_since == NOW
+
+
+@pytest.mark.parametrize(("failing_s", "speaks"), [(299, False), (300, True), (301, True)])
+def test_the_last_good_copy_speaks_again_once_patience_is_at_its_end(failing_s: int, speaks: bool) -> None:
+    old = msgspec.structs.replace(GOOD, failing_since=NOW - failing_s * SECOND)
+    found = entry(Failed(Reason.TIMEOUT, "no answer"), old)
+    assert found == msgspec.structs.replace(
+        old, state=RobotsState.READ if speaks else RobotsState.UNREACHABLE, fetched_at=NOW,
+        expires_at=NOW + 50 * SECOND, failures=5, trouble="timeout: no answer", flags=(OLD_COPY,) if speaks else (),
+        hops=0, ask=None,
+    )  # fmt: skip
+    assert found.rules == PARSED.rules
+
+
+@pytest.mark.parametrize(("age_s", "is_kept"), [(1999, True), (2000, False)])
+def test_a_copy_that_is_too_old_is_forgotten_and_its_row_of_failures_is_not(age_s: int, is_kept: bool) -> None:
+    old = msgspec.structs.replace(GOOD, read_at=NOW - age_s * SECOND)
+    found = entry(Failed(Reason.TIMEOUT, "x"), old, failures=2)
+    assert (found.rules, found.read_at) == ((PARSED.rules, old.read_at) if is_kept else ((), None))
+    assert (found.failures, found.failing_since) == (5, GOOD.failing_since)
+    assert (found.expires_at - NOW) / SECOND == (50 if is_kept else 160)
+
+
+def test_redirects_are_counted_and_lead_to_no_file_when_there_are_too_many() -> None:
+    to = Url("http://b.test/robots.txt")
+    first = entry(Moved(to, answered(301)), GOOD)
+    assert first == msgspec.structs.replace(
+        GOOD, state=RobotsState.PENDING, fetched_at=NOW, expires_at=NOW, flags=(), hops=1, ask=to
+    )
+    second = entry(Moved(to, answered(301)), first)
+    assert (second.state, second.hops, second.ask) == (RobotsState.PENDING, 2, to)
+    assert entry(Moved(to, answered(301)), second) == MISSING
+    assert entry(Moved(to, answered(301)), None).hops == 1
+
+
+def test_what_a_rule_of_ours_refuses_is_hopeless_and_what_an_option_refuses_is_asked_for_later() -> None:
+    held = entry(Refused(Reason.CONTACT, "no contact"), GOOD)
+    assert held == msgspec.structs.replace(
+        GOOD, state=RobotsState.UNREACHABLE, fetched_at=NOW, expires_at=NOW, flags=(), hops=0, ask=None
+    )
+    refused = entry(Refused(Reason.REDIRECT_OUT, ""), None)
+    assert (refused.failures, refused.state) == (HOPELESS, RobotsState.UNREACHABLE)
+    assert refused.trouble == f"{Reason.REDIRECT_OUT}: {IN_WORDS[Reason.REDIRECT_OUT]}"
+    unread = entry(Fetched(answered()), None, None)
+    assert (unread.state, unread.trouble, unread.failures) == (RobotsState.UNREACHABLE, "it could not be parsed", 1)
