@@ -28,7 +28,8 @@ LINES = [
 ]
 """Who may import whom: what stands above, from what stands before it in this list. See docs/architecture.md."""
 LEVEL = {room: level for level, rooms in enumerate(LINES) for room in rooms}
-PARTICIPLES_ALLOWED = {"testing"}
+PARTICIPLES_ALLOWED = {"testing", "tuning", "coding", "reading"}
+"""Nouns of the plan: a content coding is RFC 9110's word, a reading what a reader makes of a capture."""
 
 
 class Module(NamedTuple):

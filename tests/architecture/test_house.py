@@ -8,13 +8,13 @@ import pytest
 from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, modules
 
 LIMITS = {
-    "files": 526,
-    "lines": 71_400,
+    "files": 527,
+    "lines": 71_800,
     "modules in the fullest folder": 39,
-    "module names ending in -ing": 9,
+    "module names ending in -ing": 0,
     "public class names with two meanings": 95,
-    "modules below 100 lines with a single importer": 39,
-    "upward or sideways imports": 19,
+    "modules below 100 lines with a single importer": 40,
+    "upward or sideways imports": 20,
     "modules that name state.db": 23,
     "modules that import a database": 21,
     "constructors with more than 6 parameters": 9,

@@ -119,6 +119,27 @@ class Tab:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    async def value_in_frame(self, script: str) -> Any:
+        """In the frame that the page holds, whatever its origin."""
+        tree = (await self.call("Page.getFrameTree"))["frameTree"]
+        world = await self.call("Page.createIsolatedWorld", frameId=tree["childFrames"][0]["frame"]["id"])
+        where = {"contextId": world["executionContextId"], "returnByValue": True, "awaitPromise": True}
+        answer = await self.call("Runtime.evaluate", expression=script, **where)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    async def click(self, target: str, loads: bool = False) -> None:
+        """With the mouse, on the middle of what this expression names, where it is seen; `loads` waits for the page."""
+        middle = "const box = one.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2];"
+        await self.value(f"({target}).scrollIntoView({{ block: 'nearest', behavior: 'instant' }})")
+        x, y = await self.value(f"((one) => {{ {middle} }})({target})")
+        self._loaded.clear()
+        mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        await self.call("Input.dispatchMouseEvent", type="mousePressed", **mouse)
+        await self.call("Input.dispatchMouseEvent", type="mouseReleased", **mouse)
+        if loads:
+            await asyncio.wait_for(self._loaded.wait(), LONG_S)
+
     async def press(self, key: str, loads: bool = False) -> None:
         """One key, as from a keyboard; `loads` waits for the page that it brings."""
         self._loaded.clear()

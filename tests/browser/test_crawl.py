@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from urllib.parse import quote
 
 from tests.browser.axe import THEMES, axe, set_size, set_theme
 from tests.browser.chromium import Tab, tab
@@ -19,6 +20,7 @@ PAGES = (
     "/crawl/rules?add=exclude+path+~+dog",
     "/crawl/rules?add=nonsense",
 )
+BUTTON = "[...document.querySelectorAll('button')].some((one) => one.textContent === 'Fetch again')"
 STATE = "document.querySelector('[data-state]')?.dataset.state"
 
 
@@ -167,3 +169,35 @@ def test_readers_see_everything_and_can_change_nothing(site: Site, devtools: str
             )
 
     drive(devtools, scenario)
+
+
+def test_a_page_is_fetched_again_by_click_and_the_page_says_what_it_waits_for(devtools: str, tmp_path: Path) -> None:
+    with desk(tmp_path, many(3)) as here:
+        here.change("/crawl/seeds", seeds=here.web.root, reach="host", then="start")
+
+        async def scenario(page: Tab) -> None:
+            await come_in(page, here)
+            await seen(page, f"{STATE} === 'at rest' && document.body.textContent.includes('fetched')")
+            first = here.web.pages_hit().count("/")
+            where = f"{here.site.address}/page?url={quote(here.web.root, safe='')}"
+            for width in (1280, 400):
+                await set_size(page, width, 900)
+                await page.go(where)
+                assert await axe(page) == []
+                if width == 1280:
+                    await click(page, "Fetch again")
+                    await seen(page, "document.querySelector('.note.good')")
+                    said = await page.value("document.querySelector('main').textContent")
+                    assert "when the crawl is started next" in said
+                assert not await page.value(BUTTON) and await axe(page) == []
+                assert await page.value("document.scrollingElement.scrollWidth <= innerWidth")
+            await click(page, "Start the crawl")
+            await seen(page, "location.pathname === '/crawl'")
+            await click(page, "Start the crawl")
+            async with asyncio.timeout(LONG_S):
+                while here.web.pages_hit().count("/") != first + 1 or not await page.value(BUTTON):
+                    await asyncio.sleep(0.2)
+                    await page.go(where)
+            assert await page.value("window.violations") == []
+
+        drive(devtools, scenario)

@@ -137,13 +137,78 @@ def test_columns_are_sorted_by_a_click(site: Site, devtools: str) -> None:
     drive(devtools, scenario)
 
 
-def test_a_graph_is_drawn_when_asked_to(site: Site, devtools: str) -> None:
+OF_DRAWING = """
+(() => {
+  const box = document.querySelector("#drawing"), svg = box.querySelector("svg").getBoundingClientRect(), faults = [];
+  const nodes = [...box.querySelectorAll(".node")], all = [...nodes, ...box.querySelectorAll(".property")];
+  const place = (one) => one.getBoundingClientRect();
+  const isIn = (a, b, slack = 1) => a.left >= b.left - slack && a.right <= b.right + slack
+    && a.top >= b.top - slack && a.bottom <= b.bottom + slack;
+  if (svg.left < 0 || svg.right > innerWidth) faults.push("the drawing is wider than the window");
+  for (const one of all) {
+    const rect = place(one.querySelector("rect")), text = place(one.querySelector("text")), name = one.textContent;
+    if (!isIn(rect, svg, 3)) faults.push(`${name} is outside`);
+    if (!isIn(text, rect)) faults.push(`${name} is wider than its box`);
+    if (text.height < 10) faults.push(`${name} is too small to read`);
+    if (!one.querySelector("title").textContent.trim()) faults.push(`${name} does not say all`);
+  }
+  const boxes = all.map((one) => place(one.querySelector("rect")));
+  boxes.forEach((a, i) => boxes.slice(0, i).forEach((b, j) => {
+    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    if (wide > 2 && high > 2)
+      faults.push(`${all[i].textContent} lies over ${all[j].textContent}`);
+  }));
+  const unreachable = nodes.filter((one) => one.tabIndex < 0).length;
+  return { faults, unreachable, labels: nodes.map((one) => one.querySelector("text").textContent),
+    says: nodes.map((one) => one.dataset.says) };
+})()
+"""
+LINKED = "CONSTRUCT { ?a ?b ?c } WHERE { ?a a <http://schema.org/Person> ; ?b ?c } LIMIT 60"
+LONG = "CONSTRUCT { ?a ?b ?c } WHERE { VALUES (?a ?b ?c) { (<http://a.test/%s> <http://b.test/p> '%s') } }"
+
+
+def test_a_graph_is_drawn_whole_at_every_width_and_its_things_have_their_names(site: Site, devtools: str) -> None:
+    async def scenario(page: Tab) -> None:
+        for query in (GRAPH, LINKED, LONG % ("path/" * 60, "A long story " * 40)):
+            for width in (1280, 400, 320):
+                await set_size(page, width, 800)
+                await ready(page, site.address + asking(query))
+                assert not any("sparql_graph" in address for address in page.asked), "it is loaded when it is wanted"
+                await page.value("document.querySelector('#draw').click()")
+                await until(page, "document.querySelector('#drawing').dataset.drawn > 1")
+                found = await page.value(OF_DRAWING)
+                assert found["faults"] == [] and found["unreachable"] == 0, (query, width)
+                assert await page.value("document.scrollingElement.scrollWidth <= innerWidth")
+                page.asked.clear()
+            for label, says in zip(found["labels"], found["says"], strict=True):
+                assert not label.startswith(("…", "_:")), label
+                assert "…" not in says and (label in says or "…" in label), (label, says)
+        assert await page.value("window.violations") == [] and page.complaints == []
+
+    drive(devtools, scenario)
+
+
+def test_a_drawing_is_gone_through_by_keyboard_and_put_away(site: Site, devtools: str) -> None:
+    says = "document.querySelector('#drawing [role=status]').textContent"
+
     async def scenario(page: Tab) -> None:
         await ready(page, site.address + asking(GRAPH))
-        assert not any("cytoscape" in address for address in page.asked), "it is loaded only when it is wanted"
-        await page.value("document.querySelector('#draw').click()")
+        await page.value("document.querySelector('#draw').focus()")
+        await page.press("Enter")
         await until(page, "document.querySelector('#drawing').dataset.drawn > 3")
-        assert await page.value("window.violations") == [] and page.complaints == []
+        assert "The table below says the same" in await page.value(says)
+        await page.press("Tab")
+        focused = await page.value("document.activeElement.dataset.says")
+        assert focused and await page.value(says) == focused, "what is shortened is told whole"
+        assert await axe_in_both_themes(page) == []
+        await set_size(page, 500, 800)
+        await until(page, "document.querySelector('#drawing svg').getBoundingClientRect().right < 500")
+        assert (await page.value(OF_DRAWING))["faults"] == [], "it is drawn anew when the window changes"
+        await page.value("document.querySelector('#draw').focus()")
+        await page.press("Enter")
+        await until(page, "document.querySelector('#drawing').hidden")
+        assert await page.value("document.querySelector('#draw').getAttribute('aria-expanded')") == "false"
 
     drive(devtools, scenario)
 

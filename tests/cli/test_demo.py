@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from tests.cli.site import PATIENCE_S, gossamer, started
 
-from gossamer.base.clock import SystemClock
+from gossamer.base.clock import DAY, SystemClock, in_words
 from gossamer.base.environment import real_outside
-from gossamer.cli.demo_changing import known_dates
+from gossamer.cli.changing_demo import known_dates
+from gossamer.collection.calendar import outside_of
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
@@ -59,6 +60,20 @@ def every_hit(site: str, question: str) -> int:
     return found
 
 
+def seen_beside(where: Path) -> None:
+    """Another process counts the days of this web too: it is some weeks old, not a year."""
+    fresh = json.loads(gossamer("freshness", "--dir", where, "--json").stdout)
+    assert fresh["all"]["average_age_days"] < 60, "by the wall clock it would be a year"
+    assert fresh["at"][:10] < in_words(SystemClock().now())[:10]
+    due = json.loads(gossamer("revisits", "--due", "--limit", "0", "--dir", where, "--json").stdout)
+    every = json.loads(gossamer("revisits", "--limit", "0", "--dir", where, "--json").stdout)
+    assert len(due) < len(every), "not every page is late"
+    why = gossamer("why", every[0]["url"], "--dir", where).stdout
+    assert "days ago" not in why.replace(".", "") or not re.search(r"\b3\d\d days ago", why), why
+    told = json.loads(gossamer("status", "--dir", where, "--json").stdout)
+    assert told["processes"] and all(one["silent_s"] < PATIENCE_S for one in told["processes"])
+
+
 @pytest.mark.timeout(600)
 def test_a_web_that_changes_is_searched_while_it_changes_and_after(tmp_path: Path) -> None:
     """Pages that vanished leave entries without words; no question meets one. What is told of the crawl is told by the
@@ -80,6 +95,7 @@ def test_a_web_that_changes_is_searched_while_it_changes_and_after(tmp_path: Pat
         figures = json.loads(ask(f"{site}/nodes.json"))
         assert figures["totals"]["words_lag_s"] < PATIENCE_S and figures["totals"]["facts_lag_s"] < PATIENCE_S
         assert json.loads(ask(f"{site}/crawl/freshness.json"))["all"]["average_age_days"] < 60
+        seen_beside(where)
     finally:
         demo.send_signal(signal.SIGINT)
         demo.communicate(timeout=PATIENCE_S)
@@ -92,6 +108,9 @@ def test_a_web_that_changes_is_searched_while_it_changes_and_after(tmp_path: Pat
     with closing(read_only(directory.state)) as state:
         last = max(kept.fetched_at for kept in captures.in_order(state))
     began_at, goes_on_at = known_dates(directory, real_outside())
+    ended = outside_of(directory)
+    assert 0 <= ended.dates.now() - last < 90 * DAY, "after its end the calendar stands where it ended"
+    assert json.loads(gossamer("freshness", "--dir", where, "--json").stdout)["all"]["average_age_days"] < 60
     assert began_at < last < goes_on_at < SystemClock().now(), "the calendar goes on where it ended"
 
 

@@ -1,5 +1,7 @@
 """`gossamer revisits`: what is due when, and why."""
 
+import csv
+import io
 import json
 import sqlite3
 from contextlib import closing
@@ -8,8 +10,12 @@ from pathlib import Path
 import pytest
 from tests.monitor.test_sampling import BUSY, GONE, QUIET, remembering
 
+from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli.revisits import COLUMNS, revisits
+from gossamer.collection.exports import exports_of
+from gossamer.frontier.sqlite import lists as revisit_list
+from gossamer.store.directory import Directory
 
 
 @pytest.fixture
@@ -33,6 +39,18 @@ def test_every_page_is_listed_with_its_moments_rate_and_reason(kept: Path, capsy
     assert revisits(dir=kept, host="busy.test", json=True) == 0
     assert len(json.loads(capsys.readouterr().out)) == 3
     assert revisits(dir=kept, limit=2) == 0 and "last visit" in capsys.readouterr().out
+
+
+def test_the_web_site_lists_the_same_pages_however_few_are_read_at_once(
+    kept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert revisits(dir=kept, limit=0, json=True) == 0
+    told = {one["url"] for one in json.loads(capsys.readouterr().out)}
+    for at_once in (1, 4, 500):
+        monkeypatch.setattr(revisit_list, "AT_ONCE", at_once)
+        table = b"".join(exports_of(Directory(kept), real_outside()).revisits()).decode()
+        head, *rows = csv.reader(io.StringIO(table, newline=""))
+        assert tuple(head) == COLUMNS and {row[0] for row in rows} == told and len(rows) == 6
 
 
 def test_the_whole_plan_is_written_to_a_file(kept: Path, tmp_path: Path) -> None:

@@ -27,6 +27,35 @@ def test_status_is_for_people_and_for_programs(
     )
 
 
+def sparql(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object
+) -> tuple[list[str], str]:
+    """The rows, and what is said beside them."""
+    assert left(monkeypatch, "sparql", *words, "--format", "csv") == 0
+    told = capsys.readouterr()
+    return told.out.splitlines()[1:], told.err
+
+
+def test_the_switch_of_inference_finds_what_follows_and_says_so(
+    collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people, _ = sparql(capsys, monkeypatch, PEOPLE, "--dir", collection.root)
+    things = PEOPLE.replace("Person>", "Thing>")
+    plain, said = sparql(capsys, monkeypatch, things, "--dir", collection.root)
+    inferred, said_so = sparql(capsys, monkeypatch, things, "--inference", "--dir", collection.root)
+    assert len(people) == 4 and plain == [] and inferred == people, "every Person is a Thing"
+    assert "note: " in said_so and "Thing" in said_so and "note: " not in said
+
+
+def test_the_switch_of_exact_names_takes_iris_as_they_are_spelt(
+    collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secure = PEOPLE.replace("http://schema.org", "https://schema.org")
+    assert len(sparql(capsys, monkeypatch, secure, "--dir", collection.root)[0]) == 4
+    assert sparql(capsys, monkeypatch, secure, "--exact-names", "--dir", collection.root)[0] == []
+    assert len(sparql(capsys, monkeypatch, PEOPLE, "--exact-names", "--dir", collection.root)[0]) == 4
+
+
 def test_search_shows_title_address_and_words_around(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

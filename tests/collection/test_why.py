@@ -15,16 +15,16 @@ from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
 from gossamer.collection.why.answer import Asking, removed
 from gossamer.collection.why.trail import HostTrail, Trail, told, told_host
-from gossamer.collection.why.waiting import Crew
+from gossamer.collection.why.waits import Crew
 from gossamer.config.settings import CrawlSettings, Settings
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import RuleBook, load_rules
 from gossamer.store.sqlite.database import read_only
+from gossamer.values.format import as_json, lasting, moment
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsRule, RobotsState
 from gossamer.values.url import Url
-from gossamer.values.wording import as_json, lasting, moment
 
 AT_WORK = Crew(True)
 PATTERN = template_of(Url("https://a.test/cal/2002"))

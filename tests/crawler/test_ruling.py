@@ -4,8 +4,8 @@ from pathlib import Path
 
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
+from gossamer.crawler.admission import Ruling
 from gossamer.crawler.rules_file import RulesFile
-from gossamer.crawler.ruling import Ruling
 from gossamer.rules.scope import Reach
 from gossamer.values.url import Url
 

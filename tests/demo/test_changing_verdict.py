@@ -9,7 +9,7 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.demo.accesslog import Hit
 from gossamer.demo.answers import Question
-from gossamer.demo.changing import Fate, price_of, version_of
+from gossamer.demo.changes import Fate, price_of, version_of
 from gossamer.demo.changing_verdict import PRICED, ChangingVerdict, Kept, check_changing, items_with
 from gossamer.demo.web import DemoWeb
 

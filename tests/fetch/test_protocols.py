@@ -123,9 +123,13 @@ def test_a_scheme_without_robots_txt_is_not_asked_for_one() -> None:
 @pytest.mark.parametrize(
     ("trouble", "reason", "words"),
     [
-        (ValueError("no sense"), Reason.PROTOCOL, "ValueError: no sense"),
-        (ConnectionResetError("gone"), Reason.DISCONNECTED, "gone"),
-        ("a text", Reason.PROTOCOL, "no Answer: 'a text'"),
+        (ValueError("no sense"), Reason.PROTOCOL, "the answer was not understood"),
+        (UnicodeDecodeError("utf-8", b"x", 0, 1, "no"), Reason.PROTOCOL, "the answer was not understood"),
+        (asyncio.IncompleteReadError(b"", 9), Reason.PROTOCOL, "the answer broke off"),
+        (KeyError("x"), Reason.PROTOCOL, "the code for this protocol failed; the log says how"),
+        (ConnectionResetError("gone"), Reason.DISCONNECTED, "the connection broke off"),
+        (OSError(104, "[Errno 104] x"), Reason.DISCONNECTED, "the connection broke off: connection reset by peer"),
+        ("a text", Reason.PROTOCOL, "the code for this protocol gave no answer"),
     ],
 )
 def test_what_goes_wrong_in_a_strangers_code_is_an_outcome(trouble: object, reason: Reason, words: str) -> None:

@@ -7,7 +7,7 @@ from tests.contract.test_frontier import entry, seed, settled, take_page
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
-from gossamer.collection.why.waiting import awaited_in_words
+from gossamer.collection.why.waits import awaited_in_words
 from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.reports import Awaited

@@ -79,12 +79,15 @@ UNTRUSTED: dict[str, Callable[[trustme.CA], trustme.LeafCert]] = {
     "expired": lambda authority: authority.issue_cert("safe.test", not_after=PAST),
     "incomplete-chain": lambda authority: _without_its_chain(authority.create_child_ca().issue_cert("safe.test")),
 }
+UNKNOWN = "the certificate comes from an authority that is not known, or a certificate between is not sent"
 SAYS = {
-    "self-signed": "unable to get local issuer certificate",
-    "wrong-name": "Hostname mismatch",
-    "expired": "certificate has expired",
-    "incomplete-chain": "unable to get local issuer certificate",
+    "self-signed": UNKNOWN,
+    "wrong-name": "the certificate is for another name than this host's",
+    "expired": "the certificate has expired",
+    "incomplete-chain": UNKNOWN,
 }
+KEPT = {"wrong-name": "Hostname mismatch", "expired": "certificate has expired"}
+"""In the archive, as the library has it."""
 
 
 @pytest.mark.parametrize("case", UNTRUSTED)
@@ -93,7 +96,7 @@ def test_F_T1_a_certificate_that_cannot_be_trusted_is_refused(trusting, case):
     site = Site(presenting(UNTRUSTED[case](authority)))
     (outcome,) = asyncio.run(site.visited(settings))
     assert isinstance(outcome, Failed) and outcome.reason is Reason.TLS
-    assert outcome.detail.startswith("certificate: ") and SAYS[case] in outcome.detail, "for a reason of its own"
+    assert outcome.detail == SAYS[case], "for a reason of its own, in words"
     assert site.questions == [], "nothing is asked of a server that is not who it should be"
 
 
@@ -125,7 +128,7 @@ def test_F_T1_in_record_mode_it_is_fetched_flagged_and_the_reason_kept(trusting,
         assert isinstance(outcome, Fetched) and outcome.flags == ("tls-unverified",)
         assert outcome.capture.distrust.startswith("certificate: ")
         assert outcome.capture.body == b"ok"
-    assert SAYS[case].split()[-1].rstrip(".") in first.capture.distrust or case == "self-signed"
+    assert KEPT.get(case, "issuer") in first.capture.distrust
     assert site.connections == 1 and len(site.questions) == 2
 
 

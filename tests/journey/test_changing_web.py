@@ -12,7 +12,7 @@ from tests.journey.test_returning import returning, spooled
 
 from gossamer.base.clock import DAY
 from gossamer.demo.answers import Answer, Question
-from gossamer.demo.changing import Fate, fate_of, price_of, version_of
+from gossamer.demo.changes import Fate, fate_of, price_of, version_of
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import Head, outcome_of
 from gossamer.testing import FakeClock, TinyWeb

@@ -1,11 +1,11 @@
 """The content block, the rest, and what the head says."""
 
-from gossamer.parse.content import LONGEST_TITLE, MOST_HEADINGS, blocks_of, head_of
+from gossamer.parse.content import LONGEST_TITLE, MOST_HEADINGS, blocks_of, head_of, may_be_unquoted
 from gossamer.parse.html.tree import parse_html, seen_in
 
 
 def blocks(markup):
-    return blocks_of(seen_in(parse_html(markup.encode()).tree))
+    return blocks_of(seen_in(parse_html(markup.encode()).tree), may_be_unquoted(markup.encode()))
 
 
 def head(markup):
@@ -19,6 +19,20 @@ def test_M_C13_navigation_header_footer_and_asides_are_not_the_content():
     )
     assert found.content == "The text."
     assert found.rest == "Site Home Advert Legal"
+
+
+def test_what_is_marked_as_not_to_be_quoted_belongs_to_the_rest():
+    found = blocks(
+        "<main><h1>Fish</h1><p>Open <span data-nosnippet>cl<b>os</b>ed</span> text.</p>"
+        "<div DATA-NOSNIPPET='false'><h2>Hidden</h2><nav>menu</nav><section data-nosnippet>deep</section></div>"
+        "<p data-nosnippet>A paragraph does not count.</p></main><footer><div data-nosnippet>foot</div></footer>"
+    )
+    assert found.content == "Fish Open text. A paragraph does not count."
+    assert found.rest == "closed Hidden menu deep foot" and found.headings == ("Fish",) and found.bold == ()
+    whole = blocks("<body><section data-nosnippet><main>All of it.</main></section></body>")
+    assert (whole.content, whole.rest) == ("", "All of it.")
+    unclosed = blocks("<p>before</p><div data-nosnippet>never closed <p>after")
+    assert (unclosed.content, unclosed.rest) == ("before", "never closed after")
 
 
 def test_scripts_styles_and_templates_are_nobodys_text():

@@ -74,8 +74,16 @@ def test_a_page_is_fetched_again_on_request(tmp_path: Path) -> None:
         shown = here.see(where).page
         assert trouble_in(shown) == [] and "Fetch again" in shown.text()
         before = here.web.pages_hit().count("/")
-        assert here.change("/page/again", url=here.web.root) == "The next crawl fetches it."
-        assert "waits" in here.change("/page/again", url=here.web.root)
+        assert "when the crawl is started next" in here.change("/page/again", url=here.web.root)
+        waiting = here.see(where).page
+        assert "no crawl runs now" in waiting.text() and waiting.css("form[action='/page/again']") == []
+        answer = here.post("/page/again", url=here.web.root)
+        again = here.see(answer.headers["location"]).page
+        assert "waits already" in again.css_first(".note.good").text() and again.css(".error") == [], (
+            "no fault of theirs"
+        )
+        answer = here.post("/page/again", url=here.web.root + "never")
+        assert "no such url was visited" in here.see(answer.headers["location"]).page.css_first(".error").text().lower()
         here.change("/crawl/start")
         until(lambda: here.web.pages_hit().count("/") == before + 1, "it was not fetched again")
 

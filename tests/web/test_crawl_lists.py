@@ -9,6 +9,8 @@ from tests.json_answers import decoded
 from tests.web.site import Site, trouble_in
 
 from gossamer.values.outcome import GROUP_OF, GROUPS, Reason
+from gossamer.web.crawl import hosts as host_pages
+from gossamer.web.crawl import visits as visit_pages
 from gossamer.web.crawl.rooms import HostsFound, ListedVisit, VisitsFound
 
 
@@ -104,6 +106,25 @@ def test_a_value_that_cannot_be_is_refused_in_words(site: Site, asked: str) -> N
     for path in ("/crawl/visits", "/crawl/visits.json", "/crawl/visits.csv"):
         answer = site.ask(f"{path}?{asked}")
         assert answer.status == 400 and "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 500])
+def test_a_list_as_csv_is_whole_whatever_its_length(site: Site, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit_pages, "AT_ONCE", at_once)
+    monkeypatch.setattr(host_pages, "AT_ONCE", at_once)
+    by_url, by_host = visits(site).visits, hosts(site).hosts
+    assert len(by_url) > 50 and len(by_host) > 8
+    for path, column, wanted in (
+        ("/crawl/visits.csv", "url", [one.url for one in by_url]),
+        ("/crawl/visits.csv?reason=refused", "url", [one.url for one in visits(site, "reason=refused").visits]),
+        ("/crawl/visits.csv?most=9", "url", [one.url for one in by_url[:9]]),
+        ("/crawl/visits.csv?host=nowhere.at.all", "url", []),
+        ("/crawl/hosts.csv", "host", [one.host for one in by_host]),
+        ("/crawl/hosts.csv?most=3", "host", [one.host for one in by_host[:3]]),
+    ):
+        answer = site.ask(path)
+        assert answer.headers["transfer-encoding"] == "chunked", "it is made while it is sent"
+        assert [row[column] for row in csv.DictReader(io.StringIO(answer.text, newline=""))] == wanted, path
 
 
 def test_the_same_as_csv(site: Site) -> None:

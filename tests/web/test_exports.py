@@ -25,6 +25,9 @@ EXPORTS = {
     "facts.nq": "application/n-quads",
     "links.csv": "text/csv; charset=utf-8",
     "visits.csv": "text/csv; charset=utf-8",
+    "addresses.csv": "text/csv; charset=utf-8",
+    "captures.csv": "text/csv; charset=utf-8",
+    "revisits.csv": "text/csv; charset=utf-8",
 }
 
 

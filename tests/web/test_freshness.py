@@ -1,19 +1,28 @@
 """Freshness as a page, as JSON, and for Prometheus."""
 
+import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.monitor.chronicles import chronicle_of
+from tests.archive.past import DAY, SHOP, START_AT, captured, collection, kettle
+from tests.monitor.chronicles import chronicle_of, sample
 from tests.web.exposition import families
 from tests.web.site import Site, serving, trouble_in
 
+from gossamer.base.clock import SECOND
 from gossamer.base.files import DiskFiles
+from gossamer.cli.changing_demo import line_of
+from gossamer.cli.freshness import curve, in_words_of
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import Chronicle, Run
-from gossamer.monitor.freshness import MEANINGS
+from gossamer.monitor.chronicle import Chronicle, Run, visits_in
+from gossamer.monitor.freshness import MEANINGS, told
+from gossamer.monitor.samples import newest_place, visits_since
 from gossamer.store.directory import Directory
+from gossamer.store.sqlite.database import read_only
+from gossamer.web.crawl.freshness import pictures_of
 
 NASTY = '"><script>alert(1)</script>.test'
 
@@ -43,6 +52,13 @@ def test_M_C2_the_page_shows_figures_two_pictures_and_every_site(site: Site) -> 
     assert [one.text() for one in page.css("dl.meanings dt")] == list(MEANINGS)
 
 
+def test_every_figure_has_its_list_or_says_that_none_is_kept(site: Site) -> None:
+    page = site.ask("/crawl/freshness").page
+    links = [one.attributes["href"] or "" for one in page.css("ul.figures a, main > p a")]
+    assert links == ["#sites-name"] * 3 + ["/export/revisits.csv"] * 2 and page.css("#sites-name")
+    assert len(page.css("ul.figures li")) == 8 and "no list of them is kept" in page.css_first("main").text()
+
+
 def test_figures_of_a_crawl_that_is_over_say_of_when_they_are(tmp_path: Path, site: Site) -> None:
     running = site.ask("/crawl/freshness").text
     assert "As of <time" in running and "the end of the last crawl" not in running
@@ -50,6 +66,41 @@ def test_figures_of_a_crawl_that_is_over_say_of_when_they_are(tmp_path: Path, si
     over = msgspec.structs.replace(known, runs=(Run(1, known.samples[-1].at, is_over=True, comes_back=True),))
     with serving(served(tmp_path / "c", over)) as ended:
         assert "the end of the last crawl" in ended.ask("/crawl/freshness").text
+
+
+def test_one_visit_of_22_that_found_a_change_is_told_as_that(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = [(kettle(), 200), *[("", 304)] * 21, (kettle("9"), 200)]
+    taken = [captured(SHOP, START_AT + day * DAY, body, status) for day, (body, status) in enumerate(answers)]
+    directory = collection(tmp_path / "c", taken)
+    known = Chronicle().begun(START_AT, comes_back=True)
+    for until in (START_AT + 9 * DAY, START_AT + 30 * DAY):  # looked at twice: none is counted twice
+        with closing(read_only(directory.state)) as state:
+            found = visits_since(state, known.volume, known.number, known.samples[-1].at if known.samples else 0)
+            place = newest_place(state)
+        known = known.with_sample(msgspec.structs.replace(sample(until), visits=found), *place)
+    chronicle.write(DiskFiles(), directory.root, known)
+    with serving(directory) as shop:
+        figures = [one.text() for one in shop.ask("/crawl/freshness").page.css("ul.figures li")]
+        as_json = shop.ask("/crawl/freshness.json").json
+    assert "1 of 22 visits to known pages found a change" in figures and not any("100" in one for one in figures)
+    assert as_json["changed_share"] == pytest.approx(1 / 22) and as_json["visits"]["unmodified"] == 21
+    assert "22 visits to known pages; 1 of them found a change" in in_words_of(
+        visits_in(known.samples), "2026-11-01T08:00"
+    )
+    assert "22 visits again, 1 of them found a change" in line_of(known)
+
+
+@pytest.mark.parametrize(("apart_s", "is_told"), [(0, False), (0.4, False), (1.9, False), (2, True), (300, True)])
+def test_samples_a_moment_apart_are_no_curve_and_nobody_reads_of_no_time(
+    apart_s: float, is_told: bool, tmp_path: Path
+) -> None:
+    samples = (sample(START_AT), sample(START_AT + round(apart_s * SECOND)))
+    found = told(Chronicle(samples=samples), None, START_AT)
+    lines = " ".join(curve(found))
+    assert ("The last" in lines) == bool(pictures_of(found.samples)) == is_told
+    assert "no time" not in lines and not re.search(r"\b0 seconds", lines)
 
 
 def test_a_site_has_a_page_of_its_own_and_one_that_is_not_known_says_so(site: Site) -> None:

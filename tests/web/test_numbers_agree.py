@@ -75,6 +75,11 @@ def test_every_surface_counts_the_same_pages(crawled: Crawled) -> None:
 
 def test_every_number_leads_to_a_list_with_so_many_rows(crawled: Crawled) -> None:
     numbers = crawled.site.ask("/crawl.json").json["numbers"]
+    for name, what in (("known", "addresses"), ("captures", "captures")):
+        table = list(csv.DictReader(io.StringIO(crawled.site.ask(LISTS[name]).text)))
+        assert len(table) == numbers[name] > PAGES, name
+        written = gossamer("export", what, "--dir", crawled.root).stdout
+        assert list(csv.DictReader(io.StringIO(written))) == table
     assert numbers["refused"] == 1 and numbers["missing"] == 1 and numbers["found"] == PAGES + 1
     for name in ("pages", "found", "redirected", "missing", "refused", "failed", "leased", "hosts", "retired"):
         assert len(rows_of(crawled, LISTS[name])) == numbers[name], name
@@ -94,6 +99,23 @@ def test_the_pages_link_their_numbers_and_every_link_is_answered(crawled: Crawle
     assert LISTS["pages"] in targets or path == "/nodes"
     for target in targets:
         assert crawled.site.ask(target.partition("#")[0]).status == 200, target
+
+
+def test_numbers_of_pages_vocabularies_and_results_lead_on_too(crawled: Crawled) -> None:
+    site, places = crawled.site, ["/vocabularies", "/?q=site:127.0.0.1", f"/page?url={crawled.origin}", "/nodes"]
+    vocabulary = site.ask("/vocabularies").page.css_first("table.vocabularies th a").attributes["href"] or ""
+    plain: list[str] = []
+    for place in (*places, vocabulary):
+        page = site.ask(place).page
+        for spot in page.css("table.vocabularies td.number, ul.cards strong, dl.summary dd, .meta"):
+            links = [link for link in (*spot.css("a"), spot.parent) if link is not None and link.tag == "a"]
+            for link in links:
+                target = (link.attributes["href"] or "").partition("#")
+                assert target[0] == "" or site.ask(target[0]).status == 200, (place, target)
+                assert not target[2] or target[0] or page.css_first(f"#{target[2]}") is not None, (place, target)
+            if re.search(r"\d (fact|page)|^\d+$", spot.text().strip()) and not links:
+                plain.append(f"{place}: {spot.html}")
+    assert [one for one in plain if vocabulary not in one] == [], "figures that lead nowhere"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ import pytest
 from pyoxigraph import NamedNode, RdfFormat, parse
 from tests.web.site import LONG_S, Site
 
+from gossamer.web.entities.queries import NAMING
 from gossamer.web.sparql.console import LONGEST_SHARED, address_of
+from gossamer.web.sparql.graph import query_for, stated_in
 from gossamer.web.sparql.protocol import Asked, Declined, from_address
 from gossamer.web.sparql.terms import Counted, suggested
 
@@ -55,6 +57,37 @@ def test_a_graph_is_a_table_of_facts_with_files_beside_it(site: Site) -> None:
     for link in page.css(".files a[download]"):
         answer = site.ask(str(link.attributes["href"]), accept="text/html")
         assert answer.status == 200 and answer.body
+
+
+def test_things_in_a_graph_have_the_names_that_the_collection_knows(site: Site) -> None:
+    named = rows(
+        site.sparql(
+            f"SELECT ?x ?name {{ ?x <{SCHEMA}name> ?name FILTER(isIRI(?x) && LANG(?name) = 'en') }} LIMIT 1"
+        ).body
+    )[0]
+    iri, name = named["x"]["value"], named["name"]["value"]
+    query = (
+        f"CONSTRUCT {{ <http://a.test/x> <{SCHEMA}about> <{iri}> . <http://a.test/x> a <{SCHEMA}Thing> }} WHERE {{}}"
+    )
+    cells = site.sparql(query, "text/html").page.css("#rows td")
+    called = {cell.attributes["data-key"]: cell.attributes.get("data-name") for cell in cells}
+    assert called[f"uri {iri}"] == name
+    assert called["uri http://a.test/x"] is called[f"uri {SCHEMA}Thing"] is None, "they have no other name"
+    page = site.sparql("CONSTRUCT { ?x a ?kind } WHERE { ?x a ?kind FILTER isBlank(?x) } LIMIT 3", "text/html").page
+    first = page.css_first("#rows td")
+    assert str(first.attributes["data-name"]).startswith("unnamed "), "nobody reads the label of a blank node"
+
+
+def test_the_best_name_wins_and_no_name_is_no_name() -> None:
+    thing, label, title = ({"type": "uri", "value": one} for one in ("http://a.test/x", NAMING[1], NAMING[4]))
+    title_en, label_de, label_en = (
+        {"type": "literal", "value": text, "xml:lang": tag} for text, tag in (("T", "en"), ("Ding", "de"), ("It", "en"))
+    )
+    facts = [(thing, title, title_en), (thing, label, label_de), (thing, label, label_en)]
+    assert stated_in(facts) == stated_in(facts[::-1]) == {"uri http://a.test/x": "It"}
+    assert stated_in([(thing, label, {"type": "literal", "value": " "}), (thing, label, thing)]) == {}
+    assert query_for(["http://a.test/" + "x" * 7000] * 20).count("http://a.test/") == 7
+    assert "javascript" not in query_for(["javascript:{}> } DROP ALL"])
 
 
 @pytest.mark.parametrize(

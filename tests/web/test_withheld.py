@@ -28,3 +28,15 @@ def test_M_A3_what_asks_for_no_copy_is_found_and_neither_copied_nor_quoted(tmp_p
         for path in ("/search?q=marzipan", "/search.csv?q=marzipan", "/export/pages.jsonl", "/page/cached" + where):
             assert SECRET not in here.site.ask(path, accept="*/*").text, path
         assert "asks not to show a copy" in here.site.ask("/page/cached" + where).text
+
+
+def test_M_A3_what_is_marked_data_nosnippet_is_found_and_never_quoted(tmp_path: Path) -> None:
+    marked = page("Sweets", "toffee at the front", "/").replace("</main>", f"<div data-nosnippet>{SECRET}</div></main>")
+    with desk(tmp_path, {"/": marked}) as here:
+        here.change("/crawl/seeds", seeds=here.web.root, reach="host", then="start")
+        until(lambda: here.json("/search.json?q=marzipan").get("total") == 1, "the page cannot be found")
+        for words in ("marzipan", "toffee marzipan", "toffee"):
+            (hit,) = here.json(f"/search.json?q={quote(words)}")["hits"]
+            assert "marzipan" not in str(hit["snippet"]) and "marzipan" not in hit["description"], words
+        assert "toffee" in str(hit["snippet"])
+        assert SECRET not in here.site.ask("/?q=marzipan").text

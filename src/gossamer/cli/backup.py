@@ -25,7 +25,7 @@ from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.modes import USERS, is_ours, keep_private
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
-from gossamer.values.wording import counted
+from gossamer.values.format import counted
 
 TRIES = 5
 PART = ".part"

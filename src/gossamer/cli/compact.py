@@ -18,7 +18,7 @@ from gossamer.config.slices import Retain, retain_of
 from gossamer.crawler.damage import tell_damage
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.values.wording import as_json, counted
+from gossamer.values.format import as_json, counted
 
 
 def compact(

@@ -27,7 +27,7 @@ from gossamer.fetch.network import real_network
 from gossamer.plugins.settings import protocols_of
 from gossamer.store.directory import LOG_NAME, Directory
 from gossamer.store.options import config_of, withheld_in_words
-from gossamer.values.wording import error_in_words
+from gossamer.values.format import error_in_words
 
 MOST_LOG = 256 * 1024
 """Bytes; when there are more it is begun anew, and the one before kept."""

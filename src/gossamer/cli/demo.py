@@ -15,8 +15,8 @@ from rich.table import Table
 
 from gossamer.base.environment import Network, real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.cli.changing_demo import DAYS, show_changing
 from gossamer.cli.crawl import catch_signals, crawl_to_end
-from gossamer.cli.demo_changing import DAYS, show_changing
 from gossamer.cli.progress import face_for
 from gossamer.cli.serve import address_of, is_free, link_of, web_server
 from gossamer.cli.summary import summary

@@ -38,13 +38,14 @@ from gossamer.values.page import Reading
 from gossamer.values.query import Query
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import opened, page_facts
-from gossamer.web.exports import pages_csv, visits_csv
+from gossamer.web.exports import captures_csv, known_csv, pages_csv, visits_csv
 from gossamer.workers.jobs import job_for
 from gossamer.workers.pool import Pool
 
 AT_ONCE = 16
 UNITS = {
     "nquads": "facts", "jsonl": "pages", "text": "pages", "warc": "volumes", "pages": "pages", "visits": "visits",
+    "addresses": "known URLs", "captures": "captures",
 }  # fmt: skip
 
 MOST_NAMED = 20
@@ -62,10 +63,10 @@ class Written(msgspec.Struct, frozen=True):
 
 def export(
     what: Annotated[
-        Literal["nquads", "jsonl", "text", "warc", "pages", "visits"],
+        Literal["nquads", "jsonl", "text", "warc", "pages", "visits", "addresses", "captures"],
         Parameter(
             help="Facts; pages with text, links and facts, one JSON object a line; plain text; the archive; "
-            "tables (CSV) of all pages, or of all URLs visited."
+            "tables (CSV) of all pages, of all URLs visited, of all known, or of all captures."
         ),
     ],
     *,
@@ -144,6 +145,10 @@ async def write_out(
         case "visits":
             wanted = (one for one in exports.visits() if not reasons or one.reason in reasons)
             return write_rows(visits_csv(wanted), "visits", write, says)
+        case "addresses":
+            return write_rows(known_csv(exports.known()), "addresses", write, says)
+        case "captures":
+            return write_rows(captures_csv(exports.captures()), "captures", write, says)
         case "nquads":
             return Written(write_facts(directory, outside, write, says), [])
         case "warc":

@@ -27,7 +27,7 @@ from gossamer.crawler.damage import tell_damage
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
 from gossamer.store.sqlite.forgotten import Entry
-from gossamer.values.wording import as_json, counted, harmless, moment
+from gossamer.values.format import as_json, counted, harmless, moment
 
 
 def forget(

@@ -10,16 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.base.clock import Instant, from_words
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
+from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.crawler.chronicle import standing_now
 from gossamer.lab.plots import over_time
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
-from gossamer.monitor.freshness import Told, days_in_words, even, span_in_words, sparkline, told
+from gossamer.monitor.freshness import Told, days_in_words, even, is_curve, span_in_words, sparkline, told
 from gossamer.store.directory import DEFAULT, Directory
-from gossamer.values.wording import as_json, counted, harmless
+from gossamer.values.format import as_json, counted, harmless
 
 NOTHING = 1
 EVERY_SITE = 1_000_000
@@ -35,8 +36,9 @@ def freshness(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON, with every sample of the curve.")] = False,
 ) -> int:
-    outside = real_outside()
-    found = looked_at(existing(dir), outside, limit or EVERY_SITE, site.strip().lower())
+    directory = existing(dir)
+    outside = outside_of(directory)
+    found = looked_at(directory, outside, limit or EVERY_SITE, site.strip().lower())
     if plot is not None:
         outside.files.write(plot, over_time(found).encode())
     if json:
@@ -103,7 +105,7 @@ def cells(pages: int, visits_a_day: float, fresh: float, ages: tuple[float, floa
 def curve(found: Told) -> list[str]:
     """The curve as two lines of blocks; none before there is anything to compare."""
     instants = [from_words(point.at) for point in found.samples]
-    if len(instants) < 2 or instants[0] == instants[-1]:
+    if not is_curve(instants):
         return ["", "The curve over time begins with the next sample: one is taken while a crawl that comes back runs."]
     ages, shares = [one.age_days for one in found.samples], [one.freshness for one in found.samples]
     of = f" of {harmless(found.site)}" if found.site else ""

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from gossamer.archive.versions import moment_of, vanished
 from gossamer.base.clock import Instant, in_words
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.cli.history_tables import (
     PastFacts,
@@ -25,6 +25,7 @@ from gossamer.cli.history_tables import (
 )
 from gossamer.cli.search import FORMATS, tabled
 from gossamer.cli.steps import Working
+from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.collection.history.export import export_tree
 from gossamer.collection.history.facts import MOST_PAGES, PastAnswer, asked_at
@@ -34,9 +35,9 @@ from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
+from gossamer.values.format import as_json, counted, harmless
 from gossamer.values.messages import Said
 from gossamer.values.url import Host, Url, url_of
-from gossamer.values.wording import as_json, counted, harmless
 
 NO_PAGE = "nothing of {url} was kept{when}; `gossamer why` says what became of it"
 SOME_DAMAGED = 4
@@ -63,7 +64,8 @@ def history(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
+    directory = existing(dir)
+    outside = outside_of(directory)
     moment = _moment(at) if at is not None else None
     parts: list[Part] = [name for name, is_on in _parts(text, facts, html) if is_on]
     if len(parts) > 1:
@@ -81,7 +83,7 @@ def history(
     if diff or len(what) > 1:
         return asyncio.run(asked.diff(url, what[1:]))
     if parts and moment is None:
-        moment = outside.clock.now()
+        moment = outside.dates.now()
     if moment is not None:
         return asyncio.run(asked.page(url, moment, parts[0] if parts else None))
     return asyncio.run(asked.timeline(url))

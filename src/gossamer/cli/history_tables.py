@@ -10,8 +10,8 @@ from gossamer.archive.versions import Timeline, Version
 from gossamer.base.clock import Instant, in_words
 from gossamer.collection.history.facts import PastAnswer
 from gossamer.values.capture import Kept
+from gossamer.values.format import counted, harmless
 from gossamer.values.messages import Difference, Said, TextLine
-from gossamer.values.wording import counted, harmless
 
 SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}
 

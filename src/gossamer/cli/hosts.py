@@ -15,12 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.base.clock import Clock, Instant
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, DirectoryBusy, GossamerError
 from gossamer.base.tell import silent
+from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.collection.why.answer import crew_of
-from gossamer.collection.why.waiting import gap_in_words, unread_at
+from gossamer.collection.why.waits import gap_in_words, unread_at
 from gossamer.config.slices import Politeness, politeness
 from gossamer.crawler.command_names import REINSTATE, RELEASE, RETIRE
 from gossamer.crawler.seeds import checked_seeds
@@ -34,9 +35,9 @@ from gossamer.rules.learned.templates import template_of
 from gossamer.store.directory import DEFAULT, Directory, lock_directory
 from gossamer.store.options import config_of
 from gossamer.store.sqlite.database import Database, read_only
+from gossamer.values.format import as_json, counted, lasting, moment
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
-from gossamer.values.wording import as_json, counted, lasting, moment
 
 PATIENCE_S = 30.0
 SILENT_S = 2.0
@@ -78,7 +79,8 @@ def hosts(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON, every host.")] = False,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
+    directory = existing(dir)
+    outside = outside_of(directory)
     if action != "list":
         if host is None:
             raise ConfigError(f"name the host: gossamer hosts {action} example.org")
@@ -91,7 +93,7 @@ def hosts(
     if host is not None:
         raise ConfigError("to see one host: gossamer why --host HOST")
     polite = politeness(config_of(dir).settings)
-    is_crawling, now = crew_of(directory, outside).is_crawling, outside.clock.now()
+    is_crawling, now = crew_of(directory, outside).is_crawling, outside.dates.now()
     with closing(read_only(directory.state)) as opened:
         hosts = list(reports.hosts(opened))
         found = sorted_usefully([shown(one, polite, now, is_crawling, robots_of(opened, one.name)) for one in hosts])

@@ -43,9 +43,9 @@ from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.verdict import Denied
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
+from gossamer.values.format import as_json, counted, harmless
 from gossamer.values.link import Link
 from gossamer.values.url import Url, url_of
-from gossamer.values.wording import as_json, counted, harmless
 
 NOTHING = 1
 

@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 from gossamer import __version__
 from gossamer.base.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
 from gossamer.cli.commands import DOORS, SHOW, UNSET, Door
-from gossamer.values.wording import error_in_words
+from gossamer.values.format import error_in_words
 
 EXIT_CODES = {
     0: "all went well",

@@ -20,7 +20,7 @@ from gossamer.store import tallies
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
-from gossamer.values.wording import lasting
+from gossamer.values.format import lasting
 
 ENOUGH_PAGES = 20
 """Fewer say nothing about the next million."""

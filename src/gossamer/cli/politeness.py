@@ -22,7 +22,7 @@ from gossamer.frontier.sqlite.reports import Ledger, ledger
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.sqlite.captures import Moment, moments
 from gossamer.store.sqlite.database import read_only
-from gossamer.values.wording import as_json, counted
+from gossamer.values.format import as_json, counted
 
 BROKEN = 4
 """The exit code of a check that found a miss."""

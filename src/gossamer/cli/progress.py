@@ -14,7 +14,7 @@ from rich.text import Text
 from gossamer.crawler.damage import EVENT as DAMAGE
 from gossamer.crawler.damage import damage_in_words
 from gossamer.crawler.tally import Tally, trouble_in_words
-from gossamer.values.wording import harmless
+from gossamer.values.format import harmless
 
 NOTICES = {
     "disk.low": "the disk is nearly full: the crawl waits for room and goes on by itself",

@@ -21,7 +21,7 @@ from gossamer.crawler.damage import DAMAGED, MOST_NAMED, tell_damage
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.values.wording import counted
+from gossamer.values.format import counted
 
 
 def rebuild(

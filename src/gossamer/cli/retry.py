@@ -20,10 +20,10 @@ from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.store.directory import DEFAULT, Directory, lock_directory
 from gossamer.store.sqlite.database import Database, read_only
+from gossamer.values.format import as_json, counted
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.selection import EndedGroup, Selection
 from gossamer.values.url import id_of
-from gossamer.values.wording import as_json, counted
 
 KEYS = Keys(id_of, identity_of)
 NOT_RETRIED = frozenset({Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.FORGOTTEN})

@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.base.clock import SECOND, Instant, in_words
-from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.frontier.sqlite.lists import Remembered, remembered
 from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
@@ -25,8 +25,8 @@ from gossamer.store.directory import DEFAULT
 from gossamer.store.sqlite.database import read_only
 from gossamer.values import spreadsheet
 from gossamer.values.due import IN_WORDS, Why
+from gossamer.values.format import as_json, counted, harmless, lasting, moment
 from gossamer.values.json_form import json_bytes
-from gossamer.values.wording import as_json, counted, harmless, lasting, moment
 
 NEVER = "no page comes again here: gossamer crawl --forever comes back to pages"
 COLUMNS = (
@@ -69,8 +69,9 @@ def revisits(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
-    now = outside.clock.now()
+    directory = existing(dir)
+    outside = outside_of(directory)
+    now = outside.dates.now()
     with closing(read_only(directory.state)) as state:
         every = (revisit_of(one) for one in remembered(state, host.strip().lower() if host else None))
         wanted = (one for one in every if not due or (one.due_at is not None and one.due_at <= now))
@@ -114,18 +115,22 @@ def order(one: Revisit) -> tuple[int, str]:
     return _NEVER_DUE if one.due_at is None else one.due_at, one.url
 
 
+def revisits_csv(rows: Iterable[Revisit]) -> Iterator[bytes]:
+    yield csv_line(COLUMNS)
+    for one in rows:
+        cells = {name: getattr(one, name) for name in COLUMNS}
+        for name in ("due_at", "visited_at", "changed_at"):
+            cells[name] = in_words(cells[name]) if cells[name] is not None else ""
+        yield csv_line(cells.values())
+
+
 def lines_of(rows: Iterable[Revisit], path: Path) -> Iterator[bytes]:
     """Raises ConfigError for a file of another kind."""
     match path.suffix:
         case ".jsonl":
             yield from (json_bytes(one) + b"\n" for one in rows)
         case ".csv":
-            yield csv_line(COLUMNS)
-            for one in rows:
-                cells = {name: getattr(one, name) for name in COLUMNS}
-                for name in ("due_at", "visited_at", "changed_at"):
-                    cells[name] = in_words(cells[name]) if cells[name] is not None else ""
-                yield csv_line(cells.values())
+            yield from revisits_csv(rows)
         case _:
             raise ConfigError(f"{path}: name a file that ends in .csv or .jsonl")
 

@@ -21,9 +21,9 @@ from gossamer.collection.views import open_search, queries, refuse_missing
 from gossamer.search.find import FACETS, Answer, Entity, Hit
 from gossamer.search.query import parse
 from gossamer.store.directory import DEFAULT
+from gossamer.values.format import as_json, counted, harmless
 from gossamer.values.json_form import json_value
 from gossamer.values.url import Url
-from gossamer.values.wording import as_json, counted, harmless
 from gossamer.views.words.explanation import Explanation
 
 FORMATS = {

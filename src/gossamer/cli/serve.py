@@ -19,10 +19,11 @@ from cyclopts import Parameter
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell, silent
+from gossamer.collection.calendar import outside_of
 from gossamer.collection.control import crawl_rooms
 from gossamer.collection.directory import existing
 from gossamer.collection.exports import exports_of
-from gossamer.collection.history.serving import history_rooms
+from gossamer.collection.history.timeline import history_rooms
 from gossamer.collection.pages import page_rooms
 from gossamer.collection.search import search_of
 from gossamer.collection.system import monitor_rooms
@@ -75,8 +76,8 @@ def serve(
     from other machines, do: the link that is printed carries one.
     """
     keep_private()
-    outside = real_outside()
-    directory = served(dir, outside)
+    directory = served(dir, real_outside())
+    outside = outside_of(directory)
     config = config_of(dir, flags={"web.host": host, "web.port": port})
     settings = config.settings
     for words in withheld_in_words(config.withheld, dir):

@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import Outside
 from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
+from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.collection.heartbeats import at_work
 from gossamer.collection.maintenance.compact import Compacted, look_ahead
@@ -29,8 +30,8 @@ from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
 from gossamer.store.sqlite import damage, forgotten
 from gossamer.store.sqlite.database import read_only
+from gossamer.values.format import harmless
 from gossamer.values.outcome import IN_WORDS, Reason
-from gossamer.values.wording import harmless
 from gossamer.workers.barriers import Barriers, echo, in_words
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
@@ -45,7 +46,8 @@ def status(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
+    directory = existing(dir)
+    outside = outside_of(directory)
     settings = config_of(dir).settings
     with closing(read_only(directory.state)) as state:
         counts = tallies.counts(state)

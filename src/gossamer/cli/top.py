@@ -17,7 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.base.clock import Clock
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import Outside
+from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.collection.system import Watch
 from gossamer.monitor.control import Control
@@ -40,7 +41,8 @@ def top(
     once: Annotated[bool, Parameter(help="Show it once, and end.")] = False,
     json: Annotated[bool, Parameter(help="As JSON, one object a line.")] = False,
 ) -> int:
-    directory, outside = existing(dir), real_outside()
+    directory = existing(dir)
+    outside = outside_of(directory)
     settings = config_of(dir).settings
     with Control(directory.control, outside.clock) as control:
         watch = Watch(directory, settings, outside, control)

@@ -29,7 +29,7 @@ from gossamer.store.directory import DEFAULT, Directory, has_lost_state, lock_di
 from gossamer.store.options import config_of
 from gossamer.store.sqlite import damage
 from gossamer.store.sqlite.database import Database, read_only
-from gossamer.values.wording import as_json, counted, harmless
+from gossamer.values.format import as_json, counted, harmless
 
 MOST_SHOWN = 50
 

@@ -22,6 +22,7 @@ from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
+from gossamer.frontier.sqlite.known import known
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import stripped
 from gossamer.rules.scope import Reach
@@ -263,10 +264,16 @@ class Helm:
             moved = await bring_back(self.directory, self.outside, Selection(FETCHABLE, urls=(url,)))
         except DirectoryBusy:
             raise GossamerError("another program writes to the collection; try again when it has ended") from None
-        if not moved:
-            raise GossamerError("It waits to be fetched already, or no such URL is known here.")
+        if not moved and not self._is_queued(url):
+            raise GossamerError("no such URL was visited here; a new one is added as a seed")
         is_running = self.standing().crawler.is_alive
-        return "It is fetched again as soon as its host may be visited." if is_running else "The next crawl fetches it."
+        how = "as soon as its host may be visited" if is_running else "when the crawl is started next"
+        return f"It is fetched {'again ' if moved else ''}{how}{'.' if moved else ': it waits already.'}"
+
+    def _is_queued(self, url: Url) -> bool:
+        with closing(read_only(self.directory.state)) as state:
+            found = known(state, url)
+        return found is not None and found.is_queued
 
     def _holder(self) -> str:
         """Who the lock's file names, as long as that process lives. The lock itself is not touched: whoever tried it

@@ -5,10 +5,13 @@ from contextlib import closing
 
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable
+from gossamer.cli.revisits import revisit_of, revisits_csv
 from gossamer.collection.views import refuse_missing
-from gossamer.frontier.sqlite.lists import LastVisit, every_visit
+from gossamer.frontier.sqlite.lists import KnownUrl, LastVisit, every_known, every_remembered, every_visit
 from gossamer.store.directory import Directory
+from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
+from gossamer.values.capture import Kept
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import newest
@@ -44,7 +47,16 @@ def exports_of(directory: Directory, outside: Outside) -> Exports:
     def visits() -> Iterator[LastVisit]:
         return every_visit(lambda: read_only(directory.state))
 
-    return Exports(pages, facts, lambda: every_link(directory.links), visits)
+    def known() -> Iterator[KnownUrl]:
+        return every_known(lambda: read_only(directory.state))
+
+    def come_again() -> Iterator[bytes]:
+        return revisits_csv(map(revisit_of, every_remembered(lambda: read_only(directory.state))))
+
+    def captured() -> Iterator[Kept]:
+        return captures.every_capture(lambda: read_only(directory.state))
+
+    return Exports(pages, facts, lambda: every_link(directory.links), visits, known, captured, come_again)
 
 
 def exported(card: Card, text: str) -> ExportedPage:

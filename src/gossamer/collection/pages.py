@@ -25,10 +25,10 @@ from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
+from gossamer.values.format import as_json, counted
 from gossamer.values.messages import COPIES, CopyJob
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
-from gossamer.values.wording import as_json, counted
 from gossamer.views.facts.names import graph_name
 from gossamer.views.facts.sources import FILE as SOURCES
 from gossamer.views.facts.sources import SourcesReader

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
@@ -9,14 +10,116 @@ from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.crawler.learned import recalled
 from gossamer.crawler.rules_file import RulesFile
-from gossamer.crawler.ruling import Ruling
 from gossamer.crawler.seeds import remembered
+from gossamer.crawler.settlement import MAPS
 from gossamer.plugins.filters import own_filters
-from gossamer.rules.verdict import Denied
+from gossamer.rules.forgotten import NOTHING, Forgotten
+from gossamer.rules.learned.mirrors import Evidence
+from gossamer.rules.learned.model import Learned, Learning
+from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
+from gossamer.rules.user.rulebook import NO_RULES, OwnFilter, RuleBook, Unknown, judge
+from gossamer.rules.verdict import Denied, FilterFailed
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import forgotten
 from gossamer.store.sqlite.database import Database
+from gossamer.values.link import How, Offer
+from gossamer.values.messages import ReadDone
+from gossamer.values.outcome import Failed, Reason, Refused
+from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url
+from gossamer.values.visit import Visit, VisitKind
+
+# Which addresses enter a crawl, and which are still visited when their turn comes: scope, the user's rules, traps.
+
+
+@dataclass(slots=True)
+class Ruling:
+    """One for a crawl. `reload` is called now and then: the rules may be edited while it runs."""
+
+    reaches: Sequence[tuple[Url, Reach]]
+    deepest: int | None
+    rules_file: RulesFile
+    own: tuple[OwnFilter, ...] = ()
+    learning: Learning = field(default_factory=Learning)
+    forgotten: Forgotten = NOTHING
+    _scope: Scope = field(default_factory=Scope)
+    _book: RuleBook = NO_RULES
+
+    def open(self) -> None:
+        """Raises ConfigError that points at a line of rules.txt which is no rule."""
+        self._scope = scope_of(self.reaches, self.deepest)
+        self._book = self.rules_file.book().for_seeds(self.reaches)
+
+    def take_seeds(self, reaches: Sequence[tuple[Url, Reach]]) -> None:
+        """More of them, or others: from now on these are the seeds of the crawl."""
+        self.reaches = reaches
+        self._scope = scope_of(reaches, self.deepest)
+        self._book = self._book.for_seeds(reaches)
+
+    def reload(self) -> bool:
+        """Whether the rules have changed. What cannot be read is told, and the old rules stay."""
+        found = self.rules_file.changed()
+        if found is None:
+            return False
+        self._book = found.for_seeds(self.reaches)
+        return True
+
+    def may_enter(self, offer: Offer) -> bool:
+        """A sitemap is no page: whatever the prefix of a seed, the sitemaps of its host may be read, and so may those
+        on other hosts that its robots.txt names (sitemaps.org), and those beside them that they name in turn.
+
+        An address that a filter failed on enters: the filter is asked again when its turn comes, and what became of it
+        is stored with the address."""
+        if self.forgotten is not NOTHING and self.forgotten.has(offer.url):
+            return False
+        if offer.how in MAPS:
+            return offer.via is None or not isinstance(judge_host(offer.url, self._scope), Denied)
+        verdict = judge(offer.url, offer.depth, offer.how, self._scope, self._book, self.own)
+        if isinstance(verdict, Denied):
+            return False
+        return offer.how is How.SEED or not isinstance(self.learning.judge_offer(offer.url), Denied)
+
+    def nudge(self, offer: Offer) -> int:
+        return self._book.nudge(offer.url, offer.depth)
+
+    def nudge_visit(self, visit: Visit) -> int:
+        """The same for a page that comes again."""
+        return self._book.nudge(visit.url, visit.depth)
+
+    def judge(self, visit: Visit) -> Refused | Failed | None:
+        """Asked again when an address is taken: rules may have been added, and copies found out, since it entered."""
+        if self.forgotten.has(visit.url):
+            return Refused(Reason.FORGOTTEN, visit.url.text)
+        if visit.kind is VisitKind.ROBOTS or visit.how in MAPS or visit.how is How.SEED:
+            return None
+        verdict = judge(visit.url, visit.depth, visit.how, self._scope, self._book, self.own)
+        if isinstance(verdict, Denied):
+            return Refused(Reason.FILTER, verdict.rule)
+        if isinstance(verdict, FilterFailed):
+            return Failed(Reason.FILTER_ERROR, verdict.rule)
+        learned = self.learning.judge_visit(visit.url)
+        return Refused(Reason.TRAP, learned.rule) if isinstance(learned, Denied) else None
+
+    def judge_type(self, url: Url, media_type: str, depth: int = 0) -> str | None:
+        """Why an answer of this type is not wanted, when a rule says so; asked when its headers are in.
+
+        What the rules say whatever its type was said before, to those that are asked for: a seed, say, is not.
+        """
+        if not self._book.decides or not isinstance(self._book.judge(url, depth), Unknown):
+            return None
+        verdict = self._book.judge(url, depth, media_type)
+        return verdict.rule if isinstance(verdict, Denied) else None
+
+    def is_trap(self, tally: TemplateTally) -> bool:
+        return self.learning.is_trap(tally.host, tally.template, tally.fetched, tally.fruitful)
+
+    def learn(self, visit: Visit, read: ReadDone) -> Learned | None:
+        found = read.learnt
+        if found is None:
+            return None
+        robots = visit.robots.rules if visit.robots is not None else ()
+        evidence = Evidence(visit.how is How.SEED, found.canonical, robots)
+        return self.learning.learn(visit.url, found.marks, found.exact, found.says, read.links, evidence)
 
 
 async def open_ruling(

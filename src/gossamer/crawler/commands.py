@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from gossamer.base.errors import DiskFull
+from gossamer.crawler.admission import Ruling
 from gossamer.crawler.command_names import REQUEUE, SEED, obey
-from gossamer.crawler.ruling import Ruling
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.scope import Reach

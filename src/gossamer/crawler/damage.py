@@ -14,8 +14,8 @@ from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.rules.canonical import identity_of
 from gossamer.store.sqlite import captures, damage
 from gossamer.store.sqlite.damage import Mark
+from gossamer.values.format import counted
 from gossamer.values.url import id_of
-from gossamer.values.wording import counted
 
 DAMAGED = 4
 """The exit code of a command that did its work and came by damage."""

@@ -7,7 +7,7 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DiskFull
-from gossamer.collection.why.waiting import awaited_in_words
+from gossamer.collection.why.waits import awaited_in_words
 from gossamer.crawler.process import Crawling
 from gossamer.crawler.tally import Tally
 from gossamer.monitor.machine import ThisMachine

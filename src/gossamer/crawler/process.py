@@ -17,7 +17,7 @@ from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
-from gossamer.crawler.admission import open_ruling
+from gossamer.crawler.admission import Ruling, open_ruling
 from gossamer.crawler.backlog import Backlog
 from gossamer.crawler.chronicle import chronicling
 from gossamer.crawler.commands import CRAWLER, Steering
@@ -27,7 +27,6 @@ from gossamer.crawler.learned import remembering
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.rejudgement import Rejudgement, digests
 from gossamer.crawler.revisit_settings import coming_back, returning
-from gossamer.crawler.ruling import Ruling
 from gossamer.crawler.seeds import remembered
 from gossamer.crawler.settlement import Lists, Measures
 from gossamer.fetch.budget import Budget

@@ -7,7 +7,7 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.demo.accesslog import Hit
-from gossamer.demo.changing import Fate, fate_of, price_of, version_of
+from gossamer.demo.changes import Fate, fate_of, price_of, version_of
 from gossamer.demo.verdict import TooEarly, too_early
 from gossamer.demo.web import DemoWeb
 

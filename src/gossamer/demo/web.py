@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.errors import ConfigError
-from gossamer.demo import changing, notices, odd_answers, trap_answers
+from gossamer.demo import changes, notices, odd_answers, trap_answers
 from gossamer.demo.answers import Answer, Question, coded, missing, page, plain
 from gossamer.demo.compose import item_page, listing_page, start_page
 from gossamer.demo.draw import Draw
@@ -145,15 +145,15 @@ class DemoWeb:
     def _changing_page(self, site: Site, question: Question) -> Answer:
         """Items, start pages and news change; the others stay as they are."""
         target, turn = question.target, self.turn_at(question.now)
-        html = self._html(site, target) or changing.news_page(site, target, turn)
+        html = self._html(site, target) or changes.news_page(site, target, turn)
         if html is None:
             return missing()
         if number_in(site.kind.place).fullmatch(target):
-            if not changing.is_there(self.seed, site.host, target, turn):
+            if not changes.is_there(self.seed, site.host, target, turn):
                 return missing(410)
-            html = changing.changed(html, self.seed, site.host, target, turn, question.now)
+            html = changes.changed(html, self.seed, site.host, target, turn, question.now)
         elif target == "/":
-            html = changing.with_news(html, turn)
+            html = changes.with_news(html, turn)
         return page(html, question, site.kind.coding, site.kind.is_chunked, changed=None)
 
     def _html(self, site: Site, target: str) -> str | None:

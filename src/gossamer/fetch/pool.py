@@ -22,7 +22,7 @@ from gossamer.base.network import Dialer, Endpoint, Resolver
 from gossamer.base.tell import Tell
 from gossamer.config.slices import Fetch
 from gossamer.fetch.guard import BAD_PORTS, address_of, forbidden, forbidden_name, is_opened, ranges
-from gossamer.fetch.tls import Trust, in_words, trust_of
+from gossamer.fetch.tls import Trust, in_full, in_words, trust_of
 from gossamer.fetch.wire import Protocol
 from gossamer.values.outcome import Failed, Reason, Refused
 from gossamer.values.url import Url
@@ -150,6 +150,7 @@ class Connections:
                 endpoints.setdefault(self._dialer.endpoint(address, url.port), address)
             transport, protocol, peer, distrust = await self._connect(url, list(endpoints), make, with_tls)
         except (ssl.SSLError, ssl.CertificateError) as trouble:
+            self._tell("tls.failed", url=url.text, trouble=in_full(trouble))
             return Failed(Reason.TLS, in_words(trouble))
         except (ConnectionAbortedError, ConnectionResetError, BrokenPipeError):
             reason = Reason.TLS if with_tls else Reason.CONNECT
@@ -197,7 +198,7 @@ class Connections:
         except ssl.SSLCertVerificationError as trouble:
             if self._trust.unverified is None:
                 raise
-            distrust = in_words(trouble)
+            distrust = in_full(trouble)
         return *await _connected(url, endpoints, make, self._trust.unverified), distrust
 
 

@@ -16,7 +16,7 @@ from gossamer.base.tell import Tell
 from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import Head, is_wanted, limit_of, outcome_of
 from gossamer.fetch.exchange import UNVERIFIED, JudgeType
-from gossamer.fetch.pool import Connections, Streams
+from gossamer.fetch.pool import Connections, Streams, plain
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
 from gossamer.values.url import Url
@@ -51,6 +51,14 @@ class OtherProtocol(Protocol):
         ...
 
 
+BROKEN = "the connection broke off"
+NO_ANSWER = "the code for this protocol gave no answer"
+FAULTY = "the code for this protocol failed; the log says how"
+TROUBLES: tuple[tuple[type[Exception], str], ...] = (
+    (EOFError, "the answer broke off"),
+    (ValueError, "the answer was not understood"),
+)
+"""What a protocol may raise, in words; what it said itself is in the log. The first that fits counts."""
 Protocols = Mapping[str, OtherProtocol]
 
 
@@ -91,7 +99,10 @@ class OtherExchange:
         except _NotDialled as trouble:
             return trouble.why
         except OSError as trouble:
-            return Failed(Reason.DISCONNECTED, str(trouble)[:200])
+            self._tell("protocol.disconnected", scheme=self._url.scheme, url=self._url.text, trouble=str(trouble)[:200])
+            return Failed(
+                Reason.DISCONNECTED, f"the connection broke off: {plain(trouble)}" if trouble.errno else BROKEN
+            )
         finally:
             for streams in self._opened:
                 streams.writer.transport.abort()
@@ -110,8 +121,8 @@ class OtherExchange:
         except Exception as trouble:  # noqa: BLE001 - a stranger's code runs here
             words = f"{type(trouble).__name__}: {trouble}"[:200]
             self._tell("protocol.failed", scheme=self._url.scheme, url=self._url.text, trouble=words)
-            return Failed(Reason.PROTOCOL, words)
-        return answer if isinstance(answer, Answer) else Failed(Reason.PROTOCOL, f"no Answer: {answer!r:.100}")
+            return Failed(Reason.PROTOCOL, next((says for kind, says in TROUBLES if isinstance(trouble, kind)), FAULTY))
+        return answer if isinstance(answer, Answer) else Failed(Reason.PROTOCOL, NO_ANSWER)
 
     async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:

@@ -25,8 +25,8 @@ from gossamer.indexer.graph_client import NAME, Commit, Copy, Order, Pages, orde
 from gossamer.indexer.supervisor import dropped, only_one
 from gossamer.store.directory import Directory
 from gossamer.store.modes import keep_private
+from gossamer.values.format import error_in_words
 from gossamer.values.messages import PageFacts
-from gossamer.values.wording import error_in_words
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import FactsHere, Graph
 from gossamer.workers.sandbox import leave_with_parent

@@ -51,10 +51,10 @@ from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures, forgotten
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import VANISHED, Capture, Place
+from gossamer.values.format import error_in_words
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.page import Reading, silence
 from gossamer.values.url import id_of
-from gossamer.values.wording import error_in_words
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.links.store import Links
 from gossamer.views.words.writer import IndexWriter

@@ -13,7 +13,7 @@ from gossamer.base.files import Files, Lock
 from gossamer.base.processes import Child
 from gossamer.base.tell import Tell
 from gossamer.store.directory import Directory
-from gossamer.values.wording import error_in_words
+from gossamer.values.format import error_in_words
 
 MODULE = "gossamer.indexer.process"
 LOOK_EVERY_S = 0.2

@@ -8,6 +8,7 @@ from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.monitor.chronicle import Chronicle, Run, Sample, SiteSample, Visits, visits_in
 from gossamer.recrawl.freshness import Freshness
 
+LEAST_SPAN: Instant = 2 * SECOND
 BLOCKS = "▁▂▃▄▅▆▇█"
 MEANINGS = {
     "age": "How long ago, on the average, pages became other than their copies here; a copy that is still right counts "
@@ -202,6 +203,11 @@ def rounded_up(value: float) -> float:
             if step * part >= value:
                 return step * part
         step *= 10
+
+
+def is_curve(instants: Sequence[Instant]) -> bool:
+    """Whether there is anything to compare: two samples, and time between them."""
+    return len(instants) > 1 and instants[-1] - instants[0] >= LEAST_SPAN
 
 
 def span_in_words(first: Instant, last: Instant) -> str:

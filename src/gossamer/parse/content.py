@@ -54,6 +54,8 @@ _KIND_OF = {number_of(tag): kind for tag, kind in _KIND.items()}
 _RAW = frozenset((number_of("script"), number_of("style")))  # most of what is unread, and nothing is below it
 _OWNING = frozenset((number_of("main"), number_of("article")))
 _BODY, _TITLE = number_of("body"), number_of("title")
+_UNQUOTED = "span[data-nosnippet], div[data-nosnippet], section[data-nosnippet]"
+_MAY_BE_UNQUOTED = (b"data-nosnippet", b"DATA-NOSNIPPET")
 
 
 class Head(NamedTuple):
@@ -94,12 +96,19 @@ def head_of(seen: Seen) -> Head:
     )
 
 
-def blocks_of(seen: Seen) -> Content:
-    """The content block, the rest, and the headings. The tree is of no use afterwards."""
+def may_be_unquoted(markup: bytes) -> bool:
+    """Whether it is worth looking for what a result may not quote: few pages have any."""
+    return any(spelt in markup for spelt in _MAY_BE_UNQUOTED)
+
+
+def blocks_of(seen: Seen, has_unquoted: bool = False) -> Content:
+    """The content block, the rest, and the headings. The tree is of no use afterwards. `has_unquoted`: what must not be
+    quoted (`data-nosnippet`) is looked for, and belongs to the rest, which is found and never quoted."""
     body = seen.tree.body
     if body is None:
         return Content("", "", ())
-    found = _sorted(*_within(seen, body))
+    unquoted = frozenset([one.mem_id for one in body.css(_UNQUOTED)]) if has_unquoted else frozenset()
+    found = _sorted(*_within(seen, body), unquoted)
     for element in found["unread"]:
         element.decompose()
     bold = _bold(found["bold"]) if found["bold"] else ()
@@ -129,12 +138,14 @@ def _within(seen: Seen, body: LexborNode) -> tuple[list[LexborNode], list[int]]:
     return elements, [element.tag_id for element in elements]
 
 
-def _sorted(elements: list[LexborNode], tags: list[int]) -> dict[str, list[LexborNode]]:
+def _sorted(elements: list[LexborNode], tags: list[int], unquoted: frozenset[int]) -> dict[str, list[LexborNode]]:
     """The elements of each kind, in document order; of those inside one that will be cut away, only what is needed
     to read it first: a node must not be touched once the one around it is gone."""
     found: dict[str, list[LexborNode]] = {kind: [] for kind in _KINDS}
     unread_to = cut_to = 0
     kinds = list(map(_KIND_OF.get, tags))
+    if unquoted:
+        kinds = ["unquoted" if one.mem_id in unquoted else kind for one, kind in zip(elements, kinds, strict=True)]
     for at, element, kind in compress(zip(count(), elements, kinds, strict=False), kinds):  # most have none
         assert kind is not None
         if at < unread_to:
@@ -148,8 +159,8 @@ def _sorted(elements: list[LexborNode], tags: list[int]) -> dict[str, list[Lexbo
         elif kind != "inline":
             if at < cut_to or (kind == "around" and _is_own(element)):
                 continue
-            if kind == "around":
-                cut_to = _end(element, at, elements, tags)
+            if kind in ("around", "unquoted"):
+                kind, cut_to = "around", _end(element, at, elements, tags)
         found[kind].append(element)
     return found
 

@@ -91,7 +91,8 @@ html, body { display: block; visibility: visible; opacity: 1; transform: none; f
   color: #4a3200; background: #fff3c4; border: 1px solid #8a6100; border-radius: 3px; padding: 0 3px; margin: 0 2px; }
 .gossamer-mark, .gossamer-head { position: relative; z-index: 2147483647; }
 .gossamer-mark::before, .gossamer-mark::after, .gossamer-head::before, .gossamer-head::after { content: none; }
-.gossamer-mark, .gossamer-place { scroll-margin: 35vh 0; }
+.gossamer-mark, .gossamer-place { scroll-margin: 20vh 0; }
+html:has(:is(.gossamer-mark, .gossamer-place):target) { padding-bottom: 80vh; }
 a.gossamer-mark { cursor: pointer; }
 a.gossamer-mark:focus-visible { outline: 3px solid #0b5d4d; }
 .gossamer-image { color: #444; background: #f2f2f2; border: 1px dashed #777; font-weight: 400; }

@@ -13,7 +13,7 @@ from gossamer.extract.places import packed
 from gossamer.extract.rdfa.host_language import host_of
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import Problem, decode
-from gossamer.parse.content import blocks_of, head_of
+from gossamer.parse.content import blocks_of, head_of, may_be_unquoted
 from gossamer.parse.fingerprints import exact, near
 from gossamer.parse.html.links import links_of
 from gossamer.parse.html.text import folded
@@ -210,7 +210,7 @@ def _html(
     directives = directives_of(head.metas, _robots_tags(capture), agent, capture.fetched_at)
     found = links_of(seen, capture.url, directives.may_follow)
     facts, lines, sources = _told(_facts(capture, media_type, markup, found.base, seen), directives.may_index)
-    blocks = blocks_of(seen)  # takes the tree apart: nothing may look at it afterwards
+    blocks = blocks_of(seen, may_be_unquoted(markup))  # takes the tree apart: nothing may look at it afterwards
     text = blocks.content or blocks.rest
     if len(blocks.content) > MOST_TEXT or len(blocks.rest) > MOST_TEXT:
         flags.append("clipped")

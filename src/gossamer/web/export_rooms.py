@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.frontier.sqlite.lists import LastVisit
+from gossamer.frontier.sqlite.lists import KnownUrl, LastVisit
+from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.query import Query
 
@@ -38,3 +39,7 @@ class Exports:
     """Those of the same pages, as N-Quads."""
     links: Callable[[], Iterator[tuple[str, tuple[Link, ...]]]]
     visits: Callable[[], Iterator[LastVisit]]
+    known: Callable[[], Iterator[KnownUrl]]
+    captures: Callable[[], Iterator[Kept]]
+    revisits: Callable[[], Iterator[bytes]]
+    """The pages that come again, as lines of a table."""

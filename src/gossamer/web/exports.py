@@ -7,7 +7,8 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.frontier.sqlite.lists import LastVisit
+from gossamer.frontier.sqlite.lists import KnownUrl, LastVisit
+from gossamer.values.capture import Kept
 from gossamer.values.json_form import json_bytes
 from gossamer.values.link import Link
 from gossamer.values.query import Query
@@ -25,6 +26,8 @@ JSON_LINES, CSV, N_QUADS = "application/jsonl", "text/csv", "application/n-quads
 PAGE_COLUMNS = ("url", "site", "title", "description", "language", "fetched_at", "fact_count", "types", "syntaxes")
 LINK_COLUMNS = ("from", "to", "text")
 VISIT_COLUMNS = ("url", "outcome", "detail", "ended_at", "due_at", "how", "depth", "redirects", "failures")
+KNOWN_COLUMNS = ("url", "outcome", "how", "depth")
+CAPTURE_COLUMNS = ("url", "fetched_at", "status", "media_type", "size", "is_page", "same_as", "volume", "number")
 Bytes = Generator[bytes, None, None]
 NOT_HERE = "There is nothing to export yet."
 FULL = "As many exports are being sent as this server sends at one time. Please try again in a minute."
@@ -69,6 +72,13 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         is the page that states it."""
         return pages_found(request, wanted, lambda exports, query: drawn(exports.facts(query)), N_QUADS, "facts.nq")
 
+    add_tables(routes, all_of)
+    return routes
+
+
+def add_tables(routes: APIRouter, all_of: Callable[[Request, Callable[[Exports], Bytes], str, str], Response]) -> None:
+    """Those that nothing narrows."""
+
     @routes.get("/links.csv", responses=answers_with(str, media_type=CSV), summary="Links, as a table")
     def links(request: Request) -> Response:
         """Every link that was read, with its words."""
@@ -79,7 +89,23 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         """Every address that was visited, and how its last visit ended."""
         return all_of(request, lambda exports: visits_csv(exports.visits()), CSV, "visits.csv")
 
-    return routes
+    @routes.get("/addresses.csv", responses=answers_with(str, media_type=CSV), summary="Known addresses, as a table")
+    def known(request: Request) -> Response:
+        """Every address that was accepted: `outcome` says how its last visit ended; it is empty for those that were not
+        visited yet, because they wait or are held back."""
+        return all_of(request, lambda exports: known_csv(exports.known()), CSV, "addresses.csv")
+
+    @routes.get("/captures.csv", responses=answers_with(str, media_type=CSV), summary="Captures, as a table")
+    def captures(request: Request) -> Response:
+        """Every answer in the archive, every version, as they lie there. `same_as`: when the one was fetched whose
+        content this one has too, so that it is kept once."""
+        return all_of(request, lambda exports: captures_csv(exports.captures()), CSV, "captures.csv")
+
+    @routes.get("/revisits.csv", responses=answers_with(str, media_type=CSV), summary="Pages that come again, a table")
+    def revisits(request: Request) -> Response:
+        """Every page that is visited again: when its next visit is due and why then, when it was last found changed,
+        and how many visits in a row found it gone."""
+        return all_of(request, lambda exports: drawn(exports.revisits()), CSV, "revisits.csv")
 
 
 def full(request: Request, show: Show) -> Response:
@@ -149,5 +175,26 @@ def visits_csv(visits: Iterator[LastVisit]) -> Bytes:
             yield csv_line(
                 (one.url, one.reason.value, one.detail, ended, due, one.how.value, one.depth, one.hops, one.failures)
             )
+
+    return drawn(lines())
+
+
+def known_csv(known: Iterator[KnownUrl]) -> Bytes:
+    def lines() -> Bytes:
+        yield csv_line(KNOWN_COLUMNS)
+        for one in known:
+            yield csv_line((one.url, one.reason.value if one.reason is not None else "", one.how.value, one.depth))
+
+    return drawn(lines())
+
+
+def captures_csv(captures: Iterator[Kept]) -> Bytes:
+    def lines() -> Bytes:
+        yield csv_line(CAPTURE_COLUMNS)
+        for one in captures:
+            fetched, same_as = in_words(one.fetched_at), in_words(one.refers_at) if one.refers_at is not None else ""
+            is_page = "yes" if one.is_page else "no"
+            of_answer = (one.url.text, fetched, one.status, one.media_type, one.size, is_page, same_as)
+            yield csv_line((*of_answer, one.place.volume, one.place.number))
 
     return drawn(lines())

@@ -32,10 +32,10 @@ from gossamer.store.sqlite.database import Database
 from gossamer.store.sqlite.forgotten import Entry
 from gossamer.store.sqlite.options import Option
 from gossamer.values.capture import Kept
+from gossamer.values.format import counted
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts
-from gossamer.values.wording import counted
 from gossamer.views.links.reader import every_link
 
 AT_ONCE = 2_000

@@ -22,8 +22,8 @@ from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
+from gossamer.values.format import counted
 from gossamer.values.url import Url
-from gossamer.values.wording import counted
 from gossamer.views.facts.checkpoints import newest, view_of
 from gossamer.views.facts.digests import FILE as DIGESTS
 from gossamer.views.facts.digests import tables_without, unlike_digests

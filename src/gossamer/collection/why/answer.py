@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 from gossamer.base.clock import Instant
-from gossamer.base.environment import Outside, real_outside
+from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import silent
+from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.collection.heartbeats import at_work
 from gossamer.collection.why.revisits import Again, again_of
@@ -33,7 +34,7 @@ from gossamer.collection.why.trail import (
     told,
     told_host,
 )
-from gossamer.collection.why.waiting import Crew, gap_in_words, host_waits, waits_of
+from gossamer.collection.why.waits import Crew, gap_in_words, host_waits, waits_of
 from gossamer.config.settings import Settings
 from gossamer.config.slices import Politeness, politeness
 from gossamer.crawler.pace import Pace
@@ -62,10 +63,10 @@ from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures, damage, forgotten, seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
+from gossamer.values.format import as_json, counted
 from gossamer.values.link import How
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url, id_of
-from gossamer.values.wording import as_json, counted
 from gossamer.views.links.reader import LinksReader
 
 Reaches = list[tuple[Url, scope.Reach]]
@@ -88,14 +89,15 @@ def why(
         raise ConfigError(
             "name one address, or one host: gossamer why https://example.org/a, gossamer why --host example.org"
         )
-    outside, directory = real_outside(), existing(dir)
+    directory = existing(dir)
+    outside = outside_of(directory)
     settings = config_of(dir, config).settings
     crew = crew_of(directory, outside)
     with closing(read_only(directory.state)) as state:
         state.execute("BEGIN")  # one consistent state, however busy the crawl is
         book = RulesFile(outside.files, directory.root, silent).book()
         own = filters_to_ask(settings.crawl.filters, directory.root)
-        asking = Asking(state, settings, crew, outside.clock.now(), book, own, partial(linked_from, directory))
+        asking = Asking(state, settings, crew, outside.dates.now(), book, own, partial(linked_from, directory))
         found: Trail | HostTrail
         if url is not None:
             found = asking.trail(url)

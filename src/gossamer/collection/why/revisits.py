@@ -4,8 +4,8 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.values.due import IN_WORDS, Why
+from gossamer.values.format import counted, moment
 from gossamer.values.past import Past
-from gossamer.values.wording import counted, moment
 
 WAITED_FOR = {
     "vanished": "it is gone, and looked for ever more seldom",

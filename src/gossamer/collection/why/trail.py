@@ -5,11 +5,11 @@ import msgspec
 from gossamer.base.clock import Instant
 from gossamer.collection.why.revisits import Again, in_words
 from gossamer.values.capture import charset_in_words
+from gossamer.values.format import counted, lasting, moment
 from gossamer.values.link import How
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.selection import Failure
-from gossamer.values.wording import counted, lasting, moment
 
 FOUND = {
     How.SEED: "given as a seed",
@@ -267,7 +267,7 @@ def _host(host: Standing, now: Instant) -> list[str]:
     if not host.is_known:
         return [f"{host.name}: never met"]
     held = f", {host.held:,} in quarantine" if host.held else ""
-    lines = [f"{host.name}: {counted(host.visits, 'visit')} made, {host.queued:,} addresses wait{held}"]
+    lines = [f"{host.name}: {counted(host.visits, 'visit')} made, {counted(host.queued, 'address')} waiting{held}"]
     if host.retired_at is not None:
         lines.append(f"retired {moment(host.retired_at, now)}: {host.retired_why}")
     if host.is_over_budget:

@@ -136,6 +136,26 @@ class LastVisit(msgspec.Struct, frozen=True):
     due_at: Instant | None
 
 
+class KnownUrl(msgspec.Struct, frozen=True):
+    url: str
+    how: How
+    depth: int
+    reason: Reason | None
+    """How its last visit ended; None: it was not visited yet."""
+
+
+def every_known(connect: Callable[[], sqlite3.Connection]) -> Iterator[KnownUrl]:
+    """All that were accepted: visited, waiting, or held back. `connect` as for `every_visit`."""
+    last, is_more = (_LOWEST, _LOWEST), True
+    while is_more:
+        with closing(connect()) as connection:
+            rows = connection.execute(_SQL["next_known"], (*last, AT_ONCE)).fetchall()
+        for host_id, url_id, lane, name, text, how, depth, reason in rows:
+            last = (host_id, url_id)
+            yield KnownUrl(text_of(lane, name, text), HOWS[how], depth, None if reason is None else REASONS[reason])
+        is_more = len(rows) == AT_ONCE
+
+
 def every_visit(connect: Callable[[], sqlite3.Connection]) -> Iterator[LastVisit]:
     """`connect` makes a reader's connection, which is closed after each group."""
     last, is_more = (_LOWEST, _LOWEST), True
@@ -234,3 +254,16 @@ def remembered(connection: sqlite3.Connection, host: str | None = None) -> Itera
     for name, lane, text, due_at, kept in connection.execute(_SQL["remembered"], {"host": host}):
         if (past := decoded(kept)) is not None:
             yield Remembered(text_of(lane, name, text), name, due_at, past)
+
+
+def every_remembered(connect: Callable[[], sqlite3.Connection]) -> Iterator[Remembered]:
+    """All, some hundred at a time: `connect` makes a reader's connection, which is closed after each group."""
+    last, is_more = (_LOWEST, _LOWEST), True
+    while is_more:
+        with closing(connect()) as connection:
+            rows = connection.execute(_SQL["next_remembered"], (*last, AT_ONCE)).fetchall()
+        for host_id, url_id, name, lane, text, due_at, kept in rows:
+            last = (host_id, url_id)
+            if (past := decoded(kept)) is not None:
+                yield Remembered(text_of(lane, name, text), name, due_at, past)
+        is_more = len(rows) == AT_ONCE

@@ -70,3 +70,17 @@ SELECT h.name, a.lane, a.text, e.due_at, r.past
 FROM hosts h CROSS JOIN revisits r ON r.host_id = h.id CROSS JOIN addresses a ON a.host_id = r.host_id AND a.id = r.id
 LEFT JOIN ends e ON e.host_id = r.host_id AND e.id = r.id
 WHERE :host IS NULL OR h.name = :host;
+
+-- next_known: The next addresses that are known, in the order of their keys, and how the last visit ended, if any did.
+SELECT a.host_id, a.id, lane, name, text, how, depth, reason
+FROM addresses a JOIN hosts h ON h.id = a.host_id LEFT JOIN ends e ON e.host_id = a.host_id AND e.id = a.id
+WHERE (a.host_id, a.id) > (?, ?)
+ORDER BY a.host_id, a.id LIMIT ?;
+
+-- next_remembered: The next of them in the order of their keys, at most so many.
+SELECT r.host_id, r.id, h.name, a.lane, a.text, e.due_at, r.past
+FROM revisits r CROSS JOIN hosts h ON h.id = r.host_id
+CROSS JOIN addresses a ON a.host_id = r.host_id AND a.id = r.id
+LEFT JOIN ends e ON e.host_id = r.host_id AND e.id = r.id
+WHERE (r.host_id, r.id) > (?, ?)
+ORDER BY r.host_id, r.id LIMIT ?;

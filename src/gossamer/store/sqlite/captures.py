@@ -1,7 +1,8 @@
 """The catalogue's table: which capture lies where in the archive. Functions on a connection, writer's or reader's."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from itertools import groupby
 from operator import itemgetter
 
@@ -93,6 +94,19 @@ def places_from(connection: sqlite3.Connection, volume: str, number: int, at_mos
 def kept_from(connection: sqlite3.Connection, volume: str, number: int, at_most: int) -> list[Kept]:
     """The captures of a volume from this number on."""
     return list(map(kept_of, connection.execute(_SQL["kept_from"], (volume, number, at_most))))
+
+
+def every_capture(connect: Callable[[], sqlite3.Connection], at_once: int = 500) -> Iterator[Kept]:
+    """As they lie in the archive, some at a time: `connect` makes a reader's connection, closed after each group."""
+    with closing(connect()) as connection:
+        names = volume_names(connection)
+    for name in names:
+        number, is_more = 0, True
+        while is_more:
+            with closing(connect()) as connection:
+                found = kept_from(connection, name, number, at_once)
+            yield from found
+            number, is_more = (found[-1].place.number + 1, True) if len(found) == at_once else (number, False)
 
 
 def is_known(connection: sqlite3.Connection, url: Url, fetched_at: Instant) -> bool:

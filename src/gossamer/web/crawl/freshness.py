@@ -14,16 +14,19 @@ from gossamer.monitor.freshness import (
     Point,
     Told,
     days_in_words,
+    is_curve,
     rounded_up,
     span_in_words,
     told,
 )
 from gossamer.web.answers import answers_with, json_answer
+from gossamer.web.crawl.number_lists import LISTS
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
 
 BOX = Box(52, 12, 530, 136)
 """Where in a picture of 600 by 180 the curves are drawn."""
+SITES = "#sites-name"
 MOST_SITES = 100
 MOST_ROWS = 24
 Site = Annotated[str, Query(max_length=300, description="The curve of this site alone.")]
@@ -78,21 +81,23 @@ def page_of(found: Told) -> dict[str, Any]:
         "rows": spread(points, MOST_ROWS)[::-1],
         "meanings": MEANINGS,
         "days": days_in_words,
+        "lists": LISTS,
     }
 
 
-def cards_of(found: Told) -> list[tuple[str, str]]:
+def cards_of(found: Told) -> list[tuple[str, str, str]]:
+    """Each with the list behind it; none is kept of what is counted as it happens."""
     whole, visits = found.all, found.visits
     assert whole is not None, "the caller has seen to that"
     return [
-        (f"{whole.freshness:.0%}", "of the copies are fresh"),
-        (days_in_words(whole.average_age_days), "average age"),
-        (days_in_words(whole.possible_age_days), "least possible with as many visits"),
-        (f"{whole.visits_a_day:,.0f}", "visits a day are planned"),
-        (f"{visits.changed:,} of {visits.visits:,}", "visits to known pages found a change"),
-        (share(found.spared_share), "of the bytes not sent again"),
-        (f"{visits.appeared:,}", "pages appeared"),
-        (f"{visits.vanished:,}", "pages vanished"),
+        (f"{whole.freshness:.0%}", "of the copies are fresh", SITES),
+        (days_in_words(whole.average_age_days), "average age", SITES),
+        (days_in_words(whole.possible_age_days), "least possible with as many visits", SITES),
+        (f"{whole.visits_a_day:,.0f}", "visits a day are planned", LISTS["revisits"]),
+        (f"{visits.changed:,} of {visits.visits:,}", "visits to known pages found a change", ""),
+        (share(found.spared_share), "of the bytes not sent again", ""),
+        (f"{visits.appeared:,}", "pages appeared", ""),
+        (f"{visits.vanished:,}", "pages vanished", ""),
     ]
 
 
@@ -103,7 +108,7 @@ def share(part: float | None) -> str:
 def pictures_of(points: Sequence[Point]) -> list[Picture]:
     """None before there is anything to compare."""
     instants = [from_words(point.at) for point in points]
-    if len(instants) < 2 or instants[0] == instants[-1]:
+    if not is_curve(instants):
         return []
     ages = [point.age_days for point in points]
     least = [point.possible_age_days for point in points]

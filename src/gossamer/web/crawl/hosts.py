@@ -1,6 +1,7 @@
 """The table of hosts: how each stands, and taking one out of the crawl or back in."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
 from typing import Annotated, Any, Literal, cast, get_args
 from urllib.parse import urlencode
 
@@ -16,11 +17,14 @@ from gossamer.web.cells import csv_line
 from gossamer.web.crawl.changes import change, field
 from gossamer.web.crawl.forms import Notice, Notices, form_of, then, told
 from gossamer.web.crawl.rooms import HostAction, HostsAsked, HostsFound, ListedHost
+from gossamer.web.exports import full
 from gossamer.web.faults import fault
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
+from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
 CSV = "text/csv"
+AT_ONCE = 500
 BADGES = {
     "under-way": "good", "ready": "good", "waiting": "calm", "backing-off": "warn", "over-budget": "warn",
     "retired": "bad", "done": "idle",
@@ -80,7 +84,7 @@ CHANGE_FORM = {
 
 
 def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
-    routes = APIRouter()
+    routes, slots = APIRouter(), Slots(MOST_EXPORTS)
 
     def found_of(wanted: Asked) -> HostsFound:
         return rooms.crawl.hosts(HostsAsked(wanted.text, wanted.state, wanted.sort, wanted.after, wanted.most))
@@ -103,11 +107,13 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 
     @routes.get("/crawl/hosts.csv", responses=answers_with(str, media_type=CSV))
     def as_csv(request: Request, wanted: Wanted) -> Response:
-        """The same as a table, at most 1000 lines at a time."""
+        """The same as a table, whole however long it is; with `most`, so many lines."""
         try:
-            return Response(b"".join(map(csv_line, table(found_of(wanted).hosts))), media_type=CSV)
+            found_of(msgspec.structs.replace(wanted, most=1))
         except QueryRefused as trouble:
             return fault(request, show, 400, f"{trouble}.".capitalize())
+        most = wanted.most if "most" in request.query_params else None
+        return Stream(partial(every_line, found_of, wanted, most), CSV, "hosts.csv", slots, full(request, show))
 
     @routes.post("/crawl/hosts/change", summary="Retire, reinstate, release or exclude a host", **change(**CHANGE_FORM))
     async def changed(request: Request) -> Response:
@@ -135,8 +141,20 @@ def page_of(wanted: Asked) -> dict[str, Any]:
     }
 
 
+def every_line(
+    found_of: Callable[[Asked], HostsFound], wanted: Asked, most: int | None
+) -> Generator[bytes, None, None]:
+    """Some hundred hosts at a time; each group is asked for when the one before has been taken."""
+    yield csv_line(COLUMNS)
+    left, is_more = most, True
+    while is_more and left != 0:
+        found = found_of(msgspec.structs.replace(wanted, most=AT_ONCE if left is None else min(left, AT_ONCE)))
+        yield b"".join(map(csv_line, table(found.hosts)))
+        left = left - len(found.hosts) if left is not None else None
+        wanted, is_more = msgspec.structs.replace(wanted, after=found.next), bool(found.next)
+
+
 def table(found: Iterable[ListedHost]) -> Iterable[list[object]]:
-    yield list(COLUMNS)
     for one in found:
         cells = msgspec.structs.asdict(one) | {"next_at": in_words(one.next_at) if one.next_at else ""}
         yield [cells[name] for name in COLUMNS]

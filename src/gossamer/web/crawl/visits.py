@@ -1,6 +1,7 @@
 """The table of visits: every address and how its last visit ended, the newest first, with filters, live."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from functools import partial
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -15,11 +16,14 @@ from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.cells import csv_line
 from gossamer.web.crawl.forms import Notices
 from gossamer.web.crawl.rooms import ListedVisit, VisitsAsked, VisitsFound
+from gossamer.web.exports import full
 from gossamer.web.faults import fault
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
+from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
 
 CSV = "text/csv"
+AT_ONCE = 500
 LATEST = 253_402_300_799 * SECOND
 """The end of the year 9999: no calendar here goes further."""
 HEADINGS = {
@@ -83,7 +87,7 @@ Wanted = Annotated[Asked, Depends(asked)]
 
 def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
     del notices
-    routes = APIRouter()
+    routes, slots = APIRouter(), Slots(MOST_EXPORTS)
 
     @routes.get("/crawl/visits", response_class=HTMLResponse)
     def page(request: Request, wanted: Wanted) -> Response:
@@ -103,12 +107,15 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 
     @routes.get("/crawl/visits.csv", responses=answers_with(str, media_type=CSV))
     def as_csv(request: Request, wanted: Wanted) -> Response:
-        """The same as a table, at most 1000 lines at a time; everything is in /export/visits.csv."""
+        """The same as a table, whole however long it is; with `most`, so many lines. `/export/visits.csv` has every
+        visit, in no order, and less of each."""
         try:
-            found = rooms.crawl.visits(meant(wanted))
+            rooms.crawl.visits(msgspec.structs.replace(meant(wanted), most=1))
         except QueryRefused as trouble:
             return fault(request, show, 400, sentence(trouble))
-        return Response(b"".join(map(csv_line, table(found.visits))), media_type=CSV)
+        most = wanted.most if "most" in request.query_params else None
+        pieces = partial(every_line, rooms, meant(wanted), most)
+        return Stream(pieces, CSV, "visits.csv", slots, full(request, show))
 
     return routes
 
@@ -175,8 +182,19 @@ def total(rooms: WebRooms, wanted: Asked) -> int | None:
     return sum(counts.get(reason, 0) for reason in reasons) if reasons else sum(counts.values())
 
 
+def every_line(rooms: WebRooms, wanted: VisitsAsked, most: int | None) -> Generator[bytes, None, None]:
+    """Some hundred visits at a time; each group is asked for when the one before has been taken."""
+    yield csv_line(COLUMNS)
+    left, is_more = most, True
+    while is_more and left != 0:
+        at_once = AT_ONCE if left is None else min(left, AT_ONCE)
+        found = rooms.crawl.visits(msgspec.structs.replace(wanted, most=at_once))
+        yield b"".join(map(csv_line, table(found.visits)))
+        left = left - len(found.visits) if left is not None else None
+        wanted, is_more = msgspec.structs.replace(wanted, after=found.next), bool(found.next)
+
+
 def table(found: Iterable[ListedVisit]) -> Iterable[list[object]]:
-    yield list(COLUMNS)
     for one in found:
         cells = msgspec.structs.asdict(one)
         cells["ended_at"] = in_words(one.ended_at)

@@ -19,6 +19,7 @@ from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
 from gossamer.web.sparql.asker import status_of, unless_left
 from gossamer.web.sparql.examples import EXAMPLES
+from gossamer.web.sparql.graph import Cell, Fact, key_of, names_in
 from gossamer.web.sparql.protocol import Asked
 from gossamer.web.terms import Term, term_of
 
@@ -35,9 +36,6 @@ GRAPH_NAMES = ("subject", "property", "value")
 _IRI = re.compile(r"<([^<>]+)>")
 _PLACE = re.compile(r"line (\d+), column (\d+)")
 
-Cell = Mapping[str, str]
-"""As in SPARQL 1.1 Query Results JSON, 3.2.2."""
-
 
 class Shown(NamedTuple):
     """One answer, laid out."""
@@ -46,8 +44,10 @@ class Shown(NamedTuple):
     """rows, truth or graph."""
     names: Sequence[str] = ()
     rows: Sequence[Sequence[Term]] = ()
-    keys: Sequence[Sequence[str]] = ()
-    """Of a graph: what tells each thing from the others, so that a drawing can join them."""
+    facts: Sequence[Fact] = ()
+    """Of a graph: its cells, which a drawing joins by their keys."""
+    pages: frozenset[str] = frozenset()
+    """The IRIs in it that are addresses of pages we hold."""
     truth: bool = False
 
 
@@ -74,6 +74,7 @@ async def console(rooms: WebRooms, show: Show, request: Request, asked: Asked) -
         "took_s": 0.0,
         "notes": (),
         "files": (),
+        "called": {},
     }
     if not asked.query.strip():
         return await run_in_threadpool(show, "sparql.html", **values | {"query": EXAMPLES[0].query})
@@ -87,11 +88,10 @@ async def console(rooms: WebRooms, show: Show, request: Request, asked: Asked) -
         return await run_in_threadpool(show, "sparql.html", status_of(trouble), **values | {"mistake": placed(trouble)})
     values |= {"took_s": rooms.clock.elapsed_s() - began_s, "result": result, "notes": readable(result.notes)}
 
-    def laid_out() -> Response:
-        shown = shown_of(rooms, result)
-        return show("sparql.html", **values | {"shown": shown, "files": FILES[shown.form]})
-
-    return await run_in_threadpool(laid_out)
+    shown = await run_in_threadpool(shown_of, rooms, result)
+    values |= {"shown": shown, "files": FILES[shown.form], "key_of": key_of}
+    called = await unless_left(request, names_in(rooms, shown.facts, shown.pages)) if shown.facts else {}
+    return await run_in_threadpool(show, "sparql.html", **values | {"called": called})
 
 
 def address_of(asked: Asked) -> str:
@@ -131,8 +131,8 @@ def _graph(rooms: WebRooms, body: bytes) -> Shown:
     triples = [(quad.subject, quad.predicate, quad.object) for quad in parse(body, RdfFormat.N_TRIPLES)]
     cells = [[_cell(term) for term in triple] for triple in triples]
     pages = pages_in(rooms, [dict(zip(GRAPH_NAMES, row, strict=True)) for row in cells])
-    keys = [[f"{cell['type']} {cell['value']}" for cell in row] for row in cells]
-    return Shown("graph", GRAPH_NAMES, [[term_of(cell, pages) for cell in row] for row in cells], keys)
+    rows = [[term_of(cell, pages) for cell in row] for row in cells]
+    return Shown("graph", GRAPH_NAMES, rows, cells, frozenset(pages))
 
 
 def _cell(term: object) -> Cell:

@@ -54,6 +54,10 @@ for (const button of document.querySelectorAll("[data-opens]")) {
   button.addEventListener("click", () => document.getElementById(button.dataset.opens)?.showModal());
 }
 
+for (const link of document.querySelectorAll("a[target=copy]")) {
+  link.addEventListener("click", () => document.querySelector("iframe[name=copy]")?.scrollIntoView({ block: "nearest" }));
+}
+
 // The crawl may still be running: numbers marked live are fetched again while the page is in view.
 async function refresh(live) {
   const answer = await fetch("/status.json", { headers: { accept: "application/json" } });

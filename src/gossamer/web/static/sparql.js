@@ -80,7 +80,7 @@ stop.addEventListener("click", () => { running?.abort(); go.disabled = false; ed
 addEventListener("keydown", (event) => { if (event.key === "Escape" && running && !event.defaultPrevented) running.abort(); });
 addEventListener("popstate", () => location.reload());
 
-// The answer: sorting by a click on a column, a hundred rows at a time, a drawing of a graph.
+// The answer: sorting by a click on a column, a hundred rows at a time, a drawing of a graph (sparql_graph.js).
 function enhance() {
   const mistake = document.querySelector("#answer [data-line]");
   editor?.mark(mistake ? { line: Number(mistake.dataset.line), column: Number(mistake.dataset.column), words: mistake.textContent.trim() } : null);
@@ -99,7 +99,10 @@ function enhance() {
   const draw = document.getElementById("draw");
   if (draw) {
     draw.hidden = false;
-    draw.addEventListener("click", () => load("/static/vendor/cytoscape.min.js", () => drawGraph(table, draw)));
+    draw.addEventListener("click", async () => {
+      const { toggle } = await import("/static/sparql_graph.js");
+      toggle(table, document.getElementById("drawing"), draw);
+    });
   }
 }
 const words = new Intl.Collator("en", { numeric: true });
@@ -140,60 +143,6 @@ function page(table, most) {
   if (!more) return;
   more.lastChild.textContent = `${shown} of ${rows.length} rows`;
   more.firstChild.hidden = shown >= rows.length;
-}
-function load(source, then) {
-  if (window.cytoscape) { then(); return; }
-  const script = document.createElement("script");
-  script.src = source;
-  script.addEventListener("load", then);
-  document.head.append(script);
-}
-const MOST_DRAWN = 300;
-function drawGraph(table, draw) {
-  const box = document.getElementById("drawing"), nodes = new Map(), edges = [];
-  const short = (cell) => {
-    const text = cell.textContent.trim();
-    if (text.length <= 30) return text;
-    return /^[a-z]+:\/\//.test(text) ? "…" + text.slice(-28) : text.slice(0, 29) + "…"; // of an address the end tells more
-  };
-  for (const row of table.tBodies[0].rows) {
-    const [subject, property, value] = row.cells;
-    for (const cell of [subject, value]) {
-      const key = cell.dataset.key;
-      if (!nodes.has(key) && nodes.size < MOST_DRAWN) {
-        nodes.set(key, { data: { id: key, name: short(cell), kind: key.split(" ", 1)[0], href: cell.querySelector("a")?.getAttribute("href") ?? "" } });
-      }
-    }
-    if (nodes.has(subject.dataset.key) && nodes.has(value.dataset.key)) {
-      edges.push({ data: { source: subject.dataset.key, target: value.dataset.key, name: short(property) } });
-    }
-  }
-  box.hidden = false;
-  draw.hidden = true;
-  const cy = window.cytoscape({
-    container: box, elements: [...nodes.values(), ...edges], style: style(box), minZoom: 0.2, maxZoom: 3, userZoomingEnabled: false,
-    layout: { name: "cose", animate: false, idealEdgeLength: 110, nodeRepulsion: 60000, nodeOverlap: 30, padding: 24 },
-  });
-  if (cy.zoom() > 1.2) { cy.zoom(1.2); cy.center(); }
-  for (const button of document.querySelectorAll("button.zoom")) {
-    button.hidden = false;
-    button.addEventListener("click", () => cy.zoom({ level: cy.zoom() * Number(button.dataset.by), renderedPosition: { x: box.clientWidth / 2, y: box.clientHeight / 2 } }));
-  }
-  cy.on("tap", "node", (event) => { const href = event.target.data("href"); if (href.startsWith("/")) location.href = href; });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => cy.style(style(box)));
-  box.dataset.drawn = String(nodes.size);
-}
-function style(box) {
-  const seen = getComputedStyle(box);
-  const ink = seen.color, ground = seen.backgroundColor, line = seen.textDecorationColor, accent = seen.caretColor;
-  const label = { label: "data(name)", color: ink, "font-family": seen.fontFamily, "text-background-color": ground, "text-background-opacity": 1, "text-background-padding": 2,
-    "min-zoomed-font-size": 7 };
-  return [
-    { selector: "node", style: { ...label, "font-size": 12, width: 16, height: 16, "background-color": accent, "text-valign": "bottom", "text-margin-y": 4 } },
-    { selector: "node[kind='literal']", style: { shape: "round-rectangle", "background-color": ground, "border-width": 2, "border-color": line } },
-    { selector: "node[kind='bnode']", style: { shape: "diamond" } },
-    { selector: "edge", style: { ...label, "font-size": 10, width: 1.5, "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle", "curve-style": "bezier", "text-rotation": "autorotate" } },
-  ];
 }
 
 // The last queries, in this browser only.

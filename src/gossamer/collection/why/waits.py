@@ -12,9 +12,9 @@ from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.priority import LAST
 from gossamer.frontier.sqlite.known import Known
 from gossamer.frontier.sqlite.reports import Awaited, HostState
+from gossamer.values.format import counted, lasting, moment
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState
-from gossamer.values.wording import counted, lasting, moment
 
 
 class Crew(msgspec.Struct, frozen=True):

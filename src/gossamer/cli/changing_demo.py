@@ -18,6 +18,7 @@ from gossamer.base.files import Files
 from gossamer.cli.crawl import catch_signals, crawl_to_end
 from gossamer.cli.serve import address_of, is_free, link_of, web_server
 from gossamer.cli.summary import summary
+from gossamer.collection.calendar import keep
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.tally import Tally
 from gossamer.demo.accesslog import Hit
@@ -93,7 +94,7 @@ def line_of(known: Chronicle) -> str:
     return (
         f"day {day:5.1f}  {found.pages:,} pages, {found.freshness:.0%} fresh, age {age}, least possible {least}; "
         f"{visits.visits:,} visits again, "
-        f"{visits.changed_share or 0.0:.0%} found a change, {visits.spared_share or 0.0:.0%} of the bytes not sent; "
+        f"{visits.changed:,} of them found a change, {visits.spared_share or 0.0:.0%} of the bytes not sent; "
         f"{visits.vanished} vanished, {visits.appeared} appeared"
     )
 
@@ -106,6 +107,7 @@ async def show_changing(
     web_began_at, goes_on_at = known_dates(directory, plain)
     calendar = short_days(plain.clock, day_s, goes_on_at)
     outside = replace(plain, calendar=calendar)
+    keep(calendar, directory, plain)
     web = replace(web, turn_s=TURN_DAYS * DAY_S, started_at=web_began_at)
     settings = changing_settings(port, day_s, web.pages)
     console, stop, tally = Console(stderr=True), asyncio.Event(), Tally(plain.clock)

@@ -1,0 +1,48 @@
+"""The calendar of a demonstration, as another process reads it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.monitor.chronicles import START_AT
+
+from gossamer.base.calendar import short_days
+from gossamer.base.clock import DAY, SECOND
+from gossamer.base.environment import real_outside
+from gossamer.base.files import DiskFiles
+from gossamer.collection.calendar import NAME, KeptCalendar, going, keep, outside_of
+from gossamer.monitor import chronicle
+from gossamer.monitor.chronicle import Chronicle
+from gossamer.store.directory import Directory
+from gossamer.testing import FakeClock
+
+DAY_S = 4.0
+NOBODY = 2**22 + 1
+"""No process has so high a number."""
+
+
+def test_another_process_sees_the_same_date_while_the_demonstration_runs(tmp_path: Path) -> None:
+    clock = FakeClock(START_AT + 400 * DAY)
+    outside = replace(real_outside(), clock=clock)
+    calendar = short_days(clock, DAY_S, START_AT)
+    keep(calendar, Directory(tmp_path), outside)
+    clock.pause(3 * DAY_S)
+    kept = KeptCalendar(START_AT, clock.now() - round(3 * DAY_S * SECOND), DAY_S, outside.processes.own_pid())
+    seen = going(kept, Directory(tmp_path), outside)
+    assert abs(seen.now() - calendar.now()) < SECOND and abs(seen.now() - (START_AT + 3 * DAY)) < SECOND
+    assert seen.lasting_s(86_400) == DAY_S
+    assert outside_of(Directory(tmp_path)).calendar is not None
+
+
+def test_after_its_end_the_days_stand_where_it_was_last_heard_of(tmp_path: Path) -> None:
+    clock = FakeClock(START_AT + 400 * DAY)
+    outside = replace(real_outside(), clock=clock)
+    chronicle.write(DiskFiles(), tmp_path, Chronicle().begun(START_AT, True).heard(START_AT + 9 * DAY, 5, is_over=True))
+    ended = going(KeptCalendar(START_AT, clock.now() - DAY, DAY_S, NOBODY), Directory(tmp_path), outside)
+    assert ended.now() == START_AT + 9 * DAY and ended.lasting_s(60.0) == 60.0
+
+
+def test_a_collection_without_one_or_with_a_torn_one_goes_by_the_clock_on_the_wall(tmp_path: Path) -> None:
+    assert outside_of(Directory(tmp_path)).calendar is None
+    for torn in (b"", b"{", b'{"start_at": 1}', b'{"start_at":1,"began_at":1,"day_s":0,"pid":1}'):
+        (tmp_path / NAME).write_bytes(torn)
+        assert outside_of(Directory(tmp_path)).calendar is None
