@@ -9,8 +9,8 @@ from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.collection.why.waits import awaited_in_words
 from gossamer.config.slices import Politeness
+from gossamer.frontier.reports import Awaited
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.reports import Awaited
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Reason

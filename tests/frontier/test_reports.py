@@ -12,13 +12,12 @@ from tests.frontier.test_ledger import opened, taken
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
+from gossamer.frontier.reports import HostState, Known, Ledger, Template
+from gossamer.frontier.requeue import noted
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.known import Known, depths_of, key_of, known, last_end
+from gossamer.frontier.sqlite.known import depths_of, key_of, known, last_end
 from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.frontier.sqlite.reports import (
-    HostState,
-    Ledger,
-    Template,
     held,
     host_ledger,
     host_state,
@@ -31,7 +30,6 @@ from gossamer.frontier.sqlite.reports import (
 )
 from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.frontier.sqlite.sieve import Keys, merge_offers
-from gossamer.frontier.sqlite.sooner import noted
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.due import Sooner, Why

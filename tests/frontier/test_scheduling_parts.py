@@ -16,6 +16,7 @@ from gossamer.frontier.postgres.sieve import Met, linked_of
 from gossamer.frontier.priority import (
     LAST,
     LOWEST,
+    MOST_RAISED,
     band_of,
     is_over_budget,
     linked,
@@ -23,9 +24,9 @@ from gossamer.frontier.priority import (
     links_in,
     pick_band,
     priority_of,
+    raised,
 )
-from gossamer.frontier.sqlite.requeue import priority_again
-from gossamer.frontier.sqlite.sieve import MOST_RAISED, raised
+from gossamer.frontier.requeue import priority_again
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState

@@ -7,10 +7,12 @@ import pytest
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier.address_lookup import MOST_RESOLVING, Resolving, hostname_of
 from gossamer.frontier.back_queues import NEVER, Backs
 from gossamer.frontier.clock_steps import TOLERANCE, Steps
 from gossamer.frontier.codes import HOW_CODES, HOWS, REASON_CODES, REASONS
 from gossamer.frontier.gate import LONG_KNOWN, Ask, Away, GivenUp, Open, Shut, gate_of, is_given_up
+from gossamer.frontier.lanes import lane_of, name_in, next_id, parts_of, text_of
 from gossamer.frontier.politeness import (
     DOWN,
     FAILED,
@@ -33,12 +35,10 @@ from gossamer.frontier.priority import (
     links_in,
     pick_band,
     priority_of,
+    raised,
     with_links,
 )
 from gossamer.frontier.seen import Seen
-from gossamer.frontier.sqlite.front_queues import MOST_RESOLVING, Resolving, hostname_of
-from gossamer.frontier.sqlite.hosts import lane_of, name_in, next_id, parts_of, text_of
-from gossamer.frontier.sqlite.sieve import raised
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState

@@ -23,8 +23,8 @@ from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.process import budget, measures, pace, politeness
 from gossamer.fetch.answer import Head, outcome_of
+from gossamer.frontier.reports import Known
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.known import Known
 from gossamer.reader.reading import job
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of

@@ -26,10 +26,10 @@ from gossamer.config.slices import Politeness, politeness
 from gossamer.crawler.command_names import REINSTATE, RELEASE, RETIRE
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.priority import LAST
+from gossamer.frontier.reports import HostState
 from gossamer.frontier.sqlite import hosts as retirement
 from gossamer.frontier.sqlite import quarantine, reports
 from gossamer.frontier.sqlite.lists import robots_of
-from gossamer.frontier.sqlite.reports import HostState
 from gossamer.monitor.control import Control
 from gossamer.rules.learned.templates import template_of
 from gossamer.store.directory import DEFAULT, Directory, lock_directory

@@ -18,7 +18,8 @@ from gossamer.base.errors import ArchiveDamaged
 from gossamer.cli.steps import Working
 from gossamer.collection.directory import existing
 from gossamer.collection.ledger import Report, Row, Seen, contradiction, kept_by, reported, suspects
-from gossamer.frontier.sqlite.reports import Ledger, ledger
+from gossamer.frontier.reports import Ledger
+from gossamer.frontier.sqlite.reports import ledger
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.sqlite.captures import Moment, moments
 from gossamer.store.sqlite.database import read_only

@@ -24,9 +24,10 @@ from gossamer.base.errors import DirectoryUnusable, GossamerError
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.crawler.settlement import MAPS
+from gossamer.frontier.requeue import FIRST, HAD
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.known import depths_of
-from gossamer.frontier.sqlite.requeue import FIRST, HAD, Redirect, redirects_after
+from gossamer.frontier.sqlite.requeue import Redirect, redirects_after
 from gossamer.plugins.filters import GROUP
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach

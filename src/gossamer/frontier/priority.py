@@ -100,3 +100,15 @@ def is_over_budget(budget: SiteBudget, visits: int, spent_s: float, linked_from:
     if budget.time_s is not None and spent_s > budget.time_s:
         return True
     return visits >= budget.visits and visits >= budget.visits + budget.visits_per_link * links_in(linked_from)
+
+
+MOST_RAISED = 128
+"""Addresses looked for in one merge."""
+HEAD = 64
+"""Waiting addresses of a lane that are looked at."""
+
+
+def raised(priority: int, how: How, depth: int, moved_by_rules: int) -> int:
+    """One place better, but no better than links can make an address that was met like this."""
+    best = max(0, priority_of(how, depth) + moved_by_rules - MOST_OTHERS)
+    return min(priority, max(best, priority - 1))

@@ -41,10 +41,12 @@ from gossamer.crawler.pace import Pace
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.crawler.settlement import MAPS
+from gossamer.frontier.lanes import SCHEMES, lane_of
 from gossamer.frontier.priority import LAST, priority_of
-from gossamer.frontier.sqlite.hosts import SCHEMES, find_host_id, lane_of
-from gossamer.frontier.sqlite.known import Known, depths_of, known
-from gossamer.frontier.sqlite.reports import HostState, Template, host_state, templates, waits_before
+from gossamer.frontier.reports import HostState, Known, Template
+from gossamer.frontier.sqlite.hosts import find_host_id
+from gossamer.frontier.sqlite.known import depths_of, known
+from gossamer.frontier.sqlite.reports import host_state, templates, waits_before
 from gossamer.frontier.sqlite.requeue import failures_of
 from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.frontier.sqlite.sieve import Keys

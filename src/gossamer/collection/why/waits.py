@@ -10,8 +10,7 @@ from gossamer.config.slices import Politeness
 from gossamer.fetch.guard import closed_address
 from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.priority import LAST
-from gossamer.frontier.sqlite.known import Known
-from gossamer.frontier.sqlite.reports import Awaited, HostState
+from gossamer.frontier.reports import Awaited, HostState, Known
 from gossamer.values.format import counted, lasting, moment
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState

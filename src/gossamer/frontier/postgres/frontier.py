@@ -17,6 +17,7 @@ from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
 from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier.address_lookup import Resolve, Resolving
 from gossamer.frontier.postgres import hosts as standing
 from gossamer.frontier.postgres import quarantine
 from gossamer.frontier.postgres.hosts import Presence, Stay
@@ -38,13 +39,11 @@ from gossamer.frontier.postgres.robots import Moment, ReadTime, SharedRulebook, 
 from gossamer.frontier.postgres.settlement import LeaseLost, Rules, Settling, having_led
 from gossamer.frontier.postgres.sieve import Entering, Met, Naming, linked_of, raise_linked, tally, vouched_for
 from gossamer.frontier.postgres.sooner import hasten, pasts_of, plans
-from gossamer.frontier.priority import LAST
+from gossamer.frontier.priority import LAST, MOST_RAISED
+from gossamer.frontier.reports import Known
+from gossamer.frontier.requeue import newly_named
 from gossamer.frontier.seen import Seen
-from gossamer.frontier.sqlite.front_queues import Resolve, Resolving
-from gossamer.frontier.sqlite.known import Known
-from gossamer.frontier.sqlite.leases import check_entry
-from gossamer.frontier.sqlite.requeue import newly_named
-from gossamer.frontier.sqlite.sieve import MOST_RAISED
+from gossamer.frontier.settlement import check_entry
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
 from gossamer.store.statements import load

@@ -11,9 +11,9 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell
 from gossamer.config.slices import Politeness
 from gossamer.frontier.clock_steps import TOLERANCE, Steps
+from gossamer.frontier.lanes import next_id
 from gossamer.frontier.postgres.robots import Moment, ReadTime, moment
 from gossamer.frontier.postgres.sieve import tally
-from gossamer.frontier.sqlite.hosts import next_id
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
 from gossamer.store.statements import load

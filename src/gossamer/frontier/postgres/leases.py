@@ -10,7 +10,9 @@ import msgspec
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
-from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.gate import Ask, Open
+from gossamer.frontier.lanes import text_of
+from gossamer.frontier.leases import choose, robots_visit
 from gossamer.frontier.list_claims import said_of
 from gossamer.frontier.politeness import FAILED, gap_s
 from gossamer.frontier.postgres.networks import Networks
@@ -18,7 +20,7 @@ from gossamer.frontier.postgres.quarantine import set_aside
 from gossamer.frontier.postgres.robots import Moment, SharedRulebook
 from gossamer.frontier.postgres.sieve import tally
 from gossamer.frontier.priority import LAST, pick_band
-from gossamer.frontier.sqlite.hosts import text_of
+from gossamer.frontier.settlement import lane_moves
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
@@ -57,7 +59,7 @@ class Lease(msgspec.Struct, frozen=True):
     sequence: int = 0
     address_id: int | None = None
     """None for a robots.txt."""
-    last_reason: str | None = None
+    last_reason: Reason | None = None
 
 
 class Ready(NamedTuple):
@@ -245,25 +247,20 @@ class Leasing:
         self, host: Ready, lanes: Sequence[_Lane], entries: dict[tuple[int, int], Robots | None]
     ) -> Lease | Instant | None:
         """The visit to make at this host, or when there may be one; None: not before something else happens."""
-        best: tuple[tuple[int, int], _Lane, Open | Ask] | None = None
-        wakes = [row.later_at for row in lanes if row.later_at is not None]
-        for row in lanes:
-            if row.address_id is None:
-                continue
-            gate = gate_of(entries.get((host.id, row.lane)), self._moment.at, self._politeness.robots_tries)
-            match gate:
-                case Open() | Ask():
-                    place = (row.priority, row.sequence)
-                    best = (place, row, gate) if best is None or place < best[0] else best
-                case Shut(until=until):
-                    wakes.append(until)
-                case GivenUp(failures=failures):
-                    lane = (host.id, row.lane)
-                    give_up_unread(self._connection, self._worker_id, lane, host.name, failures, self._moment.at)
-                    wakes = [at for at in wakes if at != row.later_at]
-                case Away():
-                    pass
-        return min(wakes, default=None) if best is None else self._lease_of(host, best[1], best[2])
+        heads = [
+            ((row.priority, row.sequence), row, entries.get((host.id, row.lane)))
+            for row in lanes
+            if row.address_id is not None
+        ]
+        found = choose(heads, self._moment.at, self._politeness.robots_tries)
+        for row, failures in found.given_up:
+            lane = (host.id, row.lane)
+            give_up_unread(self._connection, self._worker_id, lane, host.name, failures, self._moment.at)
+        if found.best is not None:
+            return self._lease_of(host, *found.best)
+        given_up = {row.lane for row, _ in found.given_up}
+        later = [row.later_at for row in lanes if row.later_at is not None and row.lane not in given_up]
+        return min((*later, *found.opens_at), default=None)
 
     def _lease_of(self, host: Ready, row: _Lane, gate: Open | Ask) -> Lease:
         if isinstance(gate, Ask):
@@ -295,16 +292,15 @@ class Leasing:
             priority=row.priority,
             sequence=row.sequence,
             address_id=row.address_id,
-            last_reason=row.last_reason,
+            last_reason=None if row.last_reason is None else Reason(row.last_reason),
         )
 
     def _when(self, host: Ready) -> tuple[Instant, Instant, float]:
         return self._moment.at, host.next_at, self._moment.elapsed_s
 
     def _robots_visit(self, url: Url, robots: Robots | None) -> Visit:
-        failures = robots.failures if robots else 0
         here = self._moment.robots_here(robots) if robots else None
-        return Visit(url, VisitKind.ROBOTS, self._moment.local_at, failures=failures, robots=here)
+        return robots_visit(url, here, self._moment.local_at)
 
     def _mark(
         self, leased: Sequence[tuple[Ready, int | None, int, int]], waiting: Sequence[tuple[int, Instant | None]]
@@ -353,7 +349,5 @@ def give_up(
         return
     connection.execute(_SQL["lane_failures_kept"], {**key, "failed": [one.value for one in FAILED]})
     connection.execute(_SQL["lane_given_up"], {**key, "reason": reason.value, "detail": detail, "now": now})
-    moves = Counter({tallies.QUEUED: -amount, tallies.SETTLED: amount})
-    moves.update({f"{tallies.REASON}{last}": -many for last, many in reasons if last})
-    moves.update({f"{tallies.REASON}{reason.value}": amount})
-    tally(connection, worker_id, moves)
+    before = [(Reason(last) if last else None, many) for last, many in reasons]
+    tally(connection, worker_id, lane_moves(before, reason))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
-from gossamer.frontier.sqlite.front_queues import MOST_RESOLVED, Resolving
+from gossamer.frontier.address_lookup import MOST_RESOLVED, Resolving
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
 

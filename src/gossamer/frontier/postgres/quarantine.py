@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from gossamer.base.clock import Instant
+from gossamer.frontier.lanes import HELD
 from gossamer.frontier.postgres.hosts import find_host_id, locked
 from gossamer.frontier.postgres.sieve import tally
-from gossamer.frontier.sqlite.hosts import HELD
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gossamer.base.clock import Instant
+from gossamer.frontier.lanes import lane_of
 from gossamer.frontier.postgres.hosts import find_host_id
 from gossamer.frontier.postgres.reports import key_of, known
 from gossamer.frontier.postgres.robots import Moment, SharedRulebook
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, Naming, tally
 from gossamer.frontier.postgres.sooner import come_sooner
 from gossamer.frontier.priority import priority_of
-from gossamer.frontier.sqlite.hosts import lane_of
-from gossamer.frontier.sqlite.requeue import (
+from gossamer.frontier.requeue import (
     ASKS_ROBOTS,
     AT_ONCE,
     FIRST,

@@ -1,6 +1,5 @@
 """Settling in a shared database: what became of visits, written down in one transaction by whoever still holds them."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -12,30 +11,25 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.base.errors import GossamerError
 from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.gate import is_given_up
+from gossamer.frontier.lanes import parts_of
 from gossamer.frontier.list_claims import said_rows
 from gossamer.frontier.politeness import (
-    DOWN,
     FAILED,
     MOST_FAILURES,
-    UNTOUCHED,
     failures_after,
-    free_at,
-    gap_s,
-    is_to_retire,
-    troubles_after,
 )
 from gossamer.frontier.postgres.leases import Lease, give_up, give_up_unread
 from gossamer.frontier.postgres.quarantine import hold_back
 from gossamer.frontier.postgres.robots import Moment, SharedRulebook
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, Met, tally
 from gossamer.frontier.priority import LAST, LOWEST, band_of, is_over_budget, priority_after
-from gossamer.frontier.sqlite.hosts import parts_of
+from gossamer.frontier.settlement import HostBefore, host_after, page_moves
 from gossamer.store import tallies
 from gossamer.store.postgres import captures
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
 from gossamer.values.link import LISTS
-from gossamer.values.outcome import HELD, IN_WORDS, PAGE_FAULTS
+from gossamer.values.outcome import HELD, PAGE_FAULTS
 from gossamer.values.past import encoded
 from gossamer.values.robots import RobotsState
 from gossamer.values.template import TemplateTally
@@ -45,8 +39,6 @@ from gossamer.values.visit import Settled, VisitKind, Yield
 _SQL = load("gossamer.frontier.postgres")
 _BANDS = [band_of(priority) for priority in range(LOWEST + 1)]
 Pair = tuple[Settled, Lease]
-_Ledger = tuple[int, Instant | None, int | None, int, int]
-"""Visits, when the last one ended, the least rest, all rests together, promises broken."""
 
 
 class LeaseLost(GossamerError):
@@ -174,7 +166,7 @@ class Settling:
             if settled.respelt is not None:
                 key = {"host_id": lease.host_id, "id": lease.address_id, "url": settled.respelt.text}
                 self._connection.execute(_SQL["respelt"], key)
-        return moves_of(pages)
+        return page_moves(pages)
 
     def _keep_failures(self, leases: Sequence[Lease]) -> None:
         """How each ended before, which is overwritten now."""
@@ -256,49 +248,19 @@ class Settling:
 
     def _host_row(self, settled: Settled, lease: Lease, delay_s: float | None) -> tuple[object, ...]:
         """The parameters of hosts_settled: when the host is free again, how it stands, and the ledger."""
-        politeness, host = self._rules.politeness, self._hosts[lease.host_id]
-        spent = host.spent + math.ceil(max(0.0, settled.took_s) * SECOND)
-        is_page = settled.visit.kind is VisitKind.PAGE
-        if is_page and settled.reason in UNTOUCHED:
-            gap = math.ceil(gap_s(politeness, delay_s) * SECOND)
-            ledger: _Ledger = (host.visits, host.left_at, host.least_gap, host.rested, host.broken)
-            standing = (host.troubles, host.failing, host.failing_since, host.retired_at, host.retired_why)
-            is_over = is_over_budget(self._rules.budget, host.visits, spent / SECOND, host.linked_from)
-            next_at = min(lease.was_free_at, self._moment.at)
-            return host.id, next_at, gap, *standing, *ledger, spent, is_over
-        troubles = troubles_after(host.troubles, settled.reason)
+        host, ended_at = self._hosts[lease.host_id], self._ended_at(settled, lease)
+        before = HostBefore(lease.was_free_at, host.left_at, host.troubles, host.failing, host.failing_since)
         draw = self._rules.chance.random()
-        gap_length_s = gap_s(politeness, delay_s, settled.counted_s, troubles, draw, settled.cpu_s)
-        ended_at = self._ended_at(settled, lease)
-        next_at = free_at(ended_at, gap_length_s, settled.host_wait_s)
-        standing = (troubles, *self._standing(host, settled, ended_at))
-        ledger = self._ledger(host, lease, ended_at)
-        is_over = is_over_budget(self._rules.budget, host.visits + 1, spent / SECOND, host.linked_from)
-        return host.id, next_at, math.ceil(gap_length_s * SECOND), *standing, *ledger, spent, is_over
-
-    def _standing(
-        self, host: HostRow, settled: Settled, ended_at: Instant
-    ) -> tuple[int, Instant | None, Instant | None, str | None]:
-        kind, reason = settled.visit.kind, settled.reason
-        if reason not in DOWN:
-            return 0, None, host.retired_at, host.retired_why
-        failing, since = host.failing + 1, host.failing_since if host.failing_since is not None else ended_at
-        if host.retired_at is None and is_to_retire(self._rules.politeness, kind, failing, since, ended_at):
-            return (
-                failing,
-                since,
-                self._moment.at,
-                f"{failing} visits in a row failed, the last one: {IN_WORDS[reason]}",
-            )
-        return failing, since, host.retired_at, host.retired_why
-
-    def _ledger(self, host: HostRow, lease: Lease, ended_at: Instant) -> _Ledger:
-        if host.left_at is None:
-            return host.visits + 1, ended_at, host.least_gap, host.rested, host.broken
-        rest = max(0, lease.taken_at - host.left_at)
-        least = rest if host.least_gap is None else min(rest, host.least_gap)
-        broken = host.broken + (lease.taken_at < lease.was_free_at)
-        return host.visits + 1, ended_at, least, host.rested + rest, broken
+        after = host_after(self._rules.politeness, before, settled, lease.taken_at, ended_at, delay_s, draw)
+        retired = (host.retired_at, host.retired_why)
+        if after.retired_why is not None and host.retired_at is None:
+            retired = (self._moment.at, after.retired_why)
+        visits, spent, least = host.visits + after.is_touched, host.spent + after.spent, host.least_gap
+        if after.rested is not None:
+            least = after.rested if least is None else min(least, after.rested)
+        ledger = (visits, after.left_at, least, host.rested + (after.rested or 0), host.broken + after.is_broken)
+        is_over = is_over_budget(self._rules.budget, visits, spent / SECOND, host.linked_from)
+        return host.id, *after[:5], *retired, *ledger, spent, is_over
 
     def _ended_at(self, settled: Settled, lease: Lease) -> Instant:
         return self._moment.ended_at(settled.done_at, lease.since_s)
@@ -323,17 +285,6 @@ def having_led(done: Sequence[Pair], new: Sequence[Met]) -> list[Pair]:
 
 def failures_of(settled: Settled) -> int:
     return min(failures_after(settled), 32_767)
-
-
-def moves_of(pages: Sequence[Pair]) -> Counter[str]:
-    """How the counters move. An address counts under the reason of its last visit only."""
-    over = sum(1 for settled, _ in pages if settled.due_at is None)
-    moves = Counter({tallies.QUEUED: -over, tallies.SETTLED: over})
-    for settled, lease in pages:
-        if lease.last_reason is not None:
-            moves[f"{tallies.REASON}{lease.last_reason}"] -= 1
-        moves[f"{tallies.REASON}{settled.reason.value}"] += 1
-    return moves
 
 
 def plain(text: str) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from gossamer.base.clock import DAY, Instant
+from gossamer.frontier.lanes import lane_of
 from gossamer.frontier.postgres.hosts import find_host_id
 from gossamer.frontier.postgres.robots import Moment
 from gossamer.frontier.postgres.sieve import Naming
-from gossamer.frontier.sqlite.hosts import lane_of
-from gossamer.frontier.sqlite.sooner import noted
+from gossamer.frontier.requeue import noted
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
 from gossamer.values.due import Sooner

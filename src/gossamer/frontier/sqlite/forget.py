@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from gossamer.frontier.codes import REASONS
-from gossamer.frontier.sqlite.hosts import HELD, find_host_id, text_of
+from gossamer.frontier.lanes import HELD, text_of
+from gossamer.frontier.sqlite.hosts import find_host_id
 from gossamer.frontier.sqlite.sieve import BUCKET_BITS, Laid, Met
 from gossamer.rules.forgotten import Forgotten
 from gossamer.store import tallies

@@ -11,27 +11,20 @@ from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
 from gossamer.config.slices import Politeness, SiteBudget
+from gossamer.frontier.address_lookup import Resolve, Resolving
 from gossamer.frontier.back_queues import Backs
 from gossamer.frontier.clock_steps import Steps, by_this_clock
-from gossamer.frontier.list_claims import is_vouched_for, said_rows
+from gossamer.frontier.list_claims import said_rows
+from gossamer.frontier.reports import Awaited, Known
+from gossamer.frontier.requeue import newly_named
 from gossamer.frontier.seen import Seen
-from gossamer.frontier.sqlite.front_queues import Backing, Resolve, Resolving
+from gossamer.frontier.sqlite.front_queues import Backing
 from gossamer.frontier.sqlite.hosts import meta, reinstate, retire
-from gossamer.frontier.sqlite.known import Known, known, met_on
+from gossamer.frontier.sqlite.known import is_vouched_for, known, met_on
 from gossamer.frontier.sqlite.leases import Lease, Leasing, lease_of
 from gossamer.frontier.sqlite.quarantine import Judge, Quarantine, Templates, quarantine, release
-from gossamer.frontier.sqlite.reports import Awaited, awaited
-from gossamer.frontier.sqlite.requeue import (
-    Moved,
-    ended,
-    failures_of,
-    maps_for,
-    newly_named,
-    read_again,
-    recall,
-    requeue,
-    revive,
-)
+from gossamer.frontier.sqlite.reports import awaited
+from gossamer.frontier.sqlite.requeue import Moved, ended, failures_of, maps_for, read_again, recall, requeue, revive
 from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.frontier.sqlite.settlement import Settling, Written, led
 from gossamer.frontier.sqlite.sieve import (

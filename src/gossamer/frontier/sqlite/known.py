@@ -4,15 +4,17 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
-import msgspec
-
 from gossamer.base.clock import Instant
 from gossamer.frontier.codes import HOWS, REASONS
-from gossamer.frontier.sqlite.hosts import HELD, find_host_id, name_of, next_id, parts_of, text_of
+from gossamer.frontier.lanes import HELD, next_id, parts_of, text_of
+from gossamer.frontier.reports import Known
+from gossamer.frontier.sqlite.hosts import find_host_id, name_of
+from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.store.statements import load
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.url import Url, id_of
+from gossamer.values.url import Url, id_of, url_of
 
 _SQL = load("gossamer.frontier.sqlite", "known.sql")
 
@@ -31,30 +33,6 @@ _Row = tuple[
     Instant | None,
 ]
 """A row of `address`."""
-
-
-class Known(msgspec.Struct, frozen=True):
-    url: Url
-    """As it was met first, which may be spelt otherwise than it was asked for."""
-    how: How
-    source: Url | None
-    """The address it was first met on; None for seeds, and for what a robots.txt named."""
-    source_id: int | None
-    depth: int
-    hops: int
-    failures: int
-    reason: Reason | None
-    """How its last visit ended; None: not visited yet."""
-    detail: str
-    settled_at: Instant | None
-    due_at: Instant | None
-    is_queued: bool
-    is_held: bool = False
-    """Whether it waits in quarantine."""
-    priority: int | None = None
-    """Among those that wait at its host; None: it does not wait."""
-    later_at: Instant | None = None
-    """Its turn does not come before."""
 
 
 def known(
@@ -159,3 +137,23 @@ def _source(connection: sqlite3.Connection, host_id: int, number: int | None) ->
         return None
     row = connection.execute(_SQL["address"], (host_id, number)).fetchone()
     return Url(text_of(row[0], name_of(connection, host_id), row[1])) if row else None
+
+
+def is_vouched_for(connection: sqlite3.Connection, rulebook: Rulebook, offer: Offer, keys: Keys) -> bool:
+    """Whether an offer needs nobody to vouch for it, or the robots.txt known for its origin names its sitemap.
+
+    (The sitemap protocol, "Sitemaps & Cross Submits".) Who names an index speaks for the sitemaps that it names. While
+    that robots.txt is not known, nobody vouches; when it is read, the sitemap is read again.
+    """
+    via = offer.via
+    if via is None or via.host == offer.url.host:
+        return True
+    lane, name, _ = parts_of(offer.url.text)
+    host_id = find_host_id(connection, name)
+    robots = None if host_id is None else rulebook.entry(connection, host_id, lane)
+    if robots is None:
+        return False
+    if via.text in robots.sitemaps or via in (named := {url_of(text) for text in robots.sitemaps}):
+        return True
+    found = known(connection, via, keys.url_id, keys.identity) if named else None
+    return found is not None and found.how is How.MAP and found.source in named

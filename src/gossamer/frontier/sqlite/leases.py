@@ -2,7 +2,6 @@
 
 import math
 import sqlite3
-from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,18 +10,20 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
-from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.gate import Ask, Open
+from gossamer.frontier.lanes import LANES_OF, text_of
+from gossamer.frontier.leases import choose, robots_visit
 from gossamer.frontier.list_claims import said_of
 from gossamer.frontier.politeness import FAILED, gap_s
 from gossamer.frontier.priority import band_of, is_over_budget
-from gossamer.frontier.sqlite.hosts import LANES_OF, name_of, text_of
+from gossamer.frontier.settlement import check_entry, lane_moves
+from gossamer.frontier.sqlite.hosts import name_of
 from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.outcome import Reason
 from gossamer.values.past import Past, decoded
-from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import FOLLOWED, Settled, Visit, VisitKind
 
@@ -149,30 +150,25 @@ class Leasing:
         """The robots.txt of some origin, which has moved to this host."""
         lane_host_id, lane, text = self._connection.execute(_SQL["errand_first"], (host.id,)).fetchone()
         robots = self._rulebook.entry(self._connection, lane_host_id, lane)
-        visit = self._robots_visit(Url(text), robots)
+        visit = robots_visit(Url(text), robots, self._now)
         return Lease(visit, host, lane_host_id, lane, self._band(host, 0), self._elapsed_s, is_errand=True)
 
     def _look_at(self, host: Host, later_at: Instant | None) -> Lease | Instant | None:
         """The visit to make at this host, or when there may be one; None: not before something else happens."""
-        best: tuple[_Due, int, Open | Ask] | None = None
+        heads = []
         for lane in LANES_OF[host.lanes]:
             due = self._first_due(host, lane)
             if isinstance(due, int):
                 return due
-            if due is None:
-                continue
-            robots = self._rulebook.entry(self._connection, host.id, lane)
-            gate = gate_of(robots, self._now, self._politeness.robots_tries)
-            match gate:
-                case Open() | Ask():
-                    best = (due, lane, gate) if best is None or due < best[0] else best
-                case Shut(until=until):
-                    later_at = until if later_at is None else min(later_at, until)
-                case GivenUp(failures=failures):
-                    give_up_unread(self._connection, host.id, lane, failures, self._now)
-                case Away():
-                    pass
-        return later_at if best is None else self._lease_of(host, *best)
+            if due is not None:
+                heads.append((due[:2], (due, lane), self._rulebook.entry(self._connection, host.id, lane)))
+        found = choose(heads, self._now, self._politeness.robots_tries)
+        for (_, lane), failures in found.given_up:
+            give_up_unread(self._connection, host.id, lane, failures, self._now)
+        if found.best is None:
+            return min((at for at in (later_at, *found.opens_at) if at is not None), default=None)
+        (due, lane), gate = found.best
+        return self._lease_of(host, due, lane, gate)
 
     def _first_due(self, host: Host, lane: int) -> _Due | Instant | None:
         """The next page of a lane; those in quarantine are put aside on the way, many of them in several looks."""
@@ -191,7 +187,7 @@ class Leasing:
         band = self._band(host, due.priority)
         if isinstance(gate, Ask):
             url = Url(text_of(lane, host.name, "robots.txt"))
-            visit = self._robots_visit(url, gate.robots)
+            visit = robots_visit(url, gate.robots, self._now)
             return Lease(visit, host, host.id, lane, band, self._elapsed_s)
         url = Url(text_of(lane, host.name, due.text))
         visit = Visit(
@@ -234,10 +230,6 @@ class Leasing:
     def _band(self, host: Host, priority: int) -> int:
         return band_of(priority, is_over_budget(self._budget, host.visits, host.spent / SECOND, host.linked_from))
 
-    def _robots_visit(self, url: Url, robots: Robots | None) -> Visit:
-        failures = robots.failures if robots else 0
-        return Visit(url, VisitKind.ROBOTS, self._now, failures=failures, robots=robots)
-
 
 def lease_of(settled: Settled, leases: Mapping[str, Lease]) -> Lease:
     """The lease that this ends, of those that are out (by host name). Raises ValueError when there is none, or a robots
@@ -248,14 +240,6 @@ def lease_of(settled: Settled, leases: Mapping[str, Lease]) -> Lease:
         raise ValueError(f"the visit to {visit.url} is not out: it was never taken, or is settled")
     check_entry(settled)
     return lease
-
-
-def check_entry(settled: Settled) -> None:
-    """Raises ValueError when a robots visit ends without a whole entry."""
-    robots = settled.robots
-    is_whole = robots is not None and (robots.state is not RobotsState.PENDING or robots.ask is not None)
-    if settled.visit.kind is VisitKind.ROBOTS and not is_whole:
-        raise ValueError(f"the robots visit to {settled.visit.url} is settled without a whole entry")
 
 
 def give_up_unread(connection: sqlite3.Connection, host_id: int, lane: int, failures: int, now: Instant) -> None:
@@ -276,7 +260,5 @@ def give_up(connection: sqlite3.Connection, lane: tuple[int, int], reason: Reaso
     connection.execute(_SQL["lane_given_up"], (REASON_CODES[reason], now, detail, *lane))
     connection.execute(_SQL["lane_emptied"], lane)
     connection.execute(_SQL["host_lost"], (amount, lane[0]))
-    moves = Counter({tallies.QUEUED: -amount, tallies.SETTLED: amount})
-    moves.update({f"{tallies.REASON}{REASONS[last].value}": -many for last, many in reasons if last is not None})
-    moves.update({f"{tallies.REASON}{reason.value}": amount})
-    tallies.add(connection, moves)
+    before = [(None if last is None else REASONS[last], many) for last, many in reasons]
+    tallies.add(connection, lane_moves(before, reason))

@@ -10,9 +10,11 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
+from gossamer.frontier.lanes import text_of
 from gossamer.frontier.priority import LAST
-from gossamer.frontier.sqlite.hosts import find_host_id, text_of
-from gossamer.frontier.sqlite.reports import HostState, Template, host_state, templates
+from gossamer.frontier.reports import HostState, Template
+from gossamer.frontier.sqlite.hosts import find_host_id
+from gossamer.frontier.sqlite.reports import host_state, templates
 from gossamer.store.statements import load
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gossamer.base.clock import Instant
-from gossamer.frontier.sqlite.hosts import HELD, find_host_id, host_id_of, text_of
+from gossamer.frontier.lanes import HELD, text_of
+from gossamer.frontier.sqlite.hosts import find_host_id, host_id_of
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.template import TemplateTally

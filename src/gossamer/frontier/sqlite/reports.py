@@ -2,14 +2,14 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.codes import REASONS
+from gossamer.frontier.lanes import HELD, LANES_OF, text_of
 from gossamer.frontier.priority import links_in
-from gossamer.frontier.sqlite.hosts import HELD, LANES_OF, text_of
+from gossamer.frontier.reports import Awaited, HostState, Ledger, Preview, Template
 from gossamer.frontier.sqlite.known import known
 from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.store.statements import load
@@ -17,66 +17,6 @@ from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url
 
 _SQL = load("gossamer.frontier.sqlite", "reports.sql")
-
-
-class Preview(msgspec.Struct, frozen=True):
-    """What a rule would do to the addresses that wait."""
-
-    queued: int
-    matched: int
-    examples: tuple[str, ...]
-
-
-class Ledger(msgspec.Struct, frozen=True):
-    """What a host was promised, and what it got. Gaps are from the end of one visit to the start of the next."""
-
-    host: str
-    visits: int
-    gap_s: float
-    """As promised at its last visit."""
-    least_gap_s: float | None
-    """None: it has been visited once at most."""
-    mean_gap_s: float | None
-    broken: int
-    """Visits that began before the promised instant."""
-
-
-class HostState(msgspec.Struct, frozen=True):
-    name: str
-    queued: int
-    held: int
-    """Addresses in quarantine."""
-    errands: int
-    leased: bool
-    has_back_queue: bool
-    band: int
-    next_at: Instant
-    """Not touched before."""
-    ready_at: Instant | None
-    """When it may leave its front queue; None: it is in none."""
-    later_at: Instant | None
-    gap_s: float
-    crawl_delay_s: float | None
-    troubles: int
-    failing: int
-    failing_since: Instant | None
-    retired_at: Instant | None
-    retired_why: str | None
-    visits: int
-    spent_s: float
-    links_in: int
-    """About how many other hosts were seen linking to it."""
-
-
-class Template(msgspec.Struct, frozen=True):
-    """A pattern of addresses, and what it has brought."""
-
-    host: str
-    template: str
-    fetched: int
-    fruitful: int
-    held: int
-    quarantined_at: Instant | None
 
 
 def queued(connection: sqlite3.Connection) -> Iterator[tuple[str, int]]:
@@ -169,14 +109,6 @@ def every_end(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 # What a crawl waits for that has nothing to do: the next visit, until when, and why not before.
-
-
-class Awaited(msgspec.Struct, frozen=True):
-    what: Literal["retry", "robots", "revisit", "back-off", "gap"]
-    url: str
-    until_at: Instant
-    why: str = ""
-    """How the last visit failed, where that is the reason."""
 
 
 def awaited(connection: sqlite3.Connection, rulebook: Rulebook, in_back: Iterable[int], now: Instant) -> Awaited | None:

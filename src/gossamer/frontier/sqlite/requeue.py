@@ -1,38 +1,43 @@
 """URLs that were visited or refused wait again: because an option has changed, a person asks for a retry, or wants them
 fetched again. Politeness and the order within a host are not touched."""
 
-import math
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.clock import Clock, Instant
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
-from gossamer.frontier.priority import MOST_NUDGE, priority_of
-from gossamer.frontier.sqlite.hosts import find_host_id, parts_of, text_of
+from gossamer.frontier.lanes import parts_of, text_of
+from gossamer.frontier.priority import priority_of
+from gossamer.frontier.requeue import (
+    ASKS_ROBOTS,
+    AT_ONCE,
+    FIRST,
+    HAD,
+    MENDABLE,
+    MOST_DETAILS,
+    MOST_EXAMPLES,
+    MOST_READ_AGAIN,
+    begun,
+    free_at,
+    priority_again,
+)
+from gossamer.frontier.sqlite.hosts import find_host_id
 from gossamer.frontier.sqlite.known import key_of
 from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.frontier.sqlite.sieve import Keys, next_sequence
 from gossamer.frontier.sqlite.sooner import moved_to
-from gossamer.recrawl.retry import TRANSIENT
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database
 from gossamer.store.statements import load
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past, decoded, encoded
-from gossamer.values.robots import Robots
+from gossamer.values.past import decoded, encoded
 from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.url import Url, url_of
-from gossamer.values.visit import Settled
 
 # A new start for what failed: the person gives the same command again because the trouble is mended.
-
-MENDABLE = TRANSIENT | {Reason.ROBOTS_UNREACHABLE, Reason.CONTACT, Reason.ADDRESS, Reason.TLS}
-"""Ends that a setting, a server or a network may have been mended of since."""
-MOST_READ_AGAIN = 20
-"""Sitemaps that one robots.txt can have read again."""
 
 
 def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> int:
@@ -86,12 +91,6 @@ def recall(connection: sqlite3.Connection, rulebook: Rulebook, now: Instant) -> 
     return len(rows)
 
 
-def free_at(settled_at: Instant, robots: Robots | None) -> Instant:
-    """When a page may be visited again, as its host asks; 0: at any time."""
-    delay_s = robots.recrawl_delay_s if robots is not None else None
-    return settled_at + math.ceil(delay_s * SECOND) if delay_s else 0
-
-
 def begin_pasts(
     connection: sqlite3.Connection, rows: Sequence[tuple[int, int, Instant]], due_ats: Sequence[Instant]
 ) -> None:
@@ -108,11 +107,6 @@ def forget_robots(connection: sqlite3.Connection, lanes: Sequence[tuple[int, int
     connection.executemany(_SQL["robots_forgotten"], lanes)
 
 
-def begun(settled_at: Instant, due_at: Instant) -> Past:
-    """Of a page from before the crawl came back to any: if it is gone by now, the views must hear of it."""
-    return Past(settled_at, due_at, is_page=True)
-
-
 def _queue_again(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int]]) -> None:
     queue_at(connection, [(*row[:3], priority_again(row[3])) for row in rows], [0] * len(rows))
 
@@ -127,15 +121,6 @@ def queue_at(
         connection.execute(_SQL["end_revived"], (later_at or None, host_id, number))
         connection.execute(_SQL["host_got_one"], (1 << lane, later_at or None, host_id))
     tallies.add(connection, {tallies.QUEUED: len(rows), tallies.SETTLED: -len(rows)})
-
-
-def newly_named(settled: Settled) -> list[Url]:
-    """Sitemaps that a robots.txt names for the first time. What such a map said of this host before was nobody's word,
-    or the crawl did not reach here yet."""
-    before = settled.visit.robots.sitemaps if settled.visit.robots is not None else ()
-    named = settled.robots.sitemaps if settled.robots is not None else ()
-    urls = [url_of(text) for text in named if text not in before]
-    return [url for url in urls if url is not None][:MOST_READ_AGAIN]
 
 
 def maps_for(connection: sqlite3.Connection, rulebook: Rulebook, seed: Url) -> list[Url]:
@@ -160,21 +145,7 @@ def _key(connection: sqlite3.Connection, url: Url, keys: Keys) -> tuple[int | No
     return find_host_id(connection, name), keys.url_id(url.text if keys.identity is None else keys.identity(url.text))
 
 
-def priority_again(depth: int) -> int:
-    """Before the others of its depth."""
-    return priority_of(How.LINK, depth, nudge=-MOST_NUDGE)
-
-
 _SQL = load("gossamer.frontier.sqlite", "requeue.sql")
-AT_ONCE = 1_000
-"""URLs moved in one transaction; between two of them a crawl takes and settles."""
-FIRST = -(1 << 63)
-MOST_EXAMPLES = 3
-MOST_DETAILS = 10
-HAD = frozenset({Reason.FETCHED, Reason.UNCHANGED})
-"""Ends of pages that the views hold."""
-ASKS_ROBOTS = frozenset({Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.ADDRESS, Reason.CONTACT})
-"""Ends after which the robots.txt is asked for again before the URL is judged."""
 
 Lane = tuple[int, int]
 """Host id and lane."""

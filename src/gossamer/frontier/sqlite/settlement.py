@@ -2,7 +2,6 @@
 
 import math
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -11,19 +10,16 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
 from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.gate import is_given_up
+from gossamer.frontier.lanes import LANES_OF, parts_of
 from gossamer.frontier.politeness import (
-    DOWN,
     FAILED,
     MOST_FAILURES,
-    UNTOUCHED,
     failures_after,
-    free_at,
     gap_s,
-    is_to_retire,
-    troubles_after,
 )
 from gossamer.frontier.priority import LAST, band_of, priority_after
-from gossamer.frontier.sqlite.hosts import LANES_OF, find_host_id, host_id_of, parts_of, retire
+from gossamer.frontier.settlement import HostBefore, host_after, page_moves
+from gossamer.frontier.sqlite.hosts import find_host_id, host_id_of, retire
 from gossamer.frontier.sqlite.leases import Lease, give_up, give_up_unread
 from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.frontier.sqlite.sieve import (
@@ -34,24 +30,12 @@ from gossamer.store import tallies
 from gossamer.store.sqlite import captures
 from gossamer.store.statements import load
 from gossamer.values.link import Offer
-from gossamer.values.outcome import HELD, IN_WORDS, PAGE_FAULTS
+from gossamer.values.outcome import HELD, PAGE_FAULTS
 from gossamer.values.past import MOST_NEW, Past, encoded
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.visit import Settled, VisitKind
 
 _SQL = load("gossamer.frontier.sqlite")
-
-
-class Rest(NamedTuple):
-    """What a visit leaves to its host: how long it rests, and how it stands."""
-
-    next_at: Instant
-    gap: int
-    troubles: int
-    failing: int
-    failing_since: Instant | None
-
-
 _HostRow = tuple[
     Instant,
     int,
@@ -110,7 +94,7 @@ class Settling:
         self._settle_hosts(done)
         kept = [settled.kept for settled, _ in done if settled.kept is not None]
         captures.insert(self._connection, kept, [one.kept for one, _ in done if one.withdraws and one.kept is not None])
-        tallies.add(self._connection, {**moves_of(pages), tallies.LEASED: -len(done)})
+        tallies.add(self._connection, {**page_moves(pages), tallies.LEASED: -len(done)})
 
     def _settle_pages(self, pages: Sequence[tuple[Settled, Lease]]) -> None:
         over, again, ends = [], [], []
@@ -187,34 +171,29 @@ class Settling:
 
     def _host_row(self, settled: Settled, lease: Lease) -> _HostRow:
         """When the host is free again, what it still has to give, and the ledger of what it was promised."""
-        host = lease.host
-        is_page = settled.visit.kind is VisitKind.PAGE
-        is_touched = not (is_page and settled.reason in UNTOUCHED)
-        done_at = min(settled.done_at, self._now)
-        rest = self._rest(settled, lease, done_at, is_touched)
-        if is_to_retire(self._politeness, settled.visit.kind, rest.failing, rest.failing_since, done_at):
-            why = f"{IN_WORDS[settled.reason]}, {rest.failing} times in a row"
-            retire(self._connection, host.name, why, done_at)
-            stays = False
-        else:
-            stays = self._stays(host.id)
-        taken_at = settled.visit.taken_at
-        rested = taken_at - host.left_at if is_touched and host.left_at is not None else None
+        host, is_page = lease.host, settled.visit.kind is VisitKind.PAGE
+        before = HostBefore(host.next_at, host.left_at, host.troubles, host.failing, host.failing_since)
+        done_at, delay_s = min(settled.done_at, self._now), self._delay_s(host.id)
+        draw = self._chance.random()
+        after = host_after(self._politeness, before, settled, settled.visit.taken_at, done_at, delay_s, draw)
+        if after.retired_why is not None:
+            retire(self._connection, host.name, after.retired_why, done_at)
+        stays = after.retired_why is None and self._stays(host.id)
         return (
-            rest.next_at,
-            rest.gap,
-            rest.troubles,
+            after.next_at,
+            after.gap,
+            after.troubles,
             int(is_page and settled.due_at is None),
             stays,
             lease.band if stays else self._band(lease),
             settled.due_at if is_page else None,
-            rest.failing,
-            rest.failing_since,
-            int(is_touched),
-            round(settled.took_s * SECOND) if is_touched else 0,
-            done_at if is_touched else host.left_at,
-            rested,
-            int(is_touched and taken_at < host.next_at),
+            after.failing,
+            after.failing_since,
+            int(after.is_touched),
+            after.spent,
+            after.left_at,
+            after.rested,
+            int(after.is_broken),
             host.id,
         )
 
@@ -228,32 +207,6 @@ class Settling:
             if (row := self._connection.execute(_SQL["best_due"], (lease.host.id, lane)).fetchone())
         ]
         return band_of(min(found, default=lease.priority))
-
-    def _rest(self, settled: Settled, lease: Lease, done_at: Instant, is_touched: bool) -> Rest:
-        politeness, host, delay_s = self._politeness, lease.host, self._delay_s(lease.host.id)
-        if not is_touched:
-            gap = math.ceil(gap_s(politeness, delay_s) * SECOND)
-            return Rest(min(settled.visit.taken_at, done_at), gap, host.troubles, host.failing, host.failing_since)
-        troubles = troubles_after(host.troubles, settled.reason)
-        draw = self._chance.random() if troubles else 0.0
-        gap_s_ = gap_s(politeness, delay_s, settled.counted_s, troubles, draw, settled.cpu_s)
-        next_at = free_at(done_at, gap_s_, settled.host_wait_s)
-        gap = math.ceil(gap_s_ * SECOND)
-        if settled.reason not in DOWN:
-            return Rest(next_at, gap, troubles, 0, None)
-        since = done_at if host.failing_since is None else host.failing_since
-        return Rest(next_at, gap, troubles, host.failing + 1, since)
-
-
-def moves_of(pages: Sequence[tuple[Settled, Lease]]) -> Counter[str]:
-    """How the counters move. An address counts under the reason of its last visit only."""
-    over = sum(1 for settled, _ in pages if settled.due_at is None)
-    moves = Counter({tallies.QUEUED: -over, tallies.SETTLED: over})
-    for settled, lease in pages:
-        if lease.last_reason is not None:
-            moves[f"{tallies.REASON}{lease.last_reason.value}"] -= 1
-        moves[f"{tallies.REASON}{settled.reason.value}"] += 1
-    return moves
 
 
 # Pages that lead to new pages: what a visit that was not the first has brought to the frontier (MISSION E7).

@@ -18,21 +18,26 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.frontier.codes import HOW_CODES, HOWS
-from gossamer.frontier.priority import MOST_OTHERS, band_of, linked_by, priority_of, with_links
-from gossamer.frontier.sqlite.hosts import HELD, host_id_of, name_in, name_of, next_id, text_of
+from gossamer.frontier.lanes import HELD, name_in, next_id, text_of
+from gossamer.frontier.priority import (
+    HEAD,
+    MOST_RAISED,
+    band_of,
+    linked_by,
+    priority_of,
+    raised,
+    with_links,
+)
+from gossamer.frontier.sqlite.hosts import host_id_of, name_of
 from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.store import tallies
 from gossamer.store.statements import load
-from gossamer.values.link import How, Offer
+from gossamer.values.link import Offer
 
 # Links from other hosts count also for an address that waits already: it moves towards the head of its lane.
 # The queue has no index by address, so only the head of a lane is looked at. What waits far behind is not helped by a
 # few places; when it comes near the head, the next link that is seen counts.
 
-HEAD = 64
-"""Waiting addresses of a lane that are looked at."""
-MOST_RAISED = 128
-"""Addresses looked for in one merge."""
 Linked = tuple[int, int, int, int, int, int]
 """A known address that was met on another host: host id, id, lane, and how, depth and priority of this meeting."""
 
@@ -64,12 +69,6 @@ def _raise_in(
             best = better if best is None else min(best, better)
     if best is not None:
         connection.execute(_SQL["host_raised"], (band_of(best), host_id))
-
-
-def raised(priority: int, how: How, depth: int, moved_by_rules: int) -> int:
-    """One place better, but no better than links can make an address that was met like this."""
-    best = max(0, priority_of(how, depth) + moved_by_rules - MOST_OTHERS)
-    return min(priority, max(best, priority - 1))
 
 
 # The merge itself: sorted addresses into the table of addresses and the queue, in SQL, inside one transaction.

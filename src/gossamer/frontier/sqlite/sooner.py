@@ -3,30 +3,17 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from gossamer.base.clock import DAY, Instant
-from gossamer.frontier.sqlite.hosts import find_host_id, parts_of
+from gossamer.frontier.lanes import parts_of
+from gossamer.frontier.requeue import noted
+from gossamer.frontier.sqlite.hosts import find_host_id
 from gossamer.frontier.sqlite.sieve import Keys
 from gossamer.store.statements import load
 from gossamer.values.due import Sooner
-from gossamer.values.history import packed
 from gossamer.values.past import Past, decoded, encoded
 from gossamer.values.url import Url
 
 _SQL = load("gossamer.frontier.sqlite", "sooner.sql")
-
-
-def noted(past: Past, sooner: Sooner, is_moved: bool) -> Past:
-    """What is remembered of a page from now on. Pure."""
-    if sooner.threshold is not None:
-        history = msgspec.structs.replace(past.known, threshold=sooner.threshold)
-        past = msgspec.structs.replace(past, history=packed(history))
-    if sooner.look is not None:
-        past = msgspec.structs.replace(past, look=sooner.look)
-    if is_moved and sooner.due_at is not None:
-        past = msgspec.structs.replace(past, due_at=sooner.due_at, why=sooner.why.value)
-    return past
 
 
 def pasts_of(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys) -> list[Past | None]:

@@ -1,0 +1,70 @@
+"""Which URLs that were fetched or refused wait again, and until when. Pure; both stores of the frontier go by it."""
+
+import math
+
+import msgspec
+
+from gossamer.base.clock import SECOND, Instant
+from gossamer.frontier.priority import MOST_NUDGE, priority_of
+from gossamer.recrawl.retry import TRANSIENT
+from gossamer.values.due import Sooner
+from gossamer.values.history import packed
+from gossamer.values.link import How
+from gossamer.values.outcome import Reason
+from gossamer.values.past import Past
+from gossamer.values.robots import Robots
+from gossamer.values.url import Url, url_of
+from gossamer.values.visit import Settled
+
+MENDABLE = TRANSIENT | {Reason.ROBOTS_UNREACHABLE, Reason.CONTACT, Reason.ADDRESS, Reason.TLS}
+"""Ends that a setting, a server or a network may have been mended of since."""
+MOST_READ_AGAIN = 20
+"""Sitemaps that one robots.txt can have read again."""
+
+
+def free_at(settled_at: Instant, robots: Robots | None) -> Instant:
+    """When a page may be visited again, as its host asks; 0: at any time."""
+    delay_s = robots.recrawl_delay_s if robots is not None else None
+    return settled_at + math.ceil(delay_s * SECOND) if delay_s else 0
+
+
+def begun(settled_at: Instant, due_at: Instant) -> Past:
+    """Of a page from before the crawl came back to any: if it is gone by now, the views must hear of it."""
+    return Past(settled_at, due_at, is_page=True)
+
+
+def newly_named(settled: Settled) -> list[Url]:
+    """Sitemaps that a robots.txt names for the first time. What such a map said of this host before was nobody's word,
+    or the crawl did not reach here yet."""
+    before = settled.visit.robots.sitemaps if settled.visit.robots is not None else ()
+    named = settled.robots.sitemaps if settled.robots is not None else ()
+    urls = [url_of(text) for text in named if text not in before]
+    return [url for url in urls if url is not None][:MOST_READ_AGAIN]
+
+
+def priority_again(depth: int) -> int:
+    """Before the others of its depth."""
+    return priority_of(How.LINK, depth, nudge=-MOST_NUDGE)
+
+
+AT_ONCE = 1_000
+"""URLs moved in one transaction; between two of them a crawl takes and settles."""
+FIRST = -(1 << 63)
+MOST_EXAMPLES = 3
+MOST_DETAILS = 10
+HAD = frozenset({Reason.FETCHED, Reason.UNCHANGED})
+"""Ends of pages that the views hold."""
+ASKS_ROBOTS = frozenset({Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.ADDRESS, Reason.CONTACT})
+"""Ends after which the robots.txt is asked for again before the URL is judged."""
+
+
+def noted(past: Past, sooner: Sooner, is_moved: bool) -> Past:
+    """What is remembered of a page from now on. Pure."""
+    if sooner.threshold is not None:
+        history = msgspec.structs.replace(past.known, threshold=sooner.threshold)
+        past = msgspec.structs.replace(past, history=packed(history))
+    if sooner.look is not None:
+        past = msgspec.structs.replace(past, look=sooner.look)
+    if is_moved and sooner.due_at is not None:
+        past = msgspec.structs.replace(past, due_at=sooner.due_at, why=sooner.why.value)
+    return past
