@@ -23,11 +23,11 @@ from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.values.link import Link
 from gossamer.values.messages import PageFacts
-from gossamer.values.page import Page, Reading, Thing
+from gossamer.values.page import NamedEntity, Page, Reading
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import Graph
-from gossamer.views.links.store import Links
+from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
 
 WORDS = 150_000
@@ -68,7 +68,7 @@ class Writing:
         words = self.some(draw, draw.randint(100, 1100))
         title = " ".join(self.some(draw, 5))
         kinds = tuple(SCHEMA + kind for kind in draw.sample(TYPES, draw.randint(1, 3)))
-        things = tuple(Thing(f"http://{host}/#{n}", " ".join(self.some(draw, 2)), kinds[:1]) for n in range(3))
+        things = tuple(NamedEntity(f"http://{host}/#{n}", " ".join(self.some(draw, 2)), kinds[:1]) for n in range(3))
         inside = [Link(Url(f"http://{host}/p/{draw.randrange(1000)}"), " ".join(words[n : n + 3])) for n in range(20)]
         across = [Link(Url(f"http://h{n}.speed.test/p/{number}"), " ".join(words[-n - 3 :][:3])) for n in range(2)]
         page = Page(
@@ -145,7 +145,7 @@ async def make_state(directory: Directory) -> None:
 def build_words(directory: Directory, pages: int) -> None:
     writing = Writing()
     index = IndexWriter(directory.index, DiskFiles(), silent)
-    links = Links(directory.links, DiskFiles(), silent)
+    links = LinksWriter(directory.links, DiskFiles(), silent)
     index.open()
     links.open()
     for start, numbers in groups(pages, AT_ONCE):

@@ -33,7 +33,7 @@ import gossamer
 from bench.extract_pages import Sample, dense_pages, real_pages
 from gossamer.extract.page import SYNTAXES, extract
 from gossamer.parse.charset import as_utf8, charset_of
-from gossamer.parse.html.tree import Seen, parse_html, seen_in
+from gossamer.parse.html.tree import ParsedHtml, parse_html, seen_in
 from gossamer.values.page import ntriples
 from gossamer.values.url import Url, url_of
 
@@ -65,7 +65,7 @@ def as_crawled(syntaxes: Collection[str] = SYNTAXES) -> Side:
     return read
 
 
-def _base_of(seen: Seen, page: Url) -> Url:
+def _base_of(seen: ParsedHtml, page: Url) -> Url:
     said = next((about["href"] for _, tag, about in seen.elements if tag == "base" and "href" in about), None)
     return (url_of(said, page) if said else None) or page
 

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.lab.simulation import BEST, Plan, Result, simulated
+from gossamer.lab.simulation import BEST, Result, Simulation, simulated
 from gossamer.lab.web import CLASSES
 from gossamer.recrawl.age import Age
 from gossamer.recrawl.priors import Panels, learnt
 from gossamer.recrawl.rates import IGNORANT, counted, likeliest, likely_rate, observed, posterior
-from gossamer.values.due import Known
-from gossamer.values.history import History, Seen, packed, unpacked
+from gossamer.values.due import PolicyPage
+from gossamer.values.history import History, VisitFinding, packed, unpacked
 
 MARKS = {3.0: 0.90, 10.0: 0.75, 30.0: 0.40}
 """Days between visits that the budget allows, and the share of the optimum's win that is asked for."""
@@ -43,7 +43,7 @@ class Observed:
     def history(self) -> History:
         found = History()
         for days, has_changed in self.visits:
-            found = unpacked(packed(observed(found, Seen(0, days * DAY_S, has_changed))))
+            found = unpacked(packed(observed(found, VisitFinding(0, days * DAY_S, has_changed))))
         return found
 
 
@@ -123,7 +123,7 @@ def share_of_win(results: dict[str, Result], name: str) -> float:
 def microseconds(visits: int) -> float:
     """CPU time of a visit's scheduling with 20,000 pages on 200 sites, after a warm-up of as many visits."""
     chance, policy, pages = random.Random(1), Age(1 / 3), 20_000
-    known = [Known(page, (f"site {page // 100}",)) for page in range(pages)]
+    known = [PolicyPage(page, (f"site {page // 100}",)) for page in range(pages)]
     rates = chance.choices([rate for rate, _ in measured()], k=pages)
     now, spent = 0, 0.0
     for turn in range(2):
@@ -131,9 +131,9 @@ def microseconds(visits: int) -> float:
         started = time.process_time()
         for page, first, second in drawn:
             now += 10 * SECOND
-            seen = Seen(now, 3.0 * DAY_S, first < -math.expm1(-rates[page] * 3.0))
+            seen = VisitFinding(now, 3.0 * DAY_S, first < -math.expm1(-rates[page] * 3.0))
             planned = policy.next_due(known[page], seen, second)
-            known[page] = Known(page, known[page].group, unpacked(packed(planned.history)))
+            known[page] = PolicyPage(page, known[page].group, unpacked(packed(planned.history)))
         spent = time.process_time() - started if turn else spent
     return spent / visits * 1e6
 
@@ -158,7 +158,7 @@ def wins(pages: int, seeds: int) -> list[str]:
     for every, mark in MARKS.items():
         shares: list[float] = []
         for seed in range(1, seeds + 1):
-            plan = Plan(pages, 180.0, 60.0, pages / every, seed)
+            plan = Simulation(pages, 180.0, 60.0, pages / every, seed)
             results = {name: simulated(name, plan) for name in ("uniform", BEST, "paper", "age")}
             shares.append(share_of_win(results, "age"))
             even, best = results["uniform"].average_age_days, results[BEST].average_age_days

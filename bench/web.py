@@ -21,9 +21,9 @@ import msgspec
 from gossamer.base.clock import SystemClock
 from gossamer.demo import words
 from gossamer.demo.draw import Draw
-from gossamer.demo.layout import Frame, Leaf, Way, framed
+from gossamer.demo.layout import Leaf, PageFrame, Way, framed
 from gossamer.demo.prose import coined, paragraph, person_name
-from gossamer.demo.things import At, Day, Number, Statements, Syntax, Text, Thing, Value, counts_of
+from gossamer.demo.things import At, Day, Node, Number, Plain, Statements, Syntax, Value, counts_of
 
 DOMAIN = "bench.test"
 PORT = 18642
@@ -113,24 +113,27 @@ def statements_of(size: Size, host: int, number: int, draw: Draw) -> Statements:
     is_rdfa = number % 2 == 0
     title = title_of(size, host, number)
     origin = origin_of(host)
-    author = Thing("Person", (("name", Text(person_name(draw))), ("url", At(f"{origin}{path_of(draw.below(9))}"))))
-    house = Thing("Organization", (("name", Text(f"The {host_name(host)} house")), ("url", At(f"{origin}/"))))
+    author = Node("Person", (("name", Plain(person_name(draw))), ("url", At(f"{origin}{path_of(draw.below(9))}"))))
+    house = Node("Organization", (("name", Plain(f"The {host_name(host)} house")), ("url", At(f"{origin}/"))))
     keywords = draw.some(words.NOUNS, draw.between(0, 4) + (not is_rdfa))
     said: tuple[tuple[str, Value], ...] = (
-        ("name", Text(title)),
-        ("headline", Text(f"{title}, {draw.between(1, 99)}")),
-        ("description", Text(f"About {draw.one(words.NOUNS)} and {draw.one(words.NOUNS)} in {draw.one(words.TOWNS)}.")),
+        ("name", Plain(title)),
+        ("headline", Plain(f"{title}, {draw.between(1, 99)}")),
+        (
+            "description",
+            Plain(f"About {draw.one(words.NOUNS)} and {draw.one(words.NOUNS)} in {draw.one(words.TOWNS)}."),
+        ),
         ("datePublished", Day(f"20{draw.between(10, 25)}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
         ("dateModified", Day(f"2025-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
         ("author", author),
         ("publisher", house),
         ("image", At(f"{origin}/images/{number}.svg")),
         ("wordCount", Number(draw.between(300, 5000))),
-        ("articleSection", Text(draw.one(words.TOPICS))),
-        *(("keywords", Text(word)) for word in keywords),
+        ("articleSection", Plain(draw.one(words.TOPICS))),
+        *(("keywords", Plain(word)) for word in keywords),
     )
     syntax = Syntax.RDFA if is_rdfa else Syntax.JSONLD
-    return Statements(((syntax, Thing("Article", said, f"{origin}{path_of(number)}#it")),))
+    return Statements(((syntax, Node("Article", said, f"{origin}{path_of(number)}#it")),))
 
 
 def page(size: Size, host: int, number: int) -> Written:
@@ -143,7 +146,7 @@ def page(size: Size, host: int, number: int) -> Written:
         there = draw.below(size.hosts)
         each = draw.below(size.pages_of(there))
         ways.append((f"{origin_of(there)}{path_of(each)}", title_of(size, there, each)))
-    frame = Frame(f"Host {host}", "A host of the benchmark web", ways[:8], ways[8:28], ways[28:])
+    frame = PageFrame(f"Host {host}", "A host of the benchmark web", ways[:8], ways[8:28], ways[28:])
     leaf = Leaf(title_of(size, host, number), "en", _body(size.seed, draw), statements)
     url = f"http:{origin_of(host)}{path_of(number)}"
     return Written(framed(leaf, frame), counts_of(statements, url, "en").facts)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 import pyoxigraph as ox
 
 from gossamer.extract.page import READERS, SYNTAXES, Extraction, extract
-from gossamer.extract.source import Found, Source
+from gossamer.extract.source import FoundFacts, Source
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.values.page import MOST_TRIPLES, Triple, ntriples
@@ -33,7 +33,7 @@ def page_address() -> Url:
     return url
 
 
-def read(name: str, body: bytes, survey: Survey | None = None, takes_notes: bool = True) -> Found:
+def read(name: str, body: bytes, survey: Survey | None = None, takes_notes: bool = True) -> FoundFacts:
     """What one syntax finds, with everything it can be asked for switched on."""
     source = Source(
         survey or survey_of(body), ADDRESS, ADDRESS, Labels(CAPTURE), body, reads_roles=True, takes_notes=takes_notes
@@ -41,7 +41,7 @@ def read(name: str, body: bytes, survey: Survey | None = None, takes_notes: bool
     return READERS[name](source)
 
 
-def check_reader(name: str, body: bytes) -> Found:
+def check_reader(name: str, body: bytes) -> FoundFacts:
     """Read a page in one syntax and look for anything wrong with what comes out."""
     survey = survey_of(body)
     found = read(name, body, survey)

@@ -28,7 +28,7 @@ from gossamer.collection.directory import existing
 from gossamer.collection.exports import exports_of
 from gossamer.collection.search import search_of
 from gossamer.collection.views import freshen, queries
-from gossamer.collection.why.answer import Asking, crew_of, linked_from
+from gossamer.collection.why.answer import WhyQuery, crew_of, linked_from
 from gossamer.collection.why.trail import Trail
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.monitor.control import Control
@@ -51,7 +51,7 @@ from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
 from gossamer.views.facts.store import opened
 from gossamer.views.links.reader import Anchor
 from gossamer.web.export_rooms import ExportedPage
-from gossamer.web.rooms import Ask
+from gossamer.web.rooms import SparqlAsk
 
 T = TypeVar("T")
 Values = str | Sequence[str]
@@ -59,7 +59,7 @@ Values = str | Sequence[str]
 Exported = Literal["nquads", "jsonl", "text", "warc"]
 
 
-class Term(NamedTuple):
+class ResultTerm(NamedTuple):
     """One value in the answer to a query (SPARQL 1.1 Query Results JSON, 3.2.2). `str` of it is the plain value."""
 
     kind: str
@@ -72,12 +72,12 @@ class Term(NamedTuple):
         return self.value
 
 
-class Told(msgspec.Struct, frozen=True):
+class ResultTable(msgspec.Struct, frozen=True):
     """The answer to a SPARQL query. Going through it gives the rows."""
 
     as_of: Instant
     names: tuple[str, ...] = ()
-    rows: tuple[dict[str, Term], ...] = ()
+    rows: tuple[dict[str, ResultTerm], ...] = ()
     """Of SELECT. A name without a value is not in its row."""
     is_so: bool | None = None
     """Of ASK."""
@@ -86,7 +86,7 @@ class Told(msgspec.Struct, frozen=True):
     is_cut: bool = False
     """There was more than a query may answer with."""
 
-    def __iter__(self) -> Iterator[dict[str, Term]]:
+    def __iter__(self) -> Iterator[dict[str, ResultTerm]]:
         return iter(self.rows)
 
     def __len__(self) -> int:
@@ -199,7 +199,7 @@ class Collection:
             more["sort"] = sort
         return self._search.find(msgspec.structs.replace(typed, **more))
 
-    def sparql(self, query: str, *, most_rows: int = MOST_ROWS, exact_names: bool = False) -> Told:
+    def sparql(self, query: str, *, most_rows: int = MOST_ROWS, exact_names: bool = False) -> ResultTable:
         """Ask for facts; each page is a graph. Names match in every spelling (http and https://schema.org/ are one),
         unless they are to be exact. Raises QueryRefused, saying what is wrong with the query.
 
@@ -269,7 +269,7 @@ class Collection:
         with closing(read_only(directory.state)) as state:
             state.execute("BEGIN")  # one consistent state, however busy the crawl is
             links = partial(linked_from, directory)
-            return Asking(state, settings, crew, outside.clock.now(), book, own, links).trail(url)
+            return WhyQuery(state, settings, crew, outside.clock.now(), book, own, links).trail(url)
 
     def __iter__(self) -> Iterator[ExportedPage]:
         """Every page one can find, with its text, in no order.
@@ -303,7 +303,7 @@ class _Answering:
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._holding: Future[None] | None = None
-        self._ask: Ask | None = None
+        self._ask: SparqlAsk | None = None
         self._thread = threading.Thread(target=self._loop.run_forever, name="gossamer.open", daemon=True)
         self._thread.start()
 
@@ -313,13 +313,13 @@ class _Answering:
     def ask(self, directory: Directory, outside: Outside) -> Any:
         """The door to the SPARQL workers; they are started for the first question and stay."""
         if self._ask is None:
-            ready: Future[Ask] = Future()
+            ready: Future[SparqlAsk] = Future()
             self._holding = asyncio.run_coroutine_threadsafe(self._hold(directory, outside, ready), self._loop)
             self._holding.add_done_callback(lambda done: _pass_on(done, ready))
             self._ask = ready.result()
         return self._ask
 
-    async def _hold(self, directory: Directory, outside: Outside, ready: "Future[Ask]") -> None:
+    async def _hold(self, directory: Directory, outside: Outside, ready: "Future[SparqlAsk]") -> None:
         async with queries(directory, outside, silent) as ask:
             ready.set_result(ask)
             await self._stop.wait()
@@ -333,7 +333,7 @@ class _Answering:
         self._loop.close()
 
 
-def _pass_on(done: "Future[None]", ready: "Future[Ask]") -> None:
+def _pass_on(done: "Future[None]", ready: "Future[SparqlAsk]") -> None:
     """What kept the workers from starting is the asker's to see."""
     trouble = done.exception()
     if trouble is not None and not ready.done():
@@ -344,18 +344,18 @@ def _unsaid(words: str) -> None:
     """Nobody watches an export's progress here."""
 
 
-def told(result: SparqlResult) -> Told:
+def told(result: SparqlResult) -> ResultTable:
     if result.media_type != JSON:
-        return Told(result.as_of, text=result.body.decode("utf-8", "replace"), is_cut=result.truncated)
+        return ResultTable(result.as_of, text=result.body.decode("utf-8", "replace"), is_cut=result.truncated)
     found = msgspec.json.decode(result.body)
     if "boolean" in found:
-        return Told(result.as_of, is_so=bool(found["boolean"]))
+        return ResultTable(result.as_of, is_so=bool(found["boolean"]))
     rows = tuple({name: _term(cell) for name, cell in row.items()} for row in found["results"]["bindings"])
-    return Told(result.as_of, tuple(found["head"]["vars"]), rows, is_cut=result.truncated)
+    return ResultTable(result.as_of, tuple(found["head"]["vars"]), rows, is_cut=result.truncated)
 
 
-def _term(cell: dict[str, Any]) -> Term:
-    return Term(cell["type"], str(cell["value"]), cell.get("xml:lang", ""), cell.get("datatype", ""))
+def _term(cell: dict[str, Any]) -> ResultTerm:
+    return ResultTerm(cell["type"], str(cell["value"]), cell.get("xml:lang", ""), cell.get("datatype", ""))
 
 
 def _several(values: Values) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, mo
 
 LIMITS = {
     "files": 533,
-    "lines": 71_950,
+    "lines": 72_050,
     "modules in the fullest folder": 39,
     "module names ending in -ing": 0,
-    "public class names with two meanings": 95,
+    "public class names with two meanings": 0,
     "modules below 100 lines with a single importer": 40,
     "upward or sideways imports": 20,
     "modules that name state.db": 23,

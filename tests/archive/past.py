@@ -9,7 +9,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND, Instant, from_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.tell import silent
-from gossamer.collection.history.past import Past
+from gossamer.collection.history.past import HistoryReader
 from gossamer.reader.reading import done
 from gossamer.reader.versions import job
 from gossamer.store.directory import Directory
@@ -75,13 +75,13 @@ async def kept_in(
     return kept
 
 
-def past(directory: Directory, outside: Outside | None = None) -> Past:
+def past(directory: Directory, outside: Outside | None = None) -> HistoryReader:
     """Its jobs are done here: the walls of the workers have tests of their own."""
 
     async def call(payload: bytes) -> bytes:
         return job(payload)
 
-    return Past(directory, outside or real_outside(), "gossamer", call)
+    return HistoryReader(directory, outside or real_outside(), "gossamer", call)
 
 
 def collection(root: Path, taken: Sequence[Capture]) -> Directory:

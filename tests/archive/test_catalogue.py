@@ -11,7 +11,7 @@ from tests.archive.samples import START_AT, capture
 from gossamer.archive.adoption import adopt
 from gossamer.archive.catalogue import Catalogue, acknowledged, may_be_page
 from gossamer.archive.record import metadata_record, response_record
-from gossamer.archive.volumes import End, Volumes
+from gossamer.archive.volumes import ArchiveEnd, Volumes
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.store.sqlite import captures
@@ -87,7 +87,7 @@ def test_records_archived_and_not_acknowledged_are_adopted_at_start(tmp_path):
             assert await acknowledged(database) is None
             await acknowledge(database, [kept(written[0], places[0]), kept(written[1], places[1])])
             end = places[1].offset + places[1].length
-            assert await acknowledged(database) == End(places[1].volume, 3, end)
+            assert await acknowledged(database) == ArchiveEnd(places[1].volume, 3, end)
             assert await adopt(database, FILES, folder, silent) == 4
             assert await adopt(database, FILES, folder, silent) == 0
             return await database.read(lambda connection: list(captures.in_order(connection)))

@@ -14,15 +14,15 @@ from tests.archive.samples import capture
 from tests.archive.test_catalogue import acknowledge, kept
 
 from gossamer.archive.adoption import adopt
-from gossamer.archive.members import GZIP_MAGIC, PROBE_BYTES, Damaged, Member, Torn, members
+from gossamer.archive.members import GZIP_MAGIC, PROBE_BYTES, DamagedBytes, Member, Torn, members
 from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import Scanned, read_capture, scan, volumes_of
 from gossamer.archive.record import response_record
-from gossamer.archive.volumes import End, Volumes
+from gossamer.archive.volumes import ArchiveEnd, Volumes
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.spool.follower import Follower, Position
+from gossamer.spool.follower import Follower, SpoolPosition
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import Database
@@ -94,7 +94,7 @@ def test_F_X1_a_zeroed_page_is_one_stretch_of_damage(tmp_path, start):
     spans = [slice(place.offset, place.offset + place.length) for place in known]
     whole = [one for one, span in zip(written, spans, strict=True) if before[span] == after[span]]
     assert [one.capture for one in found if isinstance(one, Scanned) and one.capture] == whole
-    (bad,) = [one for one in found if isinstance(one, Damaged)]
+    (bad,) = [one for one in found if isinstance(one, DamagedBytes)]
     touched = [at for at in range(len(before)) if before[at] != after[at]]
     assert bad.offset <= touched[0] and bad.offset + bad.length > touched[-1]
     said = []
@@ -125,7 +125,7 @@ def test_F_X1_damage_in_one_field_of_the_trailer_ends_with_its_member(tmp_path, 
     path.write_bytes(record * 3)
     overwritten(path, 2 * len(record) - field, b"\xff\xff\xff\xff")
     _, bad, last = members(FILES, path)
-    assert isinstance(bad, Damaged) and (bad.offset, bad.length) == (len(record), len(record))
+    assert isinstance(bad, DamagedBytes) and (bad.offset, bad.length) == (len(record), len(record))
     assert isinstance(last, Member)
 
 
@@ -152,7 +152,7 @@ def test_F_X1_the_follower_comes_by_every_record_behind_damage_and_of_a_missing_
     (folder / known[-1].volume).unlink()
     SpoolWriter(FILES, tmp_path / "spool", silent).open(known[-1].volume)
     follower = Follower(FILES, tmp_path / "spool", ArchivePlaces(FILES, folder, state))
-    assert [frame.place for frame in follower.follow(Position(), 100)] == known
+    assert [frame.place for frame in follower.follow(SpoolPosition(), 100)] == known
 
 
 def test_F_X1_every_record_of_a_missing_volume_keeps_its_place_however_many_are_asked_for_at_once(
@@ -191,7 +191,7 @@ def test_F_X1_a_volume_that_is_missing_is_reported_and_its_serial_not_used_again
     known = archive_of(tmp_path, [capture(1)])
     (tmp_path / known[0].volume).unlink()
     volumes = Volumes(FILES, tmp_path, FakeClock(), silent)
-    found = volumes.open(End(known[0].volume, 2, known[0].offset + known[0].length))
+    found = volumes.open(ArchiveEnd(known[0].volume, 2, known[0].offset + known[0].length))
     assert found.damaged == (f"{known[0].volume} is missing",) and found.last_volume == known[0].volume
     assert volumes.append(response_record(capture(2))).volume > known[0].volume
 
@@ -206,7 +206,7 @@ def test_F_X1_a_record_within_a_damaged_record_is_not_taken_for_one_of_ours(tmp_
     path.write_bytes(first + holding + last)
     flipped(path, len(first) + holding.index(inner) - 9)
     found = list(members(FILES, path))
-    assert [type(one) for one in found] == [Member, Damaged, Member]
+    assert [type(one) for one in found] == [Member, DamagedBytes, Member]
     assert (found[1].offset, found[1].length) == (len(first), len(holding))
 
 
@@ -230,12 +230,12 @@ def test_F_X1_zeros_and_false_beginnings_cost_time_in_proportion(tmp_path):
         path.write_bytes(rubbish + record * 100)
         files = Counting()
         found = list(members(files, path))
-        assert isinstance(found[0], Damaged) and found[0].length < len(rubbish) + 99 * len(record)
+        assert isinstance(found[0], DamagedBytes) and found[0].length < len(rubbish) + 99 * len(record)
         assert found[0].length == len(rubbish) or rubbish is overlapping  # some are passed over unseen, never all
         assert {one.length for one in found[1:]} == {len(record)}
         assert files.bytes < 2 * PROBE_BYTES + 40 * len(rubbish)
         path.write_bytes(rubbish)
-        assert all(isinstance(one, Damaged | Torn) for one in members(FILES, path))
+        assert all(isinstance(one, DamagedBytes | Torn) for one in members(FILES, path))
 
 
 def test_F_X1_bytes_the_disk_cannot_read_are_damage(tmp_path):
@@ -249,7 +249,7 @@ def test_F_X1_bytes_the_disk_cannot_read_are_damage(tmp_path):
             return super().read(path, offset, length)
 
     found = list(scan(Sick(), tmp_path, known[0].volume))
-    (bad,) = [one for one in found if isinstance(one, Damaged)]
+    (bad,) = [one for one in found if isinstance(one, DamagedBytes)]
     assert "Input/output error" in bad.why and bad.offset <= known[4].offset
     read = [one.place.offset for one in found if isinstance(one, Scanned)]
     assert read[-6:] == [place.offset for place in known[6:]]
@@ -264,7 +264,7 @@ def test_F_X1_a_record_larger_than_any_of_ours_is_damage_and_the_next_is_read(tm
     limit = len(gzip.decompress(small))
     monkeypatch.setattr("gossamer.archive.members.MOST_PLAIN_BYTES", limit)
     first, bad, last = members(FILES, path)
-    assert bad == Damaged(len(small), len(large), "a record larger than any we write")
+    assert bad == DamagedBytes(len(small), len(large), "a record larger than any we write")
     assert isinstance(first, Member) and len(first.plain) == limit, "just the limit is not beyond it"
     assert last == Member(len(small) + len(large), len(small), first.plain)
 
@@ -275,11 +275,11 @@ def test_F_X1_what_only_looks_like_a_record_behind_damage_is_passed_over(tmp_pat
     false = gzip.compress(b"not a record", mtime=0) + gzip.compress(b"WARC/1.0", mtime=0)[:-9]
     path.write_bytes(b"garbage" * 9 + false + record)
     bad, last = members(FILES, path)
-    assert isinstance(bad, Damaged) and (bad.offset, bad.length) == (0, 63 + len(false))
+    assert isinstance(bad, DamagedBytes) and (bad.offset, bad.length) == (0, 63 + len(false))
     assert isinstance(last, Member) and last.length == len(record)
     path.write_bytes(b"garbage" * 9 + false)
     (bad,) = members(FILES, path)
-    assert isinstance(bad, Damaged) and bad.length == 63 + len(false)
+    assert isinstance(bad, DamagedBytes) and bad.length == 63 + len(false)
 
 
 def test_a_gzip_member_that_is_no_record_is_damage_of_its_own_length(tmp_path):
@@ -287,7 +287,7 @@ def test_a_gzip_member_that_is_no_record_is_damage_of_its_own_length(tmp_path):
     foreign, record = gzip.compress(b"something else"), response_record(capture(1))
     path.write_bytes(record + foreign + record)
     first, bad, last = members(FILES, path)
-    assert isinstance(bad, Damaged) and (bad.offset, bad.length) == (len(record), len(foreign))
+    assert isinstance(bad, DamagedBytes) and (bad.offset, bad.length) == (len(record), len(foreign))
     assert isinstance(first, Member) and isinstance(last, Member) and first.plain == last.plain
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.archive.members import GZIP_MAGIC, PIECE_BYTES, Damaged, Member, Torn, member_at, members
+from gossamer.archive.members import GZIP_MAGIC, PIECE_BYTES, DamagedBytes, Member, Torn, member_at, members
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.spool.deflate import gzip_member
@@ -24,7 +24,7 @@ def test_F_X12_a_volume_that_may_not_be_read_is_damaged_once_and_not_for_ever(tm
     volume = tmp_path / "a.warc.gz"
     volume.write_bytes(b"x" * 1000)
     (found,) = islice(members(Closed(), volume), 5)
-    assert isinstance(found, Damaged) and (found.offset, found.length) == (0, 1000)
+    assert isinstance(found, DamagedBytes) and (found.offset, found.length) == (0, 1000)
 
 
 FILES = DiskFiles()
@@ -56,9 +56,9 @@ def test_a_member_that_holds_no_record_is_damage_of_its_own_length(tmp_path: Pat
     for strange in (odd, gzip_member(b""), gzip_member(b"WARC-"), gzip_member(b" WARC/")):
         found = row_of(tmp_path / "v", member() + strange + member())
         at = len(member())
-        assert found == [(Member, 0, at), (Damaged, at, len(strange)), (Member, at + len(strange), at)]
+        assert found == [(Member, 0, at), (DamagedBytes, at, len(strange)), (Member, at + len(strange), at)]
     (_, damage, _) = members(FILES, tmp_path / "v")
-    assert isinstance(damage, Damaged) and damage.why == "a gzip member that holds no WARC record"
+    assert isinstance(damage, DamagedBytes) and damage.why == "a gzip member that holds no WARC record"
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_damage_reaches_up_to_the_next_whole_record_or_the_end(tmp_path: Path, s
     junk = (fill * size)[:size]
     length = len(member())
     found = row_of(tmp_path / "v", member() + junk + member() + member())
-    assert found == [(Member, 0, length), (Damaged, length, size), (Member, length + size, length),
+    assert found == [(Member, 0, length), (DamagedBytes, length, size), (Member, length + size, length),
                      (Member, 2 * length + size, length)]  # fmt: skip
     (*_, last) = row_of(tmp_path / "v", member() + junk)
-    assert last[1:] == (length, size) and last[0] in (Damaged, Torn)
+    assert last[1:] == (length, size) and last[0] in (DamagedBytes, Torn)
 
 
 def test_an_append_that_was_cut_off_is_torn_and_one_with_records_behind_it_is_damage(tmp_path: Path) -> None:
@@ -83,7 +83,10 @@ def test_an_append_that_was_cut_off_is_torn_and_one_with_records_behind_it_is_da
             (Member, 0, len(member())), (Torn, len(member()), cut),
         ]  # fmt: skip
     behind = whole[:-20] + member()
-    assert row_of(tmp_path / "v", behind) == [(Damaged, 0, len(whole) - 20), (Member, len(whole) - 20, len(member()))]
+    assert row_of(tmp_path / "v", behind) == [
+        (DamagedBytes, 0, len(whole) - 20),
+        (Member, len(whole) - 20, len(member())),
+    ]
     assert row_of(tmp_path / "v", b"") == []
 
 
@@ -97,7 +100,7 @@ def test_a_damaged_trailer_costs_its_record_and_nothing_within_it_is_taken_for_o
     whole[at] ^= 1
     for end in (member(), b""):
         found = row_of(tmp_path / "v", bytes(whole) + end)
-        assert found == [(Damaged, 0, len(whole)), *([(Member, len(whole), len(end))] if end else [])]
+        assert found == [(DamagedBytes, 0, len(whole)), *([(Member, len(whole), len(end))] if end else [])]
     whole[at] ^= 1
     assert row_of(tmp_path / "v", bytes(whole)) == [(Member, 0, len(whole))]
 
@@ -149,7 +152,7 @@ def test_what_the_disk_cannot_read_is_passed_over_and_the_records_behind_it_are_
     (tmp_path / "v").write_bytes(content)
     bad = range(len(first), len(first) + 2 * PIECE_BYTES)
     found = [(type(one), one.offset, one.length) for one in members(Watched(bad), tmp_path / "v")]
-    assert found == [(Member, 0, len(first)), (Damaged, len(first), 3 * PIECE_BYTES),
+    assert found == [(Member, 0, len(first)), (DamagedBytes, len(first), 3 * PIECE_BYTES),
                      (Member, len(content) - len(last), len(last))]  # fmt: skip
 
 
@@ -157,5 +160,5 @@ def test_looking_for_the_next_record_reads_little_more_than_it_passes_over(tmp_p
     junk = (GZIP_MAGIC + b"\xff" * 60) * 20_000
     (tmp_path / "v").write_bytes(junk + member())
     files = Watched()
-    assert [type(one) for one in members(files, tmp_path / "v")] == [Damaged, Member]
+    assert [type(one) for one in members(files, tmp_path / "v")] == [DamagedBytes, Member]
     assert files.read_bytes < 2 * len(junk) + 10 * PIECE_BYTES

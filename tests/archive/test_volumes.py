@@ -15,7 +15,7 @@ from gossamer.archive.members import Torn
 from gossamer.archive.reader import Scanned, read_capture, scan, volumes_in
 from gossamer.archive.record import response_record
 from gossamer.archive.repair import write_spans
-from gossamer.archive.volumes import Cut, End, Recovered, Volumes, room_left
+from gossamer.archive.volumes import ArchiveEnd, Cut, Recovered, Volumes, room_left
 from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.tell import Tell, silent
@@ -206,8 +206,8 @@ def test_a_volume_after_the_last_acknowledged_one_may_be_shorter(tmp_path):
     assert (found.cuts, found.damaged) == ((), ())
 
 
-def _end_after(place: Place) -> End:
-    return End(place.volume, place.number + 1, place.offset + place.length)
+def _end_after(place: Place) -> ArchiveEnd:
+    return ArchiveEnd(place.volume, place.number + 1, place.offset + place.length)
 
 
 def append_all(volumes: Volumes, captures: list[Capture]) -> list[Place]:
@@ -271,7 +271,7 @@ def test_F_P5_a_cut_that_fails_too_leaves_the_torn_end_to_the_next_start(tmp_pat
     names = volumes_in(files, tmp_path)
     assert len(names) == 3
     assert isinstance(list(scan(files, tmp_path, names[1]))[-1], Torn)
-    assert Volumes(files, tmp_path, FakeClock(), silent).open(End(names[0], 2, 0)).cuts[0].volume == names[1]
+    assert Volumes(files, tmp_path, FakeClock(), silent).open(ArchiveEnd(names[0], 2, 0)).cuts[0].volume == names[1]
     assert kept_in(tmp_path) == [capture(0), capture(1), capture(3)]
 
 
@@ -477,17 +477,21 @@ def test_what_is_found_at_a_start_is_told_and_returned(tmp_path: Path) -> None:
     end = places[2].offset + places[2].length
     later = "gossamer-00000009-20231114221320.warc.gz"
 
-    def start(content: bytes, acknowledged: End | None) -> tuple[Recovered, list[tuple[str, dict[str, object]]]]:
+    def start(content: bytes, acknowledged: ArchiveEnd | None) -> tuple[Recovered, list[tuple[str, dict[str, object]]]]:
         path.write_bytes(content)
         found: list[Recovered] = []
         events = told(lambda tell: found.append(Volumes(DiskFiles(), tmp_path, FakeClock(), tell).open(acknowledged)))
         return found[0], events
 
     assert start(whole, None) == (Recovered(path.name), [])
-    assert start(whole, End(path.name, 4, end)) == (Recovered(path.name), [])
+    assert start(whole, ArchiveEnd(path.name, 4, end)) == (Recovered(path.name), [])
     cut = Cut(path.name, end, 7)
     told_of = {"volume": path.name, "offset": end, "removed_bytes": 7}
-    for acknowledged in (None, End(path.name, 4, end), End(path.name, 2, places[0].offset + places[0].length)):
+    for acknowledged in (
+        None,
+        ArchiveEnd(path.name, 4, end),
+        ArchiveEnd(path.name, 2, places[0].offset + places[0].length),
+    ):
         assert start(whole + whole[:7], acknowledged) == (Recovered(path.name, (cut,)), [("volume.cut", told_of)])
         assert path.read_bytes() == whole
     broken = bytearray(whole)
@@ -496,14 +500,14 @@ def test_what_is_found_at_a_start_is_told_and_returned(tmp_path: Path) -> None:
     (why,) = recovered.damaged
     assert why.startswith(f"{path.name} is damaged at byte {places[1].offset}: ") and path.read_bytes() == broken
     assert events == [("volume.damaged", {"volume": path.name, "why": why})]
-    recovered, events = start(bytes(broken), End(path.name, 2, places[1].offset))
+    recovered, events = start(bytes(broken), ArchiveEnd(path.name, 2, places[1].offset))
     assert recovered.cuts == (Cut(path.name, places[1].offset, len(whole) - places[1].offset),)
     assert path.read_bytes() == whole[: places[1].offset]
-    recovered, events = start(whole[:-9], End(path.name, 4, end))
+    recovered, events = start(whole[:-9], ArchiveEnd(path.name, 4, end))
     assert recovered.damaged == (
         f"{path.name} ends at byte {len(whole) - 9}, before the last acknowledged record does",
     )
-    recovered, events = start(whole, End(later, 2, 99))
+    recovered, events = start(whole, ArchiveEnd(later, 2, 99))
     assert recovered == Recovered(later, (), (f"{later} is missing",))
     assert events == [("volume.damaged", {"volume": later, "why": "it is missing"})]
     recovered, events = start(whole[:5], None)

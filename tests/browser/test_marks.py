@@ -7,7 +7,7 @@ import pytest
 from tests.browser.chromium import tab
 
 from gossamer.parse.html.tree import parse_html
-from gossamer.parse.safe_copy import Mark, harmless
+from gossamer.parse.safe_copy import CopyMark, harmless
 from gossamer.values.url import Url
 
 MARKED = "a, span, .gossamer-head"
@@ -31,9 +31,9 @@ the list beside the copy, in our own page, has them."""
 PAGE = """<html><head><title>t</title><style>{css}</style><meta name=description content=x></head>
 <body><main><p style="outline: none !important">One <b>two</b></p><div>three</div></main></body></html>"""
 MARKS = {
-    "/html/head/meta": Mark("gossamer-1", "/page#at-1", "stated in the head"),
-    "/html/body/main/p": Mark("gossamer-2", "/page#at-2", "stated in a paragraph"),
-    "/html/body/main/div": Mark("gossamer-3", "/page#at-3", "stated in a division"),
+    "/html/head/meta": CopyMark("gossamer-1", "/page#at-1", "stated in the head"),
+    "/html/body/main/p": CopyMark("gossamer-2", "/page#at-2", "stated in a paragraph"),
+    "/html/body/main/div": CopyMark("gossamer-3", "/page#at-3", "stated in a division"),
 }
 LOOKED_AT = """
 [...document.querySelectorAll(".gossamer-mark")].map((one) => {

@@ -13,7 +13,7 @@ from tests.crawler.fakes import SEED, Story, make
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
-from gossamer.cli.hosts import Shown, changed, shown, sorted_usefully, state_of
+from gossamer.cli.hosts import HostShown, changed, shown, sorted_usefully, state_of
 from gossamer.config.settings import Settings
 from gossamer.crawler.command_names import obey
 from gossamer.crawler.process import politeness
@@ -41,7 +41,7 @@ async def various(story: Story) -> None:
     await story.page()
 
 
-def listed(root: Path, tell: object = various) -> dict[str, Shown]:
+def listed(root: Path, tell: object = various) -> dict[str, HostShown]:
     directory, clock = make(root, tell, starts=STARTS, reach=Reach.HOST)  # type: ignore[arg-type]
     with closing(read_only(directory.state)) as state:
         found = [shown(one, politeness(Settings()), clock.now()) for one in hosts(state)]

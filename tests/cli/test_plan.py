@@ -9,10 +9,10 @@ from tests.cli.site import gossamer
 from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
 from gossamer.cli.plan import plan
-from gossamer.lab.plan import KB, Plan, Shares, Wish, connections, hosts_for, planned
+from gossamer.lab.plan import KB, CrawlPlan, Shares, Wish, connections, hosts_for, planned
 
 
-def bottleneck(found: Plan) -> str:
+def bottleneck(found: CrawlPlan) -> str:
     return found.limits[0].name
 
 

@@ -10,15 +10,24 @@ from tests.cli.conftest import Collection
 from tests.cli.site import gossamer
 
 from gossamer.base.clock import SECOND
-from gossamer.collection.ledger import Kept, Row, Seen, contradiction, kept_by, reported, suspects, worst_first
+from gossamer.collection.ledger import (
+    ArchivedFetch,
+    ArchivedGaps,
+    LedgerRow,
+    contradiction,
+    kept_by,
+    reported,
+    suspects,
+    worst_first,
+)
 
 
-def seen(*moments: float, took_s: float | None = None) -> list[Seen]:
-    return [Seen(round(at * SECOND), f"https://a.test/{number}", took_s) for number, at in enumerate(moments)]
+def seen(*moments: float, took_s: float | None = None) -> list[ArchivedFetch]:
+    return [ArchivedFetch(round(at * SECOND), f"https://a.test/{number}", took_s) for number, at in enumerate(moments)]
 
 
-def row(host: str, promised_s: float = 1.0, least_s: float | None = 1.0, broken: int = 0, says: str = "") -> Row:
-    return Row(host, 5, promised_s, least_s, least_s, broken, Kept(), says)
+def row(host: str, promised_s: float = 1.0, least_s: float | None = 1.0, broken: int = 0, says: str = "") -> LedgerRow:
+    return LedgerRow(host, 5, promised_s, least_s, least_s, broken, ArchivedGaps(), says)
 
 
 def test_a_gap_is_counted_from_the_end_of_an_answer_where_that_is_known() -> None:
@@ -27,9 +36,9 @@ def test_a_gap_is_counted_from_the_end_of_an_answer_where_that_is_known() -> Non
 
 
 def test_visits_by_others_and_a_clock_set_back_say_nothing() -> None:
-    assert kept_by(seen(0, 0.1, took_s=0.0)) == Kept(2, unjudged=1)
-    assert kept_by(seen(100, 0, 2)) == Kept(3, 2.0, "https://a.test/1", "https://a.test/2", 1)
-    assert kept_by([]) == Kept() and kept_by(seen(1)) == Kept(1)
+    assert kept_by(seen(0, 0.1, took_s=0.0)) == ArchivedGaps(2, unjudged=1)
+    assert kept_by(seen(100, 0, 2)) == ArchivedGaps(3, 2.0, "https://a.test/1", "https://a.test/2", 1)
+    assert kept_by([]) == ArchivedGaps() and kept_by(seen(1)) == ArchivedGaps(1)
 
 
 def test_only_visits_that_came_sooner_than_the_ledger_admits_are_suspect() -> None:

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from gossamer.cli.progress import JsonLines, LiveTable, PlainLines, _live_table
-from gossamer.cli.summary import Ended, next_steps, summary
+from gossamer.cli.summary import CrawlEnd, next_steps, summary
 from gossamer.crawler.tally import Tally
 from gossamer.testing import FakeClock
 from gossamer.values.visit import Counts
@@ -148,14 +148,14 @@ def test_the_summary_names_every_kind_of_end_and_the_next_command() -> None:
     tally.settled(settled("http://a.test/x", "gone"))
     counts = Counts(known=3, queued=1, pages=1, by_reason={"fetched": 1, "gone": 1})
     tally.counted(counts, 0.0)
-    text = shown(summary(tally, Ended(True, counts), "there"))
+    text = shown(summary(tally, CrawlEnd(True, counts), "there"))
     assert "Stopped after" in text and "gone: the server says there is no such page" in text
     assert "1  addresses still waiting: the same command goes on from here" in text
     assert "gossamer search WORDS --dir there" in text
 
 
 def test_a_crawl_with_nothing_left_to_do_says_so_and_did_well() -> None:
-    tally, ended = Tally(FakeClock()), Ended(False, Counts(known=12, pages=10))
+    tally, ended = Tally(FakeClock()), CrawlEnd(False, Counts(known=12, pages=10))
     assert "all 12 addresses known have been visited" in shown(summary(tally, ended, "there"))
     assert ended.exit_code(tally) == 0
 
@@ -163,15 +163,15 @@ def test_a_crawl_with_nothing_left_to_do_says_so_and_did_well() -> None:
 def test_a_crawl_that_came_to_its_limit_does_not_say_that_the_same_command_goes_on() -> None:
     tally, counts = Tally(FakeClock()), Counts(known=12, queued=2, pages=10)
     tally.counted(counts, 0.0)
-    text = shown(summary(tally, Ended(False, counts, 10), "there"))
+    text = shown(summary(tally, CrawlEnd(False, counts, 10), "there"))
     assert "a higher --max-pages goes on (2 addresses wait)" in text and "the same command" not in text
-    assert "the same command" in shown(summary(tally, Ended(True, counts, 10), "there"))
+    assert "the same command" in shown(summary(tally, CrawlEnd(True, counts, 10), "there"))
 
 
 def test_a_crawl_that_fetched_nothing_says_why_and_what_to_do_and_fails() -> None:
     tally = Tally(FakeClock())
     tally.settled(settled("http://a.test/robots.txt", "connect", "robots"))
-    ended = Ended(False, Counts(known=1, by_reason={"robots-unreachable": 1}))
+    ended = CrawlEnd(False, Counts(known=1, by_reason={"robots-unreachable": 1}))
     text = shown(summary(tally, ended, "there"))
     assert "Nothing was fetched" in text and "check that the server is up" in text
     assert "gossamer search" not in text
@@ -187,4 +187,4 @@ def test_a_contact_or_an_address_that_is_missing_names_its_flag() -> None:
 
 
 def test_a_stopped_crawl_ends_with_the_code_of_ctrl_c() -> None:
-    assert Ended(True, Counts(pages=3)).exit_code(Tally(FakeClock())) == 130
+    assert CrawlEnd(True, Counts(pages=3)).exit_code(Tally(FakeClock())) == 130

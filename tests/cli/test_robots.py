@@ -13,8 +13,8 @@ from tests.cli.site import OPEN, Site
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Network, real_outside
 from gossamer.cli import main as cli
-from gossamer.cli.robots import Asking, Reader, exit_code, judged, looked_up
-from gossamer.cli.robots_report import Looked
+from gossamer.cli.robots import RobotsFetch, RobotsReader, exit_code, judged, looked_up
+from gossamer.cli.robots_report import RobotsReport
 from gossamer.config.settings import Settings
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.testing import FakeClock, TinyWeb
@@ -175,10 +175,10 @@ def test_a_site_that_cannot_be_reached_allows_nothing(
         assert code == 1 and json.loads(out)["state"] == "unreachable"
 
 
-def asked_in_turn(pages: dict[str, str | Outcome]) -> tuple[Asking, TinyWeb, FakeClock]:
+def asked_in_turn(pages: dict[str, str | Outcome]) -> tuple[RobotsFetch, TinyWeb, FakeClock]:
     clock = FakeClock()
     web = TinyWeb(pages, clock)
-    return Asking(web.fetch, Reader("Gossamer", "name", real_outside()), Settings(), clock), web, clock
+    return RobotsFetch(web.fetch, RobotsReader("Gossamer", "name", real_outside()), Settings(), clock), web, clock
 
 
 def test_F_R7_redirects_are_followed_as_a_crawl_does_and_hosts_get_their_gap() -> None:
@@ -213,11 +213,11 @@ def test_the_client_asks_under_its_own_name_whoever_is_asked_about() -> None:
         write.write(b"HTTP/1.1 200 OK\r\nContent-Length: 33\r\n\r\nUser-agent: Otherbot\nDisallow: /\n\n")
         write.close()
 
-    async def story() -> Looked:
+    async def story() -> RobotsReport:
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             plan = AddressPlan({"site.test": {80: server.sockets[0].getsockname()[1]}})
             outside = real_outside()
-            reader = Reader("Otherbot", "name", outside)
+            reader = RobotsReader("Otherbot", "name", outside)
             settings = Settings(contact="me@example.org")
             return await looked_up(Url("http://site.test/"), reader, settings, Network(plan, plan), outside.clock)
 

@@ -19,9 +19,9 @@ from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.cli.serve import door_of, is_any_address, is_own_machine, names_of, served, warnings, web_server
 from gossamer.config.settings import Settings, WebSettings
 from gossamer.store.directory import Directory
-from gossamer.web.access.tokens import Keys
+from gossamer.web.access.tokens import AccessTokens
 
-KEYS = Keys("a" * 40, "r" * 40)
+KEYS = AccessTokens("a" * 40, "r" * 40)
 
 
 def test_on_this_machine_reading_needs_no_token() -> None:

@@ -13,7 +13,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
 from gossamer.cli.simulate import checked
 from gossamer.lab.plots import as_svg, in_terminal
-from gossamer.lab.simulation import BEST, Plan, Result, simulated
+from gossamer.lab.simulation import BEST, Result, Simulation, simulated
 from gossamer.lab.web import CLASSES, WEBS, Nature, SyntheticWeb, links_of, parent_of
 from gossamer.recrawl.freshness import average_age, freshness, optimum
 
@@ -22,8 +22,10 @@ WINS = {3.0: 0.48, 10.0: 0.32, 30.0: 0.19}
 """What the optimum with the true rates wins over `uniform` in average age."""
 
 
-def plan(every: float = 3.0, pages: int = PAGES, days: float = 180.0, web: str = "measured", seed: int = 1) -> Plan:
-    return Plan(pages, days, days / 3, pages / every, seed, web)
+def plan(
+    every: float = 3.0, pages: int = PAGES, days: float = 180.0, web: str = "measured", seed: int = 1
+) -> Simulation:
+    return Simulation(pages, days, days / 3, pages / every, seed, web)
 
 
 def grown(pages: int, web: str = "measured") -> SyntheticWeb:
@@ -94,7 +96,7 @@ def test_a_mixed_web_has_pages_of_every_nature_that_change_as_they_should() -> N
 
 def test_every_policy_is_simulated_and_natures_are_shown_apart() -> None:
     for name in ("uniform", "paper", "tree", "age", BEST):
-        result = simulated(name, Plan(300, 40.0, 20.0, 100.0, 1, "mixed", has_links=True))
+        result = simulated(name, Simulation(300, 40.0, 20.0, 100.0, 1, "mixed", has_links=True))
         assert {share.nature for share in result.natures} == set(Nature)
         assert 0 < result.freshness < 1 and len(result.ages_by_day) == 40
 
@@ -138,14 +140,14 @@ def test_a_web_of_one_page_that_never_grows_old_is_shown_too(capsys: pytest.Capt
 @pytest.mark.parametrize(
     "wrong",
     [
-        Plan(0, 10.0, 5.0, 1.0, 1),
-        Plan(10, 0.5, 0.2, 1.0, 1),
-        Plan(10, 10.0, 11.0, 1.0, 1),
-        Plan(10, 10.0, 5.0, 0.0, 1),
-        Plan(10, 10.0, 5.0, float("nan"), 1),
+        Simulation(0, 10.0, 5.0, 1.0, 1),
+        Simulation(10, 0.5, 0.2, 1.0, 1),
+        Simulation(10, 10.0, 11.0, 1.0, 1),
+        Simulation(10, 10.0, 5.0, 0.0, 1),
+        Simulation(10, 10.0, 5.0, float("nan"), 1),
     ],
 )
-def test_what_cannot_be_simulated_is_refused(wrong: Plan) -> None:
+def test_what_cannot_be_simulated_is_refused(wrong: Simulation) -> None:
     with pytest.raises(ConfigError):
         checked(wrong)
 

@@ -13,7 +13,15 @@ from tests.cli.site import gossamer
 from gossamer.base.clock import SECOND, from_words
 from gossamer.base.errors import ConfigError
 from gossamer.cli.sitemap import earlier, home_of
-from gossamer.lab.sitemap_files import Chosen, Met, address_of, chosen_from, frequency_of, interval_of, reason_against
+from gossamer.lab.sitemap_files import (
+    FoundFile,
+    SitemapPage,
+    address_of,
+    chosen_from,
+    frequency_of,
+    interval_of,
+    reason_against,
+)
 from gossamer.lab.sitemap_xml import files_of
 from gossamer.parse.lists.sitemaps import parse_sitemap
 from gossamer.values.url import Url
@@ -118,7 +126,7 @@ def test_without_an_earlier_version_the_dates_of_the_folder_tell() -> None:
 
 def test_a_second_index_and_a_date_to_come_are_put_right() -> None:
     left_out: Counter[str] = Counter()
-    met = [Met("index.htm", NOW - DAY), Met("index.html", NOW + DAY), Met("b.html", NOW - 9 * DAY)]
+    met = [FoundFile("index.htm", NOW - DAY), FoundFile("index.html", NOW + DAY), FoundFile("b.html", NOW - 9 * DAY)]
     choice = chosen_from(met, SITE, NOW, left_out)
     assert [(page.url.text, page.changed_at) for page in choice.pages] == [
         ("https://example.org/", NOW),
@@ -127,8 +135,8 @@ def test_a_second_index_and_a_date_to_come_are_put_right() -> None:
     assert choice.left_out == {"second index": 1}
 
 
-def pages(count: int) -> Sequence[Chosen]:
-    return [Chosen(Url(f"https://example.org/{n:06}?a=1&b=(2)~"), NOW - n * SECOND) for n in range(count)]
+def pages(count: int) -> Sequence[SitemapPage]:
+    return [SitemapPage(Url(f"https://example.org/{n:06}?a=1&b=(2)~"), NOW - n * SECOND) for n in range(count)]
 
 
 def test_too_many_pages_are_split_and_an_index_names_the_parts() -> None:

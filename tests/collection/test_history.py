@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from tests.archive.past import DAY, HOUR, SHOP, START_AT, captured, collection, keep, kettle, past
 
-from gossamer.archive.versions import Timeline, Version
+from gossamer.archive.versions import CaptureVersion, Timeline
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError, GossamerError, QueryRefused, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.cli.history import chosen, history
-from gossamer.collection.history.export import PROGRESS, Written, export_tree
+from gossamer.collection.history.export import PROGRESS, ExportedHistory, export_tree
 from gossamer.collection.history.export_names import LONGEST_NAME, LONGEST_PATH, file_of, told_apart
-from gossamer.collection.history.past import Past, extractor
+from gossamer.collection.history.past import HistoryReader, extractor
 from gossamer.collection.maintenance.compact import compact
 from gossamer.config.slices import Retain
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import Chronicle, Run
+from gossamer.monitor.chronicle import Chronicle, CrawlRun
 from gossamer.reader.versions import job
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url, url_of
@@ -53,7 +53,7 @@ def timeline(directory: Directory, url: Url = SHOP, most: int = 99) -> Timeline:
     return asyncio.run(past(directory).timeline(url, most))
 
 
-def changes(versions: list[Version]) -> list[tuple[str, ...] | None]:
+def changes(versions: list[CaptureVersion]) -> list[tuple[str, ...] | None]:
     return [version.changes for version in versions]
 
 
@@ -153,11 +153,11 @@ def test_a_capture_that_no_reader_survives_is_told_and_the_others_compared(kept:
             raise WorkerLost("memory")
         return job(payload)
 
-    found = asyncio.run(Past(kept, real_outside(), "gossamer", call).timeline(SHOP))
+    found = asyncio.run(HistoryReader(kept, real_outside(), "gossamer", call).timeline(SHOP))
     assert found.versions[2].note == "no reader survived it (memory)" and found.versions[1].changes == ("bytes",)
     versions = past(kept).versions(SHOP)
     with pytest.raises(GossamerError, match="cannot be compared: no reader survived it"):
-        asyncio.run(Past(kept, real_outside(), "gossamer", call).difference(versions[0], versions[2]))
+        asyncio.run(HistoryReader(kept, real_outside(), "gossamer", call).difference(versions[0], versions[2]))
 
 
 PRICES = "SELECT ?price { ?offer <http://schema.org/price> ?price } ORDER BY ?price"
@@ -204,7 +204,7 @@ def test_a_page_that_never_changed_says_so(tmp_path: Path) -> None:
 # The folders.
 
 
-def written(directory: Directory, folder: Path) -> Written:
+def written(directory: Directory, folder: Path) -> ExportedHistory:
     return asyncio.run(export_tree(past(directory), directory, real_outside(), folder))
 
 
@@ -217,7 +217,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def test_M_B4_each_crawl_is_a_folder_of_domains_of_paths_with_the_html_in_it(kept: Directory, tmp_path: Path) -> None:
-    assert written(kept, tmp_path / "out") == Written(pages=6, known=0, unread=0, crawls=5)
+    assert written(kept, tmp_path / "out") == ExportedHistory(pages=6, known=0, unread=0, crawls=5)
     found = tree(tmp_path / "out")
     assert found["2026-11-01T08-00-00Z/shop.test/kettle/page.html"] == kettle().encode()
     assert found["2026-11-06T08-00-00Z/shop.test/kettle/big/page.html"] == kettle("99.00", name="Big").encode()
@@ -232,9 +232,9 @@ def test_M_B4_each_run_is_a_folder_named_by_its_start_and_each_day_of_one_that_c
     taken = [captured(url, START_AT + hour * HOUR, kettle()) for url, hour in zip(urls, moments, strict=True)]
     directory = collection(tmp_path / "c", taken)
     runs = (
-        Run(START_AT + 9 * HOUR, START_AT + 25 * HOUR, is_over=True),
-        Run(START_AT + 29 * HOUR, START_AT + 29 * HOUR),
-        Run(START_AT + 48 * HOUR, START_AT + 80 * HOUR, is_over=True, comes_back=True),
+        CrawlRun(START_AT + 9 * HOUR, START_AT + 25 * HOUR, is_over=True),
+        CrawlRun(START_AT + 29 * HOUR, START_AT + 29 * HOUR),
+        CrawlRun(START_AT + 48 * HOUR, START_AT + 80 * HOUR, is_over=True, comes_back=True),
     )
     chronicle.write(real_outside().files, directory.root, Chronicle(runs))
     written(directory, tmp_path / "out")
@@ -259,7 +259,7 @@ def test_an_export_goes_on_where_it_was_stopped_and_takes_in_what_is_new(tmp_pat
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(stop_in_the_middle())
-    assert written(directory, stopped) == Written(pages=24, known=16, unread=0, crawls=1)
+    assert written(directory, stopped) == ExportedHistory(pages=24, known=16, unread=0, crawls=1)
     keep(directory, [captured(Url("https://a.test/0"), START_AT + HOUR, kettle("new"))])
     assert written(directory, stopped).pages == 1
     assert written(directory, whole).pages == 41 and tree(stopped) == tree(whole)
@@ -274,7 +274,7 @@ def test_an_export_goes_on_after_a_compaction_and_keeps_what_the_archive_has_not
     before = tree(out)
     outside = real_outside()
     asyncio.run(compact(directory, Retain("last", 1), "Gossamer", outside, silent))
-    assert written(directory, out) == Written(pages=0, known=1, unread=0, crawls=1) and tree(out) == before
+    assert written(directory, out) == ExportedHistory(pages=0, known=1, unread=0, crawls=1) and tree(out) == before
     keep(directory, [captured(SHOP, START_AT + 5 * HOUR, kettle("new"))])
     assert written(directory, out).pages == 1
     after = tree(out)
@@ -288,7 +288,7 @@ def test_an_export_goes_on_after_a_compaction_and_keeps_what_the_archive_has_not
     assert written(directory, out).pages == 1
     asyncio.run(compact(directory, Retain("last", 1), "Gossamer", outside, silent))
     assert len(outside.files.names(directory.archive)) == 2, "its first volume is gone"
-    assert written(directory, out) == Written(pages=0, known=2, unread=0, crawls=1)
+    assert written(directory, out) == ExportedHistory(pages=0, known=2, unread=0, crawls=1)
 
 
 def test_a_line_of_a_table_that_was_torn_is_written_again(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_a_line_of_a_table_that_was_torn_is_written_again(tmp_path: Path) -> Non
     written(directory, out)
     before, table = tree(out), out / "2026-11-01T08-00-00Z.tsv"
     table.write_bytes(table.read_bytes()[:-7])
-    assert written(directory, out) == Written(pages=1, known=2, unread=0, crawls=1) and tree(out) == before
+    assert written(directory, out) == ExportedHistory(pages=1, known=2, unread=0, crawls=1) and tree(out) == before
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(kept: Directory, tmp_path: Path) -> None:

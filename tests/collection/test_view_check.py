@@ -20,7 +20,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.cli.backup import back_up
 from gossamer.indexer.updates import position_in
-from gossamer.spool.follower import Position
+from gossamer.spool.follower import SpoolPosition
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
@@ -121,7 +121,10 @@ def test_a_view_that_is_behind_is_no_finding_and_the_next_step_is_to_catch_up(di
     at = position_in(path.read_bytes())
     path.write_bytes(json.dumps([at.volume, 3]).encode())
     with Catalogue(directory.state, FILES, directory.archive) as catalogue:
-        ahead = sum(Position(one.place.volume, one.place.number) >= Position(at.volume, 3) for one in catalogue.pages())
+        ahead = sum(
+            SpoolPosition(one.place.volume, one.place.number) >= SpoolPosition(at.volume, 3)
+            for one in catalogue.pages()
+        )
     code, views = checked(directory.root)
     assert (code, views["index"]["behind"], views["index"]["missing"]) == (0, ahead, 0) and ahead
     assert "gossamer crawl" in views["index"]["mend"] and "gossamer rebuild" in views["index"]["mend"]

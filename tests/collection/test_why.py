@@ -13,7 +13,7 @@ from tests.crawler.fakes import SEED, Story, make
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
-from gossamer.collection.why.answer import Asking, removed
+from gossamer.collection.why.answer import WhyQuery, removed
 from gossamer.collection.why.trail import HostTrail, Trail, told, told_host
 from gossamer.collection.why.waits import Crew
 from gossamer.config.settings import CrawlSettings, Settings
@@ -36,13 +36,13 @@ def asked(
 ) -> Trail:
     directory, clock = make(root, tell, **more)  # type: ignore[arg-type]
     with closing(read_only(directory.state)) as state:
-        return Asking(state, settings or Settings(), crew, clock.now()).trail(typed)
+        return WhyQuery(state, settings or Settings(), crew, clock.now()).trail(typed)
 
 
 def asked_host(root: Path, tell: Tell, name: str, crew: Crew = AT_WORK) -> HostTrail:
     directory, clock = make(root, tell)
     with closing(read_only(directory.state)) as state:
-        return Asking(state, Settings(), crew, clock.now()).host_trail(name)
+        return WhyQuery(state, Settings(), crew, clock.now()).host_trail(name)
 
 
 def words(found: Trail | HostTrail) -> str:
@@ -145,7 +145,7 @@ def test_M_Z3_the_users_rule_that_keeps_it_out_is_shown_with_its_text(tmp_path: 
     book = load_rules('exclude path ~ "^/old/"\nsooner 2 path ~ "^/new/"\nexclude type = image/png\n')
     assert isinstance(book, RuleBook)
     with closing(read_only(directory.state)) as state:
-        asking = Asking(state, Settings(), AT_WORK, clock.now(), book)
+        asking = WhyQuery(state, Settings(), AT_WORK, clock.now(), book)
         assert ruling(asking.trail("https://a.test/old/1"), "filter") == (False, 'rule 1: exclude path ~ "^/old/"')
         other = asking.trail("https://a.test/new/1")
         assert ruling(other, "filter")[0] is None and "2 sooner by your rules" in words(other)

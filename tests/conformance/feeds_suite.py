@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.base.clock import SECOND
-from gossamer.parse.lists.feeds import Feed, FeedLink, Item, parse_feed, parse_json_feed
+from gossamer.parse.lists.feeds import Feed, FeedItem, FeedLink, parse_feed, parse_json_feed
 from gossamer.values.url import Url, url_of
 
 SERVER = "http://127.0.0.1:8097/tests/"
@@ -200,7 +200,7 @@ def told_of_feed(feed: Feed) -> dict[str, Any]:
     return told_all | ({"ttl": str(round(feed.ttl_s / 60))} if feed.ttl_s is not None else {})
 
 
-def told_of_item(item: Item) -> dict[str, Any]:
+def told_of_item(item: FeedItem) -> dict[str, Any]:
     told_all = told(item.title, item.id, item.url, item.links)
     told_all |= moments("published", item.published_at) | moments("created", item.published_at)
     return told_all | moments("updated", item.updated_at) | moments("expired", item.expires_at)

@@ -14,7 +14,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.extract.microdata.reader import REGISTRY, Registry, read_microdata
-from gossamer.extract.source import Found, Source
+from gossamer.extract.source import FoundFacts, Source
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import seen_in
 from gossamer.values.page import ntriples
@@ -60,7 +60,7 @@ def registry_in(file: Path) -> Registry:
     return registry
 
 
-def facts_of(case: Case) -> Found:
+def facts_of(case: Case) -> FoundFacts:
     body = (SUITE / case.page).read_bytes()
     survey = seen_in(LexborHTMLParser(body)).survey()
     address = ADDRESS + case.page

@@ -15,7 +15,7 @@ from gossamer.extract.page import Extraction, extract
 from gossamer.extract.rdfa.entailment import expanded
 from gossamer.extract.rdfa.host_language import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.rdfa.notices import processor_graph
-from gossamer.extract.source import Host, RdfaVersion
+from gossamer.extract.source import HostLanguage, RdfaVersion
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import doctype_of, parse_xml
@@ -45,7 +45,7 @@ def read(
     assert page is not None
     survey = parse_xml(body) if media_type != "text/html" else None
     notices = (NOT_WELL_FORMED,) if survey is None and media_type != "text/html" else ()
-    host = Host.HTML if survey is None else host_of(media_type, survey, doctype_of(body))
+    host = HostLanguage.HTML if survey is None else host_of(media_type, survey, doctype_of(body))
     if survey is None:
         survey = seen_in(parse_html(body).tree).survey()
     found = extract(

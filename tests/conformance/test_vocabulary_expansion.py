@@ -14,7 +14,7 @@ import pytest
 
 from gossamer.extract.page import extract
 from gossamer.extract.rdfa.entailment import expanded
-from gossamer.extract.source import Host
+from gossamer.extract.source import HostLanguage
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import parse_xml
 from gossamer.values.page import Triple, ntriples
@@ -27,12 +27,12 @@ ACTION = ox.NamedNode("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#
 ASKS_FOR = ox.NamedNode("http://rdfa.info/vocabs/rdfa-test#queryParam")
 VOCABULARY = "http://rdfa.info/vocabs/rdfa-test#"
 HOSTS = {
-    "html4": Host.HTML,
-    "html5": Host.HTML,
-    "xhtml1": Host.XHTML1,
-    "xhtml5": Host.XHTML5,
-    "svg": Host.SVG,
-    "xml": Host.XML,
+    "html4": HostLanguage.HTML,
+    "html5": HostLanguage.HTML,
+    "xhtml1": HostLanguage.XHTML1,
+    "xhtml5": HostLanguage.XHTML5,
+    "svg": HostLanguage.SVG,
+    "xml": HostLanguage.XML,
 }
 PASSING = {"rdfa1.1-vocab": 36, "rdfa1.1-lite": 18}
 """By folder: all of its cases that ask for expansion."""
@@ -40,8 +40,8 @@ PASSING = {"rdfa1.1-vocab": 36, "rdfa1.1-lite": 18}
 pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason="the RDFa suite is not here; set GOSSAMER_CONFORMANCE")
 
 
-def facts_of(body: bytes, address: str, host: Host) -> list[Triple]:
-    survey: Survey | None = seen_in(parse_html(body).tree).survey() if host is Host.HTML else parse_xml(body)
+def facts_of(body: bytes, address: str, host: HostLanguage) -> list[Triple]:
+    survey: Survey | None = seen_in(parse_html(body).tree).survey() if host is HostLanguage.HTML else parse_xml(body)
     base = url_of(address)
     assert survey is not None and base is not None
     return extract(survey, base, 1, body, host=host, syntaxes=("rdfa",)).triples
@@ -49,7 +49,7 @@ def facts_of(body: bytes, address: str, host: Host) -> list[Triple]:
 
 @cache
 def vocabulary() -> list[Triple]:
-    return facts_of((SUITE / "vocabs" / "rdfa-test.html").read_bytes(), VOCABULARY, Host.HTML)
+    return facts_of((SUITE / "vocabs" / "rdfa-test.html").read_bytes(), VOCABULARY, HostLanguage.HTML)
 
 
 def cases(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -60,7 +60,7 @@ def cases(folder: Path) -> Iterator[tuple[Path, str]]:
         yield folder / action.object.value.rpartition("/")[2], action.object.value
 
 
-def passes(page: Path, address: str, host: Host) -> bool:
+def passes(page: Path, address: str, host: HostLanguage) -> bool:
     facts = expanded(facts_of(page.read_bytes(), address, host), {VOCABULARY: vocabulary()})
     graph = ox.Store()
     graph.load(ntriples(facts), format=ox.RdfFormat.N_TRIPLES)

@@ -6,7 +6,7 @@ from gossamer.base.clock import SECOND
 from gossamer.frontier.api import Frontier
 from gossamer.testing import FakeClock
 from gossamer.values.due import Sooner, Why
-from gossamer.values.link import How, Offer, Said
+from gossamer.values.link import How, ListClaim, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.past import Look, Past
 from gossamer.values.url import Url
@@ -197,20 +197,20 @@ def test_pages_whose_visits_lead_to_new_pages_are_known_as_such(opened: Opener) 
 def test_M_C5_what_a_sitemap_says_of_a_page_comes_with_its_visits(opened: Opener) -> None:
     async def story() -> None:
         clock = FakeClock()
-        said = {"a": Said(5 * SECOND, None), "b": Said(None, 3600.0), "c": None}
+        said = {"a": ListClaim(5 * SECOND, None), "b": ListClaim(None, 3600.0), "c": None}
 
         def listed(visit: Visit) -> Settled:
             here = [
                 Offer(Url(f"http://one.test/{name}"), How.SITEMAP, visit.url.id, 1, said=word)
                 for name, word in said.items()
             ]
-            away = Offer(Url("http://two.test/a"), How.SITEMAP, visit.url.id, 1, said=Said(7 * SECOND))
+            away = Offer(Url("http://two.test/a"), How.SITEMAP, visit.url.id, 1, said=ListClaim(7 * SECOND))
             return settled(visit, clock, offers=(*here, away), due_at=clock.now() + DAY, past=Past(1, 2))
 
         async with opened(clock) as frontier:
             await frontier.offer([Offer(Url("http://one.test/sitemap.xml"), How.ROBOTS)])
             await frontier.settle([listed(await take_page(frontier, clock))])
-            met: dict[str, Said | None] = {}
+            met: dict[str, ListClaim | None] = {}
             while len(met) < 4:
                 clock.advance(1)
                 for visit in await frontier.take(5):
@@ -220,17 +220,17 @@ def test_M_C5_what_a_sitemap_says_of_a_page_comes_with_its_visits(opened: Opener
             assert met.pop("http://two.test/a") is None, "nobody speaks for another host"
             assert met == {f"http://one.test/{name}": word for name, word in said.items()}
             clock.advance(86_400)
-            said |= {"a": Said(9 * SECOND, 60.0)}
+            said |= {"a": ListClaim(9 * SECOND, 60.0)}
             await frontier.settle([listed(await take_page(frontier, clock))])
             clock.advance(1)
             assert await frontier.recall() >= 3
-            again: dict[str, Said | None] = {}
+            again: dict[str, ListClaim | None] = {}
             while len(again) < 4:
                 clock.advance(1)
                 for visit in await frontier.take(5):
                     if visit.kind is VisitKind.PAGE:
                         again[visit.url.text] = visit.said
                     await frontier.settle([settled(visit, clock)])
-            assert again["http://one.test/a"] == Said(9 * SECOND, 60.0), "the last word counts"
+            assert again["http://one.test/a"] == ListClaim(9 * SECOND, 60.0), "the last word counts"
 
     run(story())

@@ -27,7 +27,7 @@ from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySet
 from gossamer.demo.accesslog import read_log
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.plan import address_plan
-from gossamer.demo.verdict import Found, Verdict, check
+from gossamer.demo.verdict import CrawledPage, Verdict, check
 from gossamer.demo.web import DemoWeb
 from gossamer.frontier.sqlite.reports import every_end, ledger
 from gossamer.store.directory import Directory
@@ -102,7 +102,7 @@ def judged(root: Path, web: DemoWeb) -> Verdict:
     searcher.open()
     facts = {card.url.text: card.fact_count for card in searcher.cards()}
     with closing(read_only(directory.state)) as state:
-        found = {url: Found(reason, facts.get(url, 0)) for url, reason in every_end(state)}
+        found = {url: CrawledPage(reason, facts.get(url, 0)) for url, reason in every_end(state)}
         broken = sum(row.broken for row in ledger(state))
     print(f"the ledger counts {broken} broken promises")
     hits = read_log(DiskFiles(), root / "access.log")

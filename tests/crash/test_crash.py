@@ -11,7 +11,7 @@ import pytest
 from tests.crash import harness, verify
 
 from gossamer.base.crash import CRASH_POINTS
-from gossamer.demo.accesslog import Hit
+from gossamer.demo.accesslog import Logged
 
 SRC = Path(__file__).parents[2] / "src" / "gossamer"
 KILLS = 20
@@ -55,8 +55,8 @@ def settled(url: str, heard_at: int, again: bool = False, kind: str = "page") ->
     return {"url": url, "heard_at": heard_at, "again": again, "kind": kind, "outcome": "fetched"}
 
 
-def hit(target: str, asked_at: int) -> Hit:
-    return Hit("a.test", target, 200, asked_at, asked_at + 10)
+def hit(target: str, asked_at: int) -> Logged:
+    return Logged("a.test", target, 200, asked_at, asked_at + 10)
 
 
 def test_the_witnesses_see_a_page_that_is_fetched_after_its_acknowledgement() -> None:

@@ -19,9 +19,9 @@ from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.cli.backup import back_up
 from gossamer.collection.maintenance.replay import build_again
-from gossamer.demo.accesslog import Hit
+from gossamer.demo.accesslog import Logged
 from gossamer.demo.manifest import manifest_of
-from gossamer.demo.verdict import Found, check
+from gossamer.demo.verdict import CrawledPage, check
 from gossamer.frontier.sqlite.reports import every_end
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
@@ -75,7 +75,7 @@ class Findings:
 
 
 def findings(
-    root: Path, events: list[dict[str, object]], hits: list[Hit], in_flight: int, hosts: int, pages: int
+    root: Path, events: list[dict[str, object]], hits: list[Logged], in_flight: int, hosts: int, pages: int
 ) -> Findings:
     directory, files = Directory(root), DiskFiles()
     settled = [event for event in events if event.get("event") == "visit.settled"]
@@ -107,7 +107,7 @@ def lost(directory: Directory, settled: list[dict[str, object]]) -> list[str]:
     return gone
 
 
-def fetched_after(hits: list[Hit], settled: list[dict[str, object]]) -> list[str]:
+def fetched_after(hits: list[Logged], settled: list[dict[str, object]]) -> list[str]:
     """Pages asked for after the crawl had said that it was done with them: the acknowledgement was lost."""
     over = {str(event["url"]): int(str(event["heard_at"])) for event in reversed(settled) if is_over(event)}
     return sorted({hit.url for hit in hits if hit.url in over and hit.asked_at > over[hit.url]})
@@ -131,7 +131,7 @@ def facts_of(root: Path) -> set[str]:
     return {str(quad) for quad in opened(Directory(root).graph).quads_for_pattern(None, None, None, None)}
 
 
-def refetches(hits: list[Hit], settled: list[dict[str, object]]) -> int:
+def refetches(hits: list[Logged], settled: list[dict[str, object]]) -> int:
     """Visits beyond the first to each address, less those that were promised (a failure that is tried again)."""
     again = Counter(str(event["url"]) for event in settled if event["again"])
     asked = Counter(hit.url for hit in hits)
@@ -170,7 +170,7 @@ def searchable(directory: Directory) -> list[str]:
     return [card.url.text for card in searcher.cards()]
 
 
-def judge(found: Findings, directory: Directory, hits: list[Hit], hosts: int, pages: int) -> None:
+def judge(found: Findings, directory: Directory, hits: list[Logged], hosts: int, pages: int) -> None:
     """The demonstration web's own verdict: recall, politeness, rules, facts."""
     verdict = check(manifest_of(crash_web(hosts, pages)), outcomes(directory), hits, SETTINGS.politeness.delay_s)
     found.too_early = [
@@ -183,9 +183,9 @@ def judge(found: Findings, directory: Directory, hits: list[Hit], hosts: int, pa
     found.wrong_facts = [f"{one.url}: {one.found} of {one.expected}" for one in verdict.wrong_facts]
 
 
-def outcomes(directory: Directory) -> dict[str, Found]:
+def outcomes(directory: Directory) -> dict[str, CrawledPage]:
     searcher = Searcher(directory.index)
     searcher.open()
     facts = {card.url.text: card.fact_count for card in searcher.cards()}
     with closing(read_only(directory.state)) as state:
-        return {url: Found(reason, facts.get(url, 0)) for url, reason in every_end(state)}
+        return {url: CrawledPage(reason, facts.get(url, 0)) for url, reason in every_end(state)}

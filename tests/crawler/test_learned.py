@@ -15,12 +15,12 @@ from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.crawler import learned
 from gossamer.crawler.learned import NAME, keep, packed, recalled, unpacked
-from gossamer.demo.answers import Question
+from gossamer.demo.answers import DemoRequest
 from gossamer.demo.manifest import ExpectedTrap, manifest_of
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
 from gossamer.demo.verdict import trapped
 from gossamer.demo.web import DemoWeb
-from gossamer.rules.learned.model import Learning
+from gossamer.rules.learned.model import LearnedHosts
 from gossamer.testing import FakeClock, FaultyFiles
 from gossamer.values.messages import Says
 from gossamer.values.url import Url
@@ -32,9 +32,9 @@ def outside(files: object = None) -> Outside:
     return Outside(FakeClock(), seeded(1), files or DiskFiles(), SystemProcesses())  # type: ignore[arg-type]
 
 
-def taught(pages: int = 300) -> Learning:
+def taught(pages: int = 300) -> LearnedHosts:
     """One that has learned something of every kind."""
-    learning = Learning(key=7)
+    learning = LearnedHosts(key=7)
     for number in range(pages):
         page = marks(prose(number), f"value {number}", prose(-number, 2))
         learning.learn(at(f"/p/{number}"), page, b"%d" % number, links=[at(f"/p/{number + 1}").text])
@@ -100,7 +100,7 @@ def test_it_is_kept_every_minute_and_at_the_end(tmp_path: Path) -> None:
     events, tell = told()
 
     async def crawl() -> None:
-        learning, around = Learning(), outside()
+        learning, around = LearnedHosts(), outside()
         async with learned.remembering(learning, tmp_path, around, tell):  # type: ignore[arg-type]
             learning.learn(at("/"), marks(prose(1)), b"1")
             while not events:
@@ -124,10 +124,10 @@ def test_F_U6_a_trap_is_left_in_time_though_the_crawl_is_restarted_again_and_aga
     def ask(url: Url) -> bytes | None:
         nonlocal asked
         asked += 1
-        answer = WEB.answer(Question(url.host.name, url.target))
+        answer = WEB.answer(DemoRequest(url.host.name, url.target))
         return answer.body if answer.status == 200 else None
 
-    class Stopped(Learning):
+    class Stopped(LearnedHosts):
         """Forgets all but what the file holds, every so often."""
 
         def __init__(self) -> None:

@@ -6,7 +6,7 @@ import pytest
 from gossamer.base.chance import seeded
 from gossamer.base.clock import SECOND
 from gossamer.config.slices import RobotsKeeping
-from gossamer.crawler.settlement import AGAIN_S, Followed, Lists, Measures, Outages, settled
+from gossamer.crawler.settlement import AGAIN_S, Followed, ListPolicy, Measures, Outages, settled
 from gossamer.recrawl.retry import Retry
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.messages import Listing, ReadDone
@@ -27,7 +27,7 @@ def end(
     outcome: Outcome, listing: Listing | None = None, failures: int = 0, is_followed: bool = True, follows: bool = True
 ):  # type: ignore[no-untyped-def]
     visit = Visit(FEED, VisitKind.PAGE, AT, failures=failures, is_followed=is_followed)
-    measures = Measures(seeded(1), Retry(), RobotsKeeping(), Lists(follows_feeds=follows))
+    measures = Measures(seeded(1), Retry(), RobotsKeeping(), ListPolicy(follows_feeds=follows))
     read = ReadDone(b"", b"", "text/html", b"", listing=listing)
     return settled(Followed(visit, outcome, AT, read), None, measures)
 
@@ -66,7 +66,7 @@ def test_M_A3_no_retry_and_no_feed_comes_before_the_recrawl_delay_is_over(outcom
     def due_after_s(recrawl_delay_s: float | None) -> float:
         robots = Robots("http://h.org", RobotsState.READ, AT, AT + 10**12, recrawl_delay_s=recrawl_delay_s)
         visit = Visit(FEED, VisitKind.PAGE, AT, is_followed=follows, robots=robots)
-        measures = Measures(seeded(1), Retry(), RobotsKeeping(), Lists(follows_feeds=follows))
+        measures = Measures(seeded(1), Retry(), RobotsKeeping(), ListPolicy(follows_feeds=follows))
         done = settled(Followed(visit, outcome, AT, ReadDone(b"", b"", "text/html", b"")), None, measures)
         assert done.due_at is not None
         return (done.due_at - AT) / SECOND

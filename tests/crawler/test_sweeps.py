@@ -13,10 +13,10 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.collection.why.revisits import again_of, in_words
 from gossamer.config.slices import Politeness
-from gossamer.crawler.revisit import End, Returning
+from gossamer.crawler.revisit import FetchEnd, Returning
 from gossamer.crawler.sweeps import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.recrawl.calendar import Allowance
+from gossamer.recrawl.calendar import VisitBudget
 from gossamer.recrawl.policies import policy_named
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
@@ -31,7 +31,7 @@ from gossamer.values.past import Look, Past
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
-from gossamer.views.links.store import Links
+from gossamer.views.links.store import LinksWriter
 
 HUB = Url("http://one.test/")
 LEAVES = [Url(f"http://one.test/{number}") for number in range(9)]
@@ -42,7 +42,7 @@ MONTH = 30 * DAY
 def linked(folder: Path) -> Path:
     """The hub, and another site, link to every leaf; the leaves link to the hub."""
     path = folder / "links.db"
-    links = Links(path, DiskFiles(), silent)
+    links = LinksWriter(path, DiskFiles(), silent)
     links.open()
     away = [Link(leaf, "leaf") for leaf in LEAVES]
     said = {HUB: [*away, Link(OTHER, "away")], OTHER: away, **{leaf: [Link(HUB, "home")] for leaf in LEAVES}}
@@ -55,7 +55,7 @@ def linked(folder: Path) -> Path:
 class Crawling:
     """A frontier and what comes back to its pages; visits are made by hand, and every page comes again in a month."""
 
-    def __init__(self, frontier: SqliteFrontier, clock: FakeClock, policy: str, allowance: Allowance | None) -> None:
+    def __init__(self, frontier: SqliteFrontier, clock: FakeClock, policy: str, allowance: VisitBudget | None) -> None:
         self.frontier, self.clock = frontier, clock
         self.returning = Returning(lambda per_page: policy_named(policy, per_page), seeded(1), allowance)
 
@@ -85,7 +85,7 @@ class Crawling:
         links = tuple([leaf.text for leaf in LEAVES]) if visit.url == HUB else (HUB.text,)
         read = ReadDone(b"", b"", "text/html", b"", True, links, prints=Prints(text, text, b"facts"))
         outcome = Fetched(Capture(visit.url, now, 200, "OK", (), b""))
-        past = self.returning.plan(End(visit, outcome, Reason.FETCHED, now, read)).past
+        past = self.returning.plan(FetchEnd(visit, outcome, Reason.FETCHED, now, read)).past
         assert past is not None
         later = msgspec.structs.replace(past, due_at=now + MONTH, why="rate")
         return Settled(visit, Reason.FETCHED, now, past=later, due_at=later.due_at)
@@ -100,7 +100,7 @@ class Crawling:
 
 
 @asynccontextmanager
-async def crawled(folder: Path, policy: str = "age", allowance: Allowance | None = None) -> AsyncIterator[Crawling]:
+async def crawled(folder: Path, policy: str = "age", allowance: VisitBudget | None = None) -> AsyncIterator[Crawling]:
     """Every page was visited once."""
     clock = FakeClock()
     async with Database(folder / "state.db", clock, silent) as database:
@@ -165,7 +165,7 @@ def test_without_a_links_view_nothing_is_hastened(tmp_path: Path) -> None:
 
 def test_the_budget_rules_what_is_hastened(tmp_path: Path) -> None:
     async def story() -> None:
-        async with crawled(tmp_path, allowance=Allowance(per_site=1.0)) as there:
+        async with crawled(tmp_path, allowance=VisitBudget(per_site=1.0)) as there:
             await there.find_changed(*LEAVES)
             there.returning.expect({("one.test", there.clock.now() // DAY): 1})
             assert (await there.hastening(Neighbours(linked(tmp_path))).sweep()).hastened == 1
@@ -197,7 +197,7 @@ def test_M_C5_a_page_comes_sooner_when_its_sitemap_says_anew_that_it_has_changed
             visit = Visit(Url("http://one.test/sitemap.xml"), VisitKind.PAGE, now)
             read = ReadDone(b"", b"", "text/xml", b"", prints=Prints(b"1"), listing=Listing("sitemap", tuple(entries)))
             outcome = Fetched(Capture(visit.url, now, 200, "OK", (), b""))
-            there.returning.plan(End(visit, outcome, Reason.FETCHED, now, read))
+            there.returning.plan(FetchEnd(visit, outcome, Reason.FETCHED, now, read))
             assert await there.hastening(no_neighbours).sweep() == Swept(2, 1)
             assert [(await there.past(leaf)).why for leaf in LEAVES[:3]] == ["listed", "rate", "rate"]
             assert await there.visit() == [LEAVES[0]]

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from gossamer.base.clock import SECOND
-from gossamer.demo.accesslog import Hit
+from gossamer.demo.accesslog import Logged
 from gossamer.values.url import Url
 
 
-def hits_of(urls: Iterable[str], status: int = 200) -> list[Hit]:
+def hits_of(urls: Iterable[str], status: int = 200) -> list[Logged]:
     """One visit each, a second apart."""
     return [
-        Hit(url.host.name, url.target, status, at * SECOND, at * SECOND)
+        Logged(url.host.name, url.target, status, at * SECOND, at * SECOND)
         for at, url in enumerate(map(Url, urls), start=1)
     ]

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from gossamer.base.clock import SECOND
-from gossamer.demo.accesslog import Hit
-from gossamer.demo.answers import Question
+from gossamer.demo.accesslog import Logged
+from gossamer.demo.answers import DemoRequest
 from gossamer.demo.changes import Fate, price_of, version_of
-from gossamer.demo.changing_verdict import PRICED, ChangingVerdict, Kept, check_changing, items_with
+from gossamer.demo.changing_verdict import PRICED, ChangingVerdict, KeptPages, check_changing, items_with
 from gossamer.demo.web import DemoWeb
 
 DAY = 86_400 * SECOND
@@ -20,9 +20,9 @@ NEWS = f"{WEB.sites[0].origin}/news/1"
 
 
 @lru_cache(maxsize=1)
-def watched() -> tuple[tuple[Hit, ...], Kept]:
+def watched() -> tuple[tuple[Logged, ...], KeptPages]:
     """Every item asked for once a day, by one who misses nothing."""
-    hits: list[Hit] = []
+    hits: list[Logged] = []
     versions: dict[str, list[int]] = {}
     facts: dict[str, bytes] = {}
     shown = {NEWS}
@@ -30,8 +30,8 @@ def watched() -> tuple[tuple[Hit, ...], Kept]:
         etag, last = "", ""
         for day in range(14):
             now = START_AT + day * DAY + place * 1000 * SECOND
-            answer = WEB.answer(Question(host, target, "", etag, 0, now))
-            hits.append(Hit(host, target, answer.status, now, now + SECOND, len(answer.body)))
+            answer = WEB.answer(DemoRequest(host, target, "", etag, 0, now))
+            hits.append(Logged(host, target, answer.status, now, now + SECOND, len(answer.body)))
             etag = dict(answer.headers).get("ETag", etag)
             price = price_of(version_of(WEB.seed, host, target, WEB.turn_at(now)))
             is_new = not versions.get(url) or (price != last and (url, host, target) in items_with(WEB, PRICED))
@@ -40,10 +40,10 @@ def watched() -> tuple[tuple[Hit, ...], Kept]:
                 facts[url] = f'<a> <b> "{price}" .'.encode()
                 last = price
             shown = shown | {url} if answer.status != 410 else shown - {url}
-    return tuple(hits), Kept(versions, shown, facts)
+    return tuple(hits), KeptPages(versions, shown, facts)
 
 
-def verdict(hits: tuple[Hit, ...] | None = None, **other: object) -> ChangingVerdict:
+def verdict(hits: tuple[Logged, ...] | None = None, **other: object) -> ChangingVerdict:
     seen, kept = watched()
     return check_changing(WEB, hits if hits is not None else seen, msgspec.structs.replace(kept, **other), 100.0, 1.0)
 

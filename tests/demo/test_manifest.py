@@ -8,7 +8,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.demo import odd_answers
-from gossamer.demo.answers import Question
+from gossamer.demo.answers import DemoRequest
 from gossamer.demo.compose import item_statements
 from gossamer.demo.manifest import ExpectedPage, Manifest, manifest_of
 from gossamer.demo.oddities import oddities
@@ -29,7 +29,7 @@ def expected() -> Manifest:
 def body_of(page: ExpectedPage) -> bytes:
     parts = urlsplit(page.url)
     target = parts.path + (f"?{parts.query}" if parts.query else "")
-    return WEB.answer(Question(parts.netloc, target, asked_before=9)).body
+    return WEB.answer(DemoRequest(parts.netloc, target, asked_before=9)).body
 
 
 def test_our_extractor_finds_the_facts_that_the_manifest_promises(expected: Manifest) -> None:
@@ -63,7 +63,7 @@ def test_fact_for_fact_they_are_the_same(expected: Manifest) -> None:
                 | jsonld_facts(statements)
                 | microdata_facts(statements, item.language)
             )
-            url, body = url_of(item.url), WEB.answer(Question(site.host, item.path)).body
+            url, body = url_of(item.url), WEB.answer(DemoRequest(site.host, item.path)).body
             assert url is not None
             found = {
                 tuple(map(as_ours, triple))
@@ -111,5 +111,5 @@ def test_names_meet_across_sites(expected: Manifest) -> None:
     people = {page.url for page in expected.pages if page.url.startswith("http://people.demo.test/people/")}
     for site in WEB.sites:
         if site.kind.name in ("museum", "recipes", "events", "library", "blog", "news", "encyclopedia", "forum"):
-            text = WEB.answer(Question(site.host, WEB.item(site, 0).path)).body.decode()
+            text = WEB.answer(DemoRequest(site.host, WEB.item(site, 0).path)).body.decode()
             assert any(url in text for url in people), site.host

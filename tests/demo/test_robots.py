@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gossamer.demo.answers import Question
+from gossamer.demo.answers import DemoRequest
 from gossamer.demo.manifest import ExpectedHost, manifest_of
 from gossamer.demo.verdict import may_be_asked
 from gossamer.demo.web import DemoWeb
@@ -19,7 +19,7 @@ HOSTS = [host for host in manifest_of(WEB).hosts if host.robots == "read"]
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
 def test_a_robots_parser_reads_the_rules_and_delays_of_the_manifest(host: ExpectedHost) -> None:
-    said = parse(WEB.answer(Question(host.name, "/robots.txt")).body, "gossamer")
+    said = parse(WEB.answer(DemoRequest(host.name, "/robots.txt")).body, "gossamer")
     assert {(rule.allows, rule.pattern) for rule in said.rules} == set(host.rules)
     assert said.crawl_delay_s == host.crawl_delay_s
     robots = Robots(f"http://{host.name}", RobotsState.READ, 0, 1, said.rules)
@@ -31,11 +31,11 @@ def test_a_robots_parser_reads_the_rules_and_delays_of_the_manifest(host: Expect
 
 
 def test_one_host_has_a_group_for_us_and_shuts_out_everybody_else() -> None:
-    text = WEB.answer(Question("people.demo.test", "/robots.txt")).body
+    text = WEB.answer(DemoRequest("people.demo.test", "/robots.txt")).body
     assert parse(text, "otherbot").rules[0].pattern == "/"
     assert "/" not in {rule.pattern for rule in parse(text, "gossamer").rules}
 
 
 def test_one_host_has_no_robots_file_and_one_cannot_show_it() -> None:
-    assert WEB.answer(Question("open.demo.test", "/robots.txt")).status == 404
-    assert [WEB.answer(Question("closed.demo.test", "/robots.txt")).status for _ in range(3)] == [500, 500, 500]
+    assert WEB.answer(DemoRequest("open.demo.test", "/robots.txt")).status == 404
+    assert [WEB.answer(DemoRequest("closed.demo.test", "/robots.txt")).status for _ in range(3)] == [500, 500, 500]

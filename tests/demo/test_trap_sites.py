@@ -3,7 +3,7 @@
 import pytest
 from tests.demo.hits import hits_of
 
-from gossamer.demo.answers import Question
+from gossamer.demo.answers import DemoRequest
 from gossamer.demo.manifest import ExpectedTrap, manifest_of
 from gossamer.demo.traps import MOST_WASTED, TRAP_HOSTS, TRAPS
 from gossamer.demo.verdict import check, trapped
@@ -14,25 +14,25 @@ EXPECTED = manifest_of(WEB)
 
 
 def status(host: str, target: str, web: DemoWeb = WEB) -> int:
-    return web.answer(Question(host, target)).status
+    return web.answer(DemoRequest(host, target)).status
 
 
 def test_there_are_none_unless_they_are_asked_for() -> None:
     plain = DemoWeb(seed=1, hosts=3, pages=30)
     assert not set(TRAP_HOSTS) & set(plain.host_names) and manifest_of(plain).traps == ()
     assert status("almanac.demo.test", "/", plain) == 421
-    assert b"almanac" not in plain.answer(Question("museum.demo.test", "/")).body
+    assert b"almanac" not in plain.answer(DemoRequest("museum.demo.test", "/")).body
 
 
 def test_start_pages_of_ordinary_sites_lead_to_them() -> None:
-    body = WEB.answer(Question("museum.demo.test", "/")).body.decode()
+    body = WEB.answer(DemoRequest("museum.demo.test", "/")).body.decode()
     assert all(f"http://{host}/" in body for host in TRAP_HOSTS)
     assert {host.name for host in EXPECTED.hosts} >= set(TRAP_HOSTS)
 
 
 @pytest.mark.parametrize("trap", EXPECTED.traps, ids=lambda trap: trap.what)
 def test_every_real_page_answers_and_says_something_else(trap: ExpectedTrap) -> None:
-    bodies = {WEB.answer(Question(trap.hosts[0], path)).body for path in trap.real}
+    bodies = {WEB.answer(DemoRequest(trap.hosts[0], path)).body for path in trap.real}
     assert len(bodies) == len(trap.real) >= 45
     assert all(status(host, "/robots.txt") == 200 for host in trap.hosts)
 
@@ -51,7 +51,7 @@ def test_every_real_page_answers_and_says_something_else(trap: ExpectedTrap) -> 
     ],
 )
 def test_traps_have_no_end(host: str, target: str) -> None:
-    question = Question(f"{host}.demo.test", target)
+    question = DemoRequest(f"{host}.demo.test", target)
     assert WEB.answer(question).status == 200 and WEB.answer(question) == WEB.answer(question)
 
 
@@ -63,7 +63,7 @@ def test_what_is_neither_real_nor_a_trap_is_not_there() -> None:
 
 def test_a_mirror_says_the_same_as_its_original() -> None:
     for target in ("/", "/pictures/2", "/picture/17"):
-        one, other = (WEB.answer(Question(f"{host}.demo.test", target)) for host in ("gallery", "twin"))
+        one, other = (WEB.answer(DemoRequest(f"{host}.demo.test", target)) for host in ("gallery", "twin"))
         assert one == other
 
 

@@ -3,9 +3,9 @@
 import msgspec
 
 from gossamer.base.clock import SECOND
-from gossamer.demo.accesslog import Hit
+from gossamer.demo.accesslog import Logged
 from gossamer.demo.manifest import ExpectedHost, ExpectedPage, Manifest, manifest_of
-from gossamer.demo.verdict import SYNTAXES, Found, check, expected_facts, may_be_asked
+from gossamer.demo.verdict import SYNTAXES, CrawledPage, check, expected_facts, may_be_asked
 from gossamer.demo.web import DemoWeb
 
 WEB = DemoWeb(seed=1, hosts=3, pages=30)
@@ -13,18 +13,18 @@ EXPECTED = manifest_of(WEB)
 DELAY_S = 0.2
 
 
-def perfect(expected: Manifest) -> dict[str, Found]:
-    return {page.url: Found(page.outcomes[0], page.facts) for page in expected.pages if page.via == "link"}
+def perfect(expected: Manifest) -> dict[str, CrawledPage]:
+    return {page.url: CrawledPage(page.outcomes[0], page.facts) for page in expected.pages if page.via == "link"}
 
 
-def polite_log(expected: Manifest, gap_s: float = 1.0) -> list[Hit]:
+def polite_log(expected: Manifest, gap_s: float = 1.0) -> list[Logged]:
     """Every page of every host once, one after the other."""
     hits = []
     for host in expected.hosts:
         at = 1_000 * SECOND
         for page in host.pages:
             if host.robots in ("read", "missing") and page.via == "link":
-                hits.append(Hit(host.name, page.url.removeprefix(f"http://{host.name}"), 200, at, at + SECOND // 10))
+                hits.append(Logged(host.name, page.url.removeprefix(f"http://{host.name}"), 200, at, at + SECOND // 10))
                 at += SECOND // 10 + round(gap_s * SECOND)
     return hits
 
@@ -48,7 +48,7 @@ def test_a_page_that_was_not_found_is_missing() -> None:
 
 def test_pages_only_a_sitemap_knows_are_not_missed_and_are_counted_when_found() -> None:
     found = perfect(EXPECTED)
-    found |= {page.url: Found("fetched") for page in EXPECTED.pages if page.via == "sitemap"}
+    found |= {page.url: CrawledPage("fetched") for page in EXPECTED.pages if page.via == "sitemap"}
     verdict = check(EXPECTED, found, [], DELAY_S)
     assert verdict.passes and verdict.found_via["sitemap"] == 3
 
@@ -61,19 +61,19 @@ def test_a_disallowed_address_in_the_log_fails_whether_listed_or_not() -> None:
         ("odd.demo.test", "/shelf?session=99"),
         ("odd.demo.test", "/behind-nofollow"),
     ]:
-        verdict = check(EXPECTED, perfect(EXPECTED), [Hit(host, target, 200, 0, 1)], DELAY_S)
+        verdict = check(EXPECTED, perfect(EXPECTED), [Logged(host, target, 200, 0, 1)], DELAY_S)
         assert verdict.disallowed_fetched == (f"http://{host}{target}",) and not verdict.passes
     allowed = [
-        Hit("museum.demo.test", "/private/welcome", 200, 0, 1),
-        Hit("closed.demo.test", "/robots.txt", 500, 0, 1),
+        Logged("museum.demo.test", "/private/welcome", 200, 0, 1),
+        Logged("closed.demo.test", "/robots.txt", 500, 0, 1),
     ]
     assert check(EXPECTED, perfect(EXPECTED), allowed, DELAY_S).disallowed_fetched == ()
 
 
 def test_a_visit_before_the_gap_is_over_fails() -> None:
     delay = next(host for host in EXPECTED.hosts if host.crawl_delay_s == 0.5)
-    first = Hit(delay.name, "/robots.txt", 200, 0, SECOND)
-    in_time = Hit(delay.name, "/", 200, SECOND + round(0.496 * SECOND), 3 * SECOND)
+    first = Logged(delay.name, "/robots.txt", 200, 0, SECOND)
+    in_time = Logged(delay.name, "/", 200, SECOND + round(0.496 * SECOND), 3 * SECOND)
     early = msgspec.structs.replace(in_time, asked_at=SECOND + round(0.4 * SECOND))
     assert check(EXPECTED, {}, [first, in_time], DELAY_S).politeness_violations == ()
     (violation,) = check(EXPECTED, {}, [first, early], DELAY_S).politeness_violations
@@ -83,24 +83,25 @@ def test_a_visit_before_the_gap_is_over_fails() -> None:
 
 def test_what_a_robots_file_asks_for_is_owed_once_it_has_been_read() -> None:
     slow = next(host for host in EXPECTED.hosts if host.crawl_delay_s == 0.5)
-    first = Hit(slow.name, "/robots.txt", 200, 0, SECOND)
-    again = Hit(slow.name, "/robots.txt", 200, SECOND + round(0.3 * SECOND), 2 * SECOND)
-    page = Hit(slow.name, "/", 200, 3 * SECOND, 4 * SECOND)
-    later = Hit(slow.name, "/robots.txt", 200, 4 * SECOND + round(0.3 * SECOND), 5 * SECOND)
+    first = Logged(slow.name, "/robots.txt", 200, 0, SECOND)
+    again = Logged(slow.name, "/robots.txt", 200, SECOND + round(0.3 * SECOND), 2 * SECOND)
+    page = Logged(slow.name, "/", 200, 3 * SECOND, 4 * SECOND)
+    later = Logged(slow.name, "/robots.txt", 200, 4 * SECOND + round(0.3 * SECOND), 5 * SECOND)
     assert check(EXPECTED, {}, [first, again, page], 0.2).politeness_violations == ()
     assert [one.promised_s for one in check(EXPECTED, {}, [first, again], 0.4).politeness_violations] == [0.4]
     assert [one.promised_s for one in check(EXPECTED, {}, [first, page, later], 0.2).politeness_violations] == [0.5]
 
 
 def test_two_answers_at_once_are_a_violation_even_without_any_delay() -> None:
-    hits = [Hit("museum.demo.test", "/", 200, 0, 9 * SECOND), Hit("museum.demo.test", "/a", 200, SECOND, 2 * SECOND),
-            Hit("museum.demo.test", "/b", 200, 3 * SECOND, 4 * SECOND)]  # fmt: skip
+    hits = [Logged("museum.demo.test", "/", 200, 0, 9 * SECOND),
+            Logged("museum.demo.test", "/a", 200, SECOND, 2 * SECOND),
+            Logged("museum.demo.test", "/b", 200, 3 * SECOND, 4 * SECOND)]  # fmt: skip
     gaps = [violation.gap_s for violation in check(EXPECTED, {}, hits, 0.0).politeness_violations]
     assert gaps == [-8.0, -6.0]
 
 
 def test_hosts_do_not_wait_for_each_other() -> None:
-    hits = [Hit("museum.demo.test", "/", 200, 0, SECOND), Hit("people.demo.test", "/", 200, 1, SECOND)]
+    hits = [Logged("museum.demo.test", "/", 200, 0, SECOND), Logged("people.demo.test", "/", 200, 1, SECOND)]
     assert check(EXPECTED, {}, hits, 1.0).politeness_violations == ()
 
 
@@ -109,7 +110,7 @@ def test_facts_too_few_or_too_many_fail() -> None:
     url = next(page.url for page in EXPECTED.pages if page.facts > 10)
     right = found[url].facts
     for wrong in (right - 1, right + 1):
-        found[url] = Found("fetched", wrong)
+        found[url] = CrawledPage("fetched", wrong)
         verdict = check(EXPECTED, found, [], DELAY_S)
         assert not verdict.passes and [(each.url, each.found) for each in verdict.wrong_facts] == [(url, wrong)]
 
@@ -126,7 +127,7 @@ def test_facts_are_expected_of_the_syntaxes_that_were_read() -> None:
 
 
 def test_an_odd_end_of_a_dead_link_is_told_but_does_not_fail() -> None:
-    found = perfect(EXPECTED) | {"http://odd.demo.test/dead/410": Found("client-error")}
+    found = perfect(EXPECTED) | {"http://odd.demo.test/dead/410": CrawledPage("client-error")}
     verdict = check(EXPECTED, found, [], DELAY_S)
     assert verdict.passes and [each.url for each in verdict.wrong_outcomes] == ["http://odd.demo.test/dead/410"]
 

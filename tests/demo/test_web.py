@@ -8,7 +8,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.base.errors import ConfigError
-from gossamer.demo.answers import Answer, Question
+from gossamer.demo.answers import DemoAnswer, DemoRequest
 from gossamer.demo.manifest import Manifest, manifest_of
 from gossamer.demo.oddities import NOWHERE, ODD_HOSTS
 from gossamer.demo.prose import pool
@@ -25,10 +25,10 @@ def expected() -> Manifest:
     return manifest_of(WEB)
 
 
-def ask(web: DemoWeb, url: str, **more: object) -> Answer:
+def ask(web: DemoWeb, url: str, **more: object) -> DemoAnswer:
     parts = urlsplit(url)
     target = parts.path + (f"?{parts.query}" if parts.query else "")
-    return web.answer(Question(parts.netloc, target, **more))  # type: ignore[arg-type]
+    return web.answer(DemoRequest(parts.netloc, target, **more))  # type: ignore[arg-type]
 
 
 def test_the_same_numbers_give_the_same_bytes(expected: Manifest) -> None:
@@ -109,7 +109,7 @@ def test_every_page_answers_as_the_manifest_says(expected: Manifest) -> None:
         assert status in right if isinstance(right, tuple) else status == right, page
 
 
-def links_of(url: str, answer: Answer) -> list[str]:
+def links_of(url: str, answer: DemoAnswer) -> list[str]:
     if answer.status in (301, 302, 307, 308):
         return [dict(answer.headers)["Location"]]
     tree = LexborHTMLParser(answer.body)

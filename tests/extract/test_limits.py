@@ -18,7 +18,7 @@ from gossamer.extract.page import extract
 from gossamer.extract.rdfa import entailment, scope
 from gossamer.extract.rdfa import entailment as expansion
 from gossamer.extract.rdfa import reader as rdfa
-from gossamer.extract.source import Host, Source
+from gossamer.extract.source import HostLanguage, Source
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import parse_xml
 from gossamer.values.page import Triple
@@ -29,9 +29,9 @@ V = f'vocab="{S}"'
 LONG = "x" * 9000
 
 
-def facts(page: str, host: Host = Host.HTML) -> list[Triple]:
+def facts(page: str, host: HostLanguage = HostLanguage.HTML) -> list[Triple]:
     body = page.encode()
-    survey = seen_in(parse_html(body).tree).survey() if host is Host.HTML else parse_xml(body)
+    survey = seen_in(parse_html(body).tree).survey() if host is HostLanguage.HTML else parse_xml(body)
     assert survey is not None
     return extract(survey, Url(ADDRESS), 1, body, host=host, reads_roles=True, is_thorough=True).triples
 
@@ -165,7 +165,7 @@ def test_a_name_that_is_too_long_is_nobody_else_s(name: str, monkeypatch: pytest
 
 def test_without_its_base_an_element_names_nothing_relative() -> None:
     page = f'<r xml:base="http://a/{LONG}"><p about="b" property="schema:n">x</p><p about="http://c/" property="schema:n">y</p></r>'
-    stated = [fact for fact in facts(page, Host.XML) if fact.predicate == f"<{S}n>"]
+    stated = [fact for fact in facts(page, HostLanguage.XML) if fact.predicate == f"<{S}n>"]
     assert stated == [Triple("<http://c/>", f"<{S}n>", '"y"')]
 
 

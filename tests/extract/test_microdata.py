@@ -5,7 +5,7 @@ from selectolax.lexbor import LexborHTMLParser
 from tests.extract.pages import ADDRESS, lines, parses_again, read
 
 from gossamer.extract.microdata.reader import DEEPEST, read_microdata
-from gossamer.extract.source import Found, Host, Source
+from gossamer.extract.source import FoundFacts, HostLanguage, Source
 from gossamer.extract.terms import LONGEST_LITERAL, Labels
 from gossamer.parse.html.tree import seen_in
 from gossamer.parse.xml import parse_xml
@@ -18,7 +18,7 @@ def thing(inside: str, more: str = "") -> str:
     return f"<div itemscope {T} {more}>{inside}</div>"
 
 
-def found(markup: str, at_most: int = 50_000, takes_notes: bool = False) -> Found:
+def found(markup: str, at_most: int = 50_000, takes_notes: bool = False) -> FoundFacts:
     survey = seen_in(LexborHTMLParser(markup.encode())).survey()
     return read_microdata(Source(survey, ADDRESS, ADDRESS, Labels(1), at_most=at_most, takes_notes=takes_notes))
 
@@ -33,7 +33,7 @@ def test_properties_of_a_typed_item_belong_to_it_in_document_order() -> None:
 
 
 def test_a_page_without_an_item_states_nothing() -> None:
-    assert found('<p itemprop="name" itemtype="http://schema.org/Thing">x</p>') == Found()
+    assert found('<p itemprop="name" itemtype="http://schema.org/Thing">x</p>') == FoundFacts()
 
 
 def test_the_root_may_be_an_item() -> None:
@@ -376,7 +376,7 @@ def test_a_page_that_is_xml_is_read_alike() -> None:
     )
     survey = parse_xml(page.encode())
     assert survey is not None
-    facts = read_microdata(Source(survey, ADDRESS, ADDRESS, Labels(1), host=Host.XHTML5))
+    facts = read_microdata(Source(survey, ADDRESS, ADDRESS, Labels(1), host=HostLanguage.XHTML5))
     assert [triple.object for triple in facts.triples] == [
         "<http://schema.org/Thing>",
         '"x"@en',

@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.extract.microformats import rdf as vocabulary
 from gossamer.extract.microformats.rdf import moment_term, read_microformats
-from gossamer.extract.source import Found, Source
+from gossamer.extract.source import FoundFacts, Source
 from gossamer.extract.terms import RDF_TYPE, Labels
 from gossamer.parse.html.tree import parse_html, seen_in
 
@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "formats.md"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-def found_in(markup: str, takes_notes: bool = False) -> Found:
+def found_in(markup: str, takes_notes: bool = False) -> FoundFacts:
     body = markup.encode()
     survey = seen_in(parse_html(body).tree).survey()
     return read_microformats(Source(survey, ADDRESS, ADDRESS, Labels(1), body, takes_notes=takes_notes))

@@ -15,7 +15,17 @@ from lxml import etree
 from selectolax.lexbor import LexborNode
 from tests.extract.pages import ADDRESS, script
 
-from gossamer.extract.origins import _AS_IT_IS, DEFLATED, PLAIN, Record, Source, _asked, stored_form, text_of, unpacked
+from gossamer.extract.origins import (
+    _AS_IT_IS,
+    DEFLATED,
+    PLAIN,
+    FactOrigin,
+    Record,
+    _asked,
+    stored_form,
+    text_of,
+    unpacked,
+)
 from gossamer.extract.page import SYNTAXES, Extraction, extract
 from gossamer.extract.places import packed
 from gossamer.extract.terms import XSD
@@ -103,8 +113,8 @@ def test_a_fact_stated_in_two_syntaxes_names_both_and_the_first_place() -> None:
     <script type="application/ld+json">{said}</script>"""
     found, record = read(markup)
     name = f'<{own}> <http://schema.org/name> "Pot"'.encode()
-    assert record.of(name) == Source(("rdfa", "json-ld"), "/html/body/p/b")
-    assert record.of(f'<{own}> <http://schema.org/url> "x"'.encode()) == Source(("rdfa",), "/html/body/p/i")
+    assert record.of(name) == FactOrigin(("rdfa", "json-ld"), "/html/body/p/b")
+    assert record.of(f'<{own}> <http://schema.org/url> "x"'.encode()) == FactOrigin(("rdfa",), "/html/body/p/i")
     assert record.of(name + b"@en") is None
     assert len(record) == len(found.triples)
 

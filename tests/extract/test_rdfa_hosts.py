@@ -6,7 +6,7 @@ from tests.extract.pages import ADDRESS
 from gossamer.extract.page import Extraction, extract
 from gossamer.extract.rdfa.host_language import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.rdfa.notices import MOST_NOTICES, processor_graph
-from gossamer.extract.source import Host
+from gossamer.extract.source import HostLanguage
 from gossamer.extract.terms import LONGEST_LITERAL, Labels
 from gossamer.parse.html.tree import parse_html, seen_in
 from gossamer.parse.xml import doctype_of, parse_xml
@@ -20,7 +20,7 @@ OLD = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML+RDFa 1.1//EN" "x">'
 RDFA = "http://www.w3.org/ns/rdfa#"
 
 
-def host(page: str, media_type: str) -> Host:
+def host(page: str, media_type: str) -> HostLanguage:
     survey = parse_xml(page.encode())
     assert survey is not None
     return host_of(media_type, survey, doctype_of(page.encode()))
@@ -52,21 +52,23 @@ XML, XHTML_TYPE, SVG_TYPE = "application/xml", "application/xhtml+xml", "image/s
 @pytest.mark.parametrize(
     ("page", "media_type", "expected"),
     [
-        (f"<html {XHTML}/>", "text/html", Host.HTML),
-        (f"<html {XHTML}/>", XHTML_TYPE, Host.XHTML5),
-        (f"<!DOCTYPE html><html {XHTML}/>", XHTML_TYPE, Host.XHTML5),
-        (f"{OLD}<html {XHTML}/>", XHTML_TYPE, Host.XHTML1),
-        (f'<html {XHTML} version="XHTML+RDFa 1.0"/>', XHTML_TYPE, Host.XHTML1),
-        (f"<html {XHTML}/>", XML, Host.XHTML5),
-        ('<h:html xmlns:h="http://www.w3.org/1999/xhtml"/>', "text/xml", Host.XHTML5),
-        (f"<svg {SVG}/>", XML, Host.SVG),
-        ("<svg/>", SVG_TYPE, Host.SVG),
-        ("<svg/>", XML, Host.XML),
-        ("<html/>", XML, Host.XML),
-        ("<feed xmlns='http://www.w3.org/2005/Atom'/>", "application/atom+xml", Host.XML),
+        (f"<html {XHTML}/>", "text/html", HostLanguage.HTML),
+        (f"<html {XHTML}/>", XHTML_TYPE, HostLanguage.XHTML5),
+        (f"<!DOCTYPE html><html {XHTML}/>", XHTML_TYPE, HostLanguage.XHTML5),
+        (f"{OLD}<html {XHTML}/>", XHTML_TYPE, HostLanguage.XHTML1),
+        (f'<html {XHTML} version="XHTML+RDFa 1.0"/>', XHTML_TYPE, HostLanguage.XHTML1),
+        (f"<html {XHTML}/>", XML, HostLanguage.XHTML5),
+        ('<h:html xmlns:h="http://www.w3.org/1999/xhtml"/>', "text/xml", HostLanguage.XHTML5),
+        (f"<svg {SVG}/>", XML, HostLanguage.SVG),
+        ("<svg/>", SVG_TYPE, HostLanguage.SVG),
+        ("<svg/>", XML, HostLanguage.XML),
+        ("<html/>", XML, HostLanguage.XML),
+        ("<feed xmlns='http://www.w3.org/2005/Atom'/>", "application/atom+xml", HostLanguage.XML),
     ],
 )
-def test_the_language_is_told_by_media_type_root_and_document_type(page: str, media_type: str, expected: Host) -> None:
+def test_the_language_is_told_by_media_type_root_and_document_type(
+    page: str, media_type: str, expected: HostLanguage
+) -> None:
     assert host(page, media_type) is expected
 
 

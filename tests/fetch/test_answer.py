@@ -9,7 +9,7 @@ from gossamer.fetch.answer import (
     LONGEST_WAIT_S,
     TLS_DROPPED,
     WORTH_A_CONNECTION,
-    Head,
+    ResponseHead,
     is_wanted,
     is_what_we_have,
     limit_of,
@@ -36,7 +36,7 @@ def capture(status: int = 200, url: str = "https://a.test/x/y", *headers: tuple[
 
 
 def outcome(status: int, *given: tuple[str, str], url: str = "https://a.test/x/y") -> Outcome:
-    return outcome_of(capture(status, url), Head(fields(*given)), ("a flag",), NOW)
+    return outcome_of(capture(status, url), ResponseHead(fields(*given)), ("a flag",), NOW)
 
 
 MEANS = {
@@ -133,15 +133,15 @@ def test_a_location_is_joined_with_the_url_that_was_asked_for(
 def test_a_length_is_one_number_and_a_transfer_coding_is_chunked(
     given: list[tuple[str, str]], length: int | None, fault: str | None
 ) -> None:
-    head = Head(fields(*given))
+    head = ResponseHead(fields(*given))
     assert (head.length, head.fault) == (length, fault)
 
 
 def test_the_fields_of_a_head_are_found_whatever_their_case() -> None:
-    head = Head(fields(("CONTENT-TYPE", " Text/HTML ; charset=x;y"), ("content-encoding", "gzip"),
+    head = ResponseHead(fields(("CONTENT-TYPE", " Text/HTML ; charset=x;y"), ("content-encoding", "gzip"),
                        ("Content-Encoding", "br"), ("LOCATION", "/a"), ("retry-after", "5")))  # fmt: skip
     assert (head.media_type, head.codings, head.location, head.retry_after) == ("text/html", "gzip,br", "/a", "5")
-    bare = Head(fields())
+    bare = ResponseHead(fields())
     assert (bare.media_type, bare.codings, bare.location, bare.retry_after) == ("", "", None, None)
 
 
@@ -168,9 +168,9 @@ def test_a_large_body_under_the_very_tag_we_asked_about_is_what_we_have(
 ) -> None:
     for size, is_large in ((WORTH_A_CONNECTION, False), (WORTH_A_CONNECTION + 1, True)):
         answer = fields(*given, ("Content-Length", str(size)))
-        assert is_what_we_have(answer, Head(answer), etag) is (is_ours and is_large)
+        assert is_what_we_have(answer, ResponseHead(answer), etag) is (is_ours and is_large)
     unknown = fields(*given)
-    assert not is_what_we_have(unknown, Head(unknown), etag), "a length that is not known may be small"
+    assert not is_what_we_have(unknown, ResponseHead(unknown), etag), "a length that is not known may be small"
 
 
 def test_each_kind_of_visit_and_answer_has_its_own_limit() -> None:

@@ -10,7 +10,7 @@ from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.budget import MEDIUM, MIB, Budget
 from gossamer.fetch.client import Client
-from gossamer.fetch.exchange import Body
+from gossamer.fetch.exchange import ResponseBody
 from gossamer.values.outcome import Failed, Fetched, Outcome, Reason
 from gossamer.values.url import url_of
 
@@ -149,7 +149,7 @@ def test_the_shares_of_all_visits_are_a_quarter_at_most():
 
 def test_a_body_in_pieces_is_the_same_bytes():
     for pieces in ([], [b"a"], [b"a", b"b" * 100_000, b"c"]):
-        body = Body()
+        body = ResponseBody()
         for piece in pieces:
             body.add(piece)
         assert body.whole() == b"".join(pieces)

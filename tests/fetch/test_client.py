@@ -16,7 +16,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan, made_up_address
-from gossamer.fetch.answer import Head, validators_of, wait_of
+from gossamer.fetch.answer import ResponseHead, validators_of, wait_of
 from gossamer.fetch.client import Client
 from gossamer.fetch.wire import Protocol
 from gossamer.testing import FakeClock
@@ -410,7 +410,7 @@ def test_pages_feeds_and_data_are_wanted(media_type):
     ],
 )
 def test_a_length_counts_when_it_fits_into_64_bits(said, length):
-    assert Head(CIMultiDictProxy(CIMultiDict(said))).length == length
+    assert ResponseHead(CIMultiDictProxy(CIMultiDict(said))).length == length
 
 
 def test_bytes_that_come_before_any_question_end_the_connection():

@@ -12,7 +12,7 @@ from gossamer.base.tell import Tell, silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.fetch.pool import Connection, Connections
+from gossamer.fetch.pool import Connections, PooledConnection
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused
 from gossamer.values.url import Url
@@ -42,17 +42,17 @@ def with_connections(
     asyncio.run(run())
 
 
-async def dialled(connections: Connections, name: str) -> Connection:
+async def dialled(connections: Connections, name: str) -> PooledConnection:
     found = await connections.dial(Url(f"http://{name}/"))
-    assert isinstance(found, Connection) and found.is_new and found.origin == f"http://{name}"
+    assert isinstance(found, PooledConnection) and found.is_new and found.origin == f"http://{name}"
     return found
 
 
-def is_open(connection: Connection) -> bool:
+def is_open(connection: PooledConnection) -> bool:
     return connection.protocol.is_connected()
 
 
-async def closed(connection: Connection) -> bool:
+async def closed(connection: PooledConnection) -> bool:
     """An aborted transport is let go of in the loop's next turn."""
     for _ in range(3):
         await asyncio.sleep(0)

@@ -24,7 +24,7 @@ from gossamer.base.errors import ConfigError
 from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.fetch.client import _fields, conditions, user_agent
 from gossamer.fetch.dns import in_turns
-from gossamer.fetch.exchange import Body, _reason_of, _words
+from gossamer.fetch.exchange import ResponseBody, _reason_of, _words
 from gossamer.fetch.pool import plain
 from gossamer.fetch.robots import NOTHING, OLD_COPY, entry_of
 from gossamer.values.capture import Capture
@@ -37,7 +37,7 @@ from gossamer.values.visit import Visit, VisitKind
 
 @pytest.mark.parametrize("pieces", [[], [b"a"], [b"a", b"b"], [b"", b"a"], [b"a", b"", b"bc", b"d"]])
 def test_a_body_in_pieces_knows_its_size_at_any_time(pieces: list[bytes]) -> None:
-    body, so_far = Body(), b""
+    body, so_far = ResponseBody(), b""
     assert (body.size, body.whole()) == (0, b"")
     for piece in pieces:
         body.add(piece)

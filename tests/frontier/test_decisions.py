@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 
 from gossamer.base.clock import SECOND
 from gossamer.config.slices import Politeness
-from gossamer.frontier.gate import Ask, Open
+from gossamer.frontier.gate import AskFirst, Open
 from gossamer.frontier.leases import choose, robots_visit
 from gossamer.frontier.politeness import UNTOUCHED
 from gossamer.frontier.settlement import HostAfter, HostBefore, host_after, lane_moves, page_moves
@@ -45,7 +45,7 @@ def test_the_lowest_place_of_a_host_goes_first_whichever_origin_it_waits_at() ->
 
 
 def test_an_origin_whose_robots_txt_is_not_known_asks_for_that_first() -> None:
-    assert choose([((1, 1), "page", None)], NOW, 4).best == ("page", Ask(None))
+    assert choose([((1, 1), "page", None)], NOW, 4).best == ("page", AskFirst(None))
 
 
 def test_unreadable_pending_and_given_up_origins_let_nothing_out() -> None:

@@ -15,14 +15,14 @@ from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite.forget import forget
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.sieve import Keys, Sieve, journal, lay_on_heaps, waiting_in
+from gossamer.frontier.sqlite.sieve import IncomingKeys, Sieve, journal, lay_on_heaps, waiting_in
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import Forgotten, forgotten_of
 from gossamer.rules.learned.templates import template_of
 from gossamer.store import tallies
 from gossamer.store.sqlite import forgotten, seeds
 from gossamer.store.sqlite.database import Database, migrations
-from gossamer.store.sqlite.forgotten import Entry
+from gossamer.store.sqlite.forgotten import ForgottenEntry
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
@@ -141,7 +141,7 @@ def test_what_was_offered_and_not_entered_yet_goes_too(tmp_path: Path) -> None:
         async with crawled(tmp_path, FakeClock(), visits=2) as database:
             offers = [Offer(Url(f"{host}/new/{n}"), How.LINK) for host in (SHOP, OTHER) for n in range(3)]
             block = Forgotten(frozenset(), frozenset({"shop.test/new/1", "other.test/new/2"}))
-            keys = Keys(id_of, identity_of)
+            keys = IncomingKeys(id_of, identity_of)
             await database.run(lambda c: journal(c, [(None, None, offers)], len(offers)))
             await database.run(partial(forget, block=block, template_of=template))
             assert (await database.read(waiting_in)).journalled == 4
@@ -160,13 +160,13 @@ def test_a_forgotten_seed_is_no_seed_any_more(tmp_path: Path) -> None:
     async def story() -> None:
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
             await database.run(lambda c: seeds.put(c, [Url(f"{SHOP}/"), Url(f"{OTHER}/a"), Url(f"{OTHER}/b")], "host"))
-            entries = [Entry("shop.test", True, 1), Entry("http://other.test/a", False, 2)]
+            entries = [ForgottenEntry("shop.test", True, 1), ForgottenEntry("http://other.test/a", False, 2)]
             await database.run(partial(forgotten.put, entries=entries))
             assert await database.read(seeds.every) == [(Url(f"{OTHER}/b"), "host")]
             assert await database.read(forgotten.every) == entries
             assert (await database.read(forgotten.block)).has(Url(f"{OTHER}/a?utm_source=mail"))
-            assert not await database.run(partial(forgotten.allow, entry=Entry("other.test", True, 0)))
-            assert await database.run(partial(forgotten.allow, entry=Entry(f"{OTHER}/a", False, 0)))
+            assert not await database.run(partial(forgotten.allow, entry=ForgottenEntry("other.test", True, 0)))
+            assert await database.run(partial(forgotten.allow, entry=ForgottenEntry(f"{OTHER}/a", False, 0)))
             assert await database.read(forgotten.every) == entries[:1]
 
     asyncio.run(story())

@@ -4,12 +4,12 @@ import pytest
 
 from gossamer.base.clock import SECOND
 from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.gate import AskFirst, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.politeness import DOWN, FAILURES, failures_after, free_at, gap_s, troubles_after
-from gossamer.frontier.postgres.robots import Moment
+from gossamer.frontier.postgres.robots import SharedMoment
 from gossamer.frontier.postgres.settlement import LeaseLost
 from gossamer.frontier.priority import LOWEST, is_over_budget, priority_after, priority_of
-from gossamer.frontier.seen import Seen
+from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.sqlite.restoration import reason_of
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import PAGE_FAULTS, Reason
@@ -61,15 +61,15 @@ def robots(state: RobotsState, for_s: int = 60, **more: object) -> Robots:
 
 def test_the_gate_tells_missing_unreachable_read_and_moved_apart() -> None:
     read, missing = robots(RobotsState.READ), robots(RobotsState.MISSING)
-    assert gate_of(None, NOW, 4) == Ask(None)
+    assert gate_of(None, NOW, 4) == AskFirst(None)
     assert gate_of(read, NOW, 4) == Open(read)
     assert gate_of(missing, NOW, 4) == Open(missing)
-    assert gate_of(read, read.expires_at, 4) == Ask(read)
+    assert gate_of(read, read.expires_at, 4) == AskFirst(read)
     assert gate_of(robots(RobotsState.PENDING, -5), NOW, 4) == Away()
     assert gate_of(robots(RobotsState.UNREACHABLE, failures=3), NOW, 4) == Shut(NOW + 60 * SECOND)
     assert gate_of(robots(RobotsState.UNREACHABLE, failures=4), NOW, 4) == GivenUp(4)
     tired = robots(RobotsState.UNREACHABLE, 0, failures=4)
-    assert gate_of(tired, NOW, 4) == Ask(tired)
+    assert gate_of(tired, NOW, 4) == AskFirst(tired)
 
 
 def offers(*texts: str, depth: int = 0) -> list[Offer]:
@@ -77,7 +77,7 @@ def offers(*texts: str, depth: int = 0) -> list[Offer]:
 
 
 def test_an_address_passes_the_table_once() -> None:
-    seen = Seen(1024)
+    seen = SeenTable(1024)
     fresh, met = seen.sift(offers("https://a.test/1", "https://a.test/2", "https://a.test/1"), lambda _: True)
     assert [offer.url.path for offer in fresh] == ["/1", "/2"]
     assert seen.sift(offers("https://a.test/1"), lambda _: True)[0] != []  # not remembered before it is on disk
@@ -86,7 +86,7 @@ def test_an_address_passes_the_table_once() -> None:
 
 
 def test_a_refusal_is_not_judged_again_but_a_nearer_one_is() -> None:
-    seen, asked = Seen(1024), []
+    seen, asked = SeenTable(1024), []
 
     def may_enter(offer: Offer) -> bool:
         asked.append(offer.depth)
@@ -99,7 +99,7 @@ def test_a_refusal_is_not_judged_again_but_a_nearer_one_is() -> None:
 
 
 def test_F_U1_the_table_never_grows() -> None:
-    seen = Seen(64)
+    seen = SeenTable(64)
     many = offers(*(f"https://a.test/{number}" for number in range(10_000)))
     fresh, met = seen.sift(many, lambda _: True)
     seen.remember(met)
@@ -107,7 +107,7 @@ def test_F_U1_the_table_never_grows() -> None:
     again, _ = seen.sift(many, lambda _: True)
     assert 10_000 - 64 <= len(again) < 10_000
     with pytest.raises(ValueError):
-        Seen(1000)
+        SeenTable(1000)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_budget_may_be_nothing_and_not_less() -> None:
     ],
 )
 def test_a_visit_ended_when_our_clock_says_unless_it_was_set_since(ago: int, ended: int) -> None:
-    now = Moment(at=NOW + 5 * SECOND, local_at=NOW, ahead=5 * SECOND, elapsed_s=110.0)
+    now = SharedMoment(at=NOW + 5 * SECOND, local_at=NOW, ahead=5 * SECOND, elapsed_s=110.0)
     assert now.ended_at(NOW - ago, since_s=100.0) == now.at + ended
 
 
@@ -179,7 +179,7 @@ def test_F_X8_what_a_page_cost_to_read_is_charged_to_the_gap_of_its_host() -> No
 
 
 def test_a_link_of_another_host_counts_once_for_each_host_that_has_it() -> None:
-    seen = Seen(1024)
+    seen = SeenTable(1024)
     page = offers("https://a.test/1")
 
     def met_on(source: str, *pages: Offer) -> list[Offer]:
@@ -196,7 +196,7 @@ def test_a_link_of_another_host_counts_once_for_each_host_that_has_it() -> None:
 
 
 def test_marks_can_be_taken_back() -> None:
-    seen = Seen(1024)
+    seen = SeenTable(1024)
     both = offers("https://a.test/1", "https://a.test/2")
     _, met = seen.sift(both, lambda _: True)
     seen.unmeet(both[:1], met)

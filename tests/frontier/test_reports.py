@@ -12,7 +12,7 @@ from tests.frontier.test_ledger import opened, taken
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.reports import HostState, Known, Ledger, Template
+from gossamer.frontier.reports import HostState, KnownState, Ledger, Template
 from gossamer.frontier.requeue import noted
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.known import depths_of, key_of, known, last_end
@@ -29,7 +29,7 @@ from gossamer.frontier.sqlite.reports import (
     waits_before,
 )
 from gossamer.frontier.sqlite.robots import Rulebook
-from gossamer.frontier.sqlite.sieve import Keys, merge_offers
+from gossamer.frontier.sqlite.sieve import IncomingKeys, merge_offers
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.due import Sooner, Why
@@ -77,11 +77,11 @@ def test_a_url_a_host_and_a_template_are_told_in_full(tmp_path: Path) -> None:
     at = asyncio.run(story())
     reader = read_only(tmp_path / "state.db")
     seed = known(reader, Url(f"{HERE}/"))
-    assert seed == Known(
+    assert seed == KnownState(
         Url(f"{HERE}/"), How.SEED, None, None, 0, 0, 1, Reason.TIMEOUT, "slow", at["done_at"], at["due_at"], True,
         False, seed.priority if seed else None, at["due_at"],
     )  # fmt: skip
-    assert known(reader, Url(f"{HERE}/b?x")) == Known(
+    assert known(reader, Url(f"{HERE}/b?x")) == KnownState(
         Url(f"{HERE}/b?x"),
         How.LINK,
         Url(f"{HERE}/"),
@@ -189,7 +189,7 @@ def test_a_url_that_was_met_several_times_counts_from_where_it_is_nearest_and_ke
     offers = [Offer(Url(f"http://a.test/{name}"), How.LINK, None, depth) for name, depth in met]
 
     def work(connection: sqlite3.Connection) -> None:
-        assert merge_offers(connection, [(None, None, offers)], Keys(id_of)) == 2
+        assert merge_offers(connection, [(None, None, offers)], IncomingKeys(id_of)) == 2
         assert depths_of(connection, [offer.url for offer in offers[:2]]) == [1, 1]
         rows = connection.execute("SELECT id FROM queue ORDER BY sequence").fetchall()
         assert [number for (number,) in rows] == [id_of(offer.url.text) for offer in offers[:2]]

@@ -11,7 +11,7 @@ from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.restoration import enter_found, enter_visited, settle_restored
-from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
@@ -39,7 +39,7 @@ def test_what_was_visited_waits_no_longer_and_the_rest_waits_until_its_host_has_
         async with Database(tmp_path / "state.db", clock, silent) as database:
 
             def restore(connection: sqlite3.Connection) -> tuple[int, int]:
-                keys = Keys(id_of)
+                keys = IncomingKeys(id_of)
                 enter_visited(connection, [kept(path, status, now - 5) for path, status in VISITED.items()], keys)
                 pages = [Offer(Url(f"http://a.test/{name}"), How.LINK, None, 1) for name in ("ok", "new", "later")]
                 found = enter_found(connection, pages, keys), enter_found(connection, pages, keys)

@@ -10,9 +10,9 @@ from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.back_queues import Backs
 from gossamer.frontier.clock_steps import Steps
 from gossamer.frontier.codes import HOW_CODES, REASON_CODES
-from gossamer.frontier.gate import Ask, gate_of
+from gossamer.frontier.gate import AskFirst, gate_of
 from gossamer.frontier.politeness import gap_s, is_to_retire, troubles_after
-from gossamer.frontier.postgres.sieve import Met, linked_of
+from gossamer.frontier.postgres.sieve import SourcedOffer, linked_of
 from gossamer.frontier.priority import (
     LAST,
     LOWEST,
@@ -195,7 +195,7 @@ def test_F_P10_a_step_of_the_clock_is_told_from_time_that_passed() -> None:
 
 def test_F_P10_a_robots_txt_read_in_the_future_is_asked_for_again() -> None:
     entry = Robots("https://a.test", RobotsState.UNREACHABLE, NOW + 10, NOW + 10**12, failures=1)
-    assert gate_of(entry, NOW, 4) == Ask(entry)
+    assert gate_of(entry, NOW, 4) == AskFirst(entry)
 
 
 def test_back_off_is_drawn_out_by_chance_within_its_share() -> None:
@@ -240,8 +240,8 @@ def test_what_is_queued_again_stands_before_the_others_of_its_depth() -> None:
 
 
 def test_only_a_link_from_another_host_raises_an_address() -> None:
-    def met(text: str, source: str | None) -> Met:
-        return Met(Offer(Url(text), How.LINK), source)
+    def met(text: str, source: str | None) -> SourcedOffer:
+        return SourcedOffer(Offer(Url(text), How.LINK), source)
 
     known = [
         ((1, 1), met("http://a.test/deep/er/page", "b.test")),

@@ -11,7 +11,7 @@ from gossamer.frontier.address_lookup import MOST_RESOLVING, Resolving, hostname
 from gossamer.frontier.back_queues import NEVER, Backs
 from gossamer.frontier.clock_steps import TOLERANCE, Steps
 from gossamer.frontier.codes import HOW_CODES, HOWS, REASON_CODES, REASONS
-from gossamer.frontier.gate import LONG_KNOWN, Ask, Away, GivenUp, Open, Shut, gate_of, is_given_up
+from gossamer.frontier.gate import LONG_KNOWN, AskFirst, Away, GivenUp, Open, Shut, gate_of, is_given_up
 from gossamer.frontier.lanes import lane_of, name_in, next_id, parts_of, text_of
 from gossamer.frontier.politeness import (
     DOWN,
@@ -38,7 +38,7 @@ from gossamer.frontier.priority import (
     raised,
     with_links,
 )
-from gossamer.frontier.seen import Seen
+from gossamer.frontier.seen import SeenTable
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState
@@ -217,9 +217,9 @@ def test_a_robots_txt_opens_the_gate_until_it_expires() -> None:
     for state in (RobotsState.READ, RobotsState.MISSING):
         for expires_at, fetched_at, is_open in ((NOW + 1, NOW, True), (NOW, NOW - 1, False), (NOW + 9, NOW + 1, False)):
             one = entry(state, expires_at=expires_at, fetched_at=fetched_at)
-            assert gate_of(one, NOW, 4) == (Open(one) if is_open else Ask(one))
+            assert gate_of(one, NOW, 4) == (Open(one) if is_open else AskFirst(one))
     moved = entry(RobotsState.PENDING, expires_at=NOW - 1)
-    assert gate_of(moved, NOW, 4) == Away() and gate_of(None, NOW, None) == Ask(None)
+    assert gate_of(moved, NOW, 4) == Away() and gate_of(None, NOW, None) == AskFirst(None)
 
 
 @pytest.mark.parametrize(
@@ -279,15 +279,15 @@ def offer(text: str, depth: int = 0) -> Offer:
 @pytest.mark.parametrize("slots", [0, -1, 3, 1000])
 def test_a_table_of_marks_has_a_power_of_two_slots(slots: int) -> None:
     with pytest.raises(ValueError, match=f"a table of {slots} slots"):
-        Seen(slots)
-    one = Seen(1)
+        SeenTable(slots)
+    one = SeenTable(1)
     fresh, met = one.sift([offer("http://a.test/")], lambda _: True)
     one.remember(met)
     assert len(fresh) == 1 and one.sift([offer("http://a.test/")], lambda _: True) == ([], set())
 
 
 def test_what_was_sifted_just_before_is_not_sifted_again() -> None:
-    seen, asked = Seen(1024), []
+    seen, asked = SeenTable(1024), []
 
     def may_enter(one: Offer) -> bool:
         asked.append(one.url.path)

@@ -13,7 +13,7 @@ from gossamer.base.tell import silent
 from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.sqlite import lists as host_list
 from gossamer.frontier.sqlite import lists as visit_list
-from gossamer.frontier.sqlite.lists import Ended, LastVisit, Position, every_visit, visits
+from gossamer.frontier.sqlite.lists import EndedUrl, LastVisit, ListPosition, every_visit, visits
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How
@@ -46,7 +46,7 @@ def state(tmp_path: Path) -> Iterator[sqlite3.Connection]:
         yield opened
 
 
-def some(state: sqlite3.Connection, amount: int = AMOUNT, **asked: object) -> list[Ended]:
+def some(state: sqlite3.Connection, amount: int = AMOUNT, **asked: object) -> list[EndedUrl]:
     with closing(visits(state, **asked)) as every:  # type: ignore[arg-type]
         return [one for one, _ in zip(every, range(amount), strict=False)]
 
@@ -74,8 +74,8 @@ def test_an_export_tells_of_every_visit_once_however_many_are_read_at_once(
 def test_page_by_page_each_is_met_once_though_many_ended_at_one_instant(
     state: sqlite3.Connection, is_newest_first: bool
 ) -> None:
-    found: list[Ended] = []
-    after: Position | None = None
+    found: list[EndedUrl] = []
+    after: ListPosition | None = None
     while page := some(state, 17, after=after, is_newest_first=is_newest_first):
         found += page
         after = page[-1].position

@@ -13,7 +13,7 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.fetch.answer import Head, outcome_of
+from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.recrawl.retry import Retry, next_due
 from gossamer.store.sqlite.database import Database
@@ -39,7 +39,7 @@ class Seen(NamedTuple):
 def answer(visit: Visit, status: int, retry_after: str | None, now: Instant) -> Outcome:
     fields = () if retry_after is None else (("Retry-After", retry_after),)
     capture = Capture(visit.url, now, status, "", fields, b"")
-    return outcome_of(capture, Head(CIMultiDictProxy(CIMultiDict(fields))), (), now)
+    return outcome_of(capture, ResponseHead(CIMultiDictProxy(CIMultiDict(fields))), (), now)
 
 
 async def crawl(folder: Path, says: Says, pages: int, retry: Retry, longest_s: float) -> list[Seen]:

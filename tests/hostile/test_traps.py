@@ -7,7 +7,7 @@ import pytest
 from tests.demo.hits import hits_of
 from tests.rules.roaming import Ask, roam
 
-from gossamer.demo.answers import Question
+from gossamer.demo.answers import DemoRequest
 from gossamer.demo.manifest import ExpectedTrap, manifest_of
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
 from gossamer.demo.verdict import trapped
@@ -21,7 +21,7 @@ VISITS = 3_000
 
 
 def ask(url: Url) -> bytes | None:
-    answer = WEB.answer(Question(url.host.name, url.target))
+    answer = WEB.answer(DemoRequest(url.host.name, url.target))
     return answer.body if answer.status == 200 else None
 
 

@@ -17,7 +17,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.indexer.updates import Following, GraphView, Views, newest_of, position_in
 from gossamer.search.query import parse
 from gossamer.spool.codec import encode
-from gossamer.spool.follower import Follower, Position
+from gossamer.spool.follower import Follower, SpoolPosition
 from gossamer.spool.writer import SpoolWriter
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture, Place
@@ -27,7 +27,7 @@ from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import FactsHere, Graph, digest
 from gossamer.views.links.reader import LinksReader
-from gossamer.views.links.store import Links
+from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.writer import IndexWriter
 
@@ -91,7 +91,7 @@ class House:
 
     def index_everything(self, settings: Following | None = None) -> int:
         """One life of the indexer; views are closed again even when it is killed."""
-        links = Links(self.folder / "links.db", self.files, self.tell)
+        links = LinksWriter(self.folder / "links.db", self.files, self.tell)
         index = IndexWriter(self.folder / "index", self.files, self.tell)
         links.open()
         index.open()
@@ -478,8 +478,8 @@ def test_the_newest_of_each_page_is_kept():
 
 
 def test_positions_that_make_no_sense_are_the_beginning():
-    assert position_in(b"") == position_in(b"\xff") == position_in(b"{}") == Position()
-    assert position_in(msgspec.json.encode(Position("v", 3))) == Position("v", 3)
+    assert position_in(b"") == position_in(b"\xff") == position_in(b"{}") == SpoolPosition()
+    assert position_in(msgspec.json.encode(SpoolPosition("v", 3))) == SpoolPosition("v", 3)
 
 
 def test_the_lag_counts_from_when_pages_were_taken_whatever_their_dates(house):

@@ -22,8 +22,8 @@ from gossamer.config.settings import Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.process import budget, measures, pace, politeness
-from gossamer.fetch.answer import Head, outcome_of
-from gossamer.frontier.reports import Known
+from gossamer.fetch.answer import ResponseHead, outcome_of
+from gossamer.frontier.reports import KnownState
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
 from gossamer.rules.canonical import identity_of
@@ -76,7 +76,7 @@ class Whole:
     """What a whole crawl left behind."""
 
     asked: list[Asked] = field(default_factory=list)
-    known: dict[str, Known | None] = field(default_factory=dict)
+    known: dict[str, KnownState | None] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
     told: Told = field(default_factory=Told)
     ended_s: float = 0.0
@@ -183,7 +183,7 @@ def outcome(url: Url, answer: Answer | None, now: Instant) -> Outcome:
     capture = Capture(url, now, answer.status, "", fields, body, "20.0.0.1")
     if answer.status in (404, 410):
         return Gone(capture)
-    return outcome_of(capture, Head(CIMultiDictProxy(CIMultiDict(fields))), (), now)
+    return outcome_of(capture, ResponseHead(CIMultiDictProxy(CIMultiDict(fields))), (), now)
 
 
 def page(title: str, *links: str, words: str = "", head: str = "") -> str:

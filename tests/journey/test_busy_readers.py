@@ -16,7 +16,7 @@ from gossamer.values.messages import ReadJob, job_of
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.workers.lines import Costs
-from gossamer.workers.worker import Answer
+from gossamer.workers.worker import WorkerAnswer
 
 CAPTURE = Capture(
     Url("http://a.test/"), 1, 200, "OK", (("Content-Type", "text/html"),), b"<title>Words</title><p>words"
@@ -40,12 +40,12 @@ CRASH = WorkerLost("crash", "it fell over")
 def test_F_X7_a_page_gets_a_second_reader_unless_it_used_up_its_cpu_time(losses, tasks, lost, cpu_s) -> None:
     left, asked = list(losses), []
 
-    async def read(parts: tuple[bytes, bytes], _admit: object, _heavy: bool) -> Answer:
+    async def read(parts: tuple[bytes, bytes], _admit: object, _heavy: bool) -> WorkerAnswer:
         job = job_of(b"".join(parts))
         asked.append(job.task)
         if left:
             raise left.pop(0)
-        return Answer(msgspec.msgpack.encode(done(job)), 0.5)
+        return WorkerAnswer(msgspec.msgpack.encode(done(job)), 0.5)
 
     rooms = SimpleNamespace(read=read, tell=silent, budget=Budget(), costs=Costs())
     result, why, spent_s = asyncio.run(in_reader(ReadJob(CAPTURE), rooms))  # type: ignore[arg-type]

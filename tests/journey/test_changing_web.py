@@ -11,10 +11,10 @@ from tests.journey.crawling import Crawled, Told, crawl
 from tests.journey.test_returning import returning, spooled
 
 from gossamer.base.clock import DAY
-from gossamer.demo.answers import Answer, Question
+from gossamer.demo.answers import DemoAnswer, DemoRequest
 from gossamer.demo.changes import Fate, fate_of, price_of, version_of
 from gossamer.demo.web import DemoWeb
-from gossamer.fetch.answer import Head, outcome_of
+from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Outcome
@@ -41,7 +41,7 @@ class Served(TinyWeb):
     ) -> Outcome:
         self.asked.append(url.text)
         now, known = self.clock.now(), validators.etag if validators is not None else ""
-        asked = Question(url.host.name, url.target, "", known, 0, now)
+        asked = DemoRequest(url.host.name, url.target, "", known, 0, now)
         answer = self.web.answer(asked)
         whole = self.web.answer(asked._replace(known="")) if answer.status == 304 else answer
         self.sent[answer.status] += len(whole.body) if url.text in self.seen_at else 0
@@ -49,9 +49,9 @@ class Served(TinyWeb):
         return outcome(url, answer, now)
 
 
-def outcome(url: Url, answer: Answer, now: int) -> Outcome:
+def outcome(url: Url, answer: DemoAnswer, now: int) -> Outcome:
     capture = Capture(url, now, answer.status, "", answer.headers, answer.body)
-    return outcome_of(capture, Head(CIMultiDictProxy(CIMultiDict(answer.headers))), (), now)
+    return outcome_of(capture, ResponseHead(CIMultiDictProxy(CIMultiDict(answer.headers))), (), now)
 
 
 @pytest.fixture(scope="module")

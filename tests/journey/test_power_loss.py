@@ -24,7 +24,7 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.crawler.pace import Pace
-from gossamer.spool.follower import Follower, Position
+from gossamer.spool.follower import Follower, SpoolPosition
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import PowerCuts
@@ -120,7 +120,9 @@ def check(cut: Cut, kind: str) -> None:
             assert capture is not None and capture.url == one.url, (kind, one)
             assert hashlib.sha256(capture.body).digest() == one.digest, (kind, one)
         assert cut.promised <= {one.url.text for one in kept if one.is_page}, kind
-        followed = Follower(files, root / "spool", ArchivePlaces(files, root / "archive")).follow(Position(), 10_000)
+        followed = Follower(files, root / "spool", ArchivePlaces(files, root / "archive")).follow(
+            SpoolPosition(), 10_000
+        )
         assert {frame.place for frame in followed} >= {one.place for one in kept}, "each reaches the views"
 
 

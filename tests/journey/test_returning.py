@@ -19,11 +19,11 @@ from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.crawler.revisit import End, Plan, Returning
-from gossamer.recrawl.calendar import Allowance, Calendar
+from gossamer.crawler.revisit import FetchEnd, NextFetch, Returning
+from gossamer.recrawl.calendar import Calendar, VisitBudget
 from gossamer.recrawl.policies import policy_named
 from gossamer.spool.codec import decode
-from gossamer.spool.follower import Follower, Position
+from gossamer.spool.follower import Follower, SpoolPosition
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.due import Why
@@ -74,7 +74,7 @@ class Changing(TinyWeb):
         return Fetched(Capture(url, self.clock.now(), 200, "OK", fields, body))
 
 
-def returning(allowance: Allowance | None = None) -> Returning:
+def returning(allowance: VisitBudget | None = None) -> Returning:
     return Returning(lambda per_page: policy_named("age", per_page), seeded(3), allowance)
 
 
@@ -105,7 +105,7 @@ async def crawl_for(root: Path, web: Changing, days: float, again: Returning | N
 def spooled(root: Path) -> Iterator[Reading]:
     """What the views get, in order."""
     follower = Follower(DiskFiles(), root / "spool", ArchivePlaces(DiskFiles(), root / "archive"), silent)
-    at = Position()
+    at = SpoolPosition()
     while frames := follower.follow(at, 100):
         yield from [decode(frame.reading) for frame in frames if frame.reading]
         at = frames[-1].after
@@ -218,13 +218,13 @@ def test_without_returning_a_crawl_ends_and_remembers_nothing(tmp_path: Path) ->
 
 
 def test_half_of_what_politeness_leaves_room_for_is_kept_for_new_pages() -> None:
-    calendar = Calendar(Allowance(gap_s=10_000.0))
+    calendar = Calendar(VisitBudget(gap_s=10_000.0))
     assert [calendar.room(0, "one.test", 0) // DAY for _ in range(9)] == [0] * 5 + [1] * 4
     assert [calendar.room(0, "slow.test", 0, 43_200.0) // DAY for _ in range(3)] == [0, 1, 2]
 
 
-@pytest.mark.parametrize("allowance", [Allowance(in_all=2.0), Allowance(per_site=2.0)])
-def test_no_day_gets_more_than_its_allowance(allowance: Allowance) -> None:
+@pytest.mark.parametrize("allowance", [VisitBudget(in_all=2.0), VisitBudget(per_site=2.0)])
+def test_no_day_gets_more_than_its_allowance(allowance: VisitBudget) -> None:
     calendar = Calendar(allowance)
     days = [calendar.room(5 * DAY + 7, "one.test", 0) for _ in range(7)]
     assert sorted(day // DAY for day in days) == [5, 5, 6, 6, 7, 7, 8]
@@ -233,8 +233,8 @@ def test_no_day_gets_more_than_its_allowance(allowance: Allowance) -> None:
     assert other == (5 if allowance.per_site else 8)
 
 
-def ended(outcome: Outcome, reason: Reason, past: Past | None, failures: int = 0) -> End:
-    return End(Visit(Url(HOME), VisitKind.PAGE, 0, failures=failures, past=past), outcome, reason, DAY)
+def ended(outcome: Outcome, reason: Reason, past: Past | None, failures: int = 0) -> FetchEnd:
+    return FetchEnd(Visit(Url(HOME), VisitKind.PAGE, 0, failures=failures, past=past), outcome, reason, DAY)
 
 
 def test_a_page_we_have_is_asked_for_again_after_a_failure_or_a_refusal_and_stays_in_the_views() -> None:
@@ -252,15 +252,15 @@ def test_M_A3_a_page_comes_again_when_the_recrawl_delay_is_over_whatever_calls_i
     past, again = Past(0, DAY, is_page=True), returning()
     visit = Visit(Url(HOME), VisitKind.PAGE, 0, past=past, robots=robots)
     unchanged = Unchanged(Capture(Url(HOME), DAY, 304, "", (), b""))
-    plan = again.plan(End(visit, unchanged, Reason.UNCHANGED, DAY))
+    plan = again.plan(FetchEnd(visit, unchanged, Reason.UNCHANGED, DAY))
     assert plan.due_at == 101 * DAY and plan.past is not None and plan.past.why == Why.ASKED
     assert again.sooner(Url(HOME), plan.past, 2 * DAY) == 101 * DAY
-    failed = again.plan(End(visit, Failed(Reason.TIMEOUT), Reason.TIMEOUT, DAY))
+    failed = again.plan(FetchEnd(visit, Failed(Reason.TIMEOUT), Reason.TIMEOUT, DAY))
     assert failed.due_at == 101 * DAY
 
 
 def test_what_was_never_there_is_not_come_back_to() -> None:
     nothing = Capture(Url(HOME), DAY, 404, "Not Found", (), b"")
-    assert returning().plan(ended(Gone(nothing), Reason.GONE, None)) == Plan()
-    assert returning().plan(ended(Refused(Reason.ROBOTS), Reason.ROBOTS, None)) == Plan()
+    assert returning().plan(ended(Gone(nothing), Reason.GONE, None)) == NextFetch()
+    assert returning().plan(ended(Refused(Reason.ROBOTS), Reason.ROBOTS, None)) == NextFetch()
     assert returning().plan(ended(Failed(Reason.TIMEOUT), Reason.TIMEOUT, None)).due_at is not None

@@ -10,13 +10,13 @@ import pytest
 
 from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND, Instant
-from gossamer.crawler.revisit import End, Returning, news_in
+from gossamer.crawler.revisit import FetchEnd, Returning, news_in
 from gossamer.frontier.priority import priority_of
-from gossamer.recrawl.calendar import Allowance
+from gossamer.recrawl.calendar import VisitBudget
 from gossamer.recrawl.policies import POLICIES, policy_named
 from gossamer.values.capture import Capture
 from gossamer.values.history import Change, Prints
-from gossamer.values.link import How, Said
+from gossamer.values.link import How, ListClaim
 from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Reason
 from gossamer.values.past import Past
@@ -28,7 +28,7 @@ Text = Callable[[int], str]
 """What a page says on each day."""
 
 
-def returning(policy: str = "age", allowance: Allowance | None = None, **more: Any) -> Returning:
+def returning(policy: str = "age", allowance: VisitBudget | None = None, **more: Any) -> Returning:
     return Returning(lambda per_page: policy_named(policy, per_page), seeded(7), allowance, **more)
 
 
@@ -36,10 +36,10 @@ def made(url: str, at: Instant, past: Past | None = None, **more: Any) -> Visit:
     return Visit(Url(url), VisitKind.PAGE, at, past=past, **more)
 
 
-def end(visit: Visit, at: Instant, text: str = "words", **more: Any) -> End:
+def end(visit: Visit, at: Instant, text: str = "words", **more: Any) -> FetchEnd:
     prints = Prints(text.encode(), text.encode(), b"facts")
     read = ReadDone(b"", b"", "text/html", b"", is_page=True, prints=prints, **more)
-    return End(visit, Fetched(Capture(visit.url, at, 200, "OK", (), b"")), Reason.FETCHED, at, read)
+    return FetchEnd(visit, Fetched(Capture(visit.url, at, 200, "OK", (), b"")), Reason.FETCHED, at, read)
 
 
 class Site:
@@ -162,7 +162,11 @@ def test_what_a_page_led_to_fades() -> None:
 
 
 def test_M_C5_what_a_sitemap_says_is_evidence_until_visits_say_otherwise() -> None:
-    said = {"often": Said(START - DAY // 4, 86_400.0), "seldom": Said(START - 900 * DAY, 31_536_000.0), "unsaid": None}
+    said = {
+        "often": ListClaim(START - DAY // 4, 86_400.0),
+        "seldom": ListClaim(START - 900 * DAY, 31_536_000.0),
+        "unsaid": None,
+    }
     found = {}
     for name, word in said.items():
         again = Returning(lambda per_page: policy_named("age", per_page), _Same())
@@ -186,7 +190,7 @@ def test_a_date_that_can_be_true_tells_when_a_page_changed(source: str) -> None:
     assert past is not None
     now, changed_at = START + 10 * DAY, START + 6 * DAY
     sent = (("Last-Modified", "Mon, 20 Nov 2023 22:13:20 GMT"),) if source == "server" else ()
-    visit = made(url, now, past, said=Said(changed_at) if source == "sitemap" else None)
+    visit = made(url, now, past, said=ListClaim(changed_at) if source == "sitemap" else None)
     done = end(visit, now, "two", modified_at=changed_at if source == "page" else None)
     done = msgspec.structs.replace(done, outcome=Fetched(Capture(visit.url, now, 200, "OK", sent, b"")))
     found = again.plan(done).past
@@ -236,7 +240,7 @@ def test_what_counts_as_a_change_is_the_user_s_to_say(wanted: Change, is_change:
 
 
 def test_the_days_of_the_budget_are_kept_over_a_restart() -> None:
-    allowance, pages = Allowance(in_all=3.0), {f"http://one.test/{number}": {} for number in range(30)}
+    allowance, pages = VisitBudget(in_all=3.0), {f"http://one.test/{number}": {} for number in range(30)}
     site = Site(returning(allowance=allowance), pages)
     site.pass_days(0.01)
     planned = Counter(due_at // DAY for due_at in site.due.values())

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gossamer.base.clock import SECOND, Instant, from_words
-from gossamer.monitor.chronicle import Chronicle, Run, Sample, SiteSample, Visits
+from gossamer.monitor.chronicle import Chronicle, CrawlRun, FreshnessSample, SiteSample, Visits
 from gossamer.recrawl.freshness import Freshness
 
 START_AT: Instant = from_words("2026-11-01T08:00:00Z")
@@ -19,9 +19,9 @@ def site(name: str, age: float = 0.5) -> SiteSample:
     return SiteSample(name, 10, age, 0.8, age * 1.1, age / 2, 3.3, 1, 2)
 
 
-def sample(at: Instant, age: float = 0.5, sites: Sequence[str] = ("a.test", "b.test")) -> Sample:
+def sample(at: Instant, age: float = 0.5, sites: Sequence[str] = ("a.test", "b.test")) -> FreshnessSample:
     visits = Visits(10, 2, 6, 1, 1, 3, 1, 0, 4_000, 6_000)
-    return Sample(at, fresh(age), 4, 5, 6, 100, visits, tuple([site(name, age) for name in sites]), len(sites))
+    return FreshnessSample(at, fresh(age), 4, 5, 6, 100, visits, tuple([site(name, age) for name in sites]), len(sites))
 
 
 def chronicle_of(minutes: Sequence[int], sites: Sequence[str] = ("a.test", "b.test")) -> Chronicle:
@@ -32,4 +32,4 @@ def chronicle_of(minutes: Sequence[int], sites: Sequence[str] = ("a.test", "b.te
     return known
 
 
-RUN = Run(START_AT, START_AT + DAY, is_over=True, pages=7)
+RUN = CrawlRun(START_AT, START_AT + DAY, is_over=True, pages=7)

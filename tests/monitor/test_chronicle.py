@@ -8,12 +8,22 @@ from tests.monitor.chronicles import DAY, MINUTE, START_AT, chronicle_of, sample
 
 from gossamer.base.files import DiskFiles
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import SITES_THEN, Chronicle, Run, Visits, packed, run_at, thinned, unpacked, visits_in
+from gossamer.monitor.chronicle import (
+    SITES_THEN,
+    Chronicle,
+    CrawlRun,
+    Visits,
+    packed,
+    run_at,
+    thinned,
+    unpacked,
+    visits_in,
+)
 
 
 def test_a_year_of_samples_is_some_hundreds_and_no_visit_is_forgotten() -> None:
     samples = [sample(START_AT + hour * 60 * MINUTE) for hour in range(365 * 24)]
-    kept: list[chronicle.Sample] = []
+    kept: list[chronicle.FreshnessSample] = []
     for number, one in enumerate(samples):
         kept.append(one)
         if number % 50 == 0:
@@ -68,9 +78,9 @@ def test_a_later_version_of_the_program_may_tell_more() -> None:
 
 
 def test_a_moment_belongs_to_the_run_that_was_under_way() -> None:
-    first = Run(START_AT, START_AT + MINUTE, is_over=True)
-    killed = Run(START_AT + 10 * MINUTE, START_AT + 10 * MINUTE)
-    last = Run(START_AT + 60 * MINUTE, START_AT + 90 * MINUTE, is_over=True)
+    first = CrawlRun(START_AT, START_AT + MINUTE, is_over=True)
+    killed = CrawlRun(START_AT + 10 * MINUTE, START_AT + 10 * MINUTE)
+    last = CrawlRun(START_AT + 60 * MINUTE, START_AT + 90 * MINUTE, is_over=True)
     runs = [first, killed, last]
     moments = {-1: None, 0: first, 2: first, 9: None, 11: killed, 50: killed, 60: last, 91: last, 99: None}
     assert {minute: run_at(runs, START_AT + minute * MINUTE) for minute in moments} == moments

@@ -5,7 +5,7 @@ from pathlib import Path
 from gossamer import __version__
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import FixedMachine, NodeSample, ProcessSample
-from gossamer.monitor.pulse import Pulse, Said
+from gossamer.monitor.pulse import ProcessReport, Pulse
 from gossamer.monitor.vitals import NODE, Vitals
 from gossamer.testing import FakeClock
 
@@ -21,11 +21,11 @@ def test_M_A10_each_beat_tells_time_cpu_memory_and_disk_of_process_workers_and_n
     with Control(tmp_path / "control.db", clock) as control:
         pulse = Pulse("crawler", 7, control, machine, clock, "reader")
         with pulse.beating():
-            assert pulse.beat(Said({"pages_s": 3.0}, "paused", {"pages": 5}), [8])
+            assert pulse.beat(ProcessReport({"pages_s": 3.0}, "paused", {"pages": 5}), [8])
             clock.advance(1)
             machine.processes = {7: ProcessSample(10.25, 1_100), 8: ProcessSample(6.0, 500)}
             machine.now = NodeSample("node-a", 4, 2500.0, 103.0, 404.0, 8_000, 2_000, 90_000, 40_000)
-            assert pulse.beat(Said({"pages_s": 4.0}, "", {"pages": 9}), [8])
+            assert pulse.beat(ProcessReport({"pages_s": 4.0}, "", {"pages": 9}), [8])
             now = told(control)
     crawler, reader, node = now["crawler"], now["reader 1"], now[NODE]
     assert (crawler.node, crawler.pid, crawler.version) == ("node-a", 7, __version__)
@@ -45,7 +45,7 @@ def test_a_worker_that_is_replaced_is_counted_and_its_name_is_taken_over(tmp_pat
         pulse = Pulse("crawler", 7, control, machine, clock, "reader")
         with pulse.beating():
             for workers in ([8, 9], [9], [9, 10]):
-                pulse.beat(Said({}), workers)
+                pulse.beat(ProcessReport({}), workers)
                 clock.advance(1)
             now = told(control)
             assert (now["reader 1"].pid, now["reader 2"].pid) == (10, 9)
@@ -60,8 +60,8 @@ def test_the_end_is_the_last_word_even_after_a_beat_that_comes_late(tmp_path: Pa
     with Control(tmp_path / "control.db", clock) as control:
         pulse = Pulse("indexer", 7, control, FixedMachine(NodeSample("a")), clock)
         with pulse.beating():
-            pulse.beat(Said({}, "", {"positions": {"words": ["v", 3]}}))
-        assert not pulse.beat(Said({}, "", {"positions": {}}))
+            pulse.beat(ProcessReport({}, "", {"positions": {"words": ["v", 3]}}))
+        assert not pulse.beat(ProcessReport({}, "", {"positions": {}}))
         [beat] = control.beats()
         assert beat.facts == {"positions": {"words": ["v", 3]}, "state": "ended"}
         assert told(control)["indexer"].state == "ended"

@@ -16,7 +16,7 @@ from gossamer.monitor.chronicle import Visits
 from gossamer.monitor.samples import newest_place, sampled, step_for, visits_since
 from gossamer.recrawl.rates import observed
 from gossamer.store.sqlite.database import Database, read_only
-from gossamer.values.history import History, Seen, packed
+from gossamer.values.history import History, VisitFinding, packed
 from gossamer.values.past import Past, encoded
 from gossamer.values.url import Url, id_of
 
@@ -27,7 +27,7 @@ NOW = START_AT + 10 * DAY
 def past(days_ago: float, every: float, changes: bool, gone: int = 0) -> Past:
     history = History()
     for _ in range(10):
-        history = observed(history, Seen(0, every * DAY_S, changes))
+        history = observed(history, VisitFinding(0, every * DAY_S, changes))
     visited_at = NOW - round(days_ago * DAY)
     return Past(visited_at, visited_at + round(every * DAY), is_page=True, history=packed(history), gone=gone)
 

@@ -10,7 +10,7 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.parse.coding import STEP, Decoded, Decoder, Problem, codings_of, decode
+from gossamer.parse.coding import STEP, CodingProblem, Decoded, Decoder, codings_of, decode
 
 LIMIT = 1 << 20
 TEXT = b"<p>The quick brown fox jumps over the lazy dog. " * 200
@@ -116,24 +116,24 @@ def test_F_H6_a_bomb_between_two_layers_is_cut_too():
 
 def test_F_H6_a_zstd_window_beyond_the_standard_is_refused():
     frame = b"\x28\xb5\x2f\xfd\x00" + bytes([(31 - 10) << 3]) + b"\x4b\x00\x00x"
-    assert decode(frame, "zstd", LIMIT).problem is Problem.BROKEN
+    assert decode(frame, "zstd", LIMIT).problem is CodingProblem.BROKEN
 
 
 def test_F_H7_two_layers_and_no_more():
     twice = gzip.compress(brotli.compress(TEXT))
     assert decode(twice, "br, gzip", LIMIT) == Decoded(TEXT)
-    assert decode(gzip.compress(twice), "br, gzip, gzip", LIMIT) == Decoded(b"", problem=Problem.TOO_DEEP)
+    assert decode(gzip.compress(twice), "br, gzip, gzip", LIMIT) == Decoded(b"", problem=CodingProblem.TOO_DEEP)
 
 
 def test_F_H7_an_unknown_coding_is_a_problem():
     for header in ("compress", "gzip;q=1", "x-made-up", "gzip, sdch"):
-        assert decode(TEXT, header, LIMIT) == Decoded(b"", problem=Problem.UNKNOWN)
+        assert decode(TEXT, header, LIMIT) == Decoded(b"", problem=CodingProblem.UNKNOWN)
 
 
 @pytest.mark.parametrize("coding", CODINGS)
 def test_F_H7_a_false_label_is_a_problem(coding):
     decoded = decode(TEXT, coding, LIMIT)
-    assert decoded.problem in (Problem.BROKEN, Problem.CUT) and not decoded.body.startswith(b"<p>")
+    assert decoded.problem in (CodingProblem.BROKEN, CodingProblem.CUT) and not decoded.body.startswith(b"<p>")
 
 
 @pytest.mark.parametrize("coding", CODINGS)
@@ -141,7 +141,7 @@ def test_F_H7_a_body_that_ends_early_is_a_problem_and_its_beginning_is_kept(codi
     body = b"".join(b"%d " % (number * number) for number in range(50_000))
     coded = ENCODE[coding](body)
     decoded = decode(coded[: len(coded) // 2], coding, LIMIT)
-    assert decoded.problem is Problem.CUT
+    assert decoded.problem is CodingProblem.CUT
     assert decoded.body and body.startswith(decoded.body)
 
 
@@ -158,6 +158,6 @@ def test_F_H7_bytes_behind_the_coding_are_left_out_and_told(coding):
 def test_F_H7_corrupt_bytes_are_a_problem():
     coded = bytearray(gzip.compress(TEXT))
     coded[len(coded) // 2] ^= 0xFF
-    assert decode(bytes(coded), "gzip", LIMIT).problem in (Problem.BROKEN, Problem.CUT)
+    assert decode(bytes(coded), "gzip", LIMIT).problem in (CodingProblem.BROKEN, CodingProblem.CUT)
     sum_is_wrong = gzip.compress(TEXT)[:-8] + bytes(8)
-    assert decode(sum_is_wrong, "gzip", LIMIT).problem is Problem.BROKEN
+    assert decode(sum_is_wrong, "gzip", LIMIT).problem is CodingProblem.BROKEN

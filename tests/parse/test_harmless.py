@@ -8,14 +8,14 @@ from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.parse.html.positions import elements_at
 from gossamer.parse.html.tree import parse_html
-from gossamer.parse.safe_copy import Mark, harmless, harmless_style, harmless_text
+from gossamer.parse.safe_copy import CopyMark, harmless, harmless_style, harmless_text
 from gossamer.values.url import Url
 
 PAGE = Url("http://a.test/dir/page")
 ALLOWED_URL = re.compile(r"/page\?url=[\w.%~-]+|#.*")
 
 
-def copy_of(markup: str, marks: dict[str, Mark] | None = None) -> str:
+def copy_of(markup: str, marks: dict[str, CopyMark] | None = None) -> str:
     def link(url: Url) -> str:
         return f"/page?url={quote(url.text, safe='')}"
 
@@ -89,11 +89,11 @@ def test_images_become_what_they_are_called() -> None:
 
 def test_elements_that_state_facts_are_marked_and_lead_back() -> None:
     marks = {
-        "/html/body/p[2]": Mark("gossamer-1", "/page?url=x#at-1", "1 fact stated here"),
-        "/html/head/meta": Mark("gossamer-2", "/page?url=x#at-2", "2 facts stated here"),
-        "/html/body/table/tbody/tr": Mark("gossamer-3", "/b", "x"),
-        "/html/body/none": Mark("gossamer-4", "/c", "x"),
-        "/html/body/a": Mark("gossamer-5", "/d", "x"),
+        "/html/body/p[2]": CopyMark("gossamer-1", "/page?url=x#at-1", "1 fact stated here"),
+        "/html/head/meta": CopyMark("gossamer-2", "/page?url=x#at-2", "2 facts stated here"),
+        "/html/body/table/tbody/tr": CopyMark("gossamer-3", "/b", "x"),
+        "/html/body/none": CopyMark("gossamer-4", "/c", "x"),
+        "/html/body/a": CopyMark("gossamer-5", "/d", "x"),
     }
     copy = copy_of("<!doctype html><meta name=x><p>a<p>b<table><tr><td>c</table><a href=/x>d</a>", marks)
     tree = LexborHTMLParser(copy)

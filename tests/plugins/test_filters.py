@@ -15,7 +15,7 @@ from tests.crawler.test_commands import many as leading_to
 
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.plugins import filters
-from gossamer.plugins.filters import GROUP, MOST_SLOW, Beside, TooSlow, safe
+from gossamer.plugins.filters import GROUP, MOST_SLOW, FilterThread, TooSlow, safe
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
 from gossamer.store.trust import Code, allow
 
@@ -89,7 +89,7 @@ def test_one_that_is_slow_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(GossamerError, match="the filter mine took longer"):
         asked("http://a.test/", 0)
     with pytest.raises(TooSlow):
-        Beside(sleeps).ask("http://a.test/", 0)
+        FilterThread(sleeps).ask("http://a.test/", 0)
     monkeypatch.setattr(filters, "LIMIT_S", PATIENCE_S)
     assert safe("quick", lambda url, depth: True, told)("http://a.test/", 0) == ALLOWED
 

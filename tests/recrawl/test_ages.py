@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.recrawl.freshness import Kind, age_after, average_age, best_interval, collection, freshness, gain, optimum
+from gossamer.recrawl.freshness import (
+    PageKind,
+    age_after,
+    average_age,
+    best_interval,
+    collection,
+    freshness,
+    gain,
+    optimum,
+)
 
 RATES = st.floats(1e-5, 50.0)
 DAYS = st.floats(0.01, 400.0)
@@ -63,7 +72,7 @@ def test_what_never_changes_is_worth_no_visit() -> None:
 
 def test_the_optimum_keeps_the_budget_and_nothing_near_it_is_better() -> None:
     rates = [2.0, 1 / 7, 1 / 30, 1 / 365]
-    days = optimum([Kind(rate) for rate in rates], 1 / 3)
+    days = optimum([PageKind(rate) for rate in rates], 1 / 3)
     assert sum(1 / one for one in days) == pytest.approx(4 / 3, rel=1e-6)
     best, _ = collection(zip(rates, days, strict=True))
     for more in range(4):
@@ -76,7 +85,7 @@ def test_the_optimum_keeps_the_budget_and_nothing_near_it_is_better() -> None:
 
 
 def test_important_pages_come_more_often() -> None:
-    usual, important = optimum([Kind(0.1), Kind(0.1, importance=8.0)], 1 / 3)
+    usual, important = optimum([PageKind(0.1), PageKind(0.1, importance=8.0)], 1 / 3)
     assert important < usual
 
 

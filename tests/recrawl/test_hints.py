@@ -6,8 +6,8 @@ from gossamer.base.clock import DAY_S, from_words
 from gossamer.recrawl.age import Age, Patience
 from gossamer.recrawl.hints import Hints, hinted, importance_of, published
 from gossamer.recrawl.rates import FASTEST, IGNORANT, likely_rate, observed, posterior
-from gossamer.values.due import Known
-from gossamer.values.history import History, Seen
+from gossamer.values.due import PolicyPage
+from gossamer.values.history import History, VisitFinding
 
 NOW = from_words("2026-11-15T10:00:00Z")
 
@@ -20,7 +20,7 @@ def test_M_C5_changefreq_moves_the_estimate_until_visits_say_otherwise() -> None
     hourly, yearly = (hinted(History(), Hints(every_s=s), NOW) for s in (3600.0, 365 * DAY_S))
     assert rate(hourly) > rate(History()) > rate(yearly)
     for _ in range(4):
-        hourly = observed(hourly, Seen(NOW, 10 * DAY_S, False))
+        hourly = observed(hourly, VisitFinding(NOW, 10 * DAY_S, False))
     assert rate(hourly) < 1 / 10
 
 
@@ -45,7 +45,7 @@ def test_F_S4_what_cannot_be_is_passed_over(hints: Hints) -> None:
 def test_F_S4_always_cannot_raise_the_rate_above_the_policy() -> None:
     always = hinted(History(), Hints(every_s=0.0), NOW)
     assert rate(always) <= FASTEST
-    due = Age(1 / 3).first_due(Known(1, history=always), NOW, 0.999)
+    due = Age(1 / 3).first_due(PolicyPage(1, history=always), NOW, 0.999)
     assert (due.at - NOW) / 1e6 / DAY_S > Patience().least_days
 
 
@@ -66,8 +66,8 @@ def test_pages_that_lead_to_new_pages_count_more() -> None:
 def test_M_C8_a_published_item_is_looked_at_rarely_until_it_changes() -> None:
     plain, item = History(), published(History())
     ages = Age(1 / 3)
-    days = [(ages.first_due(Known(1, history=one), NOW, 0.999).at - NOW) / 1e6 / DAY_S for one in (plain, item)]
+    days = [(ages.first_due(PolicyPage(1, history=one), NOW, 0.999).at - NOW) / 1e6 / DAY_S for one in (plain, item)]
     assert days[1] > 3 * days[0]
     for _ in range(5):
-        item = observed(item, Seen(NOW, DAY_S, True))
+        item = observed(item, VisitFinding(NOW, DAY_S, True))
     assert rate(item) > 1 / 30

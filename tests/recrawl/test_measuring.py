@@ -4,8 +4,8 @@ import pytest
 
 from gossamer.base.clock import DAY_S
 from gossamer.recrawl.freshness import (
-    Copy,
-    Kind,
+    HeldCopy,
+    PageKind,
     Sums,
     age_after,
     average_age,
@@ -18,7 +18,7 @@ from gossamer.recrawl.freshness import (
     together,
 )
 from gossamer.recrawl.rates import RATES, observed
-from gossamer.values.history import History, Seen
+from gossamer.values.history import History, VisitFinding
 
 
 def test_M_C2_the_age_of_a_page_that_changes_weekly_is_2_6_days_after_a_week() -> None:
@@ -28,7 +28,7 @@ def test_M_C2_the_age_of_a_page_that_changes_weekly_is_2_6_days_after_a_week() -
 def seen(changes: list[bool], every_days: float) -> History:
     history = History()
     for changed in changes:
-        history = observed(history, Seen(0, every_days * DAY_S, changed))
+        history = observed(history, VisitFinding(0, every_days * DAY_S, changed))
     return history
 
 
@@ -40,9 +40,9 @@ def test_nothing_is_said_of_no_page() -> None:
 
 
 def test_copies_that_were_just_made_are_fresh_and_grow_old_with_the_rate_of_their_pages() -> None:
-    prior = prior_from([Copy(BUSY, 0.0, 1.0), Copy(QUIET, 0.0, 1.0)])
-    new = measured([Copy(BUSY, 0.0, 1.0)], prior)
-    busy, quiet = measured([Copy(BUSY, 5.0, 1.0)], prior), measured([Copy(QUIET, 5.0, 1.0)], prior)
+    prior = prior_from([HeldCopy(BUSY, 0.0, 1.0), HeldCopy(QUIET, 0.0, 1.0)])
+    new = measured([HeldCopy(BUSY, 0.0, 1.0)], prior)
+    busy, quiet = measured([HeldCopy(BUSY, 5.0, 1.0)], prior), measured([HeldCopy(QUIET, 5.0, 1.0)], prior)
     assert new is not None and busy is not None and quiet is not None
     assert new.average_age_days == 0.0 and new.freshness == pytest.approx(1.0)
     assert busy.average_age_days > 3.0 > 0.5 > quiet.average_age_days
@@ -51,16 +51,16 @@ def test_copies_that_were_just_made_are_fresh_and_grow_old_with_the_rate_of_thei
 
 @pytest.mark.parametrize("per_page", [0.01, 0.3, 5.0])
 def test_what_is_possible_is_what_the_optimum_for_known_rates_comes_to(per_page: float) -> None:
-    copies = [Copy(BUSY, 1.0, 1 / per_page)] * 10 + [Copy(QUIET, 1.0, 1 / per_page)] * 30
+    copies = [HeldCopy(BUSY, 1.0, 1 / per_page)] * 10 + [HeldCopy(QUIET, 1.0, 1 / per_page)] * 30
     prior = prior_from(copies)
     found, sums = measured(copies, prior), summed(copies, prior, 0.0)
-    everies = optimum([Kind(rate, pages) for rate, pages in zip(RATES, sums.weights, strict=True)], per_page)
+    everies = optimum([PageKind(rate, pages) for rate, pages in zip(RATES, sums.weights, strict=True)], per_page)
     ages = [pages * average_age(rate, every) for rate, every, pages in zip(RATES, everies, sums.weights, strict=True)]
     assert found is not None and found.possible_age_days == pytest.approx(sum(ages) / 40, rel=1e-3)
 
 
 def test_sums_of_parts_are_those_of_the_whole() -> None:
-    some, others = [Copy(BUSY, 1.0, 3.0)] * 3, [Copy(QUIET, 2.0, 9.0)] * 4
+    some, others = [HeldCopy(BUSY, 1.0, 3.0)] * 3, [HeldCopy(QUIET, 2.0, 9.0)] * 4
     prior = prior_from(some + others)
     parts = together([summed(some, prior, 0.0), summed(others, prior, 0.0)])
     whole = summed(some + others, prior, 0.0)
@@ -70,14 +70,14 @@ def test_sums_of_parts_are_those_of_the_whole() -> None:
 
 def test_pages_seen_once_count_as_often_as_their_mean_wait_says() -> None:
     """Their second visits are spread over an interval: one due at once does not come a thousand times a day."""
-    copies = [Copy(History(), 0.1, days) for days in (0.001, 1.0, 2.0, 3.0)]
+    copies = [HeldCopy(History(), 0.1, days) for days in (0.001, 1.0, 2.0, 3.0)]
     found = measured(copies, prior_from(copies))
     assert first_days(copies) == pytest.approx(3.0, rel=0.01)
     assert found is not None and found.visits_a_day == pytest.approx(4 / 3, rel=0.01)
 
 
 def test_what_is_possible_is_at_least_as_young_as_what_is_planned_with_as_many_visits() -> None:
-    copies = [Copy(BUSY, 1.0, 3.0)] * 10 + [Copy(QUIET, 1.0, 3.0)] * 30
+    copies = [HeldCopy(BUSY, 1.0, 3.0)] * 10 + [HeldCopy(QUIET, 1.0, 3.0)] * 30
     found = measured(copies, prior_from(copies))
     assert found is not None and found.visits_a_day == pytest.approx(40 / 3)
     assert found.possible_age_days < 0.8 * found.planned_age_days

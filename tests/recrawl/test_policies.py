@@ -14,8 +14,8 @@ from gossamer.recrawl.freshness import best_interval, gain
 from gossamer.recrawl.policies import DEFAULT, POLICIES, policy_named
 from gossamer.recrawl.policy import Policy, varied
 from gossamer.recrawl.rates import IGNORANT, RATES, observed, posterior
-from gossamer.values.due import IN_WORDS, Known, Why
-from gossamer.values.history import History, Seen
+from gossamer.values.due import IN_WORDS, PolicyPage, Why
+from gossamer.values.history import History, VisitFinding
 
 DAY = round(DAY_S * SECOND)
 
@@ -24,14 +24,14 @@ DAY = round(DAY_S * SECOND)
 def test_every_policy_goes_on_for_ever_and_forwards(name: str) -> None:
     policy: Policy = policy_named(name, 1 / 3)
     assert policy.name == name
-    page, chance, now = Known(5, ("a.example",)), random.Random(1), 0
+    page, chance, now = PolicyPage(5, ("a.example",)), random.Random(1), 0
     due = policy.first_due(page, now, chance.random())
     for _ in range(50):
         assert due.at >= now
         elapsed, now = max(due.at - now, SECOND), max(due.at, now + SECOND)
-        planned = policy.next_due(page, Seen(now, elapsed / SECOND, chance.random() < 0.3), chance.random())
+        planned = policy.next_due(page, VisitFinding(now, elapsed / SECOND, chance.random() < 0.3), chance.random())
         policy.told_load(1.0, 0.1, now)
-        page, due = Known(5, ("a.example",), planned.history), planned.due
+        page, due = PolicyPage(5, ("a.example",), planned.history), planned.due
     assert page.history.visits == 50
 
 
@@ -59,7 +59,7 @@ def test_with_a_certain_rate_the_interval_is_the_best_one(place: int, price: flo
 
 
 def test_the_interval_is_found_wherever_the_search_begins_and_scale_is_no_matter() -> None:
-    shares = posterior(observed(History(), Seen(0, 5 * DAY_S, True)), IGNORANT)
+    shares = posterior(observed(History(), VisitFinding(0, 5 * DAY_S, True)), IGNORANT)
     found = [interval_worth(shares, 4.0, near) for near in (0.001, 1.0, 30.0, 1e6)]
     assert found == pytest.approx([found[0]] * 4)
     assert interval_worth([7 * share for share in shares], 4.0) == pytest.approx(found[0])
@@ -71,7 +71,7 @@ def test_the_interval_is_found_wherever_the_search_begins_and_scale_is_no_matter
 def test_the_price_fills_the_budget(per_page: float) -> None:
     chance = random.Random(3)
     shares = [
-        posterior(observed(History(), Seen(0, chance.uniform(1, 30) * DAY_S, chance.random() < 0.5)), IGNORANT)
+        posterior(observed(History(), VisitFinding(0, chance.uniform(1, 30) * DAY_S, chance.random() < 0.5)), IGNORANT)
         for _ in range(50)
     ]
     price = price_for(per_page, shares, 1.0, 1 / 24, 300.0)
@@ -80,11 +80,11 @@ def test_the_price_fills_the_budget(per_page: float) -> None:
 
 def settled(policy: Age, has_changed: bool, importance: float = 1.0) -> tuple[float, Why]:
     """The interval after many visits that all ended alike, and why."""
-    page, now, days, why = Known(1, ("a.example",), importance=importance), 0, 3.0, Why.FIRST
+    page, now, days, why = PolicyPage(1, ("a.example",), importance=importance), 0, 3.0, Why.FIRST
     for _ in range(40):
         now += round(days * DAY)
-        planned = policy.next_due(page, Seen(now, days * DAY_S, has_changed), 0.5)
-        page = Known(1, ("a.example",), planned.history, importance)
+        planned = policy.next_due(page, VisitFinding(now, days * DAY_S, has_changed), 0.5)
+        page = PolicyPage(1, ("a.example",), planned.history, importance)
         days, why = (planned.due.at - now) / DAY, planned.due.why
     return days, why
 
@@ -115,8 +115,8 @@ def test_falling_behind_raises_the_price_and_idleness_lowers_it() -> None:
         policy, chance = Age(1 / 3), random.Random(4)
         for visit in range(600):
             now = visit * DAY // 10
-            page = Known(visit % 100, ("a.example",))
-            policy.next_due(page, Seen(now, 3 * DAY_S, chance.random() < 0.3), 0.5)
+            page = PolicyPage(visit % 100, ("a.example",))
+            policy.next_due(page, VisitFinding(now, 3 * DAY_S, chance.random() < 0.3), 0.5)
             if visit % 10 == 0:
                 policy.told_load(used, behind, now)
         prices[used] = policy.price
@@ -125,7 +125,7 @@ def test_falling_behind_raises_the_price_and_idleness_lowers_it() -> None:
 
 def test_F_P10_a_clock_that_steps_back_brings_no_storm() -> None:
     policy = Age(1 / 3)
-    planned = policy.next_due(Known(1), Seen(5 * DAY, -3 * DAY_S, True), 0.5)
+    planned = policy.next_due(PolicyPage(1), VisitFinding(5 * DAY, -3 * DAY_S, True), 0.5)
     assert planned.due.at >= 5 * DAY + round(Patience().least_days * DAY * 0.8)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.recrawl.priors import Learning, Panels, learnt, smoothed
+from gossamer.recrawl.priors import Panels, PriorLearning, learnt, smoothed
 from gossamer.recrawl.rates import (
     IGNORANT,
     MOST_CHANGES,
@@ -25,14 +25,14 @@ from gossamer.recrawl.rates import (
     posterior,
     prior_of,
 )
-from gossamer.values.history import PACKED_BYTES, History, Seen, packed, unpacked
+from gossamer.values.history import PACKED_BYTES, History, VisitFinding, packed, unpacked
 
 DAY = round(DAY_S * SECOND)
 
 
-def seen(days: float, has_changed: bool, ago: float | None = None) -> Seen:
+def seen(days: float, has_changed: bool, ago: float | None = None) -> VisitFinding:
     at = 1000 * DAY
-    return Seen(at, days * DAY_S, has_changed, None if ago is None else at - round(ago * DAY))
+    return VisitFinding(at, days * DAY_S, has_changed, None if ago is None else at - round(ago * DAY))
 
 
 def after(*visits: tuple[float, bool]) -> History:
@@ -162,7 +162,7 @@ def test_a_group_is_learnt_from_its_pages_and_drawn_to_its_parent() -> None:
 
 
 def test_pages_of_a_known_site_are_judged_by_it_from_the_first_visit() -> None:
-    learning = Learning()
+    learning = PriorLearning()
     for page in range(60):
         learning.followed(page, ("news.example", "/a"), after(*[(1.0, True)] * 5))
         learning.followed(page + 100, ("old.example", "/b"), after(*[(30.0, False)] * 5))
@@ -172,7 +172,7 @@ def test_pages_of_a_known_site_are_judged_by_it_from_the_first_visit() -> None:
 
 
 def test_a_panel_is_a_fair_sample_of_pages_and_stays_small() -> None:
-    learning = Learning(Panels(pages_of_all=50, pages=10, groups=3))
+    learning = PriorLearning(Panels(pages_of_all=50, pages=10, groups=3))
     for turn in range(3):
         for page in range(1000):
             learning.followed(page, (f"site {page % 7}",), History(visits=page, quiet_days=float(turn)))

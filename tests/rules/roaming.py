@@ -8,7 +8,7 @@ from gossamer.reader.reading import read
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.marks import marks_of
 from gossamer.rules.learned.mirrors import Evidence
-from gossamer.rules.learned.model import Learned, Learning
+from gossamer.rules.learned.model import Learned, LearnedHosts
 from gossamer.rules.learned.soft404 import what_it_says
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.verdict import Denied
@@ -32,9 +32,9 @@ class Roamed:
     retired: dict[str, str] = field(default_factory=dict)
 
 
-def roam(ask: Ask, seeds: list[str], most: int, learning: Learning | None = None) -> Roamed:
+def roam(ask: Ask, seeds: list[str], most: int, learning: LearnedHosts | None = None) -> Roamed:
     """First in, first out; at most `most` fetches. Only hosts of the seeds' domain are there to be found."""
-    learning = learning or Learning(8 << 20)
+    learning = learning or LearnedHosts(8 << 20)
     done, totals = Roamed(), Counter[tuple[str, str, bool]]()
     queue = deque(Url(seed) for seed in seeds)
     met = {identity_of(seed) for seed in seeds}
@@ -71,7 +71,7 @@ def roam(ask: Ask, seeds: list[str], most: int, learning: Learning | None = None
     return done
 
 
-def learn(learning: Learning, reading: Reading, links: list[str], is_seed: bool) -> Learned:
+def learn(learning: LearnedHosts, reading: Reading, links: list[str], is_seed: bool) -> Learned:
     page = reading.page
     text = page.content or page.rest
     marks = marks_of(text, page.near, triples_of(reading))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.rules.scope import Reach, scope_of
-from gossamer.rules.user.language import Asked, expression_of
+from gossamer.rules.user.language import RuleSubject, expression_of
 from gossamer.rules.user.rulebook import NO_RULES, UNKNOWN, Problems, RuleBook, Unknown, judge, load_rules
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.link import How
@@ -15,7 +15,7 @@ from gossamer.values.url import Url
 
 
 def holds(expression: str, url: str = "https://www.example.org/a/b?c=d", depth: int = 2, kind: str | None = None):
-    return expression_of(expression).holds(Asked(Url(url), depth, kind))
+    return expression_of(expression).holds(RuleSubject(Url(url), depth, kind))
 
 
 def book(*lines: str) -> RuleBook:

@@ -7,7 +7,7 @@ import pytest
 from gossamer.parse.fingerprints import exact, near
 from gossamer.rules.learned.marks import SAMPLES, marks_of
 from gossamer.rules.learned.mirrors import ENOUGH, FIRST, Evidence, Mirror, Mirrors, _Host, _note_ways, _original
-from gossamer.rules.learned.void_parameters import AGREED, MOST_PARTS, TRIED, Part, Voids, parts_of
+from gossamer.rules.learned.void_parameters import AGREED, MOST_PARTS, TRIED, UrlPart, Voids, parts_of
 from gossamer.rules.learned.wildcard_domains import Farms
 from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.messages import Marks
@@ -69,15 +69,15 @@ def test_codes_in_paths_and_two_parameters_at_once_are_seen_through() -> None:
 def test_the_parts_of_an_address_are_its_parameters_its_codes_and_all_codes_together() -> None:
     one, two, three = code(1), code(2), code(3)
     assert list(parts_of(Url(f"http://h.org/s/{one}/about?a={two}&page=5&b={three}"))) == [
-        Part("the parameter 'a'", two, f"/s/{one}/about?page=5&b={three}"),
-        Part("the parameter 'page'", "5", f"/s/{one}/about?a={two}&b={three}"),
-        Part("the parameter 'b'", three, f"/s/{one}/about?a={two}&page=5"),
-        Part("part 2 of the path", one, f"/s/about?a={two}&page=5&b={three}"),
-        Part("the parameters 'a' and 'b' together", f"['a={two}', 'b={three}']", f"/s/{one}/about?page=5"),
+        UrlPart("the parameter 'a'", two, f"/s/{one}/about?page=5&b={three}"),
+        UrlPart("the parameter 'page'", "5", f"/s/{one}/about?a={two}&b={three}"),
+        UrlPart("the parameter 'b'", three, f"/s/{one}/about?a={two}&page=5"),
+        UrlPart("part 2 of the path", one, f"/s/about?a={two}&page=5&b={three}"),
+        UrlPart("the parameters 'a' and 'b' together", f"['a={two}', 'b={three}']", f"/s/{one}/about?page=5"),
     ]
-    assert list(parts_of(Url("http://h.org/a?x=1"))) == [Part("the parameter 'x'", "1", "/a")]
+    assert list(parts_of(Url("http://h.org/a?x=1"))) == [UrlPart("the parameter 'x'", "1", "/a")]
     assert list(parts_of(Url("http://h.org/2f3/a"))) == [], "a code of fewer than six characters may be a word"
-    assert list(parts_of(Url("http://h.org/2f3a9b/a"))) == [Part("part 1 of the path", "2f3a9b", "/a")]
+    assert list(parts_of(Url("http://h.org/2f3a9b/a"))) == [UrlPart("part 1 of the path", "2f3a9b", "/a")]
 
 
 def test_an_address_of_very_many_parts_is_not_taken_apart() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY
 from gossamer.config.slices import Retain, retain_of
-from gossamer.rules.retention import MONTH, WEEK, Version, kept
+from gossamer.rules.retention import MONTH, WEEK, RetainedVersion, kept
 from gossamer.values.capture import VANISHED
 
 NOW = 3_000 * DAY
@@ -15,21 +15,21 @@ WAYS = [Retain(), Retain("thinned"), *LAST]
 
 
 @st.composite
-def pasts(draw: st.DrawFn) -> list[Version]:
+def pasts(draw: st.DrawFn) -> list[RetainedVersion]:
     """Captures of one address, the oldest first; some have no body and refer to an earlier one that has."""
     ages = draw(st.lists(st.integers(0, 2_500 * 24), min_size=1, max_size=60, unique=True))
-    made: list[Version] = []
+    made: list[RetainedVersion] = []
     for age in sorted(ages, reverse=True):
         bodies = [one.fetched_at for one in made if one.refers_at is None]
         at, status = NOW - age * DAY // 24, draw(st.sampled_from([200, 200, 200, 301, 404, 500]))
         refers_at = draw(st.sampled_from([None, *bodies[-2:]]))
         is_page = refers_at is None and status == 200 and draw(st.booleans())
-        made.append(Version(at, 304 if refers_at else status, is_page, refers_at))
+        made.append(RetainedVersion(at, 304 if refers_at else status, is_page, refers_at))
     return made
 
 
 @given(pasts(), st.sampled_from(WAYS))
-def test_the_newest_stays_and_the_newest_page_stays(past: list[Version], retain: Retain) -> None:
+def test_the_newest_stays_and_the_newest_page_stays(past: list[RetainedVersion], retain: Retain) -> None:
     stay = kept(past, retain, NOW)
     assert past[-1].fetched_at in stay
     assert [one.fetched_at for one in past if one.is_page][-1:] == sorted(
@@ -38,23 +38,23 @@ def test_the_newest_stays_and_the_newest_page_stays(past: list[Version], retain:
 
 
 @given(pasts(), st.sampled_from(WAYS))
-def test_what_a_kept_one_refers_to_stays_with_it(past: list[Version], retain: Retain) -> None:
+def test_what_a_kept_one_refers_to_stays_with_it(past: list[RetainedVersion], retain: Retain) -> None:
     stay = kept(past, retain, NOW)
     assert stay <= {one.fetched_at for one in past}
     assert all(one.refers_at is None or one.refers_at in stay for one in past if one.fetched_at in stay)
 
 
 @given(pasts(), st.sampled_from(WAYS))
-def test_asked_again_it_keeps_all_that_it_has_kept(past: list[Version], retain: Retain) -> None:
+def test_asked_again_it_keeps_all_that_it_has_kept(past: list[RetainedVersion], retain: Retain) -> None:
     stay = kept(past, retain, NOW)
     assert kept([one for one in past if one.fetched_at in stay], retain, NOW) == stay
 
 
 @given(pasts(), st.sampled_from(WAYS))
-def test_the_views_are_made_again_as_they_are(past: list[Version], retain: Retain) -> None:
+def test_the_views_are_made_again_as_they_are(past: list[RetainedVersion], retain: Retain) -> None:
     """What they hold: the newest page, unless it has vanished since, or a later answer may ask not to be indexed."""
 
-    def held(versions: list[Version]) -> tuple[object, ...]:
+    def held(versions: list[RetainedVersion]) -> tuple[object, ...]:
         page = next((one for one in reversed(versions) if one.is_page), None)
         later = [one for one in versions if page is not None and one.fetched_at > page.fetched_at]
         silent = [one.fetched_at for one in later if one.status == 200 and one.refers_at is None]
@@ -65,14 +65,14 @@ def test_the_views_are_made_again_as_they_are(past: list[Version], retain: Retai
 
 
 @given(pasts())
-def test_the_first_stays_when_thinned(past: list[Version]) -> None:
+def test_the_first_stays_when_thinned(past: list[RetainedVersion]) -> None:
     assert past[0].fetched_at in kept(past, Retain("thinned"), NOW)
 
 
 @given(pasts(), st.integers(0, 400))
-def test_thinned_a_second_time_later_it_is_as_if_thinned_once(past: list[Version], days: int) -> None:
+def test_thinned_a_second_time_later_it_is_as_if_thinned_once(past: list[RetainedVersion], days: int) -> None:
     """Months are whole weeks: what one a week has kept is enough for one a month."""
-    plain = [Version(one.fetched_at) for one in past]
+    plain = [RetainedVersion(one.fetched_at) for one in past]
     first = kept(plain, Retain("thinned"), NOW)
     later = NOW + days * DAY
     again = kept([one for one in plain if one.fetched_at in first], Retain("thinned"), later)
@@ -80,7 +80,7 @@ def test_thinned_a_second_time_later_it_is_as_if_thinned_once(past: list[Version
 
 
 def test_thinned_keeps_all_of_a_month_then_one_a_week_then_one_every_four() -> None:
-    daily = [Version(NOW - age * DAY) for age in range(1_000, -1, -1)]
+    daily = [RetainedVersion(NOW - age * DAY) for age in range(1_000, -1, -1)]
     stay = kept(daily, Retain("thinned"), NOW)
     ages = sorted((NOW - at) // DAY for at in stay)
     assert ages[:31] == list(range(31))
@@ -92,48 +92,69 @@ def test_thinned_keeps_all_of_a_month_then_one_a_week_then_one_every_four() -> N
 
 
 def test_last_counts_versions_with_a_body_and_keeps_when_they_were_seen_again() -> None:
-    past = [Version(1), Version(2), Version(3, 304, False, 2), Version(4), Version(5, 304, False, 4)]
+    past = [
+        RetainedVersion(1),
+        RetainedVersion(2),
+        RetainedVersion(3, 304, False, 2),
+        RetainedVersion(4),
+        RetainedVersion(5, 304, False, 4),
+    ]
     assert kept(past, Retain("last", 1), NOW) == {4, 5}
     assert kept(past, Retain("last", 2), NOW) == {2, 3, 4, 5}
 
 
 def test_failures_and_changes_that_do_not_count_crowd_no_page_out() -> None:
-    past = [Version(1), Version(2), Version(3), *(Version(at, 503, False) for at in range(4, 9))]
-    past += [Version(at, 200, False) for at in range(9, 12)]
+    past = [
+        RetainedVersion(1),
+        RetainedVersion(2),
+        RetainedVersion(3),
+        *(RetainedVersion(at, 503, False) for at in range(4, 9)),
+    ]
+    past += [RetainedVersion(at, 200, False) for at in range(9, 12)]
     assert kept(past, Retain("last", 2), NOW) == {2, 3, 9, 10, 11}, (
         "what came after the last page may ask to be left out"
     )
 
 
 def test_when_a_page_was_found_gone_stays_known() -> None:
-    past = [Version(1), Version(2, 410, False), Version(3, 410, False), Version(4), *_gone(5, 6, 7, 8)]
+    past = [
+        RetainedVersion(1),
+        RetainedVersion(2, 410, False),
+        RetainedVersion(3, 410, False),
+        RetainedVersion(4),
+        *_gone(5, 6, 7, 8),
+    ]
     assert kept(past, Retain("last", 1), NOW) == {4, 5, 8}
     assert kept(past, Retain("last", 2), NOW) == {1, 2, 4, 5, 7, 8}
 
 
-def _gone(*moments: int) -> list[Version]:
-    return [Version(at, 404, False) for at in moments]
+def _gone(*moments: int) -> list[RetainedVersion]:
+    return [RetainedVersion(at, 404, False) for at in moments]
 
 
 def test_of_a_week_a_page_stays_rather_than_a_failure_that_came_later() -> None:
     start = (NOW - 200 * DAY) // WEEK * WEEK
-    week = [Version(start), Version(start + DAY), Version(start + 2 * DAY, 304, False, start + DAY)]
-    week += [Version(start + 3 * DAY, 500, False), Version(start + 4 * DAY, 404, False)]
-    past = [Version(start - 9 * WEEK), *week, Version(NOW - DAY)]
+    week = [
+        RetainedVersion(start),
+        RetainedVersion(start + DAY),
+        RetainedVersion(start + 2 * DAY, 304, False, start + DAY),
+    ]
+    week += [RetainedVersion(start + 3 * DAY, 500, False), RetainedVersion(start + 4 * DAY, 404, False)]
+    past = [RetainedVersion(start - 9 * WEEK), *week, RetainedVersion(NOW - DAY)]
     assert kept(past, Retain("thinned"), NOW) == {start - 9 * WEEK, start + DAY, NOW - DAY}
     failing = [past[0], *week[2:], past[-1]]
-    failing[1] = Version(start + 2 * DAY, 304, False, start - 9 * WEEK)
+    failing[1] = RetainedVersion(start + 2 * DAY, 304, False, start - 9 * WEEK)
     assert start + 2 * DAY in kept(failing, Retain("thinned"), NOW)
 
 
 def test_a_robots_txt_is_kept_like_a_page() -> None:
-    past = [Version(at, 200, False) for at in range(1, 10)]
+    past = [RetainedVersion(at, 200, False) for at in range(1, 10)]
     assert kept(past, Retain("last", 2), NOW) == {8, 9}
 
 
 def test_a_page_that_asked_not_to_be_indexed_does_not_come_back() -> None:
     """Page, then a noindex, then a failure: without the second a rebuild would bring the first back."""
-    past = [Version(1), Version(2, 200, False), Version(3, 500, False)]
+    past = [RetainedVersion(1), RetainedVersion(2, 200, False), RetainedVersion(3, 500, False)]
     assert kept(past, Retain("last", 1), NOW) == {1, 2, 3}
 
 
@@ -152,15 +173,15 @@ def test_the_three_ways_are_understood() -> None:
 
 
 def test_a_redirect_is_no_successful_answer_and_is_not_held_for_the_views() -> None:
-    past = [Version(NOW - 3 * DAY, 200, True, None), Version(NOW - 2 * DAY, 300, False, None)]
-    past += [Version(NOW - DAY, 299, False, None), Version(NOW, 500, False, None)]
+    past = [RetainedVersion(NOW - 3 * DAY, 200, True, None), RetainedVersion(NOW - 2 * DAY, 300, False, None)]
+    past += [RetainedVersion(NOW - DAY, 299, False, None), RetainedVersion(NOW, 500, False, None)]
     stay = kept(past, Retain("last", 1), NOW)
     assert NOW - DAY in stay and NOW - 2 * DAY not in stay
 
 
 def test_what_is_young_takes_no_place_of_what_is_old() -> None:
     """A week that is partly more than a month ago keeps one of its old captures beside all of its young ones."""
-    daily = [Version(at) for at in range(NOW - 60 * DAY, NOW + 1, DAY)]
+    daily = [RetainedVersion(at) for at in range(NOW - 60 * DAY, NOW + 1, DAY)]
     for now in range(NOW, NOW + 7 * DAY, DAY):
         stay = kept(daily, Retain("thinned"), now)
         old = [one.fetched_at for one in daily if now - one.fetched_at > 30 * DAY]

@@ -21,7 +21,7 @@ from gossamer.rules.robots.parser import (
     MOST_CRAWL_DELAY_S,
     MOST_RECRAWL_DELAY_S,
     MOST_SAID,
-    Line,
+    RobotsLine,
     line_count,
     lines_of,
     matches,
@@ -67,7 +67,7 @@ def robots(*rules: RobotsRule, group: str = "*") -> Robots:
 def test_every_spelling_of_a_key_is_read_as_that_key(key: str, spellings: str) -> None:
     for spelling in spellings.split():
         name = spelling.replace("_", " ")
-        assert lines_of(f"\t{name.title()} : value \t") == [Line(1, key, name, "value")]
+        assert lines_of(f"\t{name.title()} : value \t") == [RobotsLine(1, key, name, "value")]
 
 
 def test_a_line_is_a_directive_when_its_key_is_known_or_a_word_of_forty_letters_at_most() -> None:

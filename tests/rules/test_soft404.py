@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.parse.fingerprints import near
 from gossamer.rules.learned.marks import marks_of
-from gossamer.rules.learned.model import Learning
+from gossamer.rules.learned.model import LearnedHosts
 from gossamer.rules.learned.soft404 import ErrorPages, what_it_says
 from gossamer.values.messages import Marks, Says
 from gossamer.values.url import Url
@@ -95,7 +95,7 @@ def real_pages(count: int) -> list[Shown]:
 
 
 def judged(pages: list[Shown]) -> list[bool]:
-    learning = Learning(1 << 20)
+    learning = LearnedHosts(1 << 20)
     found = []
     for address, title, heading, text in pages:
         marks = marks_of(text, near(text))

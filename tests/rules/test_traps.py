@@ -9,7 +9,7 @@ from gossamer.rules.learned.traps import (
     MOST_OF_ONE,
     MOST_PARAMETERS,
     MOST_SEGMENTS,
-    Run,
+    TemplateRun,
     after,
     is_barren,
     is_trap,
@@ -69,8 +69,8 @@ def test_a_path_that_grows_by_its_own_links_ends_at_the_third_repeat() -> None:
     assert grown == 2
 
 
-def through(pages: list[bool]) -> Run:
-    run = Run()
+def through(pages: list[bool]) -> TemplateRun:
+    run = TemplateRun()
     for is_new in pages:
         run = after(run, is_new)
         if is_trap(run):
@@ -100,7 +100,7 @@ def test_a_series_in_which_one_page_in_thirty_is_new_is_cut(seed: int) -> None:
 
 
 def test_pages_that_lead_on_pay_their_own_debt_but_vouch_for_nobody() -> None:
-    run = Run(new=9)
+    run = TemplateRun(new=9)
     for _ in range(100):
         run = after(run, is_new=False, leads_on=True)
     assert run.debt == 0 and not run.stands_well
@@ -176,22 +176,26 @@ def test_the_shape_that_is_refused_is_named(target: str, words: str) -> None:
 
 
 def test_a_debt_grows_by_one_with_each_barren_page_and_shrinks_by_nine_with_each_fruitful_one() -> None:
-    run = Run()
+    run = TemplateRun()
     for is_new, leads_on, expected in [
-        (False, False, Run(1, 0, 1, 1)),
-        (False, True, Run(2, 0, 0, 2)),
-        (True, False, Run(3, 1, 0, 0)),
-        *[(False, False, Run(3 + n, 1, n, n)) for n in range(1, 11)],
-        (True, True, Run(14, 2, 1, 1)),
-        (False, True, Run(15, 2, 0, 2)),
+        (False, False, TemplateRun(1, 0, 1, 1)),
+        (False, True, TemplateRun(2, 0, 0, 2)),
+        (True, False, TemplateRun(3, 1, 0, 0)),
+        *[(False, False, TemplateRun(3 + n, 1, n, n)) for n in range(1, 11)],
+        (True, True, TemplateRun(14, 2, 1, 1)),
+        (False, True, TemplateRun(15, 2, 0, 2)),
     ]:
         run = after(run, is_new, leads_on)
         assert run == expected
 
 
 def test_where_a_template_stands_is_told_at_its_limits() -> None:
-    assert [Run(99, new, 0, debt).stands_well for new, debt in ((3, 15), (2, 15), (3, 16))] == [True, False, False]
-    assert [is_trap(Run(99, 0, debt)) for debt in (63, 64, 65)] == [False, True, True]
+    assert [TemplateRun(99, new, 0, debt).stands_well for new, debt in ((3, 15), (2, 15), (3, 16))] == [
+        True,
+        False,
+        False,
+    ]
+    assert [is_trap(TemplateRun(99, 0, debt)) for debt in (63, 64, 65)] == [False, True, True]
     assert [is_barren(*totals) for totals in ((64, 6), (63, 0), (64, 7), (70, 7), (71, 7))] == [
         True, False, False, False, True,
     ]  # fmt: skip

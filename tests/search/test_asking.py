@@ -17,10 +17,10 @@ from gossamer.search.find import FACETS, Answer, Search
 from gossamer.search.query import parse
 from gossamer.testing import FakeClock
 from gossamer.values.link import Link
-from gossamer.values.page import Page, Reading, Thing
+from gossamer.values.page import NamedEntity, Page, Reading
 from gossamer.values.url import Url
 from gossamer.views.links.reader import LinksReader
-from gossamer.views.links.store import Links
+from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.snippets import Segment
 from gossamer.views.words.writer import IndexWriter
@@ -32,7 +32,7 @@ PERSON, PLACE, ARTICLE = f"{SCHEMA}Person", f"{SCHEMA}Place", f"{SCHEMA}Article"
 @dataclass
 class House:
     index: IndexWriter
-    links: Links
+    links: LinksWriter
     search: Search
     clock: FakeClock
 
@@ -51,7 +51,7 @@ class House:
 
 @pytest.fixture
 def house(tmp_path):
-    index, links = IndexWriter(tmp_path / "i", DiskFiles(), silent), Links(tmp_path / "l.db", DiskFiles(), silent)
+    index, links = IndexWriter(tmp_path / "i", DiskFiles(), silent), LinksWriter(tmp_path / "l.db", DiskFiles(), silent)
     index.open()
     links.open()
     clock = FakeClock()
@@ -162,12 +162,15 @@ def test_one_site_with_many_links_does_not_silence_the_others(house):
 
 
 def test_M_A9_a_person_called_close_or_anything_but(house):
-    glenn = Thing("http://a.test/#glenn", "Glenn Close", (PERSON,))
+    glenn = NamedEntity("http://a.test/#glenn", "Glenn Close", (PERSON,))
     house.put(
         reading("http://a.test/1", "Glenn Close acts", things=(glenn,), types=(PERSON,)),
         reading("http://b.test/1", "More of Glenn Close", things=(glenn,), types=(PERSON,)),
         reading(
-            "http://b.test/2", "A narrow close", things=(Thing("_:b1", "Advocate's Close", (PLACE,)),), types=(PLACE,)
+            "http://b.test/2",
+            "A narrow close",
+            things=(NamedEntity("_:b1", "Advocate's Close", (PLACE,)),),
+            types=(PLACE,),
         ),
         reading("http://b.test/3", "Keep close"),
     )
@@ -184,12 +187,14 @@ def test_M_A9_a_person_called_close_or_anything_but(house):
 
 def test_a_thing_that_every_page_names_does_not_hide_the_others(house):
     everywhere, once = (
-        Thing("http://a.test/#org", "Acme Harbour", ()),
-        Thing("http://a.test/#x", "Old Harbour Pier", ()),
+        NamedEntity("http://a.test/#org", "Acme Harbour", ()),
+        NamedEntity("http://a.test/#x", "Old Harbour Pier", ()),
     )
     house.put(
         *(reading(f"http://a.test/{n}", "words", things=(everywhere,)) for n in range(60)),
-        reading("http://a.test/x", "words", things=(Thing("http://a.test/#y", "A very long name of a thing"), once)),
+        reading(
+            "http://a.test/x", "words", things=(NamedEntity("http://a.test/#y", "A very long name of a thing"), once)
+        ),
     )
     assert [one.name for one in house.find("harbour").entities] == ["Acme Harbour", "Old Harbour Pier"]
 
@@ -284,7 +289,7 @@ DAY = 86_400 * SECOND
 def test_what_one_types_is_completed_from_titles_names_and_words(house):
     house.put(
         reading("http://a.test/1", "harbour harbour master", title="The harbour of Leith"),
-        reading("http://a.test/2", "a harbinger", things=(Thing("_:b1", "Harbour Trust"),)),
+        reading("http://a.test/2", "a harbinger", things=(NamedEntity("_:b1", "Harbour Trust"),)),
         reading("http://a.test/3", "the harbour wall"),
     )
     found = [(one.text, one.kind) for one in house.search.suggest("harb")]
@@ -339,7 +344,7 @@ def test_entries_hold_however_odd_the_names_are(house):
             "http://a.test/1",
             "fish",
             (("http://b.test/", "link \udfff"),),
-            things=(Thing("_:b", odd), Thing("http://x.test/\ud800", "n")),
+            things=(NamedEntity("_:b", odd), NamedEntity("http://x.test/\ud800", "n")),
             properties=("\ud801",),
             bold=("\ud802",),
         )

@@ -18,7 +18,7 @@ from gossamer.values.page import Page, Reading
 from gossamer.values.query import Query, Word
 from gossamer.values.url import Url
 from gossamer.views.links.reader import LinksReader
-from gossamer.views.links.store import Links
+from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.writer import IndexWriter
 
@@ -109,7 +109,7 @@ def test_F_W14_an_offset_beyond_the_limits_is_refused():
 def rooms(tmp_path):
     clock = FakeClock()
     index = IndexWriter(tmp_path / "index", DiskFiles(), silent)
-    links = Links(tmp_path / "links.db", DiskFiles(), silent)
+    links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent)
     index.open()
     links.open()
     search = Search(Searcher(tmp_path / "index"), LinksReader(tmp_path / "links.db"), clock)
@@ -118,7 +118,7 @@ def rooms(tmp_path):
         room.close()
 
 
-def put(index: IndexWriter, links: Links, *readings: Reading) -> None:
+def put(index: IndexWriter, links: LinksWriter, *readings: Reading) -> None:
     for view in (index, links):
         view.replace(readings)
         view.commit()

@@ -35,7 +35,7 @@ from gossamer.values.link import How, Offer
 from gossamer.values.messages import job_of
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
-from gossamer.workers.worker import Answer
+from gossamer.workers.worker import WorkerAnswer
 
 DELAY_S = 1.0
 PER_ADDRESS = 4
@@ -199,14 +199,14 @@ class _Simulation:
             chance=seeded(self._seed),
         )
 
-    async def _read(self, parts: Sequence[bytes], admit: object = None, heavy: bool = False) -> Answer:
+    async def _read(self, parts: Sequence[bytes], admit: object = None, heavy: bool = False) -> WorkerAnswer:
         payload = b"".join(parts)
         asked = job_of(payload)
         if self._kind.reads or asked.task != "read":
-            return Answer(job(payload), 0.0)
+            return WorkerAnswer(job(payload), 0.0)
         stored = done(msgspec.structs.replace(asked, task="store"))
         links = tuple(self._web.links_of(asked.capture.url))
-        return Answer(msgspec.msgpack.encode(msgspec.structs.replace(stored, is_page=True, links=links)), 0.0)
+        return WorkerAnswer(msgspec.msgpack.encode(msgspec.structs.replace(stored, is_page=True, links=links)), 0.0)
 
     async def _resolve(self, hostname: str) -> str | None:
         """As slow as name servers are, and now and then without an answer, though not for the shared address."""

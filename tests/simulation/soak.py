@@ -34,12 +34,12 @@ from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import Returning
 from gossamer.crawler.settlement import Measures
-from gossamer.demo.answers import Question
+from gossamer.demo.answers import DemoRequest
 from gossamer.demo.web import DemoWeb
-from gossamer.fetch.answer import Head, outcome_of
+from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
-from gossamer.recrawl.calendar import Allowance
+from gossamer.recrawl.calendar import VisitBudget
 from gossamer.recrawl.policies import policy_named
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.writer import SpoolWriter
@@ -51,7 +51,7 @@ from gossamer.values.outcome import Outcome
 from gossamer.values.past import Validators
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
-from gossamer.workers.worker import Answer
+from gossamer.workers.worker import WorkerAnswer
 
 HOUR_S = 3600.0
 QUIET_S = 30.0
@@ -123,10 +123,10 @@ class Counted:
         await self._clock.sleep(0.05)
         now = self._clock.now()
         answer = self._web.answer(
-            Question(url.host.name, url.target, "", validators.etag if validators else "", 0, now)
+            DemoRequest(url.host.name, url.target, "", validators.etag if validators else "", 0, now)
         )
         capture = Capture(url, now, answer.status, "", answer.headers, answer.body, took_s=0.05)
-        return outcome_of(capture, Head(CIMultiDictProxy(CIMultiDict(answer.headers))), (), now)
+        return outcome_of(capture, ResponseHead(CIMultiDictProxy(CIMultiDict(answer.headers))), (), now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class Soak:
             await opened.enter_async_context(chronicling(directory, outside, True, silent))
             await frontier.offer([Offer(Url(seed), How.SEED) for seed in web.seeds])
             again = Returning(
-                lambda per_page: policy_named("age", per_page), seeded(5), Allowance(self.visits_a_day, None, 1.0)
+                lambda per_page: policy_named("age", per_page), seeded(5), VisitBudget(self.visits_a_day, None, 1.0)
             )
             yield Crawl(
                 Rooms(
@@ -215,8 +215,8 @@ class Soak:
             )
 
 
-async def read(parts: Sequence[bytes], admit: object = None, heavy: bool = False) -> Answer:
-    return Answer(job(b"".join(parts)), 0.0)
+async def read(parts: Sequence[bytes], admit: object = None, heavy: bool = False) -> WorkerAnswer:
+    return WorkerAnswer(job(b"".join(parts)), 0.0)
 
 
 def taken(hour: float, visits: int) -> Reading:

@@ -14,7 +14,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.tell import silent
-from gossamer.spool.follower import Follower, Frame, Position
+from gossamer.spool.follower import Follower, SpooledRecord, SpoolPosition
 from gossamer.spool.frames import HEAD_BYTES, PIECE_BYTES, frame, frames, sound_end
 from gossamer.spool.writer import SpoolWriter, discard, spooled_volumes
 from gossamer.testing import FakeClock, Fault, FaultyFiles
@@ -35,7 +35,7 @@ class House:
         self.writer.open(self.volumes.open().last_volume)
         return self
 
-    def group(self, *readings: bytes) -> list[Frame]:
+    def group(self, *readings: bytes) -> list[SpooledRecord]:
         mark = self.volumes.position()
         try:
             found = [self.add(reading) for reading in readings]
@@ -47,11 +47,11 @@ class House:
             raise
         return found
 
-    def add(self, reading: bytes) -> Frame:
+    def add(self, reading: bytes) -> SpooledRecord:
         self.number += 1
         place = self.volumes.append(response_record(capture(self.number, os.urandom(200))))
         self.writer.append(place, reading)
-        return Frame(place, reading)
+        return SpooledRecord(place, reading)
 
     def close(self) -> None:
         self.volumes.close()
@@ -60,28 +60,28 @@ class House:
     def follower(self) -> Follower:
         return Follower(FILES, self.spool, ArchivePlaces(FILES, self.archive))
 
-    def all(self, at_most: int = 1000) -> list[Frame]:
-        return to_the_end(self.follower(), Position(), at_most)
+    def all(self, at_most: int = 1000) -> list[SpooledRecord]:
+        return to_the_end(self.follower(), SpoolPosition(), at_most)
 
 
-def to_the_end(follower: Follower, position: Position, at_most: int) -> list[Frame]:
-    found: list[Frame] = []
+def to_the_end(follower: Follower, position: SpoolPosition, at_most: int) -> list[SpooledRecord]:
+    found: list[SpooledRecord] = []
     while fresh := follower.follow(found[-1].after if found else position, at_most):
         assert len(fresh) <= at_most
         found.extend(fresh)
     return found
 
 
-def without_reading(found: list[Frame]) -> list[Frame]:
-    return [Frame(one.place, None) for one in found]
+def without_reading(found: list[SpooledRecord]) -> list[SpooledRecord]:
+    return [SpooledRecord(one.place, None) for one in found]
 
 
 def test_frames_are_followed_in_order_and_only_once_synced(tmp_path):
     house = House(tmp_path).open()
     follower = house.follower()
-    assert follower.follow(Position(), 10) == []
+    assert follower.follow(SpoolPosition(), 10) == []
     first = house.group(b"one", b"", b"three")
-    assert follower.follow(Position(), 2) == first[:2]
+    assert follower.follow(SpoolPosition(), 2) == first[:2]
     assert follower.follow(first[1].after, 2) == first[2:]
     waiting = house.add(b"four")
     assert follower.follow(first[2].after, 2) == []
@@ -107,7 +107,7 @@ def test_a_group_that_crosses_volumes_is_followed_whole(tmp_path):
     house = House(tmp_path, roll_at_bytes=1500).open()
     before = house.group(b"first")
     follower = house.follower()
-    assert follower.follow(Position(), 9) == before
+    assert follower.follow(SpoolPosition(), 9) == before
     frames_added = [house.add(b"%d" % n) for n in range(9)]
     assert len(volumes_in(FILES, house.archive)) > 2
     assert follower.follow(before[-1].after, 99) == []
@@ -127,7 +127,7 @@ def test_polling_with_nothing_new_reads_nothing(tmp_path):
     house = House(tmp_path).open()
     (last,) = house.group(b"x")
     follower = Follower(Counting(), house.spool, ArchivePlaces(Counting(), house.archive))
-    assert follower.follow(Position(), 5) == [last]
+    assert follower.follow(SpoolPosition(), 5) == [last]
     Counting.reads = 0
     for _ in range(10):
         assert follower.follow(last.after, 5) == []
@@ -144,7 +144,7 @@ def test_a_volume_without_spool_file_is_asked_of_the_archive(tmp_path):
     names = spooled_volumes(FILES, house.spool)
     gone = names[1]
     discard(FILES, house.spool, gone, silent)
-    expected = [Frame(one.place, None) if one.place.volume == gone else one for one in written]
+    expected = [SpooledRecord(one.place, None) if one.place.volume == gone else one for one in written]
     assert house.all() == expected
     assert house.all(1) == expected
     for name in names:
@@ -161,7 +161,7 @@ def test_records_whose_reading_died_with_the_process_are_asked_of_the_archive(tm
     lost = [house.add(b"three"), house.add(b"four")]
     house.volumes.sync()  # and here the process is killed
     follower = house.follower()
-    assert follower.follow(Position(), 9) == spooled
+    assert follower.follow(SpoolPosition(), 9) == spooled
     assert follower.follow(spooled[-1].after, 9) == []
     restarted = House(tmp_path).open()
     assert to_the_end(follower, spooled[-1].after, 1) == without_reading(lost)
@@ -174,9 +174,9 @@ def test_a_first_volume_whose_spool_was_never_written_is_asked_of_the_archive(tm
     lost = [house.add(b"one")]
     house.volumes.sync()
     follower = house.follower()
-    assert follower.follow(Position(), 9) == []
+    assert follower.follow(SpoolPosition(), 9) == []
     House(tmp_path).open()
-    assert follower.follow(Position(), 9) == without_reading(lost)
+    assert follower.follow(SpoolPosition(), 9) == without_reading(lost)
 
 
 def test_a_damaged_reading_is_asked_of_the_archive(tmp_path):
@@ -193,7 +193,7 @@ def test_a_damaged_reading_is_asked_of_the_archive(tmp_path):
         flipped[at] ^= 1 << chance.randrange(8)
         path.write_bytes(flipped)
         hit = next(n for n in range(6) if at < sum(lengths[: n + 1]))
-        expected = [Frame(one.place, None) if n == hit else one for n, one in enumerate(written)]
+        expected = [SpooledRecord(one.place, None) if n == hit else one for n, one in enumerate(written)]
         assert house.all(chance.choice([1, 2, 100])) == expected
 
 
@@ -206,7 +206,7 @@ def test_a_torn_end_is_cut_at_every_byte(tmp_path):
     for end in range(first, len(whole)):
         path.write_bytes(whole[:end])
         follower = house.follower()
-        assert follower.follow(Position(), 9) == written[:1]
+        assert follower.follow(SpoolPosition(), 9) == written[:1]
         House(tmp_path).open()
         assert path.read_bytes().startswith(whole[:first])
         assert sound_end(FILES, path) == path.stat().st_size
@@ -226,9 +226,9 @@ def test_F_P5_no_room_at_write_k_loses_no_frame_and_repeats_none(tmp_path, code,
                     written += house.group(*group)
                     break
                 except GossamerError:
-                    seen += follower.follow(seen[-1].after if seen else Position(), 99)
+                    seen += follower.follow(seen[-1].after if seen else SpoolPosition(), 99)
         house.close()
-        seen += to_the_end(follower, seen[-1].after if seen else Position(), 99)
+        seen += to_the_end(follower, seen[-1].after if seen else SpoolPosition(), 99)
         assert [one.reading for one in written] == [one for group in readings for one in group]
         assert house.all() == written
         assert [one for one in seen if one in written] == written
@@ -260,9 +260,9 @@ def test_spool_files_that_every_view_has_passed_are_discarded(tmp_path):
     names = spooled_volumes(FILES, house.spool)
     follower = house.follower()
     assert follower.discard_before([]) == []
-    assert follower.discard_before([Position(names[-1], 9), Position()]) == []
+    assert follower.discard_before([SpoolPosition(names[-1], 9), SpoolPosition()]) == []
     slow = next(one for one in written if one.place.volume == names[1])
-    assert follower.discard_before([Position(names[2], 1), slow.after]) == [names[0]]
+    assert follower.discard_before([SpoolPosition(names[2], 1), slow.after]) == [names[0]]
     assert spooled_volumes(FILES, house.spool) == names[1:]
 
 

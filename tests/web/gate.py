@@ -10,10 +10,10 @@ from tests.web.site import Answer
 
 from gossamer.web.access.guard import Gate
 from gossamer.web.access.login import Entrance, router
-from gossamer.web.access.tokens import ROLE, Door, Keys
+from gossamer.web.access.tokens import ROLE, Access, AccessTokens
 from gossamer.web.page_frame import make_show
 
-KEYS = Keys("admin-" + "a" * 40, "reader-" + "r" * 40)
+KEYS = AccessTokens("admin-" + "a" * 40, "reader-" + "r" * 40)
 BEARER = {"admin": f"Bearer {KEYS.admin}", "user": f"Bearer {KEYS.reader}"}
 PORT = 8642
 COOKIE = f"gossamer-{PORT}"
@@ -37,7 +37,7 @@ def gate_of(
     clock: Any, *, inner: ASGIApp = role_of_asker, names: tuple[str, ...] = ("127.0.0.1",), **door: Any
 ) -> Gate:
     show = make_show()
-    return Gate(inner, names, show, Entrance(Door(**{"keys": lambda: KEYS} | door), clock, show))
+    return Gate(inner, names, show, Entrance(Access(**{"keys": lambda: KEYS} | door), clock, show))
 
 
 def site_of(gate: Gate) -> Gate:

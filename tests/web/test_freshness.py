@@ -17,7 +17,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.cli.changing_demo import line_of
 from gossamer.cli.freshness import curve, in_words_of
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import Chronicle, Run, visits_in
+from gossamer.monitor.chronicle import Chronicle, CrawlRun, visits_in
 from gossamer.monitor.freshness import MEANINGS, told
 from gossamer.monitor.samples import newest_place, visits_since
 from gossamer.store.directory import Directory
@@ -63,7 +63,7 @@ def test_figures_of_a_crawl_that_is_over_say_of_when_they_are(tmp_path: Path, si
     running = site.ask("/crawl/freshness").text
     assert "As of <time" in running and "the end of the last crawl" not in running
     known = chronicle_of(range(0, 400, 40), ("a.test",))
-    over = msgspec.structs.replace(known, runs=(Run(1, known.samples[-1].at, is_over=True, comes_back=True),))
+    over = msgspec.structs.replace(known, runs=(CrawlRun(1, known.samples[-1].at, is_over=True, comes_back=True),))
     with serving(served(tmp_path / "c", over)) as ended:
         assert "the end of the last crawl" in ended.ask("/crawl/freshness").text
 

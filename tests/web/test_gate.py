@@ -8,10 +8,10 @@ from starlette.requests import Request
 from tests.web.gate import COOKIE, KEYS, ask, gate_of
 
 from gossamer.testing import FakeClock
-from gossamer.web.access.guard import LONGEST_BODY, LONGEST_TARGET, MOST_AT_ONCE, Body, answers_to
+from gossamer.web.access.guard import LONGEST_BODY, LONGEST_TARGET, MOST_AT_ONCE, RequestBody, answers_to
 from gossamer.web.access.login import LONGEST_FORM, client_of, form_of
 from gossamer.web.access.sessions import SESSION_S
-from gossamer.web.access.tokens import MOST_WRONG, WINDOW_S, Door, Tries
+from gossamer.web.access.tokens import MOST_WRONG, WINDOW_S, Access, Tries
 
 NAMES = ("127.0.0.1", "[::1]", "localhost")
 
@@ -131,7 +131,7 @@ def asked_by(peer: str | None, *forwarded: str) -> Request:
 def test_F_W8_only_a_proxy_on_this_machine_is_believed_about_who_asks(
     is_behind_tls: bool, peer: str | None, forwarded: tuple[str, ...], client: str
 ) -> None:
-    assert client_of(asked_by(peer, *forwarded), Door(KEYS, is_behind_tls=is_behind_tls)) == client
+    assert client_of(asked_by(peer, *forwarded), Access(KEYS, is_behind_tls=is_behind_tls)) == client
 
 
 def request_of(*pieces: bytes) -> Request:
@@ -158,7 +158,7 @@ def test_a_body_without_a_length_is_cut_off_beyond_the_limit() -> None:
             return {"type": "http.request", "body": b"x" * left.pop(0), "more_body": bool(left)}
 
         headers = [(b"transfer-encoding", b"chunked")]
-        body = Body(Request({"type": "http", "method": "POST", "headers": headers}), receive)
+        body = RequestBody(Request({"type": "http", "method": "POST", "headers": headers}), receive)
         return [(await body.receive())["type"] for _ in sizes]
 
     assert asyncio.run(received(LONGEST_BODY - 1, 1)) == ["http.request"] * 2

@@ -10,11 +10,11 @@ from starlette.types import ASGIApp
 from tests.web.gate import BEARER, COOKIE, KEYS, PORT, ask, gate_of, role_of_asker, site_of
 
 from gossamer.testing import FakeClock
-from gossamer.web.access.connections import Connection, server_of
-from gossamer.web.access.guard import LONG, Body, Gate
+from gossamer.web.access.connections import WebConnection, server_of
+from gossamer.web.access.guard import LONG, Gate, RequestBody
 from gossamer.web.access.login import cookie_name, is_led_here
 from gossamer.web.access.sessions import SESSION_S, Sessions
-from gossamer.web.access.tokens import Door, Keys, Role, may_change
+from gossamer.web.access.tokens import Access, AccessTokens, Role, may_change
 from gossamer.web.streams import MOST_LONG, PIECE
 
 OURS = f"127.0.0.1:{PORT}"
@@ -368,7 +368,7 @@ def test_leaving_takes_back_the_very_cookie_that_was_set(is_behind_tls: bool) ->
 
 def test_servers_on_one_host_have_cookies_of_their_own() -> None:
     def name(scope: dict[str, Any], is_behind_tls: bool = False) -> str:
-        return cookie_name(Request({"type": "http", "headers": [], **scope}), Door(is_behind_tls=is_behind_tls))
+        return cookie_name(Request({"type": "http", "headers": [], **scope}), Access(is_behind_tls=is_behind_tls))
 
     assert name({"server": ("127.0.0.1", 8000)}) == "gossamer-8000"
     assert name({"server": ("127.0.0.1", 8001)}, True) == "__Host-gossamer-8001"
@@ -386,7 +386,7 @@ def test_a_session_begun_after_a_token_was_renewed_holds_and_each_ends_to_the_se
     clock, keys = FakeClock(), [KEYS]
     sessions = Sessions(lambda: keys[0], clock)
     sessions.begin(Role.USER)
-    keys[0] = Keys("another" * 10, KEYS.reader)
+    keys[0] = AccessTokens("another" * 10, KEYS.reader)
     first, second = sessions.begin(Role.ADMIN), sessions.begin(Role.USER)
     assert len(sessions) == 2, "what was begun with the old token has ended"
     assert [sessions.role_in(id) for id in (first, second, first)] == [Role.ADMIN, Role.USER, Role.ADMIN]
@@ -420,14 +420,14 @@ def test_only_the_administrator_may_change_anything() -> None:
 def test_F_W16_a_body_that_does_not_come_in_time_is_given_up_and_what_follows_one_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def body(length: str, *messages: dict[str, Any]) -> Body:
+    def body(length: str, *messages: dict[str, Any]) -> RequestBody:
         left = list(messages)
 
         async def receive() -> dict[str, Any]:
             await asyncio.sleep(0 if left else 3600)
             return left.pop(0)
 
-        return Body(Request({"type": "http", "headers": [(b"content-length", length.encode())]}), receive)
+        return RequestBody(Request({"type": "http", "headers": [(b"content-length", length.encode())]}), receive)
 
     async def story() -> None:
         monkeypatch.setattr("gossamer.web.access.guard.BODY_S", 0.01)
@@ -448,5 +448,5 @@ def test_F_W16_a_body_that_does_not_come_in_time_is_given_up_and_what_follows_on
 def test_the_server_speaks_http_alone_believes_no_proxy_and_logs_no_request() -> None:
     config = server_of(page(), "127.0.0.1", 0).config
     assert (config.ws, config.lifespan, config.proxy_headers, config.server_header) == ("none", "off", False, False)
-    assert (config.access_log, config.log_level, config.http) == (False, "error", Connection)
+    assert (config.access_log, config.log_level, config.http) == (False, "error", WebConnection)
     assert (config.host, config.port) == ("127.0.0.1", 0)

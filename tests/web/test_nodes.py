@@ -20,13 +20,13 @@ from tests.web.site import LONG_S, Site, serving, trouble_in
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.monitor.control import Control
 from gossamer.monitor.hints import Hint
-from gossamer.monitor.history import History
+from gossamer.monitor.history import HourHistory
 from gossamer.monitor.system import Beaten, System
 from gossamer.monitor.vitals import FIGURES, NODE, Vitals
 from gossamer.store.directory import Directory
 from gossamer.web.nodes.live import MOST_STREAMS
 from gossamer.web.nodes.metrics import metrics_of, written
-from gossamer.web.nodes.routes import Shown, live_of
+from gossamer.web.nodes.routes import NodesEvent, live_of
 
 NASTY = "<img src=x onerror=alert(1)>\"\\\n'`"
 
@@ -41,13 +41,13 @@ def watching(site: Site) -> Iterator[http.client.HTTPResponse]:
         connection.close()
 
 
-def events(stream: http.client.HTTPResponse, number: int) -> list[Shown]:
-    found: list[Shown] = []
+def events(stream: http.client.HTTPResponse, number: int) -> list[NodesEvent]:
+    found: list[NodesEvent] = []
     while len(found) < number:
         line = stream.readline()
         assert line, "the stream ended"
         if line.startswith(b"data: "):
-            found.append(decoded(line[6:], Shown))
+            found.append(decoded(line[6:], NodesEvent))
     return found
 
 
@@ -95,7 +95,7 @@ def test_the_same_as_data(site: Site) -> None:
     web = next(one for one in system.processes if one.name == "web")
     until(lambda: life_of_web(site) == "fresh")
     assert web.figures["rss"] > 0 and set(web.figures) <= set(FIGURES)
-    history = decoded(site.ask("/nodes/history.json?minutes=5").body, History)
+    history = decoded(site.ask("/nodes/history.json?minutes=5").body, HourHistory)
     assert history.step_s == 1 and {len(column) for column in history.series.values()} == {len(history.at)}
     assert any(value for value in history.series["memory_used"])
     answer = site.ask("/nodes/history.csv?minutes=1")

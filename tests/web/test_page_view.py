@@ -9,7 +9,7 @@ from tests.web.site import Site, trouble_in
 
 from gossamer.base.errors import QueryTooLong
 from gossamer.demo.oddities import ODD
-from gossamer.web.page.copy import MOST_AT_ONCE, MOST_WAITING, POLICY, Turns
+from gossamer.web.page.copy import MOST_AT_ONCE, MOST_WAITING, POLICY, CopyTurns
 from gossamer.web.page.rooms import place_of
 from gossamer.web.page.routes import TABS
 
@@ -44,7 +44,7 @@ def test_F_W16_copies_are_made_a_few_at_a_time_and_those_who_wait_hold_nothing()
         return b"a copy"
 
     async def run() -> list[bytes | str | BaseException]:
-        turns = Turns()
+        turns = CopyTurns()
         return await asyncio.gather(*[turns.take(make) for _ in range(100)], return_exceptions=True)
 
     answers = asyncio.run(run())

@@ -15,9 +15,9 @@ from gossamer.base.clock import SystemClock
 from gossamer.monitor.control import Control
 from gossamer.store.directory import Directory
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
-from gossamer.web.search.address import Asked
+from gossamer.web.search.address import SearchAddress
 from gossamer.web.search.desk import Desk
-from gossamer.web.search.page import Question, Reply
+from gossamer.web.search.page import Reply, SearchQuestion
 from gossamer.web.search.table import HEAD
 
 PERSON = "http://schema.org/Person"
@@ -213,12 +213,12 @@ def test_a_table_of_more_results_than_can_be_paged_to_says_in_its_last_line_wher
         def __init__(self) -> None:
             pass
 
-        async def _reply(self, question: Question) -> Reply:
+        async def _reply(self, question: SearchQuestion) -> Reply:
             return Reply(HEAD + b"x\r\n" * question.limit, is_full=True)
 
     async def whole() -> bytes:
-        desk, asked = Endless(), Asked("x")
-        first = await desk._reply(Question("csv", asked, MOST_HITS))
+        desk, asked = Endless(), SearchAddress("x")
+        first = await desk._reply(SearchQuestion("csv", asked, MOST_HITS))
         return b"".join([piece async for piece in desk._rows(asked, first)])
 
     *rows, last = list(csv.reader(io.StringIO(asyncio.run(whole()).decode(), newline="")))

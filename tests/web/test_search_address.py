@@ -11,43 +11,43 @@ from gossamer.search.answer import Answer, Facet, Span
 from gossamer.values.spreadsheet import harmless
 from gossamer.web.names import language
 from gossamer.web.render import shortened
-from gossamer.web.search.address import LONGEST_FILTERS, MOST_FILTERS, Addresses, Asked, query_of, with_open_end
+from gossamer.web.search.address import LONGEST_FILTERS, MOST_FILTERS, Addresses, SearchAddress, query_of, with_open_end
 from gossamer.web.search.facets import as_tree, groups_of, spans_of
 from gossamer.web.search.results import meant_by
 
 
 def test_the_same_question_has_one_address() -> None:
-    one = Asked("fish").with_only("lang", "de").with_never("type", "http://a.test/T")
-    other = Asked("fish").with_never("type", "http://a.test/T").with_only("lang", "de")
+    one = SearchAddress("fish").with_only("lang", "de").with_never("type", "http://a.test/T")
+    other = SearchAddress("fish").with_never("type", "http://a.test/T").with_only("lang", "de")
     assert one.href == other.href == "/?q=fish&not_type=http%3A%2F%2Fa.test%2FT&lang=de"
 
 
 def test_a_value_is_either_wanted_or_not_and_choosing_begins_at_the_first_result() -> None:
-    asked = Asked("fish", start=30).with_only("site", "a.test").with_never("site", "a.test")
+    asked = SearchAddress("fish", start=30).with_only("site", "a.test").with_never("site", "a.test")
     assert asked.href == "/?q=fish&not_site=a.test"
-    assert asked.without("site", "a.test") == Asked("fish", {"site": ()}, {"site": ()})
+    assert asked.without("site", "a.test") == SearchAddress("fish", {"site": ()}, {"site": ()})
 
 
 def test_what_is_typed_and_what_is_clicked_make_one_query() -> None:
-    asked = Asked(
+    asked = SearchAddress(
         "fish lang:de", {"lang": ("en",)}, {"site": ("a.test",)}, since="2026", until="2026-02", sort="newest"
     )
     query = query_of(asked)
     assert query.languages == ("de", "en") and query.without_sites == ("a.test",) and query.sort == "newest"
     assert (query.since, query.until) == (from_words("2026-01-01T00:00:00Z"), from_words("2026-02-01T00:00:00Z"))
     with pytest.raises(QueryRefused, match="no date"):
-        query_of(Asked("fish", since="soon"))
+        query_of(SearchAddress("fish", since="soon"))
 
 
 def test_only_a_plain_last_word_may_be_unfinished() -> None:
-    longer = with_open_end(Asked("red harb lang:en"))
+    longer = with_open_end(SearchAddress("red harb lang:en"))
     assert longer is not None and longer.words == "red harb* lang:en"
     for words in ('"red harb"', "harb*", "harb~", "h", "lang:en", "", '"harb"'):
-        assert with_open_end(Asked(words)) is None, words
+        assert with_open_end(SearchAddress(words)) is None, words
 
 
 def test_what_was_meant_keeps_typed_and_clicked_filters_apart() -> None:
-    meant = meant_by(Asked("harbuor -soup lang:en", {"site": ("a.test",)}), "harbour -soup site:a.test lang:en")
+    meant = meant_by(SearchAddress("harbuor -soup lang:en", {"site": ("a.test",)}), "harbour -soup site:a.test lang:en")
     assert (meant.text, meant.href) == ("harbour -soup lang:en", "/?q=harbour+-soup+lang%3Aen&site=a.test")
 
 
@@ -70,11 +70,11 @@ def test_F_X15_a_number_stays_a_number(number: str) -> None:
 
 def test_F_X15_a_search_has_so_many_filters_and_no_more() -> None:
     words = " ".join(f"site:a{number}.test" for number in range(MOST_FILTERS))
-    assert len(query_of(Asked(words)).sites) == MOST_FILTERS
+    assert len(query_of(SearchAddress(words)).sites) == MOST_FILTERS
     for asked in (
-        Asked(words, {"type": ("x",)}),
-        Asked("", {"type": tuple(f"t{n}" for n in range(20)), "site": tuple(f"s{n}" for n in range(21))}),
-        Asked("", {"type": ("x" * LONGEST_FILTERS, "y")}),
+        SearchAddress(words, {"type": ("x",)}),
+        SearchAddress("", {"type": tuple(f"t{n}" for n in range(20)), "site": tuple(f"s{n}" for n in range(21))}),
+        SearchAddress("", {"type": ("x" * LONGEST_FILTERS, "y")}),
     ):
         with pytest.raises(QueryRefused, match="at most 40 filters"):
             query_of(asked)
@@ -85,7 +85,10 @@ def test_languages_have_names() -> None:
 
 
 def test_an_address_written_fast_is_the_address() -> None:
-    for asked in (Asked(), Asked("a b", {"type": ("x",), "site": ("s",)}, {"type": ("y",)}, "2026", "", "newest", 20)):
+    for asked in (
+        SearchAddress(),
+        SearchAddress("a b", {"type": ("x",), "site": ("s",)}, {"type": ("y",)}, "2026", "", "newest", 20),
+    ):
         addresses = Addresses(asked)
         for name in ("type", "ontology", "syntax"):
             assert addresses.adding(name, "http://a.test/é &") == asked.with_only(name, "http://a.test/é &").href
@@ -107,7 +110,7 @@ def test_a_count_that_is_an_estimate_says_so() -> None:
     facets = {"lang": (Facet("de", 1_200),)}
     dates = (Span(0, 86_400_000_000, "1970-01-01", 40),)
     for counted, shown in ((90_000, ("1,200", "40")), (2_500, ("≈1,200", "≈40"))):
-        asked, answer = Asked("fish"), Answer((), 90_000, 0.0, 0, facets=facets, dates=dates, counted=counted)
+        asked, answer = SearchAddress("fish"), Answer((), 90_000, 0.0, 0, facets=facets, dates=dates, counted=counted)
         [group] = groups_of(asked, answer, Addresses(asked))
         [span] = spans_of(asked, answer, Addresses(asked))
         assert (group.first[0].pages, span.pages) == shown

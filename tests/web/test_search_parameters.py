@@ -9,7 +9,7 @@ from fastapi import Depends, FastAPI, Response
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.search.address import DEEPEST, GROUPS, Asked
+from gossamer.web.search.address import DEEPEST, GROUPS, SearchAddress
 from gossamer.web.search.desk import of_json, of_page, of_suggestions
 from gossamer.web.search.parameters import LONGEST_DAY, LONGEST_TYPED, LONGEST_VALUE, MOST_VALUES, asked
 
@@ -29,12 +29,12 @@ class Read:
         self._app, self._seen = FastAPI(), []
 
         @self._app.get("/")
-        async def read(wanted: Annotated[Asked, Depends(asked)]) -> Response:
+        async def read(wanted: Annotated[SearchAddress, Depends(asked)]) -> Response:
             self._seen.append(wanted)
             return Response()
 
-    def __call__(self, query_string: bytes) -> Asked | None:
-        self._seen: list[Asked] = []
+    def __call__(self, query_string: bytes) -> SearchAddress | None:
+        self._seen: list[SearchAddress] = []
 
         async def receive() -> dict[str, Any]:
             return {"type": "http.request", "body": b"", "more_body": False}
@@ -104,5 +104,5 @@ def test_a_limit_and_a_beginning_have_their_bounds() -> None:
     assert [of_json(b"q=a&limit=" + limit) is not None for limit in (b"1", b"100", b"0", b"101", b"x")] == [
         True, True, False, False, False,
     ]  # fmt: skip
-    assert of_suggestions(b"q=har") == (Asked("har"), 10) and of_suggestions(b"") == (Asked(), 10)
+    assert of_suggestions(b"q=har") == (SearchAddress("har"), 10) and of_suggestions(b"") == (SearchAddress(), 10)
     assert of_suggestions(b"q=" + b"x" * (LONGEST_TYPED + 1)) is None

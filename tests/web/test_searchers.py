@@ -25,15 +25,15 @@ from gossamer.testing import FakeClock
 from gossamer.web.render import make_templates
 from gossamer.web.search.address import asked_of
 from gossamer.web.search.job import NO_ANSWER, RENEW, search_in
-from gossamer.web.search.page import Answering, Kind, Pulse, Question, Reply
+from gossamer.web.search.page import Answering, CrawlPulse, Kind, Reply, SearchQuestion
 from gossamer.web.search.processes import REST_S, Searchers
 
-PULSE = Pulse(0, {"pages": 40, "queued": 0}, "at rest")
+PULSE = CrawlPulse(0, {"pages": 40, "queued": 0}, "at rest")
 UP_S = 300.0
 
 
-def question(kind: Kind, words: str) -> Question:
-    return Question(kind, asked_of(words, {"lang": ("en",)} if " " in words else {}, {}), 10, PULSE)
+def question(kind: Kind, words: str) -> SearchQuestion:
+    return SearchQuestion(kind, asked_of(words, {"lang": ("en",)} if " " in words else {}, {}), 10, PULSE)
 
 
 class Told:
@@ -57,7 +57,7 @@ def with_searchers(
     assert {child.pid for child in psutil.Process().children()} <= before
 
 
-async def answered(searchers: Searchers, asked: Question) -> Reply:
+async def answered(searchers: Searchers, asked: SearchQuestion) -> Reply:
     """Once one is up."""
     async with asyncio.timeout(UP_S):
         while (reply := await searchers.answer(asked)) is None:
@@ -77,7 +77,7 @@ def timeless(reply: Reply) -> object:
 @pytest.mark.parametrize("words", ["harbour", "harbour the", "-x", "type:Recipe", "x" * 5000, "nothinglikethis"])
 def test_a_question_and_its_reply_travel_whole(kind: Kind, words: str) -> None:
     asked = question(kind, words)
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(asked), type=Question) == asked
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(asked), type=SearchQuestion) == asked
 
 
 def test_another_process_answers_as_the_web_process_does(collection: Directory) -> None:

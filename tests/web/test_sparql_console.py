@@ -13,8 +13,8 @@ from tests.web.site import LONG_S, Site
 from gossamer.web.entities.queries import NAMING
 from gossamer.web.sparql.console import LONGEST_SHARED, address_of
 from gossamer.web.sparql.graph import query_for, stated_in
-from gossamer.web.sparql.protocol import Asked, Declined, from_address
-from gossamer.web.sparql.terms import Counted, suggested
+from gossamer.web.sparql.protocol import Declined, ProtocolQuery, from_address
+from gossamer.web.sparql.terms import TermCounts, suggested
 
 SCHEMA = "http://schema.org/"
 THINGS = f"SELECT DISTINCT ?x WHERE {{ ?x a <{SCHEMA}CreativeWork> }}"
@@ -44,8 +44,8 @@ def test_M_A7_inference_is_asked_for_and_said(site: Site) -> None:
 
 def test_an_unknown_kind_of_inference_is_refused(site: Site) -> None:
     assert site.sparql(THINGS, inference="owl").status == 400
-    assert from_address([("query", "ASK {}"), ("inference", "rdfs")]) == Asked("ASK {}", has_inference=True)
-    assert from_address([("inference", "none")]) == Asked("")
+    assert from_address([("query", "ASK {}"), ("inference", "rdfs")]) == ProtocolQuery("ASK {}", has_inference=True)
+    assert from_address([("inference", "none")]) == ProtocolQuery("")
     assert isinstance(from_address([("inference", "magic")]), Declined)
 
 
@@ -131,7 +131,7 @@ def test_completion_begins_with_what_the_collection_uses(site: Site) -> None:
 
 
 def test_completion_is_decided_without_a_server() -> None:
-    counted = Counted({SCHEMA + "Person": 5, "http://my.test/Person": 9}, {"http://my.test/odd name": 1}, 3, 1)
+    counted = TermCounts({SCHEMA + "Person": 5, "http://my.test/Person": 9}, {"http://my.test/odd name": 1}, 3, 1)
     first, second, *_ = suggested(counted, "pers", None, 10).terms
     assert (first.short, first.prefix, second.short) == ("<http://my.test/Person>", "", "schema:Person")
     assert suggested(counted, "https://schema", "class", 2).terms == []
@@ -185,7 +185,9 @@ def test_a_query_too_long_for_a_link_is_answered_by_post_and_says_so(site: Site)
         headers={"Content-Type": "application/x-www-form-urlencoded"},
     ).page
     assert "too long for a link" in page.css_first("#answer").text() and page.css("#answer .files a") == []
-    assert address_of(Asked(long)) == "" and address_of(Asked("ASK {}", has_inference=True)).endswith("&inference=rdfs")
+    assert address_of(ProtocolQuery(long)) == "" and address_of(ProtocolQuery("ASK {}", has_inference=True)).endswith(
+        "&inference=rdfs"
+    )
 
 
 def test_F_W2_what_was_typed_is_only_text(site: Site) -> None:

@@ -15,7 +15,7 @@ from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.access.login import same_site
 from gossamer.web.access.sessions import MOST_SESSIONS, SESSION_S, Sessions
-from gossamer.web.access.tokens import MOST_SOURCES, MOST_WRONG, WINDOW_S, Keys, Role, Tries, is_near, source_of
+from gossamer.web.access.tokens import MOST_SOURCES, MOST_WRONG, WINDOW_S, AccessTokens, Role, Tries, is_near, source_of
 
 
 def test_each_token_has_its_role_and_no_other_text_has_one() -> None:
@@ -26,7 +26,7 @@ def test_each_token_has_its_role_and_no_other_text_has_one() -> None:
 
 
 def test_F_W8_without_tokens_nothing_opens() -> None:
-    for empty in (Keys(), Keys(admin="x" * 40), Keys(reader="x" * 40)):
+    for empty in (AccessTokens(), AccessTokens(admin="x" * 40), AccessTokens(reader="x" * 40)):
         assert empty.role_of("") is Role.ANONYMOUS
 
 
@@ -42,7 +42,7 @@ def test_a_session_holds_until_it_runs_out_or_a_token_is_renewed(role: Role) -> 
     later = sessions.begin(role)
     clock.advance(2)
     assert (sessions.role_in(id), sessions.role_in(later)) == (Role.ANONYMOUS, role)
-    keys[0] = Keys(KEYS.admin, "new" * 20)
+    keys[0] = AccessTokens(KEYS.admin, "new" * 20)
     assert sessions.role_in(later) is Role.ANONYMOUS and len(sessions) == 0
     keys[0] = KEYS
     assert sessions.role_in(later) is Role.ANONYMOUS, "it does not come back with the old token"

@@ -15,7 +15,7 @@ from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.reader.processes import reader_pool
 from gossamer.workers.limits import Limits
-from gossamer.workers.lines import HEAVY_BYTES, HEAVY_S, PASSED_OVER, PROVEN_S, SMALL_BYTES, Costs, Line, Lines
+from gossamer.workers.lines import HEAVY_BYTES, HEAVY_S, PASSED_OVER, PROVEN_S, SMALL_BYTES, Costs, Lines, Queue
 from gossamer.workers.pool import Pool
 
 EASY = Limits(wall_s=600.0, cpu_s=600.0, ahead=4)
@@ -29,7 +29,7 @@ def _children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_F_X8_heavy_jobs_leave_a_worker_to_the_others() -> None:
     async def use(pool: Pool) -> None:
         await until(lambda: len(pool.pids) == 2)
-        heavy = [asyncio.create_task(pool.ask((b"sleep:600",), None, Line.HEAVY)) for _ in range(4)]
+        heavy = [asyncio.create_task(pool.ask((b"sleep:600",), None, Queue.HEAVY)) for _ in range(4)]
         await asyncio.sleep(0)
         for number in range(50):
             assert await pool.call(b"echo:%d" % number) == b"%d" % number
@@ -66,7 +66,7 @@ def test_F_X8_a_heavy_job_gets_its_turn_while_others_keep_coming() -> None:
 
         callers = [asyncio.create_task(crowd()) for _ in range(20)]
         for _ in range(5):
-            assert (await asyncio.wait_for(pool.ask((b"echo:", b"heavy"), None, Line.HEAVY), 300)).body == b"heavy"
+            assert (await asyncio.wait_for(pool.ask((b"echo:", b"heavy"), None, Queue.HEAVY), 300)).body == b"heavy"
         stop.set()
         await asyncio.gather(*callers)
 
@@ -124,7 +124,7 @@ def test_F_X7_readers_are_limited_by_cpu_time_and_the_wall_limit_is_generous() -
 def test_F_X8_pages_of_proven_hosts_are_read_while_unknown_ones_hold_every_worker() -> None:
     async def use(pool: Pool) -> None:
         await until(lambda: len(pool.pids) == 2)
-        unknown = [asyncio.create_task(pool.ask((b"sleep:600",), None, Line.SMALL)) for _ in range(20)]
+        unknown = [asyncio.create_task(pool.ask((b"sleep:600",), None, Queue.SMALL)) for _ in range(20)]
         await asyncio.sleep(0)
         for number in range(50):
             assert await asyncio.wait_for(pool.call(b"echo:%d" % number), 300) == b"%d" % number
@@ -165,57 +165,57 @@ def test_F_X8_a_worker_at_a_job_that_takes_long_is_given_no_other() -> None:
 
 
 class Waiting(NamedTuple):
-    line: Line
+    line: Queue
     number: int = 0
 
 
 def test_F_X8_the_cheapest_line_goes_first_and_none_starves() -> None:
     lines: Lines[Waiting] = Lines()
-    for line in (Line.LARGE, Line.SMALL, Line.PROVEN):
+    for line in (Queue.LARGE, Queue.SMALL, Queue.PROVEN):
         for number in range(100):
             lines.append(Waiting(line, number))
-    taken = [lines.take(Line.LARGE) for _ in range(100)]
-    counts = [sum(one is not None and one.line is line for one in taken) for line in Line]
-    assert taken[0] == Waiting(Line.PROVEN) and counts[3] == 0
+    taken = [lines.take(Queue.LARGE) for _ in range(100)]
+    counts = [sum(one is not None and one.line is line for one in taken) for line in Queue]
+    assert taken[0] == Waiting(Queue.PROVEN) and counts[3] == 0
     assert counts[0] > counts[1] >= counts[2] >= 100 // (PASSED_OVER + 1) // (PASSED_OVER + 1)
-    for line in (Line.PROVEN, Line.SMALL, Line.LARGE):
+    for line in (Queue.PROVEN, Queue.SMALL, Queue.LARGE):
         numbers = [one.number for one in taken if one is not None and one.line is line]
         assert numbers == list(range(len(numbers)))
 
 
 def test_lines_give_only_what_is_asked_for() -> None:
     lines: Lines[Waiting] = Lines()
-    for line in (Line.HEAVY, Line.SMALL):
+    for line in (Queue.HEAVY, Queue.SMALL):
         lines.append(Waiting(line))
-    assert lines.take(Line.PROVEN) is None and len(lines) == 2
-    assert lines.take(Line.LARGE) == Waiting(Line.SMALL) and lines.take(Line.LARGE) is None
-    lines.appendleft(Waiting(Line.HEAVY, 7))
-    lines.discard(Waiting(Line.HEAVY))
-    lines.discard(Waiting(Line.SMALL))
-    assert lines.take_heavy() == Waiting(Line.HEAVY, 7) and lines.take_heavy() is None
+    assert lines.take(Queue.PROVEN) is None and len(lines) == 2
+    assert lines.take(Queue.LARGE) == Waiting(Queue.SMALL) and lines.take(Queue.LARGE) is None
+    lines.appendleft(Waiting(Queue.HEAVY, 7))
+    lines.discard(Waiting(Queue.HEAVY))
+    lines.discard(Waiting(Queue.SMALL))
+    assert lines.take_heavy() == Waiting(Queue.HEAVY, 7) and lines.take_heavy() is None
 
 
 def test_F_X8_a_page_waits_in_the_line_that_its_size_and_its_host_deserve() -> None:
     costs = Costs()
-    assert costs.line("a", 1000) is Line.SMALL and costs.line("a", SMALL_BYTES + 1) is Line.LARGE
-    assert costs.line("a", HEAVY_BYTES + 1) is Line.HEAVY
+    assert costs.line("a", 1000) is Queue.SMALL and costs.line("a", SMALL_BYTES + 1) is Queue.LARGE
+    assert costs.line("a", HEAVY_BYTES + 1) is Queue.HEAVY
     costs.note("a", PROVEN_S / 10)
-    assert costs.line("a", 1000) is costs.line("a", HEAVY_BYTES) is Line.PROVEN
-    assert costs.line("b", 1000) is Line.SMALL
+    assert costs.line("a", 1000) is costs.line("a", HEAVY_BYTES) is Queue.PROVEN
+    assert costs.line("b", 1000) is Queue.SMALL
     costs.note("a", HEAVY_S)
-    assert costs.line("a", 1000) is Line.HEAVY
+    assert costs.line("a", 1000) is Queue.HEAVY
     costs.note("c", 2 * PROVEN_S)
-    assert costs.line("c", 1000) is costs.line("c", HEAVY_BYTES) is Line.SMALL
+    assert costs.line("c", 1000) is costs.line("c", HEAVY_BYTES) is Queue.SMALL
 
 
 def test_F_X8_a_host_cannot_earn_the_quick_line_with_every_other_page() -> None:
     costs = Costs()
     for _ in range(50):
         costs.note("a", 0.002)
-        assert _ == 0 or costs.line("a", 1000) is Line.HEAVY
+        assert _ == 0 or costs.line("a", 1000) is Queue.HEAVY
         costs.note("a", 5.0)
     cheap = 0
-    while costs.line("a", 1000) is not Line.PROVEN:
+    while costs.line("a", 1000) is not Queue.PROVEN:
         costs.note("a", 0.002)
         cheap += 1
     assert 10 < cheap < 30
@@ -224,8 +224,8 @@ def test_F_X8_a_host_cannot_earn_the_quick_line_with_every_other_page() -> None:
 def test_F_X8_what_is_no_page_is_as_cheap_as_it_is_small() -> None:
     costs = Costs()
     costs.note("a", 5.0)
-    assert costs.line("a", SMALL_BYTES, is_page=False) is Line.PROVEN
-    assert costs.line("a", HEAVY_BYTES + 1, is_page=False) is Line.LARGE
+    assert costs.line("a", SMALL_BYTES, is_page=False) is Queue.PROVEN
+    assert costs.line("a", HEAVY_BYTES + 1, is_page=False) is Queue.LARGE
 
 
 def test_the_hosts_remembered_are_bounded_and_the_longest_unseen_goes_first() -> None:
@@ -233,5 +233,5 @@ def test_the_hosts_remembered_are_bounded_and_the_longest_unseen_goes_first() ->
     for number in range(40_000):
         costs.note(f"h{number}", 3.0)
         costs.note("seen", 0.002)
-    assert costs.line("h0", 1) is Line.SMALL and costs.line("h39999", 1) is Line.HEAVY
-    assert costs.line("seen", 1) is Line.PROVEN
+    assert costs.line("h0", 1) is Queue.SMALL and costs.line("h39999", 1) is Queue.HEAVY
+    assert costs.line("seen", 1) is Queue.PROVEN

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from gossamer.archive.catalogue import acknowledged, may_be_page
-from gossamer.archive.members import Damaged
+from gossamer.archive.members import DamagedBytes
 from gossamer.archive.reader import Scanned, Trace, scan, volumes_in
-from gossamer.archive.volumes import End
+from gossamer.archive.volumes import ArchiveEnd
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.parse.sniff import is_sitemap, media_type_of
@@ -46,8 +46,8 @@ def seems_page(capture: Capture) -> bool:
     return may_be_page(capture) and not is_wordless
 
 
-def _beyond(files: Files, folder: Path, end: End | None, tell: Tell) -> Iterator[Scanned]:
-    start = end or End("", 0, 0)
+def _beyond(files: Files, folder: Path, end: ArchiveEnd | None, tell: Tell) -> Iterator[Scanned]:
+    start = end or ArchiveEnd("", 0, 0)
     for name in volumes_in(files, folder):
         if name < start.volume:
             continue
@@ -55,7 +55,7 @@ def _beyond(files: Files, folder: Path, end: End | None, tell: Tell) -> Iterator
         for one in scan(files, folder, name, offset, number):
             if isinstance(one, Scanned):
                 yield one
-            elif isinstance(one, Damaged):
+            elif isinstance(one, DamagedBytes):
                 tell("volume.damaged", volume=name, offset=one.offset, length=one.length, why=one.why)
 
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from gossamer.archive.reader import read_capture
-from gossamer.archive.volumes import End
+from gossamer.archive.volumes import ArchiveEnd
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import Files
@@ -75,7 +75,7 @@ class Catalogue:
         return self._connection
 
 
-async def acknowledged(database: Database) -> End | None:
+async def acknowledged(database: Database) -> ArchiveEnd | None:
     """How far the catalogue reaches over the archive; None when it holds nothing. `Volumes.open` wants to know."""
     return await database.read(_end)
 
@@ -86,9 +86,9 @@ def may_be_page(capture: Capture) -> bool:
     return 200 <= capture.status < 300 and is_whole and capture.url != capture.url.robots
 
 
-def _end(connection: sqlite3.Connection) -> End | None:
+def _end(connection: sqlite3.Connection) -> ArchiveEnd | None:
     for name in reversed(captures.volume_names(connection)):
         found = captures.end_of(connection, name)
         if found is not None:  # of a rewritten volume perhaps nothing was kept
-            return End(name, *found)
+            return ArchiveEnd(name, *found)
     return None

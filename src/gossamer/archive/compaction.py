@@ -33,7 +33,7 @@ from gossamer.rules.retention import kept
 from gossamer.spool.tail import Tail
 from gossamer.spool.writer import discard
 from gossamer.store.sqlite import captures, captures_moved
-from gossamer.store.sqlite.captures_moved import Laid, Moved
+from gossamer.store.sqlite.captures_moved import Laid, MovedRecord
 from gossamer.store.sqlite.database import Database
 
 PART = ".part"
@@ -184,13 +184,15 @@ class Compaction:
             why = f"{one.why} ({one.url})" if one.url else one.why
             self._tell("volume.damaged", volume=name, offset=one.offset, length=one.length, why=why)
 
-    def _write(self, path: Path, new: str, rows: list[Laid], gone: Mapping[int, int]) -> tuple[list[Moved], int, int]:
+    def _write(
+        self, path: Path, new: str, rows: list[Laid], gone: Mapping[int, int]
+    ) -> tuple[list[MovedRecord], int, int]:
         """The new volume, synced; where the catalogued records lie in it, its size, and how many records it holds."""
         numbers = {row.offset: row.number for row in rows}
         spans = [(row.offset, row.length) for row in rows]
         spans += [(one.offset, one.length) for one in gaps(self._files, path, rows, silent) if one.kind != WARCINFO]
         tail = Tail(self._files, self._folder / (new + PART))
-        moved: list[Moved] = []
+        moved: list[MovedRecord] = []
         records = 0
         try:
             self._files.remove(self._folder / (new + PART))
@@ -201,7 +203,7 @@ class Compaction:
                 for offset, _ in run:
                     records += 1
                     if offset in numbers:
-                        moved.append(Moved(numbers[offset], records, offset + shift))
+                        moved.append(MovedRecord(numbers[offset], records, offset + shift))
                 for piece in _pieces(self._files, path, start, sum(run[-1])):
                     tail.append(piece)
             tail.sync()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.foreign_records import MOST_HEAD_BYTES, Frame, FrameReader, ImportReport, frames
+from gossamer.archive.foreign_records import MOST_HEAD_BYTES, ForeignRecord, FrameReader, ImportReport, frames
 from gossamer.archive.record import Field, original_fields
 from gossamer.base.clock import Instant, from_words
 from gossamer.values.capture import Capture, Truncated
@@ -53,7 +53,7 @@ def foreign(
                 report.set_aside(frame.offset, str(reason), _target(frame))
 
 
-def _capture_of(frame: Frame, reader: FrameReader, most_body_bytes: int, latest: Instant) -> Capture:
+def _capture_of(frame: ForeignRecord, reader: FrameReader, most_body_bytes: int, latest: Instant) -> Capture:
     kind = _kind_of(frame)
     if kind in PASSED_OVER:
         raise _Skip(kind)
@@ -65,13 +65,13 @@ def _capture_of(frame: Frame, reader: FrameReader, most_body_bytes: int, latest:
     return (_response if kind == "response" else _resource)(frame, reader, shell, most_body_bytes)
 
 
-def _kind_of(frame: Frame) -> str:
+def _kind_of(frame: ForeignRecord) -> str:
     if frame.is_arc:
         return "arc_header" if _target(frame).startswith("filedesc://") else "response"
     return frame.fields.get("warc-type", "").lower()
 
 
-def _response(frame: Frame, reader: FrameReader, shell: Capture, most_body_bytes: int) -> Capture:
+def _response(frame: ForeignRecord, reader: FrameReader, shell: Capture, most_body_bytes: int) -> Capture:
     start = reader.block(MOST_HEAD_BYTES)
     head, first = _split(start)
     status, reason, headers = _http_head(head)
@@ -91,7 +91,7 @@ def _response(frame: Frame, reader: FrameReader, shell: Capture, most_body_bytes
     )
 
 
-def _resource(frame: Frame, reader: FrameReader, shell: Capture, most_body_bytes: int) -> Capture:
+def _resource(frame: ForeignRecord, reader: FrameReader, shell: Capture, most_body_bytes: int) -> Capture:
     body = reader.block(most_body_bytes + 1)
     if reader.is_short():
         raise _Skip("cut short")
@@ -104,15 +104,15 @@ def _resource(frame: Frame, reader: FrameReader, shell: Capture, most_body_bytes
     )
 
 
-def _is_cut(frame: Frame, body: bytes, most_body_bytes: int) -> bool:
+def _is_cut(frame: ForeignRecord, body: bytes, most_body_bytes: int) -> bool:
     return len(body) > most_body_bytes or frame.length > most_body_bytes + MOST_HEAD_BYTES
 
 
-def _target(frame: Frame) -> str:
+def _target(frame: ForeignRecord) -> str:
     return frame.fields.get("uri" if frame.is_arc else "warc-target-uri", "").strip().strip("<>")
 
 
-def _shell(frame: Frame, latest: Instant) -> Capture:
+def _shell(frame: ForeignRecord, latest: Instant) -> Capture:
     """What the frame itself says: URL, instant, IP address, truncation."""
     fields, target = frame.fields, _target(frame)
     url = url_of(target) if target else None

@@ -55,7 +55,7 @@ class ImportReport:
             self.records.append(Aside(self.archive, offset, reason, url[:200]))
 
 
-class Frame(msgspec.Struct, frozen=True):
+class ForeignRecord(msgspec.Struct, frozen=True):
     """The head of a record. Its block is read through the `FrameReader`, before the next frame is asked for."""
 
     offset: int
@@ -77,7 +77,7 @@ class FrameReader:
         self._left = 0
         self._is_arc = self._is_lost = False
 
-    def __iter__(self) -> Iterator[Frame]:
+    def __iter__(self) -> Iterator[ForeignRecord]:
         while self._stream.next_part():
             self._ahead, self._next = b"", 0
             while line := self._line(MOST_HEAD_BYTES):
@@ -107,7 +107,7 @@ class FrameReader:
         """Whether the file ended inside the block. REQUIRES: the block was read as far as it is wanted."""
         return self._left > 0 and not self.read(1)
 
-    def _frame_at(self, line: bytes) -> Frame | None:
+    def _frame_at(self, line: bytes) -> ForeignRecord | None:
         offset = self._at - len(line)
         self._is_arc = self._is_arc or line.startswith(ARC_START)
         if line.startswith(WARC_START):
@@ -121,7 +121,7 @@ class FrameReader:
         self._is_lost = True
         return None
 
-    def _checked(self, offset: int, head: dict[str, list[str]] | str, is_arc: bool) -> Frame | None:
+    def _checked(self, offset: int, head: dict[str, list[str]] | str, is_arc: bool) -> ForeignRecord | None:
         """The frame, when its block can be delimited. What follows a head that is unusable is passed over."""
         length = _length_of(head) if not isinstance(head, str) else head
         if isinstance(head, str) or isinstance(length, str):
@@ -129,7 +129,7 @@ class FrameReader:
             self._report.set_aside(offset, str(length), url)
             self._is_lost = True
             return None
-        return Frame(offset, is_arc, {name: values[0] for name, values in head.items()}, length)
+        return ForeignRecord(offset, is_arc, {name: values[0] for name, values in head.items()}, length)
 
     def _warc_head(self) -> dict[str, list[str]] | str:
         """Field values by name; or why they cannot be had."""
@@ -295,7 +295,7 @@ class GzipStream:
         return bool(self._raw)
 
 
-def frames(path: Path, report: ImportReport) -> Iterator[tuple[Frame, FrameReader]]:
+def frames(path: Path, report: ImportReport) -> Iterator[tuple[ForeignRecord, FrameReader]]:
     """Every record with a usable head, and the reader that has its block."""
     report.archive, report.read_bytes, report.size_bytes = path.name, 0, path.stat().st_size
     with path.open("rb") as file:

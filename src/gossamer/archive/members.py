@@ -40,7 +40,7 @@ class Member(msgspec.Struct, frozen=True):
     plain: bytes
 
 
-class Damaged(msgspec.Struct, frozen=True):
+class DamagedBytes(msgspec.Struct, frozen=True):
     """Bytes that are no whole record, up to the next whole one or the end of the file."""
 
     offset: int
@@ -55,12 +55,12 @@ class Torn(msgspec.Struct, frozen=True):
     length: int
 
 
-def members(files: Files, path: Path, offset: int = 0) -> Iterator[Member | Damaged | Torn]:
+def members(files: Files, path: Path, offset: int = 0) -> Iterator[Member | DamagedBytes | Torn]:
     """Every member from `offset` on, and what lies between them. A torn last one ends the row."""
     ahead = b""
     while True:
         found, ahead = _next(files, path, offset, ahead)
-        if isinstance(found, Torn) or (isinstance(found, Damaged) and not found.length):
+        if isinstance(found, Torn) or (isinstance(found, DamagedBytes) and not found.length):
             found, ahead = _bounded(files, path, found), b""
         if found is None or not found.length:  # the latter at the end of a file that cannot be read
             return
@@ -94,7 +94,9 @@ def damaged(volume: str, offset: int, why: str) -> ArchiveDamaged:
     return ArchiveDamaged(f"{volume} is damaged at byte {offset}: {why}")
 
 
-def _next(files: Files, path: Path, start: int, ahead: bytes = b"") -> tuple[Member | Damaged | Torn | None, bytes]:
+def _next(
+    files: Files, path: Path, start: int, ahead: bytes = b""
+) -> tuple[Member | DamagedBytes | Torn | None, bytes]:
     """What begins at `start`, whose first bytes may already be in `ahead`, and what was read beyond it. Damage whose
     end is not known has length 0."""
     inflater, plain, fed, size = gzip_inflater(), list[bytes](), 0, 0
@@ -108,18 +110,18 @@ def _next(files: Files, path: Path, start: int, ahead: bytes = b"") -> tuple[Mem
             plain.append(inflater.decompress(piece))
             size += len(plain[-1])
             if size > MOST_PLAIN_BYTES:
-                return Damaged(start, 0, "a record larger than any we write"), b""
+                return DamagedBytes(start, 0, "a record larger than any we write"), b""
     except FileNotFoundError:
         raise
     except UNREADABLE as error:
-        return Damaged(start, 0, _because(error)), b""
+        return DamagedBytes(start, 0, _because(error)), b""
     rest, whole = inflater.unused_data, b"".join(plain)
     if not whole.startswith(RECORD_MAGIC):
-        return Damaged(start, fed - len(rest), "a gzip member that holds no WARC record"), rest
+        return DamagedBytes(start, fed - len(rest), "a gzip member that holds no WARC record"), rest
     return Member(start, fed - len(rest), whole), rest
 
 
-def _bounded(files: Files, path: Path, bad: Damaged | Torn) -> Member | Damaged | Torn:
+def _bounded(files: Files, path: Path, bad: DamagedBytes | Torn) -> Member | DamagedBytes | Torn:
     """Damage up to the next whole record; a torn end only where no whole record follows."""
     size = files.size(path) or 0
     end = _own_end(files, path, bad.offset) or _next_record(files, path, bad.offset + 1)
@@ -129,8 +131,8 @@ def _bounded(files: Files, path: Path, bad: Damaged | Torn) -> Member | Damaged 
         again, _ = _next(files, path, bad.offset)  # a writer may have ended it meanwhile
         if isinstance(again, Member):
             return again
-        return Damaged(bad.offset, end - bad.offset, "the record is not whole")
-    return Damaged(bad.offset, (size if end is None else end) - bad.offset, bad.why)
+        return DamagedBytes(bad.offset, end - bad.offset, "the record is not whole")
+    return DamagedBytes(bad.offset, (size if end is None else end) - bad.offset, bad.why)
 
 
 def _own_end(files: Files, path: Path, start: int) -> int | None:

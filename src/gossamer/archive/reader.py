@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.members import Damaged, Member, Torn, damaged, member_at, members
+from gossamer.archive.members import DamagedBytes, Member, Torn, damaged, member_at, members
 from gossamer.archive.record import DISTRUST, TOOK, Field, original_fields
 from gossamer.base.clock import Instant, from_words
 from gossamer.base.errors import ArchiveDamaged
@@ -34,7 +34,7 @@ class Trace(msgspec.Struct, frozen=True):
     links: tuple[str, ...] = ()
 
 
-class Again(msgspec.Struct, frozen=True):
+class RevisitRecord(msgspec.Struct, frozen=True):
     """What a revisit record says: an answer, and where its body is to be found."""
 
     answer: Capture
@@ -51,7 +51,7 @@ class Scanned(msgspec.Struct, frozen=True):
     kind: str
     capture: Capture | None = None
     trace: Trace | None = None
-    again: Again | None = None
+    again: RevisitRecord | None = None
 
 
 class _Plain(msgspec.Struct, frozen=True):
@@ -97,20 +97,20 @@ def read_record(files: Files, folder: Path, place: Place) -> Scanned:
 
 def scan(
     files: Files, folder: Path, volume: str, from_offset: int = 0, from_number: int = 0
-) -> Iterator[Scanned | Damaged | Torn]:
+) -> Iterator[Scanned | DamagedBytes | Torn]:
     """Every record from an offset on, which must be where record `from_number` begins; one in memory at a time.
 
     Bytes that are no record of ours come as `Damaged` and take one number; a torn end comes as the last thing, as
     `Torn`.
     """
     for number, member in enumerate(members(files, folder / volume, from_offset), from_number):
-        if isinstance(member, Damaged | Torn):
+        if isinstance(member, DamagedBytes | Torn):
             yield member
             continue
         try:
             yield scanned(Place(volume, number, member.offset, member.length), member.plain)
         except ArchiveDamaged as damage:
-            yield Damaged(member.offset, member.length, str(damage))
+            yield DamagedBytes(member.offset, member.length, str(damage))
 
 
 def scanned(place: Place, plain: bytes) -> Scanned:
@@ -173,10 +173,10 @@ def _capture_of(record: _Plain) -> Capture:
     )
 
 
-def _again_of(record: _Plain) -> Again:
+def _again_of(record: _Plain) -> RevisitRecord:
     fields = record.fields
     digest = bytes.fromhex(fields["warc-payload-digest"].partition(":")[2])
-    return Again(_capture_of(record), from_words(fields["warc-refers-to-date"]), digest)
+    return RevisitRecord(_capture_of(record), from_words(fields["warc-refers-to-date"]), digest)
 
 
 def _trace_of(record: _Plain) -> Trace:
@@ -210,7 +210,7 @@ def _field(line: str) -> Field:
 
 
 def volumes_of(
-    files: Files, folder: Path, damaged: Callable[[str, Damaged], None]
+    files: Files, folder: Path, damaged: Callable[[str, DamagedBytes], None]
 ) -> Iterator[tuple[str, Iterator[bytes]]]:
     """Each volume's name and its whole records, a record a piece; safe beside a writer. `damaged` is told of what is
     left out."""
@@ -218,9 +218,9 @@ def volumes_of(
         yield name, _whole(files, folder / name, partial(damaged, name))
 
 
-def _whole(files: Files, path: Path, damaged: Callable[[Damaged], None]) -> Iterator[bytes]:
+def _whole(files: Files, path: Path, damaged: Callable[[DamagedBytes], None]) -> Iterator[bytes]:
     for member in members(files, path):
-        if isinstance(member, Damaged):
+        if isinstance(member, DamagedBytes):
             damaged(member)
         elif isinstance(member, Member):
             yield files.read(path, member.offset, member.length)

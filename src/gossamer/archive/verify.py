@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.members import Damaged, Member, Torn, members
+from gossamer.archive.members import DamagedBytes, Member, Torn, members
 from gossamer.archive.reader import Scanned, Trace, read_record, target_in
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ArchiveDamaged
@@ -121,9 +121,9 @@ def _unknown(
         if isinstance(member, Member) and (until is None or end <= until):
             if target_in(member.plain)[0] != WARCINFO:
                 yield Whole(is_known=False)
-        elif until is not None or isinstance(member, Damaged):
+        elif until is not None or isinstance(member, DamagedBytes):
             stretch = end if until is None else min(end, until)
-            why = member.why if isinstance(member, Damaged) else "the record is not whole"
+            why = member.why if isinstance(member, DamagedBytes) else "the record is not whole"
             yield Finding(volume, number, member.offset, stretch - member.offset, why)
         number += 1
         if isinstance(member, Torn) or (until is not None and end >= until):

@@ -103,7 +103,7 @@ _HOUR = re.compile(r"\d[T ]\d")
 KINDS = {Change.BYTES: "bytes", Change.TEXT: "text", Change.FACTS: "facts"}
 
 
-class Version(msgspec.Struct, frozen=True):
+class CaptureVersion(msgspec.Struct, frozen=True):
     """One capture of a page, and how it differs from the one before it that could be read."""
 
     number: int
@@ -133,7 +133,7 @@ class Version(msgspec.Struct, frozen=True):
 
 class Timeline(msgspec.Struct, frozen=True):
     url: str
-    versions: list[Version]
+    versions: list[CaptureVersion]
     """Oldest first."""
     earlier: int = 0
     """Older versions that were left out."""

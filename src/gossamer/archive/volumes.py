@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.members import Damaged, Member, members
+from gossamer.archive.members import DamagedBytes, Member, members
 from gossamer.archive.reader import VOLUME_NAME, volumes_in
 from gossamer.archive.record import warcinfo_record
 from gossamer.base.clock import Clock, in_words
@@ -32,7 +32,7 @@ class Cut(msgspec.Struct, frozen=True):
     removed_bytes: int
 
 
-class End(msgspec.Struct, frozen=True):
+class ArchiveEnd(msgspec.Struct, frozen=True):
     """Up to where the catalogue knows the archive: so many records and bytes of this volume, all earlier ones."""
 
     volume: str
@@ -50,7 +50,7 @@ class Recovered(msgspec.Struct, frozen=True):
     """In words: damage that has whole records behind it and was left as it is."""
 
 
-class Mark(msgspec.Struct, frozen=True):
+class ArchiveMark(msgspec.Struct, frozen=True):
     """An end of the archive to go back to; meaningful only to the `Volumes` that gave it."""
 
     begun: int
@@ -87,7 +87,7 @@ class Volumes:
         self._tail: Tail | None = None
         self._count = 0
 
-    def open(self, acknowledged: End | None = None) -> Recovered:
+    def open(self, acknowledged: ArchiveEnd | None = None) -> Recovered:
         """Cut torn ends. New records go to a new volume, begun by the first append.
 
         `acknowledged`: up to where the catalogue knows the archive. Nothing past it was ever promised, so the first
@@ -149,10 +149,10 @@ class Volumes:
         self._synced.add(name)
         self._tell("archive.synced", volume=name, count=self._count)
 
-    def position(self) -> Mark:
-        return Mark(len(self._begun), self._tail.end if self._tail is not None else 0)
+    def position(self) -> ArchiveMark:
+        return ArchiveMark(len(self._begun), self._tail.end if self._tail is not None else 0)
 
-    def back_to(self, mark: Mark) -> None:
+    def back_to(self, mark: ArchiveMark) -> None:
         """Undo every append since `mark`. Their numbers are not used again: the next append begins a new volume."""
         if mark == self.position():
             return
@@ -257,12 +257,12 @@ class Volumes:
         return Cut(name, end, size - end)
 
 
-def sound_end(files: Files, path: Path, from_offset: int = 0) -> tuple[int, Damaged | None]:
+def sound_end(files: Files, path: Path, from_offset: int = 0) -> tuple[int, DamagedBytes | None]:
     """Where the whole records in a row end, and the damage that lies there; None where the file ends or is torn."""
     end = from_offset
     for member in members(files, path, from_offset):
         if not isinstance(member, Member):
-            return end, member if isinstance(member, Damaged) else None
+            return end, member if isinstance(member, DamagedBytes) else None
         end = member.offset + member.length
     return end, None
 
@@ -282,7 +282,7 @@ def _serial_of(name: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _to_check(names: list[str], acknowledged: End | None) -> list[str]:
+def _to_check(names: list[str], acknowledged: ArchiveEnd | None) -> list[str]:
     if acknowledged is None:
         return names[-1:]
     return [name for name in names if name >= acknowledged.volume]

@@ -21,8 +21,8 @@ from gossamer.cli.summary import summary
 from gossamer.collection.calendar import keep
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.tally import Tally
-from gossamer.demo.accesslog import Hit
-from gossamer.demo.changing_verdict import LEAST_SPARED, ChangingVerdict, Kept, check_changing, items_with
+from gossamer.demo.accesslog import Logged
+from gossamer.demo.changing_verdict import LEAST_SPARED, ChangingVerdict, KeptPages, check_changing, items_with
 from gossamer.demo.changing_verdict import PRICED as PRICES
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
@@ -149,7 +149,7 @@ def known_dates(directory: Directory, outside: Outside) -> tuple[Instant, Instan
 
 
 def judged(
-    web: DemoWeb, directory: Directory, hits: list[Hit], settings: Settings, outside: Outside, day_s: float
+    web: DemoWeb, directory: Directory, hits: list[Logged], settings: Settings, outside: Outside, day_s: float
 ) -> ChangingVerdict:
     """What the collection has against what the server sent. REQUIRES: nobody writes to it any more."""
     del outside
@@ -164,7 +164,7 @@ def judged(
     store = opened(directory.graph)
     facts = {url: b"".join(facts_of(store, [Url(url)])) for url, _, _ in items_with(web, PRICES)}
     slack_s = SLACK_S / day_s * DAY_S
-    return check_changing(web, hits, Kept(versions, shown, facts), settings.politeness.delay_s, slack_s)
+    return check_changing(web, hits, KeptPages(versions, shown, facts), settings.politeness.delay_s, slack_s)
 
 
 def report(verdict: ChangingVerdict, as_json: bool, console: Console) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class CliCommand:
     """One command: where its code is, what it does (the first line is shown in the list of commands), examples."""
 
     name: str
@@ -18,7 +18,7 @@ class Door:
 
 
 DOORS = (
-    Door(
+    CliCommand(
         "demo",
         "gossamer.cli.demo:demo",
         "Crawl a small web that ships with the program, offline, and search it meanwhile.\n\n"
@@ -33,7 +33,7 @@ DOORS = (
             "gossamer demo --changing",
         ),
     ),
-    Door(
+    CliCommand(
         "crawl",
         "gossamer.cli.crawl:crawl",
         "Crawl from SEEDS, politely, until nothing is left to fetch.\n\n"
@@ -48,14 +48,14 @@ DOORS = (
             "gossamer crawl --again https://example.org/teapot --dir example",
         ),
     ),
-    Door(
+    CliCommand(
         "serve",
         "gossamer.cli.serve:serve",
         "Serve the search page, the page view and the SPARQL endpoint of a collection on this machine.\n\n"
         "It reads only, and may run beside a crawl of the same directory.",
         ("gossamer serve --dir example", "gossamer serve --dir example --port 0"),
     ),
-    Door(
+    CliCommand(
         "trust",
         "gossamer.cli.trust:trust",
         "List the code that a collection asks to be run and the doors it asks to open, or allow them.\n\n"
@@ -65,7 +65,7 @@ DOORS = (
         "asked for again.",
         ("gossamer trust --dir example", "gossamer trust --dir example --allow"),
     ),
-    Door(
+    CliCommand(
         "search",
         "gossamer.cli.search:search",
         "Search the words of a collection, also while it is being crawled.\n\n"
@@ -77,7 +77,7 @@ DOORS = (
             "gossamer search harbour --limit 50 --json",
         ),
     ),
-    Door(
+    CliCommand(
         "sparql",
         "gossamer.cli.search:sparql",
         "Ask for facts with SPARQL 1.1, also while the collection is being crawled.\n\n"
@@ -89,7 +89,7 @@ DOORS = (
             "gossamer sparql - --dir example < question.rq",
         ),
     ),
-    Door(
+    CliCommand(
         "extract",
         "gossamer.cli.extract:extract",
         "Write out the structured data of one page: a file, an address, or standard input.\n\n"
@@ -102,7 +102,7 @@ DOORS = (
             "gossamer extract page.html --expand-vocab --vocab http://schema.org/=schema.ttl",
         ),
     ),
-    Door(
+    CliCommand(
         "inspect",
         "gossamer.cli.inspect:inspect",
         "Show a markup author what a page says to machines, and what is wrong with it.\n\n"
@@ -116,7 +116,7 @@ DOORS = (
             "gossamer inspect public --json | jq .errors",
         ),
     ),
-    Door(
+    CliCommand(
         "links",
         "gossamer.cli.links:links",
         "List the links of one page: where each leads, its words and rel, and whether a crawl would follow it.\n\n"
@@ -130,7 +130,7 @@ DOORS = (
             "gossamer links https://example.org/ --dir example --json | jq '.[] | select(.is_followed == false)'",
         ),
     ),
-    Door(
+    CliCommand(
         "robots",
         "gossamer.cli.robots:robots",
         "Show what a robots.txt says to an agent, and judge addresses by it, each with the line that decides.\n\n"
@@ -143,7 +143,7 @@ DOORS = (
             "gossamer robots robots.txt --agent Googlebot --matching token --test /a --json | jq .tests",
         ),
     ),
-    Door(
+    CliCommand(
         "rules",
         "gossamer.cli.rules:rules",
         "See, add, remove or try out the rules of a crawl, also while it runs.\n\n"
@@ -161,13 +161,13 @@ DOORS = (
             "gossamer rules remove 3 --dir example",
         ),
     ),
-    Door(
+    CliCommand(
         "status",
         "gossamer.cli.status:status",
         "Show what a collection holds, what waits, how visits ended, and who is at work on it.",
         ("gossamer status --dir example", "gossamer status --dir example --json"),
     ),
-    Door(
+    CliCommand(
         "top",
         "gossamer.cli.top:top",
         "Watch every process of a collection live: CPU, memory, pages a second, queues, lag, and what to look at.\n\n"
@@ -175,7 +175,7 @@ DOORS = (
         "terminal it writes plain lines.",
         ("gossamer top --dir example", "gossamer top --once", "gossamer top --dir example --json | jq .totals"),
     ),
-    Door(
+    CliCommand(
         "why",
         "gossamer.collection.why.answer:why",
         "Say everything about one address: how it was found, which rules let it in, its visits, what it waits for.\n\n"
@@ -187,7 +187,7 @@ DOORS = (
             "gossamer why https://example.org/teapot --dir example --json | jq .waits",
         ),
     ),
-    Door(
+    CliCommand(
         "retry",
         "gossamer.cli.retry:retry",
         "Bring URLs back that failed or were refused: by reason, host or URL.\n\n"
@@ -201,7 +201,7 @@ DOORS = (
             "gossamer retry --reason filter-error --reason address --json --dir example",
         ),
     ),
-    Door(
+    CliCommand(
         "hosts",
         "gossamer.cli.hosts:hosts",
         "List the hosts of a crawl and how each stands; take one out of the crawl, or back in.\n\n"
@@ -215,7 +215,7 @@ DOORS = (
             "gossamer hosts release shop.example.org --pattern '/list?{...}' --dir example",
         ),
     ),
-    Door(
+    CliCommand(
         "politeness",
         "gossamer.cli.politeness:politeness",
         "Prove, host by host, that the promised gaps between visits were kept.\n\n"
@@ -227,7 +227,7 @@ DOORS = (
             "gossamer politeness --dir example --json | jq .broken",
         ),
     ),
-    Door(
+    CliCommand(
         "plan",
         "gossamer.cli.plan:plan",
         "Say what a crawl needs before it starts: time, bandwidth, connections, hosts, disk and memory.\n\n"
@@ -239,7 +239,7 @@ DOORS = (
             "gossamer plan --pages 5M --hosts 20k --dir example --json",
         ),
     ),
-    Door(
+    CliCommand(
         "simulate",
         "gossamer.cli.simulate:simulate",
         "Compare revisiting policies on a virtual clock against a web that changes.\n\n"
@@ -252,7 +252,7 @@ DOORS = (
             "gossamer simulate --pages 5000 --web mixed --json | jq '.[].average_age_days'",
         ),
     ),
-    Door(
+    CliCommand(
         "freshness",
         "gossamer.cli.freshness:freshness",
         "Say how fresh the collection is and was: how old its copies are, all of them, by site, and over time.\n\n"
@@ -267,7 +267,7 @@ DOORS = (
             "gossamer freshness --limit 0 --dir example --json | jq .all.average_age_days",
         ),
     ),
-    Door(
+    CliCommand(
         "revisits",
         "gossamer.cli.revisits:revisits",
         "List the pages that are visited again: when each is due, how often it changes, and why it is due then.\n\n"
@@ -281,7 +281,7 @@ DOORS = (
             "gossamer revisits --limit 0 --json --dir example",
         ),
     ),
-    Door(
+    CliCommand(
         "history",
         "gossamer.cli.history:history",
         "Say when a page was seen and how it changed; show it, its facts or a whole site as they were.\n\n"
@@ -297,7 +297,7 @@ DOORS = (
             "gossamer history export versions --dir example",
         ),
     ),
-    Door(
+    CliCommand(
         "export",
         "gossamer.cli.export:export",
         "Write a collection out in formats other programs read.\n\n"
@@ -312,7 +312,7 @@ DOORS = (
             "gossamer export warc --dir example --out example.warc.gz",
         ),
     ),
-    Door(
+    CliCommand(
         "import",
         "gossamer.cli.import_:import_archives",
         "Take in WARC and ARC files that others made.\n\n"
@@ -320,7 +320,7 @@ DOORS = (
         "record that cannot be used is set aside and named with its reason, and the import goes on: exit code 4 then.",
         ("gossamer import crawl-2024.warc.gz --dir collection", "gossamer import *.warc.gz --dir collection"),
     ),
-    Door(
+    CliCommand(
         "rebuild",
         "gossamer.cli.rebuild:rebuild",
         "Make the graph, the index and the links again from the archive, which is the truth.\n\n"
@@ -337,7 +337,7 @@ DOORS = (
             "gossamer rebuild --state --seed https://example.org/ --dir example",
         ),
     ),
-    Door(
+    CliCommand(
         "sitemap",
         "gossamer.cli.sitemap:sitemap",
         "Write a sitemap for a folder of files, as its web server shows them.\n\n"
@@ -351,7 +351,7 @@ DOORS = (
             "gossamer sitemap public --site https://example.org/ --previous public/sitemap.xml",
         ),
     ),
-    Door(
+    CliCommand(
         "compact",
         "gossamer.cli.compact:compact",
         "Drop old versions of pages from the archive, as far as archive.retain or --keep says.\n\n"
@@ -365,7 +365,7 @@ DOORS = (
             "gossamer compact --dir example --json | jq .bytes",
         ),
     ),
-    Door(
+    CliCommand(
         "forget",
         "gossamer.cli.forget:forget",
         "Erase pages or whole hosts from a collection for good, and keep them out.\n\n"
@@ -381,7 +381,7 @@ DOORS = (
             "gossamer forget --allow example.org --dir example",
         ),
     ),
-    Door(
+    CliCommand(
         "verify",
         "gossamer.cli.verify:verify",
         "Check every record of the archive, and the databases and views; repair them from a backup.\n\n"
@@ -396,7 +396,7 @@ DOORS = (
             "gossamer verify --dir example --acknowledge",
         ),
     ),
-    Door(
+    CliCommand(
         "backup",
         "gossamer.cli.backup:backup",
         "Copy a collection to another directory, also while the crawl runs.\n\n"
@@ -405,7 +405,7 @@ DOORS = (
         ("gossamer backup copy --dir example", "gossamer rebuild --dir copy"),
     ),
 )
-UNSET = Door(
+UNSET = CliCommand(
     "unset",
     "gossamer.cli.config:unset",
     "Forget an option that a crawl of the collection was given as a flag.\n\n"
@@ -415,7 +415,7 @@ UNSET = Door(
         "gossamer config unset fetch.allow_addresses --dir example",
     ),
 )
-SHOW = Door(
+SHOW = CliCommand(
     "show",
     "gossamer.cli.config:show",
     "Show every setting, its value, and where it comes from: default, file, this collection, variable or flag.\n\n"

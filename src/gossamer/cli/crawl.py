@@ -21,7 +21,7 @@ from gossamer.base.processes import allow_open_files, keep_freed_memory
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import spare_the_collector
 from gossamer.cli.progress import Face, JsonLines, face_for
-from gossamer.cli.summary import STOPPED, Ended, summary, waiting_for_options
+from gossamer.cli.summary import STOPPED, CrawlEnd, summary, waiting_for_options
 from gossamer.collection.fetch_again import FetchedBy, fetch_again
 from gossamer.config.settings import Settings
 from gossamer.crawler.damage import EVENT as DAMAGE
@@ -137,7 +137,7 @@ async def crawl_and_tell(
     return ended.exit_code(tally)
 
 
-def tell_ended(face: Face, tally: Tally, ended: Ended) -> None:
+def tell_ended(face: Face, tally: Tally, ended: CrawlEnd) -> None:
     """The last JSON line: the summary, for programs."""
     counts = ended.counts
     facts = {
@@ -165,7 +165,7 @@ async def crawl_to_end(
     tally: Tally | None = None,
     stop: asyncio.Event | None = None,
     signals: bool = False,
-) -> Ended:
+) -> CrawlEnd:
     """Everything `gossamer crawl` does but its arguments and its summary."""
     stop = stop or asyncio.Event()
     tally = tally or Tally(outside.clock)
@@ -201,7 +201,7 @@ async def crawl_to_end(
     finally:
         face.close()
         lock.release()
-    return Ended(was_stopped, counts, settings.crawl.max_pages, tuple(held), settings.fetch.allow_addresses)
+    return CrawlEnd(was_stopped, counts, settings.crawl.max_pages, tuple(held), settings.fetch.allow_addresses)
 
 
 async def room_to_end(directory: Directory, outside: Outside, stop: asyncio.Event) -> None:

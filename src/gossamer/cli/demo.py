@@ -22,11 +22,11 @@ from gossamer.cli.serve import address_of, is_free, link_of, web_server
 from gossamer.cli.summary import summary
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings, WebSettings
 from gossamer.crawler.tally import Tally
-from gossamer.demo.accesslog import Hit
+from gossamer.demo.accesslog import Logged
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
-from gossamer.demo.verdict import Found, Verdict, check
+from gossamer.demo.verdict import CrawledPage, Verdict, check
 from gossamer.demo.web import DemoWeb
 from gossamer.frontier.sqlite.reports import every_end
 from gossamer.store.directory import Directory
@@ -112,13 +112,13 @@ async def show(
     return MISSED if verdict is not None and not verdict.passes else 0
 
 
-def judged(web: DemoWeb, directory: Directory, hits: list[Hit], settings: Settings) -> Verdict:
+def judged(web: DemoWeb, directory: Directory, hits: list[Logged], settings: Settings) -> Verdict:
     """What the crawl found against what there was to find, and the server's log against what was promised."""
     searcher = Searcher(directory.index)
     searcher.open()
     facts = {card.url.text: card.fact_count for card in searcher.cards()}
     with closing(read_only(directory.state)) as state:
-        found = {url: Found(reason, facts.get(url, 0)) for url, reason in every_end(state)}
+        found = {url: CrawledPage(reason, facts.get(url, 0)) for url, reason in every_end(state)}
     return check(manifest_of(web), found, hits, settings.politeness.delay_s)
 
 

@@ -14,7 +14,7 @@ import msgspec
 from cyclopts import Parameter
 
 from gossamer.archive.catalogue import Catalogue
-from gossamer.archive.members import Damaged
+from gossamer.archive.members import DamagedBytes
 from gossamer.archive.reader import volumes_of
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside, real_outside
@@ -54,7 +54,7 @@ Write = Callable[[bytes], object]
 Says = Callable[[str], None]
 
 
-class Written(msgspec.Struct, frozen=True):
+class ExportResult(msgspec.Struct, frozen=True):
     """How many facts, pages or volumes, and in words the damaged records that were left out."""
 
     count: int
@@ -114,7 +114,7 @@ def wanted_ends(named: tuple[str, ...]) -> frozenset[Reason]:
 
 async def write_file(
     what: str, directory: Directory, outside: Outside, out: Path, says: Says, reasons: frozenset[Reason] = frozenset()
-) -> Written:
+) -> ExportResult:
     """A file that is there already is replaced, and only by a complete one; damaged records are left out of it."""
     if not out.parent.is_dir():
         raise ConfigError(f"there is no folder {out.parent}")
@@ -137,7 +137,7 @@ async def write_out(
     write: Write,
     says: Says,
     reasons: frozenset[Reason] = frozenset(),
-) -> Written:
+) -> ExportResult:
     exports = exports_of(directory, outside)
     match what:
         case "pages":
@@ -150,21 +150,21 @@ async def write_out(
         case "captures":
             return write_rows(captures_csv(exports.captures()), "captures", write, says)
         case "nquads":
-            return Written(write_facts(directory, outside, write, says), [])
+            return ExportResult(write_facts(directory, outside, write, says), [])
         case "warc":
             return write_volumes(directory, outside, write, says)
         case _:
             return await write_pages(directory, outside, write, as_json if what == "jsonl" else as_text, says)
 
 
-def write_rows(pieces: Iterator[bytes], unit: str, write: Write, says: Says) -> Written:
+def write_rows(pieces: Iterator[bytes], unit: str, write: Write, says: Says) -> ExportResult:
     """A table; no cell of it holds the end of a line but quoted, so rows are counted as they are written."""
     count = -1  # the names of the columns
     for piece in pieces:
         count += len(list(csv.reader(io.StringIO(piece.decode(), newline=""))))
         write(piece)
         says(f"writing {unit}: {count:,}")
-    return Written(max(0, count), [])
+    return ExportResult(max(0, count), [])
 
 
 def write_facts(directory: Directory, outside: Outside, write: Write, says: Says) -> int:
@@ -181,11 +181,11 @@ def write_facts(directory: Directory, outside: Outside, write: Write, says: Says
     return count
 
 
-def write_volumes(directory: Directory, outside: Outside, write: Write, says: Says) -> Written:
+def write_volumes(directory: Directory, outside: Outside, write: Write, says: Says) -> ExportResult:
     """The whole records of all volumes one after another are one WARC file again."""
     count, damage = 0, list[str]()
 
-    def left_out(name: str, found: Damaged) -> None:
+    def left_out(name: str, found: DamagedBytes) -> None:
         damage.append(f"{name}, {found.length:,} bytes from byte {found.offset} on: {found.why}")
 
     for name, pieces in volumes_of(outside.files, directory.archive, left_out):
@@ -198,12 +198,12 @@ def write_volumes(directory: Directory, outside: Outside, write: Write, says: Sa
             lost = beyond_end(state, outside.files, directory.archive, name)
             if lost and name in stored_captures.volume_names(state):  # else it was rewritten meanwhile
                 damage += [f"{name}, record {one.number} at byte {one.offset}: {one.why} ({one.url})" for one in lost]
-    return Written(count, damage)
+    return ExportResult(count, damage)
 
 
 async def write_pages(
     directory: Directory, outside: Outside, write: Write, form: Callable[[Reading], bytes], says: Says
-) -> Written:
+) -> ExportResult:
     count, damage = 0, list[str]()
     job = job_for(reopened(directory.root, outside.files))
     async with reader_pool(Settings(), outside, silent, job) as readers:
@@ -211,7 +211,7 @@ async def write_pages(
             write(form(reading))
             count += 1
             says(f"writing pages: {count:,}")
-    return Written(count, damage)
+    return ExportResult(count, damage)
 
 
 async def readings(directory: Directory, outside: Outside, readers: Pool, damage: list[str]) -> AsyncIterator[Reading]:

@@ -26,7 +26,7 @@ from gossamer.collection.maintenance.forget import forget as forget_now
 from gossamer.crawler.damage import tell_damage
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.forgotten import Entry
+from gossamer.store.sqlite.forgotten import ForgottenEntry
 from gossamer.values.format import as_json, counted, harmless, moment
 
 
@@ -103,7 +103,7 @@ def say_beside(erased: Erased, console: Console) -> None:
             say(console, f"{words} {harmless(', '.join(names[:5]))}{more}")
 
 
-def show_list(entries: list[Entry], outside: Outside, json: bool) -> int:
+def show_list(entries: list[ForgottenEntry], outside: Outside, json: bool) -> int:
     if json:
         print(as_json(entries))
         return 0
@@ -118,7 +118,7 @@ def show_list(entries: list[Entry], outside: Outside, json: bool) -> int:
     return 0
 
 
-def let_in(directory: Directory, entries: list[Entry], outside: Outside, console: Console) -> int:
+def let_in(directory: Directory, entries: list[ForgottenEntry], outside: Outside, console: Console) -> int:
     if not entries:
         raise ConfigError("name what may come back: gossamer forget --allow example.org")
     unknown = asyncio.run(allow(directory, entries, outside, silent))

@@ -18,7 +18,7 @@ from gossamer.crawler.chronicle import standing_now
 from gossamer.lab.plots import over_time
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
-from gossamer.monitor.freshness import Told, days_in_words, even, is_curve, span_in_words, sparkline, told
+from gossamer.monitor.freshness import FreshnessReport, days_in_words, even, is_curve, span_in_words, sparkline, told
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.values.format import as_json, counted, harmless
 
@@ -50,7 +50,7 @@ def freshness(
     return 0 if found.all is not None else NOTHING
 
 
-def looked_at(directory: Directory, outside: Outside, most_sites: int, site: str = "") -> Told:
+def looked_at(directory: Directory, outside: Outside, most_sites: int, site: str = "") -> FreshnessReport:
     """Raises GossamerError for a site that is not among those the samples tell of."""
     now = standing_now(directory, outside, sites=EVERY_SITE if site else most_sites)
     found = told(chronicle.read(outside.files, directory.root), now, outside.dates.now(), site)
@@ -59,7 +59,7 @@ def looked_at(directory: Directory, outside: Outside, most_sites: int, site: str
     return msgspec.structs.replace(found, sites=found.sites[:most_sites])
 
 
-def show(found: Told, console: Console) -> None:
+def show(found: FreshnessReport, console: Console) -> None:
     if found.all is None:
         console.print(NEVER, highlight=False)
         return
@@ -79,7 +79,7 @@ def show(found: Told, console: Console) -> None:
         console.print(Text("\n" + in_words_of(found.visits, found.since)), soft_wrap=True)
 
 
-def sites_table(found: Told) -> Table:
+def sites_table(found: FreshnessReport) -> Table:
     title = "Average age of the copies in days, and the share of them that is fresh"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("site", overflow="ellipsis", no_wrap=True)
@@ -102,7 +102,7 @@ def cells(pages: int, visits_a_day: float, fresh: float, ages: tuple[float, floa
     return f"{pages:,}", f"{visits_a_day:,.1f}", f"{now:.2f}", f"{fresh:.0%}", f"{planned:.2f}", f"{possible:.2f}"
 
 
-def curve(found: Told) -> list[str]:
+def curve(found: FreshnessReport) -> list[str]:
     """The curve as two lines of blocks; none before there is anything to compare."""
     instants = [from_words(point.at) for point in found.samples]
     if not is_curve(instants):

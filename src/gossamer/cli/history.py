@@ -29,14 +29,14 @@ from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.collection.history.export import export_tree
 from gossamer.collection.history.facts import MOST_PAGES, PastAnswer, asked_at
-from gossamer.collection.history.past import DAMAGED, Past, extractor, past_of
+from gossamer.collection.history.past import DAMAGED, HistoryReader, extractor, past_of
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json, counted, harmless
-from gossamer.values.messages import Said
+from gossamer.values.messages import ReadVersion
 from gossamer.values.url import Host, Url, url_of
 
 NO_PAGE = "nothing of {url} was kept{when}; `gossamer why` says what became of it"
@@ -70,7 +70,7 @@ def history(
     parts: list[Part] = [name for name, is_on in _parts(text, facts, html) if is_on]
     if len(parts) > 1:
         raise ConfigError("choose one of --text, --facts and --html")
-    asked = Asked(directory, outside, json)
+    asked = HistoryCommand(directory, outside, json)
     if sparql is not None:
         if moment is None or what:
             raise ConfigError("a query needs the time, and no address: gossamer history --at 2026-11-15 --sparql '...'")
@@ -89,7 +89,7 @@ def history(
     return asyncio.run(asked.timeline(url))
 
 
-class Asked:
+class HistoryCommand:
     """The command's questions, put to the past of one collection."""
 
     def __init__(self, directory: Directory, outside: Outside, is_json: bool) -> None:
@@ -135,7 +135,7 @@ class Asked:
         self._tell(past_page(said, kept, at, extractor(), gone), said, part)
         return 0
 
-    async def _raw(self, past: Past, kept: Kept) -> int:
+    async def _raw(self, past: HistoryReader, kept: Kept) -> int:
         body = await past.body(kept)
         if body is None:
             raise GossamerError(f"the version of {in_words(kept.fetched_at)} was not kept whole, or cannot be read")
@@ -143,7 +143,7 @@ class Asked:
         sys.stdout.buffer.flush()
         return 0
 
-    def _tell(self, page: PastPage, said: Said, part: Part | None) -> None:
+    def _tell(self, page: PastPage, said: ReadVersion, part: Part | None) -> None:
         if self._is_json:
             print(as_json(page))
         elif part == "text":
@@ -192,7 +192,7 @@ class Asked:
         print(f"{of}. Each folder is a crawl; a day (UTC) of one that comes back to pages.", file=sys.stderr)
         return 0
 
-    def _past(self, workers: int = 0) -> AbstractAsyncContextManager[Past]:
+    def _past(self, workers: int = 0) -> AbstractAsyncContextManager[HistoryReader]:
         """One worker is enough for one page: a second takes longer to start than it saves."""
         return past_of(self._directory, self._settings, self._outside, workers)
 

@@ -6,12 +6,12 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.archive.versions import Timeline, Version
+from gossamer.archive.versions import CaptureVersion, Timeline
 from gossamer.base.clock import Instant, in_words
 from gossamer.collection.history.facts import PastAnswer
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted, harmless
-from gossamer.values.messages import Difference, Said, TextLine
+from gossamer.values.messages import Difference, ReadVersion, TextLine
 
 SIGNS = {"added": ("+ ", "green"), "removed": ("- ", "red"), "same": ("  ", "dim")}
 
@@ -49,7 +49,7 @@ def gone_in_words(gone: Kept, last: Kept) -> str:
     return f"gone by then: it {how} on {when} UTC; this is the last version before, of {before} UTC"
 
 
-def past_page(said: Said, kept: Kept, at: Instant, extractor: str, gone: Kept | None = None) -> PastPage:
+def past_page(said: ReadVersion, kept: Kept, at: Instant, extractor: str, gone: Kept | None = None) -> PastPage:
     return PastPage(
         said.url,
         in_words(at),
@@ -104,7 +104,7 @@ def timeline_shown(found: Timeline, console: Console) -> None:
     console.print(table)
 
 
-def told_of(version: Version) -> Text:
+def told_of(version: CaptureVersion) -> Text:
     if version.is_gone:
         return Text(f"gone ({version.note})", style="red")
     shown = Text("back, ", style="bold") if version.is_back else Text()
@@ -114,7 +114,7 @@ def told_of(version: Version) -> Text:
     return shown
 
 
-def change_of(version: Version) -> Text:
+def change_of(version: CaptureVersion) -> Text:
     if version.changes is None:
         return Text(version.note or ("first seen" if version.number == 1 else "first that could be read"), style="dim")
     if not version.changes:

@@ -46,7 +46,7 @@ LOOK_S = 0.1
 BY_HAND = "by hand"
 
 
-class Shown(msgspec.Struct, frozen=True):
+class HostShown(msgspec.Struct, frozen=True):
     """One host, as it is told."""
 
     host: str
@@ -104,9 +104,9 @@ def hosts(
 
 def shown(
     host: HostState, polite: Politeness, now: Instant, is_crawling: bool = True, robots: Sequence[Robots] = ()
-) -> Shown:
+) -> HostShown:
     kind, says = state_of(host, polite, now, is_crawling, robots)
-    return Shown(
+    return HostShown(
         host.name,
         kind,
         says,
@@ -146,12 +146,12 @@ def state_of(
 ORDER = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
 
 
-def sorted_usefully(found: Sequence[Shown]) -> list[Shown]:
+def sorted_usefully(found: Sequence[HostShown]) -> list[HostShown]:
     """What is going on first, then what is stuck, each with the longest queue first; what is done last."""
     return sorted(found, key=lambda one: (ORDER.index(one.state), -one.queued, -one.visits, one.host))
 
 
-def show(found: Sequence[Shown], limit: int, console: Console) -> None:
+def show(found: Sequence[HostShown], limit: int, console: Console) -> None:
     table = Table(box=None)
     table.add_column("host", overflow="fold")
     table.add_column("state")
@@ -166,7 +166,7 @@ def show(found: Sequence[Shown], limit: int, console: Console) -> None:
     console.print(Text(", ".join(_totals(found)) or "no hosts", style="dim"))
 
 
-def _totals(found: Sequence[Shown]) -> Iterator[str]:
+def _totals(found: Sequence[HostShown]) -> Iterator[str]:
     yield counted(len(found), "host")
     for kind in ORDER:
         if number := sum(1 for one in found if one.state == kind):

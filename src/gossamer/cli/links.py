@@ -26,8 +26,8 @@ from gossamer.collection.single_page import (
     OnePage,
     page_of,
 )
-from gossamer.collection.why.answer import Asking, crew_of
-from gossamer.collection.why.trail import Ruling
+from gossamer.collection.why.answer import WhyQuery, crew_of
+from gossamer.collection.why.trail import RuleVerdict
 from gossamer.config.load import FILE_NAME, load
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
@@ -35,7 +35,7 @@ from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
 from gossamer.parse.html.links import links_of
-from gossamer.parse.html.tree import LARGEST, Seen, parse_html, seen_in
+from gossamer.parse.html.tree import LARGEST, ParsedHtml, parse_html, seen_in
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
@@ -112,7 +112,7 @@ def links_in(page: OnePage) -> tuple[tuple[Link, ...], dict[str, tuple[str, ...]
     return found.links, rels_in(seen, found.base)
 
 
-def rels_in(seen: Seen, base: Url) -> dict[str, tuple[str, ...]]:
+def rels_in(seen: ParsedHtml, base: Url) -> dict[str, tuple[str, ...]]:
     rels: dict[str, dict[str, None]] = {}
     for _, _, attributes in seen.elements:
         if attributes.get("rel") and attributes.get("href") and (url := url_of(attributes["href"] or "", base)):
@@ -130,17 +130,17 @@ def judged(
         state.execute("BEGIN")  # one consistent state, however busy the crawl is
         book = RulesFile(outside.files, directory.root, silent).book()
         own = filters_to_ask(settings.crawl.filters, directory.root)
-        asking = Asking(state, settings, crew_of(directory, outside), outside.clock.now(), book, own)
+        asking = WhyQuery(state, settings, crew_of(directory, outside), outside.clock.now(), book, own)
         return [told_of(link, rels, asking.trail(stripped(link.url).text).rulings) for link in found]
 
 
-def shape_of(url: Url) -> tuple[Ruling, ...]:
+def shape_of(url: Url) -> tuple[RuleVerdict, ...]:
     """What can be said without a collection: its shape."""
     verdict = judge_shape(url)
-    return (Ruling("shape", False, verdict.rule),) if isinstance(verdict, Denied) else ()
+    return (RuleVerdict("shape", False, verdict.rule),) if isinstance(verdict, Denied) else ()
 
 
-def told_of(link: Link, rels: dict[str, tuple[str, ...]], rulings: tuple[Ruling, ...]) -> LinkTold:
+def told_of(link: Link, rels: dict[str, tuple[str, ...]], rulings: tuple[RuleVerdict, ...]) -> LinkTold:
     url, rel = stripped(link.url).text, rels.get(link.url.text, ())
     if not link.may_follow:
         says = "the link says nofollow" if "nofollow" in rel else "the page asks that its links are not followed"

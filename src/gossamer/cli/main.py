@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 
 from gossamer import __version__
 from gossamer.base.errors import ConfigError, DirectoryBusy, DirectoryUnusable, GossamerError, QueryRefused
-from gossamer.cli.commands import DOORS, SHOW, UNSET, Door
+from gossamer.cli.commands import DOORS, SHOW, UNSET, CliCommand
 from gossamer.values.format import error_in_words
 
 EXIT_CODES = {
@@ -48,7 +48,7 @@ config_app = App(
 )
 
 
-def _hang(door: Door, into: App, place: int = 0) -> None:
+def _hang(door: CliCommand, into: App, place: int = 0) -> None:
     into.command(door.path, name=door.name, help=door.help, help_epilogue=door.epilogue, sort_key=place)
 
 

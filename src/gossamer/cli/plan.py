@@ -15,7 +15,7 @@ from rich.text import Text
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.collection.directory import existing
-from gossamer.lab.plan import DAY_S, KB, Plan, Shares, Wish, planned
+from gossamer.lab.plan import DAY_S, KB, CrawlPlan, Shares, Wish, planned
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
@@ -144,7 +144,7 @@ def _at_least(name: str, given: float, least: float) -> float:
     return given
 
 
-def show(found: Plan, console: Console, measured: Measured) -> None:
+def show(found: CrawlPlan, console: Console, measured: Measured) -> None:
     wish = found.wish
     console.print(Text(f"{wish.pages:,} pages of {wish.page_bytes / KB:,.0f} kB on {wish.hosts:,} hosts", style="bold"))
     table = Table(show_header=False, box=None)
@@ -169,7 +169,7 @@ def show(found: Plan, console: Console, measured: Measured) -> None:
         console.print(Text(f"averages of {measured.pages:,} pages crawled into the directory", style="dim"))
 
 
-def _parts(found: Plan) -> str:
+def _parts(found: CrawlPlan) -> str:
     parts = msgspec.structs.asdict(found.disk)
     return ", ".join(f"{name} {sized(size)}" for name, size in parts.items())
 

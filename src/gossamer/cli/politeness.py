@@ -17,11 +17,11 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.cli.steps import Working
 from gossamer.collection.directory import existing
-from gossamer.collection.ledger import Report, Row, Seen, contradiction, kept_by, reported, suspects
+from gossamer.collection.ledger import ArchivedFetch, LedgerRow, Report, contradiction, kept_by, reported, suspects
 from gossamer.frontier.reports import Ledger
 from gossamer.frontier.sqlite.reports import ledger
 from gossamer.store.directory import DEFAULT, Directory
-from gossamer.store.sqlite.captures import Moment, moments
+from gossamer.store.sqlite.captures import CapturedAt, moments
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.format import as_json, counted
 
@@ -61,10 +61,12 @@ def checked(
     return reported(rows, is_deep)
 
 
-def row_of(entry: Ledger, moments: Sequence[Moment], directory: Directory, outside: Outside, is_deep: bool) -> Row:
+def row_of(
+    entry: Ledger, moments: Sequence[CapturedAt], directory: Directory, outside: Outside, is_deep: bool
+) -> LedgerRow:
     """Beginnings alone show a visit that came far too soon; the records of such a pair, or of all, show the gap."""
     ordered = sorted(moments, key=lambda one: (one.place.volume, one.place.number))
-    seen = [Seen(one.at, one.url.text) for one in ordered]
+    seen = [ArchivedFetch(one.at, one.url.text) for one in ordered]
     places = set(range(len(seen))) if is_deep else _with_successors(suspects(seen, entry.least_gap_s))
     for place in places:
         try:
@@ -74,7 +76,7 @@ def row_of(entry: Ledger, moments: Sequence[Moment], directory: Directory, outsi
         took_s = capture.took_s if capture is not None else 0.0
         seen[place] = msgspec.structs.replace(seen[place], took_s=took_s)
     archive = kept_by(seen)
-    return Row(
+    return LedgerRow(
         entry.host,
         entry.visits,
         entry.gap_s,

@@ -15,7 +15,7 @@ from gossamer.collection.directory import existing
 from gossamer.crawler.command_names import REQUEUE
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.frontier.sqlite.requeue import ended, requeue
-from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.store.directory import DEFAULT, Directory, lock_directory
@@ -25,7 +25,7 @@ from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.selection import EndedGroup, Selection
 from gossamer.values.url import id_of
 
-KEYS = Keys(id_of, identity_of)
+KEYS = IncomingKeys(id_of, identity_of)
 NOT_RETRIED = frozenset({Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.FORGOTTEN})
 """Ends that are neither failures nor refusals, or are meant to stay; `gossamer crawl --again` fetches pages again."""
 PATIENCE_S, LOOK_S = 30.0, 0.1

@@ -16,7 +16,7 @@ from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError, WorkerLost
 from gossamer.base.tell import silent
-from gossamer.cli.robots_report import Asked, Looked, Tested, as_json, show
+from gossamer.cli.robots_report import RobotsHop, RobotsReport, Tested, as_json, show
 from gossamer.collection.single_page import NOWHERE, AllowAddress, Config, Contact, Delay, Manners, in_words
 from gossamer.config.settings import Settings
 from gossamer.config.slices import fetch_settings, politeness, robots_keeping
@@ -27,7 +27,7 @@ from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s
 from gossamer.reader.robots import SurveyJob, answer, job
 from gossamer.rules.robots.matcher import explain
-from gossamer.rules.robots.notices import Survey
+from gossamer.rules.robots.notices import RobotsSurvey
 from gossamer.rules.robots.parser import MOST_BYTES, Naming
 from gossamer.rules.verdict import Allowed
 from gossamer.values.outcome import Fetched, Outcome
@@ -69,7 +69,7 @@ def robots(
 ) -> int:
     outside = real_outside()
     settings = Manners(contact, allow_address, delay, config).settings()
-    reader = Reader(agent or settings.agent, matching, outside)
+    reader = RobotsReader(agent or settings.agent, matching, outside)
     is_address = "://" in where
     base = checked_seeds([where])[0] if is_address else Url(NOWHERE)
     wanted = tested_urls(test, base, is_address)
@@ -106,7 +106,7 @@ def judged(url: Url, entry: Robots) -> Tested:
     return Tested(name, isinstance(explained.verdict, Allowed), explained)
 
 
-def exit_code(found: Looked, tests: Sequence[Tested]) -> int:
+def exit_code(found: RobotsReport, tests: Sequence[Tested]) -> int:
     if tests:
         return FINE if all(one.is_allowed for one in tests) else DENIED
     return UNREAD if found.robots.state is RobotsState.UNREACHABLE else FINE
@@ -123,14 +123,14 @@ def body_of(where: str, outside: Outside) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class RobotsReader:
     """Reads a robots.txt for one agent, in a worker process."""
 
     agent: str
     naming: Naming
     outside: Outside
 
-    async def read(self, body: bytes, codings: str = "") -> Survey:
+    async def read(self, body: bytes, codings: str = "") -> RobotsSurvey:
         """Raises WorkerLost when no worker could."""
         outside = self.outside
         async with Pool(job, 1, Limits(), outside.processes, outside.clock, silent) as pool:
@@ -138,7 +138,7 @@ class Reader:
             return answer.decode(await pool.call(payload))
 
 
-async def looked_at(name: str, body: bytes, reader: Reader, clock: Clock) -> Looked:
+async def looked_at(name: str, body: bytes, reader: RobotsReader, clock: Clock) -> RobotsReport:
     """A file, as if it had just been read from some site."""
     try:
         survey = await reader.read(body)
@@ -146,32 +146,32 @@ async def looked_at(name: str, body: bytes, reader: Reader, clock: Clock) -> Loo
         raise ConfigError(f"{name} cannot be read: {trouble}") from None
     now = clock.now()
     entry = entry_read(Url(NOWHERE).origin, survey.parsed, now, now)
-    return Looked(name, reader.agent, entry, survey.oddities, size=len(body))
+    return RobotsReport(name, reader.agent, entry, survey.oddities, size=len(body))
 
 
-async def looked_up(url: Url, reader: Reader, settings: Settings, network: Network, clock: Clock) -> Looked:
+async def looked_up(url: Url, reader: RobotsReader, settings: Settings, network: Network, clock: Clock) -> RobotsReport:
     """The robots.txt of the address's origin, fetched as a crawl fetches it, its redirects followed."""
     await admitted([url], settings, network.resolver)
     async with AsyncExitStack() as opened:
         client = Client(fetch_settings(settings), network.resolver, network.dialer, clock, silent)
         await opened.enter_async_context(client)
-        return await Asking(client.fetch, reader, settings, clock).to_end(url)
+        return await RobotsFetch(client.fetch, reader, settings, clock).to_end(url)
 
 
 @dataclass(slots=True)
-class Asking:
+class RobotsFetch:
     """From a robots.txt along its redirects. `fetch` is the client's."""
 
     fetch: Callable[[Url, VisitKind], Awaitable[Outcome]]
-    reader: Reader
+    reader: RobotsReader
     settings: Settings
     clock: Clock
     _left_at: dict[str, Instant] = field(default_factory=dict)
 
-    async def to_end(self, url: Url) -> Looked:
+    async def to_end(self, url: Url) -> RobotsReport:
         entry: Robots | None = None
         ask: Url | None = url.robots
-        asked: list[Asked] = []
+        asked: list[RobotsHop] = []
         survey, size = None, 0
         while ask is not None:
             visit = Visit(ask, VisitKind.ROBOTS, self.clock.now(), robots=entry)
@@ -180,14 +180,16 @@ class Asking:
             if isinstance(outcome, Fetched):
                 survey, words = await self._read(outcome)
                 size = len(outcome.capture.body)
-            asked.append(Asked(ask.text, words))
+            asked.append(RobotsHop(ask.text, words))
             parsed = survey.parsed if survey else None
             entry = entry_of(visit, outcome, parsed, self.clock.now(), robots_keeping(self.settings))
             ask = entry.ask if entry.state is RobotsState.PENDING else None
         assert entry is not None
-        return Looked(url.robots.text, self.reader.agent, entry, survey.oddities if survey else (), tuple(asked), size)
+        return RobotsReport(
+            url.robots.text, self.reader.agent, entry, survey.oddities if survey else (), tuple(asked), size
+        )
 
-    async def _read(self, outcome: Fetched) -> tuple[Survey | None, str]:
+    async def _read(self, outcome: Fetched) -> tuple[RobotsSurvey | None, str]:
         capture = outcome.capture
         try:
             return await self.reader.read(capture.body, capture.joined("content-encoding") or ""), "read"

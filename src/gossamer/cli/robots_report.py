@@ -9,7 +9,7 @@ from rich.text import Text
 from gossamer.cli.inspection import counted, plain
 from gossamer.rules.robots.matcher import Explained
 from gossamer.rules.robots.matcher import in_words as rule_in_words
-from gossamer.rules.robots.notices import Oddity
+from gossamer.rules.robots.notices import RobotsNotice
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
 
 MOST_SHOWN = 50
@@ -23,7 +23,7 @@ STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RobotsHop:
     """One hop."""
 
     url: str
@@ -31,14 +31,14 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class RobotsReport:
     """A robots.txt that was looked at."""
 
     name: str
     agent: str
     robots: Robots
-    oddities: tuple[Oddity, ...] = ()
-    asked: tuple[Asked, ...] = ()
+    oddities: tuple[RobotsNotice, ...] = ()
+    asked: tuple[RobotsHop, ...] = ()
     """Where it was asked for, in order; nothing for a file."""
     size: int = 0
 
@@ -50,14 +50,14 @@ class Tested:
     explained: Explained
 
 
-def show(found: Looked, tests: Sequence[Tested], console: Console) -> None:
+def show(found: RobotsReport, tests: Sequence[Tested], console: Console) -> None:
     for line in lines_of(found):
         console.print(line, soft_wrap=True)
     for one in tests:
         console.print(_test_line(one), soft_wrap=True)
 
 
-def lines_of(found: Looked) -> list[Text]:
+def lines_of(found: RobotsReport) -> list[Text]:
     robots = found.robots
     size = f", {counted(found.size, 'byte')}" if robots.state is RobotsState.READ else ""
     lines = [Text.assemble((plain(found.name), "bold"), f": {STATES[robots.state]}{size}")]
@@ -97,7 +97,7 @@ def _cut(lines: list[Text]) -> list[Text]:
     return [*lines[:MOST_SHOWN], Text(f"  ... and {len(lines) - MOST_SHOWN:,} more: see --json", style="dim")]
 
 
-def _oddity_line(name: str, oddity: Oddity) -> Text:
+def _oddity_line(name: str, oddity: RobotsNotice) -> Text:
     """As compilers write it, so that editors can jump to the place."""
     where = f"{name}:{oddity.line}" if oddity.line is not None else name
     return Text.assemble((plain(where), "bold"), f": {plain(oddity.says)}", (f" [{oddity.kind}]", "dim"))
@@ -108,7 +108,7 @@ def _test_line(tested: Tested) -> Text:
     return Text.assemble(verdict, f"  {plain(tested.url)}  ", (plain(tested.explained.because), "dim"))
 
 
-def as_json(found: Looked, tests: Sequence[Tested]) -> dict[str, object]:
+def as_json(found: RobotsReport, tests: Sequence[Tested]) -> dict[str, object]:
     robots = found.robots
     return {
         "name": found.name,

@@ -97,7 +97,7 @@ def removed(file: RulesFile, which: str, as_json: bool) -> int:
     return 0
 
 
-class Preview(msgspec.Struct, frozen=True):
+class RulesPreview(msgspec.Struct, frozen=True):
     """What rules would do to what waits. When time ran out, only the first `looked_at` of `queued` were tried; they
     lie in the order of hosts, so nothing follows from them for the others."""
 
@@ -145,12 +145,14 @@ def _with(file: RulesFile, rule: str | None) -> RuleBook:
     return found
 
 
-def looks(state: sqlite3.Connection, now: RuleBook, then: RuleBook, seconds: float, clock: Clock) -> Iterator[Preview]:
+def looks(
+    state: sqlite3.Connection, now: RuleBook, then: RuleBook, seconds: float, clock: Clock
+) -> Iterator[RulesPreview]:
     """How far the look through the queue has come, after each chunk; the last one is the answer.
 
     Counted is what `now` lets in and `then` refuses.
     """
-    found = Preview(tallies.counts(state).queued)
+    found = RulesPreview(tallies.counts(state).queued)
     ends_s, examples = clock.elapsed_s() + seconds, list[tuple[str, str]]()
     looked_at = would_go = 0
     for text, depth in queued(state):
@@ -162,16 +164,16 @@ def looks(state: sqlite3.Connection, now: RuleBook, then: RuleBook, seconds: flo
             if len(examples) < EXAMPLES:
                 examples.append((text, verdict.rule))
         if looked_at % CHUNK == 0:
-            yield Preview(max(found.queued, looked_at), looked_at, would_go, tuple(examples))
+            yield RulesPreview(max(found.queued, looked_at), looked_at, would_go, tuple(examples))
             if clock.elapsed_s() > ends_s:
                 return
-    yield Preview(looked_at, looked_at, would_go, tuple(examples))
+    yield RulesPreview(looked_at, looked_at, would_go, tuple(examples))
 
 
-def _last(previews: Iterator[Preview], as_json: bool) -> Preview:
+def _last(previews: Iterator[RulesPreview], as_json: bool) -> RulesPreview:
     """The answer; on the way a person at a terminal sees how far it is."""
     is_shown = sys.stderr.isatty() and not as_json
-    found = Preview(0)
+    found = RulesPreview(0)
     for found in previews:
         if is_shown and not found.is_whole:
             print(f"\r{found.looked_at:,} of {found.queued:,} looked at", end="", file=sys.stderr, flush=True)
@@ -180,7 +182,7 @@ def _last(previews: Iterator[Preview], as_json: bool) -> Preview:
     return found
 
 
-def in_words(found: Preview) -> str:
+def in_words(found: RulesPreview) -> str:
     first = f"{found.would_go:,} of {found.queued:,} waiting addresses would stay out"
     if not found.is_whole:
         first = f"at least {first}; {found.looked_at:,} were looked at, give more --seconds for the others"

@@ -44,7 +44,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.url import Url
 from gossamer.values.visit import Counts
 from gossamer.web.access.connections import server_of
-from gossamer.web.access.tokens import Door, Keys, is_near
+from gossamer.web.access.tokens import Access, AccessTokens, is_near
 from gossamer.web.app import make_app
 from gossamer.web.rooms import WebRooms
 from gossamer.web.search.processes import Searchers
@@ -193,10 +193,10 @@ def names_of(web: WebSettings) -> tuple[str, ...]:
     return (*LOOPBACK, *(name.lower() for name in bracketed))
 
 
-def door_of(web: WebSettings, keys: Callable[[], Keys]) -> Door:
+def door_of(web: WebSettings, keys: Callable[[], AccessTokens]) -> Access:
     """Behind a proxy everybody seems to ask from this machine: then nobody reads without a token either."""
     is_open = web.public or (is_own_machine(web.host) and not web.behind_tls)
-    return Door(keys, is_open, web.public, web.behind_tls)
+    return Access(keys, is_open, web.public, web.behind_tls)
 
 
 def is_free(host: str, port: int) -> bool:

@@ -14,7 +14,7 @@ from rich.table import Table
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.lab.plots import as_svg, in_terminal
-from gossamer.lab.simulation import BEST, Plan, Result, simulated
+from gossamer.lab.simulation import BEST, Result, Simulation, simulated
 
 Named = Literal["uniform", "paper", "tree", "age", "optimum"]
 SIDE_BY_SIDE: tuple[Named, ...] = ("uniform", "paper", "age", "optimum")
@@ -46,7 +46,7 @@ def simulate(
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
     asked = budget if budget is not None else pages / EVERY_DAYS
-    plan = checked(Plan(pages, days, count if count is not None else days / 3.0, asked, seed, web, links))
+    plan = checked(Simulation(pages, days, count if count is not None else days / 3.0, asked, seed, web, links))
     results = all_simulated(tuple(dict.fromkeys(policy)), plan, Console(stderr=True))
     curves = {one.policy: one.ages_by_day for one in results}
     if plot is not None:
@@ -62,7 +62,7 @@ def simulate(
     return 0
 
 
-def checked(plan: Plan) -> Plan:
+def checked(plan: Simulation) -> Simulation:
     """Raises ConfigError for what cannot be simulated."""
     if plan.pages < 1:
         raise ConfigError(f"--pages {plan.pages}: at least 1 is needed")
@@ -75,7 +75,7 @@ def checked(plan: Plan) -> Plan:
     return plan
 
 
-def all_simulated(names: tuple[Named, ...], plan: Plan, console: Console) -> list[Result]:
+def all_simulated(names: tuple[Named, ...], plan: Simulation, console: Console) -> list[Result]:
     found = []
     with Bars(console=console, transient=True, disable=not console.is_terminal) as bars:
         for name in names:
@@ -93,7 +93,7 @@ class Bar:
         self.bars.update(self.task, completed=share)
 
 
-def show(results: list[Result], plan: Plan, console: Console) -> None:
+def show(results: list[Result], plan: Simulation, console: Console) -> None:
     table = Table(
         title=f"{plan.pages:,} pages, {plan.budget:,.0f} visits a day, {plan.days:g} days of which the last "
         f"{plan.counted_days:g} count",

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.lab.sitemap_files import Choice, chosen_from, files_in
+from gossamer.lab.sitemap_files import SitemapChoice, chosen_from, files_in
 from gossamer.lab.sitemap_xml import Made, files_of
 from gossamer.parse.lists.sitemaps import parse_sitemap
 from gossamer.rules.robots.matcher import parse
@@ -62,7 +62,7 @@ def home_of(site: str) -> Url:
     return given if given.text.endswith("/") else Url(given.text + "/")
 
 
-def choose(directory: Path, home: Url, outside: Outside, previous: dict[str, Instant | None]) -> Choice:
+def choose(directory: Path, home: Url, outside: Outside, previous: dict[str, Instant | None]) -> SitemapChoice:
     left_out: Counter[str] = Counter()
     met = list(files_in(directory, left_out))
     return chosen_from(met, home, outside.clock.now(), left_out, robots_in(directory, home, outside), previous)
@@ -94,18 +94,18 @@ def earlier(path: Path | None, home: Url) -> dict[str, Instant | None]:
     return {entry.url.text: entry.changed_at for entry in entries}
 
 
-def _as_words(choice: Choice, made: list[Made], target: Path) -> str:
+def _as_words(choice: SitemapChoice, made: list[Made], target: Path) -> str:
     pages = f"{len(choice.pages):,} page{'' if len(choice.pages) == 1 else 's'}"
     parts = f" (an index over {len(made) - 1} parts)" if len(made) > 1 else ""
     return f"{pages} in {target}{parts}{_left_out(choice)}"
 
 
-def _left_out(choice: Choice) -> str:
+def _left_out(choice: SitemapChoice) -> str:
     told = ", ".join(f"{count:,} {why}" for why, count in choice.left_out.items() if count)
     return f"; left out: {told}" if told else ""
 
 
-def _as_json(choice: Choice, made: list[Made], target: Path) -> str:
+def _as_json(choice: SitemapChoice, made: list[Made], target: Path) -> str:
     files = [{"path": str(target.with_name(one.name)), "bytes": len(one.body), "entries": one.entries} for one in made]
     left_out = {why: count for why, count in choice.left_out.items() if count}
     return json_format.dumps({"pages": len(choice.pages), "files": files, "left_out": left_out}, indent=2)

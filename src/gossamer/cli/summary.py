@@ -39,7 +39,7 @@ NEXT_STEP = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CrawlEnd:
     """How a crawl ended, for the exit code and the summary."""
 
     was_stopped: bool
@@ -65,7 +65,7 @@ class Ended:
         return NOTHING_FETCHED if not tally.fetched and not self.counts.pages else 0
 
 
-def summary(tally: Tally, ended: Ended, directory: str | None) -> Group:
+def summary(tally: Tally, ended: CrawlEnd, directory: str | None) -> Group:
     """`directory`: None when it is gone once this has been read."""
     seconds = max(0.001, tally.elapsed_s())
     title = f"{'Stopped' if ended.was_stopped else 'Finished'} after {seconds:.1f} s"
@@ -131,7 +131,7 @@ def waiting_for_options(held: Sequence[EndedGroup], allowed: Sequence[str] = ())
     return found
 
 
-def _last_words(tally: Tally, ended: Ended, directory: str | None) -> list[Text]:
+def _last_words(tally: Tally, ended: CrawlEnd, directory: str | None) -> list[Text]:
     if ended.counts.pages and directory is None:
         return [Text("The collection is gone with this program: --dir DIR keeps it, to be searched afterwards.")]
     if ended.counts.pages:

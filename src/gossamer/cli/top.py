@@ -23,7 +23,7 @@ from gossamer.collection.directory import existing
 from gossamer.collection.system import Watch
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import System
-from gossamer.monitor.words import CARDS, Row, cells_of, rows_of
+from gossamer.monitor.words import CARDS, SystemRow, cells_of, rows_of
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of
 from gossamer.values.json_form import json_bytes
@@ -131,7 +131,7 @@ def drawn(system: System) -> RenderableType:
     return Group(head, totals, known, Text(), machines, Text(), table(processes, shown, "process"), Text(), *hints)
 
 
-def table(rows: list[Row], columns: dict[str, str], name: str) -> Table:
+def table(rows: list[SystemRow], columns: dict[str, str], name: str) -> Table:
     drawn_table = Table(name, "state", *columns.values(), box=None, pad_edge=False, header_style="dim")
     for row in rows:
         state = Text(f"{SIGNS[row.badge]} {row.cells['state']}", style=STYLES[row.badge])

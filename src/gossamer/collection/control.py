@@ -15,7 +15,7 @@ from gossamer.base.tell import silent
 from gossamer.cli import hosts, rules
 from gossamer.cli.retry import bring_back
 from gossamer.collection.heartbeats import at_work
-from gossamer.collection.lists import Lists
+from gossamer.collection.lists import CollectionLists
 from gossamer.collection.seeds import Sowing, may_go
 from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings
@@ -39,12 +39,12 @@ from gossamer.views.words.searcher import Stored
 from gossamer.web.crawl.rooms import (
     Crawler,
     CrawlRooms,
+    CrawlState,
     Effect,
     HostAction,
-    Rules,
     RulesChanged,
+    RuleSet,
     Seed,
-    Standing,
     Verb,
     Wrong,
 )
@@ -95,7 +95,7 @@ class Helm:
         found = config_of(self.directory.root).settings if is_said else self.given
         return found if found.contact or not self._contact else replace(found, contact=self._contact)
 
-    def standing(self) -> Standing:
+    def standing(self) -> CrawlState:
         known: list[tuple[Url, str]] = []
         if self.directory.state.is_file():
             with closing(read_only(self.directory.state)) as state:
@@ -104,7 +104,7 @@ class Helm:
         shown = tuple(Seed(url.text, reach) for url, reach in known[:MOST_SEEDS_SHOWN])
         found = load_rules(self.rules_file().text())
         number = 0 if isinstance(found, Problems) else len(found.rules)
-        return Standing(self.crawler(), shown, len(known), settings.contact or "", settings.crawl.scope, number)
+        return CrawlState(self.crawler(), shown, len(known), settings.contact or "", settings.crawl.scope, number)
 
     def crawler(self) -> Crawler:
         pid, child = self.crawler_pid(), self._child
@@ -204,10 +204,10 @@ class Helm:
     def rules_file(self) -> RulesFile:
         return RulesFile(self.outside.files, self.directory.root, silent)
 
-    def rules(self) -> Rules:
+    def rules(self) -> RuleSet:
         file = self.rules_file()
         text = file.text()
-        return Rules(text, mark_of(text), file.before(), wrong_in(text))
+        return RuleSet(text, mark_of(text), file.before(), wrong_in(text))
 
     def effect(self, text: str, seconds: float) -> Effect:
         """One at a time: it reads the whole queue."""
@@ -335,7 +335,7 @@ async def crawl_rooms(
 
     with Control(directory.control, outside.clock) as control:
         helm = Helm(directory, settings, outside, control)
-        lists = Lists(directory, helm.settings, outside.dates, helm.is_crawling, facts_of)
+        lists = CollectionLists(directory, helm.settings, outside.dates, helm.is_crawling, facts_of)
         sowing = Sowing(directory, helm.settings, outside, control, helm.is_crawling)
         try:
             yield CrawlRooms(

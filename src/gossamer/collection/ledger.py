@@ -11,7 +11,7 @@ TOLERANCE_S = 0.005
 """A visit's beginning is read from the clock on the wall, its length from one that is never set."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class ArchivedFetch(msgspec.Struct, frozen=True):
     """A visit as the archive knows it; `took_s` is None while its record has not been opened."""
 
     at: Instant
@@ -19,7 +19,7 @@ class Seen(msgspec.Struct, frozen=True):
     took_s: float | None = None
 
 
-class Kept(msgspec.Struct, frozen=True):
+class ArchivedGaps(msgspec.Struct, frozen=True):
     """What the archive shows of one host."""
 
     visits: int = 0
@@ -32,7 +32,7 @@ class Kept(msgspec.Struct, frozen=True):
     """Pairs that say nothing: the clock was set back between them, or one was made by another program."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class LedgerRow(msgspec.Struct, frozen=True):
     """One host of the ledger, and what came of checking it."""
 
     host: str
@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True):
     least_s: float | None
     mean_s: float | None
     broken: int
-    archive: Kept
+    archive: ArchivedGaps
     contradiction: str = ""
     """Where the archive shows a shorter gap than the ledger admits."""
 
@@ -56,7 +56,7 @@ class Report(msgspec.Struct, frozen=True):
     broken: int
     contradictions: int
     is_deep: bool
-    rows: tuple[Row, ...]
+    rows: tuple[LedgerRow, ...]
     """Worst first."""
 
     @property
@@ -64,13 +64,13 @@ class Report(msgspec.Struct, frozen=True):
         return not self.broken and not self.contradictions
 
 
-def pairs(visits: Sequence[Seen]) -> Iterator[tuple[Seen, Seen, float]]:
+def pairs(visits: Sequence[ArchivedFetch]) -> Iterator[tuple[ArchivedFetch, ArchivedFetch, float]]:
     """Neighbours, and the time between their beginnings. REQUIRES: in the order they were archived."""
     for one, other in pairwise(visits):
         yield one, other, (other.at - one.at) / SECOND
 
 
-def suspects(visits: Sequence[Seen], admitted_s: float | None) -> list[int]:
+def suspects(visits: Sequence[ArchivedFetch], admitted_s: float | None) -> list[int]:
     """Places of visits whose successor began sooner than any gap the ledger admits: their records tell for certain."""
     if admitted_s is None:
         return []
@@ -78,7 +78,7 @@ def suspects(visits: Sequence[Seen], admitted_s: float | None) -> list[int]:
     return [place for place, (_, _, apart_s) in found if 0 <= apart_s < admitted_s - TOLERANCE_S]
 
 
-def kept_by(visits: Sequence[Seen]) -> Kept:
+def kept_by(visits: Sequence[ArchivedFetch]) -> ArchivedGaps:
     """The shortest gap. A visit of known length ended that much after it began; one of unknown length may not have.
 
     A length of zero is no length of ours: such a capture was imported, and says nothing about our manners.
@@ -93,11 +93,11 @@ def kept_by(visits: Sequence[Seen]) -> Kept:
         if least is None or gap_s < least[0]:
             least = (gap_s, one.url, other.url)
     if least is None:
-        return Kept(len(visits), unjudged=unjudged)
-    return Kept(len(visits), *least, unjudged)
+        return ArchivedGaps(len(visits), unjudged=unjudged)
+    return ArchivedGaps(len(visits), *least, unjudged)
 
 
-def contradiction(admitted_s: float | None, archive: Kept) -> str:
+def contradiction(admitted_s: float | None, archive: ArchivedGaps) -> str:
     """In words; empty when the archive agrees. A visit may begin after it was taken, never before."""
     if admitted_s is None or archive.least_s is None or archive.least_s >= admitted_s - TOLERANCE_S:
         return ""
@@ -107,17 +107,17 @@ def contradiction(admitted_s: float | None, archive: Kept) -> str:
     )
 
 
-def worst_first(rows: Sequence[Row]) -> list[Row]:
+def worst_first(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
     """Broken promises, then contradictions, then by how little was kept above what was promised."""
 
-    def badness(row: Row) -> tuple[int, bool, float, str]:
+    def badness(row: LedgerRow) -> tuple[int, bool, float, str]:
         slack = (row.least_s - row.promised_s) if row.least_s is not None else float("inf")
         return -row.broken, not row.contradiction, slack, row.host
 
     return sorted(rows, key=badness)
 
 
-def reported(rows: Sequence[Row], is_deep: bool) -> Report:
+def reported(rows: Sequence[LedgerRow], is_deep: bool) -> Report:
     return Report(
         hosts=len(rows),
         visits=sum(row.visits for row in rows),

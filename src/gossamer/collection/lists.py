@@ -12,7 +12,7 @@ from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
 from gossamer.frontier.sqlite import lists as host_list
 from gossamer.frontier.sqlite import lists as visit_list
-from gossamer.frontier.sqlite.lists import FARTHEST, LOWEST, Ended, Listed, Position
+from gossamer.frontier.sqlite.lists import FARTHEST, LOWEST, EndedUrl, ListedHostRow, ListPosition
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
@@ -55,7 +55,7 @@ OF_STATUS: dict[int, tuple[Reason, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class CollectionLists:
     directory: Directory
     settings: Callable[[], Settings]
     clock: Clock
@@ -68,7 +68,7 @@ class Lists:
         if not self.directory.state.is_file():
             return VisitsFound()
         with closing(read_only(self.directory.state)) as state, closing(all_of(state, asked, after)) as every:
-            found, looked_at, last = list[tuple[Ended, Kept | None]](), 0, None
+            found, looked_at, last = list[tuple[EndedUrl, Kept | None]](), 0, None
             for one in every:
                 if len(found) == asked.most or looked_at == MOST_LOOKED_AT:
                     break  # there is more
@@ -116,7 +116,7 @@ class Lists:
         rows = tuple(self._shown(one, now, is_crawling) for one in found[: asked.most])
         return HostsFound(rows, states, rows[-1].position if len(found) > asked.most else "")
 
-    def _listed(self, one: Ended, kept: Kept | None) -> ListedVisit:
+    def _listed(self, one: EndedUrl, kept: Kept | None) -> ListedVisit:
         is_page = kept is not None and kept.is_page
         return ListedVisit(
             one.url,
@@ -136,7 +136,7 @@ class Lists:
             text_of(one.position),
         )
 
-    def _shown(self, one: Listed, now: int, is_crawling: bool) -> ListedHost:
+    def _shown(self, one: ListedHostRow, now: int, is_crawling: bool) -> ListedHost:
         host = one.host
         _, says = state_of(host, politeness(self.settings()), now, is_crawling, one.robots)
         states = {entry.state for entry in one.robots}
@@ -158,7 +158,9 @@ class Lists:
         )
 
 
-def all_of(state: sqlite3.Connection, asked: VisitsAsked, after: Position | None) -> Generator[Ended, None, None]:
+def all_of(
+    state: sqlite3.Connection, asked: VisitsAsked, after: ListPosition | None
+) -> Generator[EndedUrl, None, None]:
     until_at = FARTHEST if asked.until_at is None else asked.until_at
     return visit_list.visits(
         state, reasons_of(asked), asked.host, asked.since_at or 0, until_at, after, asked.is_newest_first
@@ -171,7 +173,7 @@ def reasons_of(asked: VisitsAsked) -> Sequence[Reason]:
     return [reason for reason in wanted if reason in possible]
 
 
-def answer_of(state: sqlite3.Connection, one: Ended, asked: VisitsAsked) -> Kept | None:
+def answer_of(state: sqlite3.Connection, one: EndedUrl, asked: VisitsAsked) -> Kept | None:
     """What was kept of this visit, if anything; not looked for where the address alone says it is not wanted."""
     if one.reason not in ANSWERED or not is_in(asked.text, one.url):
         return None
@@ -179,7 +181,7 @@ def answer_of(state: sqlite3.Connection, one: Ended, asked: VisitsAsked) -> Kept
     return kept if kept is not None and kept.fetched_at <= one.ended_at else None
 
 
-def is_wanted(one: Ended, kept: Kept | None, asked: VisitsAsked) -> bool:
+def is_wanted(one: EndedUrl, kept: Kept | None, asked: VisitsAsked) -> bool:
     status, media_type = (kept.status, kept.media_type) if kept else (0, "")
     return (
         is_in(asked.text, one.url)
@@ -192,11 +194,11 @@ def is_in(text: str, url: str) -> bool:
     return not text or text.casefold() in url.casefold()
 
 
-def text_of(position: Position) -> str:
+def text_of(position: ListPosition) -> str:
     return ".".join(map(str, position))
 
 
-def position_of(text: str) -> Position | None:
+def position_of(text: str) -> ListPosition | None:
     if not text:
         return None
     try:
@@ -205,7 +207,7 @@ def position_of(text: str) -> Position | None:
         raise QueryRefused("that is no position in the list: begin again at its top") from None
     if max(map(abs, (at, host_id, number))) > FARTHEST:
         raise QueryRefused("that is no position in the list: begin again at its top")
-    return Position(at, host_id, number)
+    return ListPosition(at, host_id, number)
 
 
 def key_of(text: str) -> captures.Key:

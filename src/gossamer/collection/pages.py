@@ -12,7 +12,7 @@ from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside
 from gossamer.base.tell import silent
 from gossamer.collection.views import refuse_missing
-from gossamer.collection.why.answer import Asking, crew_of, linked_from
+from gossamer.collection.why.answer import WhyQuery, crew_of, linked_from
 from gossamer.collection.why.trail import Section, Trail, told, told_host
 from gossamer.config.settings import Settings
 from gossamer.crawler.rules_file import RulesFile
@@ -32,8 +32,17 @@ from gossamer.values.url import Url
 from gossamer.views.facts.names import graph_name
 from gossamer.views.facts.sources import FILE as SOURCES
 from gossamer.views.facts.sources import SourcesReader
-from gossamer.views.words.searcher import Counted
-from gossamer.web.page.rooms import HostWhy, PageRooms, Promise, TargetState, Why, WhySection, anchor_in_copy, place_of
+from gossamer.views.words.searcher import WordCount
+from gossamer.web.page.rooms import (
+    HostWhy,
+    PageRooms,
+    Promise,
+    TargetState,
+    WhyAnswer,
+    WhySection,
+    anchor_in_copy,
+    place_of,
+)
 from gossamer.workers.jobs import COPY
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
@@ -57,7 +66,7 @@ REFUSED = (
     Reason.FORGOTTEN,
 )
 GONE = (Reason.GONE, Reason.SOFT_404)
-Words = Callable[[Url], Sequence[Counted]]
+Words = Callable[[Url], Sequence[WordCount]]
 T = TypeVar("T")
 
 
@@ -110,14 +119,14 @@ class Inquiry:
         self._directory, self._settings, self._outside = directory, settings, outside
         self._own: tuple[OwnFilter, ...] | None = None
 
-    def why(self, url: Url) -> Why | None:
+    def why(self, url: Url) -> WhyAnswer | None:
         """None while there is no collection."""
         return self._asked(lambda asking: _why_of(asking.trail(url.text)))
 
     def host(self, name: str) -> HostWhy | None:
         """REQUIRES: a host name as a Url has it."""
 
-        def told_of(asking: Asking) -> HostWhy:
+        def told_of(asking: WhyQuery) -> HostWhy:
             trail, entry = asking.host_trail(f"http://{name}/"), host_ledger(asking.state, name)
             promise = (
                 Promise(entry.visits, entry.gap_s, entry.least_gap_s, entry.mean_gap_s, entry.broken)
@@ -137,7 +146,7 @@ class Inquiry:
                 state_of(*last_end(state, url, identity_of), captures.latest(state, url) is not None) for url in urls
             ]
 
-    def _asked(self, question: Callable[[Asking], T]) -> T | None:
+    def _asked(self, question: Callable[[WhyQuery], T]) -> T | None:
         directory, outside = self._directory, self._outside
         if not directory.state.is_file():
             return None
@@ -148,7 +157,7 @@ class Inquiry:
         with closing(read_only(directory.state)) as state:
             state.execute("BEGIN")  # one consistent state, however busy the crawl is
             links = partial(linked_from, directory)
-            return question(Asking(state, self._settings, crew, outside.dates.now(), book, self._own, links))
+            return question(WhyQuery(state, self._settings, crew, outside.dates.now(), book, self._own, links))
 
 
 def state_of(is_known: bool, reason: Reason | None, is_captured: bool) -> TargetState:
@@ -166,9 +175,9 @@ def state_of(is_known: bool, reason: Reason | None, is_captured: bool) -> Target
     return "waiting" if reason is None else "failed"
 
 
-def _why_of(trail: Trail) -> Why:
+def _why_of(trail: Trail) -> WhyAnswer:
     reason = trail.ended.reason if trail.ended is not None else None
-    return Why(
+    return WhyAnswer(
         url=trail.url,
         is_known=trail.is_known,
         state=state_of(trail.is_known, reason, bool(trail.visits)),

@@ -14,9 +14,9 @@ from gossamer.config.settings import Settings
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.control import Control
-from gossamer.monitor.hints import MIB, Hint, Standing, Survey, hints, survey
+from gossamer.monitor.hints import MIB, Hint, HostSums, Overview, hints, survey
 from gossamer.monitor.machine import ThisMachine
-from gossamer.monitor.pulse import Pulse, Said, guarded
+from gossamer.monitor.pulse import ProcessReport, Pulse, guarded
 from gossamer.monitor.system import Beaten, System, averages_of, listed, most, state_of, totals_of
 from gossamer.monitor.vitals import BEAT_S, Sample
 from gossamer.store import tallies
@@ -51,7 +51,7 @@ class Watch:
     control: Control
     streams: int = 0
     _looked_s: float | None = None
-    _survey: Survey = field(default_factory=Survey)
+    _survey: HostSums = field(default_factory=HostSums)
     _sizes: dict[str, int] = field(default_factory=dict)
     _chronicle: tuple[float, Chronicle] | None = None
     """When it was read."""
@@ -61,7 +61,7 @@ class Watch:
         nodes, processes = listed(self.control.vitals(), now)
         counts = self._counts()
         counters = {name: getattr(counts, name) for name in COUNTED} | self._sizes
-        standing = Standing(
+        standing = Overview(
             processes,
             nodes,
             counts.by_reason,
@@ -132,7 +132,7 @@ class Watch:
         return past[0].figures.get("words_lag_s") if past else None
 
 
-def in_real_time(found: Survey, outside: Outside) -> Survey:
+def in_real_time(found: HostSums, outside: Outside) -> HostSums:
     return msgspec.structs.replace(found, mean_gap_s=outside.lasting_s(found.mean_gap_s))
 
 
@@ -158,6 +158,6 @@ async def beat(watch: Watch, barriers: Callable[[], Barriers | None]) -> None:
     with pulse.beating():
         while True:
             workers = machine.workers_of(pulse.pid, QUERY_JOB)
-            said = guarded(Said({"streams": watch.streams}), barriers())
+            said = guarded(ProcessReport({"streams": watch.streams}), barriers())
             await asyncio.to_thread(pulse.beat, said, workers)
             await outside.clock.sleep(BEAT_S)

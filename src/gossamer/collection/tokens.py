@@ -6,7 +6,7 @@ from pathlib import Path
 from gossamer.base.chance import unguessable
 from gossamer.base.files import Files
 from gossamer.store.directory import Directory
-from gossamer.web.access.tokens import Keys
+from gossamer.web.access.tokens import AccessTokens
 
 ADMIN, READER = "token", "reader-token"
 SHORTEST = 16
@@ -15,18 +15,18 @@ SHORTEST = 16
 
 def keys_of(
     directory: Directory, files: Files, *, are_new: bool = False, draw: Callable[[], str] = unguessable
-) -> Keys:
+) -> AccessTokens:
     """Those in the data directory; made now where there are none, and with `are_new` in any case."""
-    return Keys(
+    return AccessTokens(
         admin=_token(directory.root / ADMIN, files, are_new, draw),
         reader=_token(directory.root / READER, files, are_new, draw),
     )
 
 
-def kept_keys(directory: Directory, files: Files) -> Keys:
+def kept_keys(directory: Directory, files: Files) -> AccessTokens:
     """Those in the data directory now. A file that is missing or too short gives an empty token, which opens nothing;
     one that cannot be read, such as half of one that is being written, does so too."""
-    return Keys(admin=_kept(directory.root / ADMIN, files), reader=_kept(directory.root / READER, files))
+    return AccessTokens(admin=_kept(directory.root / ADMIN, files), reader=_kept(directory.root / READER, files))
 
 
 def _token(path: Path, files: Files, is_new: bool, draw: Callable[[], str]) -> str:

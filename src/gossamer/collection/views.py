@@ -18,7 +18,7 @@ from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.names import OURS
 from gossamer.views.facts.sources import FILE as SOURCES
 from gossamer.views.facts.sparql import MOST_ROWS, QueryPool, SparqlResult
-from gossamer.web.rooms import Ask
+from gossamer.web.rooms import SparqlAsk
 
 FRESH_S = 30.0
 WAIT_S = 5.0
@@ -49,7 +49,7 @@ def open_search(directory: Directory, outside: Outside) -> Iterator[Search]:
 @asynccontextmanager
 async def queries(
     directory: Directory, outside: Outside, tell: Tell, size: int = 1, limit_s: float = 10.0
-) -> AsyncIterator[Ask]:
+) -> AsyncIterator[SparqlAsk]:
     async with query_pool(directory, outside, tell, size, limit_s) as (ask, _):
         yield ask
 
@@ -57,7 +57,7 @@ async def queries(
 @asynccontextmanager
 async def query_pool(
     directory: Directory, outside: Outside, tell: Tell, size: int, limit_s: float
-) -> AsyncIterator[tuple[Ask, QueryPool]]:
+) -> AsyncIterator[tuple[SparqlAsk, QueryPool]]:
     """A pool of SPARQL workers. A question on stale facts asks a running indexer for a new checkpoint."""
     pool = QueryPool(
         lambda: directory.checkpoints,

@@ -13,7 +13,7 @@ from gossamer.views.words.facets import findable, in_use
 from gossamer.views.words.searcher import Searcher
 from gossamer.web.entities.vocabulary_counts import FactCounter
 from gossamer.web.entities.vocabulary_rooms import TermsInUse, VocabularyRooms
-from gossamer.web.rooms import Ask
+from gossamer.web.rooms import SparqlAsk
 
 FRESH_S = 5.0
 MOST_TERMS = 5_000
@@ -54,6 +54,6 @@ class TermCounter:
 
 
 @asynccontextmanager
-async def vocabulary_rooms(directory: Directory, outside: Outside, ask: Ask) -> AsyncIterator[VocabularyRooms]:
+async def vocabulary_rooms(directory: Directory, outside: Outside, ask: SparqlAsk) -> AsyncIterator[VocabularyRooms]:
     async with FactCounter(ask, outside.clock) as counter:
         yield VocabularyRooms(TermCounter(directory, outside.clock).count, counter.latest)

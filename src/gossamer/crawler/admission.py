@@ -15,7 +15,7 @@ from gossamer.crawler.settlement import MAPS
 from gossamer.plugins.filters import own_filters
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.rules.learned.mirrors import Evidence
-from gossamer.rules.learned.model import Learned, Learning
+from gossamer.rules.learned.model import Learned, LearnedHosts
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
 from gossamer.rules.user.rulebook import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.rules.verdict import Denied, FilterFailed
@@ -33,14 +33,14 @@ from gossamer.values.visit import Visit, VisitKind
 
 
 @dataclass(slots=True)
-class Ruling:
+class Admission:
     """One for a crawl. `reload` is called now and then: the rules may be edited while it runs."""
 
     reaches: Sequence[tuple[Url, Reach]]
     deepest: int | None
     rules_file: RulesFile
     own: tuple[OwnFilter, ...] = ()
-    learning: Learning = field(default_factory=Learning)
+    learning: LearnedHosts = field(default_factory=LearnedHosts)
     forgotten: Forgotten = NOTHING
     _scope: Scope = field(default_factory=Scope)
     _book: RuleBook = NO_RULES
@@ -124,7 +124,7 @@ class Ruling:
 
 async def open_ruling(
     directory: Directory, settings: Settings, starts: Sequence[Url], database: Database, outside: Outside, tell: Tell
-) -> Ruling:
+) -> Admission:
     """What may enter: every seed's scope, rules.txt, and the user's own filters."""
     block = await database.read(forgotten.block)
     for verdict in map(block.judge, starts):
@@ -134,6 +134,6 @@ async def open_ruling(
     rules_file = RulesFile(outside.files, directory.root, tell)
     own = own_filters(settings.crawl.filters, directory.root, tell, are_watched=True)
     learning = await asyncio.to_thread(recalled, directory.root, outside, tell)
-    ruling = Ruling(reaches, settings.crawl.max_depth, rules_file, own, learning, block)
+    ruling = Admission(reaches, settings.crawl.max_depth, rules_file, own, learning, block)
     ruling.open()
     return ruling

@@ -11,7 +11,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.tell import Tell
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import Chronicle, Sample, Visits
+from gossamer.monitor.chronicle import Chronicle, FreshnessSample, Visits
 from gossamer.monitor.samples import ENOUGH, newest_place, sampled, visits_since
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
@@ -112,7 +112,9 @@ async def _now_and_then(keeper: Keeper, outside: Outside) -> None:
         took_s = outside.clock.elapsed_s() - looked_s
 
 
-def standing_now(directory: Directory, outside: Outside, enough: int = 20 * ENOUGH, sites: int = 200) -> Sample | None:
+def standing_now(
+    directory: Directory, outside: Outside, enough: int = 20 * ENOUGH, sites: int = 200
+) -> FreshnessSample | None:
     """How the collection stands at this moment, whether or not anybody crawls it; with the visits since the last
     sample. None where no page comes again."""
     known = chronicle.read(outside.files, directory.root)

@@ -12,7 +12,7 @@ SEED = "seed"
 REQUEUE = "requeue"
 
 
-class Standing(Protocol):
+class HostCommands(Protocol):
     """The part of a frontier that is asked; both real ones have it."""
 
     async def retire(self, host: str, why: str) -> bool: ...
@@ -22,7 +22,7 @@ class Standing(Protocol):
     async def release(self, host: str, template: str) -> int: ...
 
 
-async def obey(commands: Sequence[Command], frontier: Standing) -> list[int]:
+async def obey(commands: Sequence[Command], frontier: HostCommands) -> list[int]:
     """Carry out what concerns hosts among the pending commands; says which are done and can be crossed out."""
     done = []
     for command in commands:

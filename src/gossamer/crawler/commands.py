@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from gossamer.base.errors import DiskFull
-from gossamer.crawler.admission import Ruling
+from gossamer.crawler.admission import Admission
 from gossamer.crawler.command_names import REQUEUE, SEED, obey
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.monitor.control import Command, Control
@@ -29,7 +29,7 @@ async def remember_none(_seeds: Sequence[Url], _reach: str) -> list[tuple[Url, R
 class Steering:
     frontier: SqliteFrontier
     control: Control
-    ruling: Ruling
+    ruling: Admission
     stop: asyncio.Event | None
     remember: Remember = remember_none
     rejudge: Callable[[], None] = lambda: None

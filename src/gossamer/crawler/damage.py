@@ -10,10 +10,10 @@ from gossamer.base.clock import Instant
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.frontier.sqlite.requeue import fetch_again
-from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.rules.canonical import identity_of
 from gossamer.store.sqlite import captures, damage
-from gossamer.store.sqlite.damage import Mark
+from gossamer.store.sqlite.damage import DamageMark
 from gossamer.values.format import counted
 from gossamer.values.url import id_of
 
@@ -49,8 +49,8 @@ def tell_damage(words: Sequence[str], dir: Path) -> int:
     return DAMAGED if words else 0
 
 
-def mark_of(one: Finding) -> Mark:
-    return Mark(one.volume, one.number, one.kept.capture_id if one.kept is not None else None, one.why)
+def mark_of(one: Finding) -> DamageMark:
+    return DamageMark(one.volume, one.number, one.kept.capture_id if one.kept is not None else None, one.why)
 
 
 def mark_lost(connection: sqlite3.Connection, files: Files, folder: Path, now: Instant) -> int:
@@ -74,4 +74,4 @@ def revive(connection: sqlite3.Connection, new: Sequence[Finding], now: Instant)
     """Make the pages due again whose newest content is among what is newly found damaged; says how many."""
     lost = [one.kept for one in new if one.kept is not None and one.kept.is_page]
     urls = {kept.url for kept in lost if captures.latest(connection, kept.url) == kept}
-    return fetch_again(connection, sorted(urls, key=lambda url: url.text), Keys(id_of, identity_of), now)
+    return fetch_again(connection, sorted(urls, key=lambda url: url.text), IncomingKeys(id_of, identity_of), now)

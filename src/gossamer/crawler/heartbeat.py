@@ -11,7 +11,7 @@ from gossamer.collection.why.waits import awaited_in_words
 from gossamer.crawler.process import Crawling
 from gossamer.crawler.tally import Tally
 from gossamer.monitor.machine import ThisMachine
-from gossamer.monitor.pulse import Pulse, Said
+from gossamer.monitor.pulse import ProcessReport, Pulse
 from gossamer.store.directory import Directory
 
 READER = "reader"
@@ -33,7 +33,7 @@ async def hear_indexer(crawling: Crawling) -> None:
             crawling.facts.passed(*positions["facts"])
 
 
-async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> Said:
+async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> ProcessReport:
     """Counted once a second; `tally` learns of it too. On a full disk even counting may fail: then the figures are
     those of the last time."""
     in_flight, rests_s, is_counted, awaited = 0, 0.0, True, None
@@ -67,7 +67,7 @@ async def our_standing(crawling: Crawling, tally: Tally, outside: Outside) -> Sa
     }
     if awaited is not None and not is_paused:
         facts["waits"] = {"says": tally.waits, **msgspec.to_builtins(awaited)}
-    return Said(figures, "paused" if is_paused else "waits for disk" if low_disk else "", facts)
+    return ProcessReport(figures, "paused" if is_paused else "waits for disk" if low_disk else "", facts)
 
 
 def _until_s(at: Instant, outside: Outside) -> float:

@@ -37,7 +37,7 @@ from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 from gossamer.workers.lines import Costs
-from gossamer.workers.worker import Answer
+from gossamer.workers.worker import WorkerAnswer
 
 T = TypeVar("T")
 MOST_REDIRECTS = 10
@@ -60,7 +60,7 @@ class Rooms:
     frontier: Frontier
     fetch: Callable[..., Awaitable[Outcome]]
     """Of an address, what kind of visit it is, its depth, and where there are any the validators of its last answer."""
-    read: Callable[..., Awaitable[Answer]]
+    read: Callable[..., Awaitable[WorkerAnswer]]
     """`workers.pool.Pool.ask`."""
     volumes: Volumes
     spool: SpoolWriter

@@ -23,7 +23,7 @@ from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.rules.learned.model import Learning
+from gossamer.rules.learned.model import LearnedHosts
 from gossamer.rules.learned.snapshot import Part
 
 NAME = "learned"
@@ -41,7 +41,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 _KEY_BITS = 32
 
 
-def packed(learning: Learning) -> bytes:
+def packed(learning: LearnedHosts) -> bytes:
     """The whole file. Only looks at `learning`, a little at a time: another thread may go on learning."""
     press = zlib.compressobj(1)
     pieces = []
@@ -53,14 +53,14 @@ def packed(learning: Learning) -> bytes:
     return b"".join((_FORMAT, xxh3_128_digest(body), body))
 
 
-def unpacked(content: bytes, key: int) -> Learning:
+def unpacked(content: bytes, key: int) -> LearnedHosts:
     """Raises ValueError, saying why, for anything that `packed` has not made. `key` is for what was never kept."""
     if not content.startswith(_FORMAT):
         raise ValueError("it is of another kind or version")
     body = content[len(_FORMAT) + _SUM :]
     if xxh3_128_digest(body) != content[len(_FORMAT) : len(_FORMAT) + _SUM]:
         raise ValueError("it is damaged")
-    learning = Learning(key=key)
+    learning = LearnedHosts(key=key)
     try:
         for coded in _frames(body):
             learning.recall(_PART.decode(coded))
@@ -86,24 +86,24 @@ def _frames(body: bytes) -> Iterator[bytes]:
         raise ValueError("it ends too early")
 
 
-def recalled(folder: Path, outside: Outside, tell: Tell) -> Learning:
+def recalled(folder: Path, outside: Outside, tell: Tell) -> LearnedHosts:
     """What was learned when the collection was last crawled, as far as it can be had."""
     path, key = folder / NAME, int(outside.chance.random() * (1 << _KEY_BITS))
     try:
         size = outside.files.size(path)
         if size is None:
-            return Learning(key=key)
+            return LearnedHosts(key=key)
         if size > LARGEST:
             raise ValueError("it is too large")
         learning = unpacked(outside.files.read(path), key)
     except (OSError, ValueError) as trouble:
         tell("learned.unreadable", why=str(trouble))
-        return Learning(key=key)
+        return LearnedHosts(key=key)
     tell("learned.recalled", bytes=size)
     return learning
 
 
-def keep(learning: Learning, folder: Path, files: Files, tell: Tell) -> None:
+def keep(learning: LearnedHosts, folder: Path, files: Files, tell: Tell) -> None:
     """A disk without room costs what was learned lately, and nothing else."""
     content = packed(learning)
     try:
@@ -115,7 +115,7 @@ def keep(learning: Learning, folder: Path, files: Files, tell: Tell) -> None:
 
 
 @asynccontextmanager
-async def remembering(learning: Learning, folder: Path, outside: Outside, tell: Tell) -> AsyncIterator[None]:
+async def remembering(learning: LearnedHosts, folder: Path, outside: Outside, tell: Tell) -> AsyncIterator[None]:
     """While it is open, `learning` is kept now and then, and once more at the end."""
     turn = threading.Lock()
 
@@ -132,7 +132,7 @@ async def remembering(learning: Learning, folder: Path, outside: Outside, tell: 
         await asyncio.to_thread(keep_now)
 
 
-async def _now_and_then(keep_now: Callable[[], None], learning: Learning, clock: Clock) -> None:
+async def _now_and_then(keep_now: Callable[[], None], learning: LearnedHosts, clock: Clock) -> None:
     rest_s, kept = EVERY_S, 0
     while True:
         await clock.sleep(rest_s)

@@ -17,7 +17,7 @@ from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.config.slices import budget, fetch_settings, politeness, robots_keeping
-from gossamer.crawler.admission import Ruling, open_ruling
+from gossamer.crawler.admission import Admission, open_ruling
 from gossamer.crawler.backlog import Backlog
 from gossamer.crawler.chronicle import chronicling
 from gossamer.crawler.commands import CRAWLER, Steering
@@ -28,7 +28,7 @@ from gossamer.crawler.pace import Pace
 from gossamer.crawler.rejudgement import Rejudgement, digests
 from gossamer.crawler.revisit_settings import coming_back, returning
 from gossamer.crawler.seeds import remembered
-from gossamer.crawler.settlement import Lists, Measures
+from gossamer.crawler.settlement import ListPolicy, Measures
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.client import Client
 from gossamer.fetch.protocols import OtherProtocol
@@ -77,7 +77,7 @@ def measures(settings: Settings, outside: Outside, nudge: Callable[[Visit], int]
         outside.chance,
         Retry(settings.retry.base_s, settings.retry.cap_s, settings.retry.tries),
         robots_keeping(settings),
-        Lists(settings.crawl.sitemaps, settings.crawl.feeds == "follow"),
+        ListPolicy(settings.crawl.sitemaps, settings.crawl.feeds == "follow"),
         returning(settings, outside, nudge),
     )
 
@@ -155,7 +155,7 @@ def rejudging(
     settings: Settings,
     frontier: SqliteFrontier,
     database: Database,
-    ruling: Ruling,
+    ruling: Admission,
     outside: Outside,
     tell: Tell,
 ) -> Rejudgement:
@@ -174,7 +174,7 @@ def plug_ins(directory: Directory, settings: Settings, outside: Outside) -> tupl
 
 
 def the_frontier(
-    settings: Settings, database: Database, ruling: Ruling, client: Client, outside: Outside, tell: Tell
+    settings: Settings, database: Database, ruling: Admission, client: Client, outside: Outside, tell: Tell
 ) -> SqliteFrontier:
     return SqliteFrontier(
         database,

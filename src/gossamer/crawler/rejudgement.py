@@ -31,7 +31,7 @@ from gossamer.frontier.sqlite.requeue import Redirect, redirects_after
 from gossamer.plugins.filters import GROUP
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
-from gossamer.spool.follower import Position
+from gossamer.spool.follower import SpoolPosition
 from gossamer.store.sqlite import options
 from gossamer.store.sqlite.database import Database
 from gossamer.store.trust import Code
@@ -207,14 +207,14 @@ def _redirects(
     return lambda connection: redirects_after(connection, after)
 
 
-def _position(links: Path) -> Position:
+def _position(links: Path) -> SpoolPosition:
     """How far the links view has come; the beginning when there is none."""
     reader = LinksReader(links)
     try:
         reader.open()
-        return msgspec.json.decode(reader.position(), type=Position)
+        return msgspec.json.decode(reader.position(), type=SpoolPosition)
     except (DirectoryUnusable, msgspec.DecodeError, sqlite3.Error):
-        return Position()
+        return SpoolPosition()
     finally:
         reader.close()
 

@@ -12,18 +12,18 @@ from gossamer.base.chance import Chance
 from gossamer.base.clock import DAY, SECOND, Instant
 from gossamer.fetch.answer import moment_of, validators_of
 from gossamer.frontier.priority import priority_of
-from gossamer.recrawl.calendar import Allowance, Calendar
+from gossamer.recrawl.calendar import Calendar, VisitBudget
 from gossamer.recrawl.change import compared, counts, links_print
 from gossamer.recrawl.hints import Hints, hinted, importance_of, published
-from gossamer.recrawl.neighbours import News, Novelties
+from gossamer.recrawl.neighbours import NeighbourNews, Novelties
 from gossamer.recrawl.policy import Policy
 from gossamer.recrawl.rates import believed
 from gossamer.recrawl.retry import TRANSIENT
 from gossamer.rules.learned.templates import template_of
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
-from gossamer.values.due import Known, Why
-from gossamer.values.history import COUNTS, Change, Prints, Seen, packed
+from gossamer.values.due import PolicyPage, Why
+from gossamer.values.history import COUNTS, Change, Prints, VisitFinding, packed
 from gossamer.values.link import How
 from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged, capture_of
@@ -48,14 +48,14 @@ UNREAD = frozenset({Reason.READ_TIMEOUT, Reason.READ_CRASH, Reason.READ_MEMORY})
 VANISHED, BROKEN, REFUSED = "vanished", "broken", "refused"
 
 
-class Plan(msgspec.Struct, frozen=True):
+class NextFetch(msgspec.Struct, frozen=True):
     """What is remembered of a page (None: what was), and when it comes again (None: never)."""
 
     past: Past | None = None
     due_at: Instant | None = None
 
 
-class End(msgspec.Struct, frozen=True):
+class FetchEnd(msgspec.Struct, frozen=True):
     """A visit's end, as far as the next visit depends on it."""
 
     visit: Visit
@@ -70,15 +70,15 @@ class Returning:
         self,
         policy: Callable[[float], Policy],
         chance: Chance,
-        allowance: Allowance | None = None,
+        allowance: VisitBudget | None = None,
         wanted: Change = COUNTS,
-        start: Callable[[Visit, Known], Known] = lambda _visit, known: known,
+        start: Callable[[Visit, PolicyPage], PolicyPage] = lambda _visit, known: known,
         nudge: Callable[[Visit], int] = lambda _: 0,
     ) -> None:
         """`policy` makes the policy for so many visits a page and day. `wanted`: which changes count. `start` may move
         what is known of a page before its first visit. `nudge`: what the user's rules say of a page now, from -8
         (sooner, or more often) to 8."""
-        allowance = allowance or Allowance()
+        allowance = allowance or VisitBudget()
         self._chance, self._wanted, self._start, self._nudge = chance, wanted, start, nudge
         self._novelties = Novelties()
         self._weighed, self._mean_weight = 0, 1.0
@@ -104,7 +104,7 @@ class Returning:
         """What waits for which day, after a restart."""
         self._calendar.expect(plans)
 
-    def news(self) -> News:
+    def news(self) -> NeighbourNews:
         """Pages found changed since this was last asked, and those that are to be looked at because of it."""
         return self._novelties.taken()
 
@@ -115,7 +115,7 @@ class Returning:
     def change(self, past: Past, read: ReadDone) -> Change:
         return compared(past.prints, read.prints or UNKNOWN)
 
-    def shown(self, end: End) -> ReadDone | None:
+    def shown(self, end: FetchEnd) -> ReadDone | None:
         """What was read, with what the views are to get of it: nothing, when nothing that counts has changed; when the
         page is gone, that it says nothing any more."""
         past, read = end.visit.past, end.read
@@ -126,25 +126,25 @@ class Returning:
         is_new = counts(self.change(past, read), self._counting(read))
         return read if is_new else msgspec.structs.replace(read, reading=b"", is_shown=False)
 
-    def plan(self, end: End) -> Plan:
+    def plan(self, end: FetchEnd) -> NextFetch:
         """REQUIRES: it is asked once for each visit."""
         visit, past, outcome = end.visit, end.visit.past, end.outcome
         if visit.kind is VisitKind.ROBOTS:
-            return Plan()
+            return NextFetch()
         self._count(visit, end.done_at)
         if is_gone(end):
-            return self._gone(end, past) if past is not None else Plan()
+            return self._gone(end, past) if past is not None else NextFetch()
         if isinstance(outcome, Unchanged) and past is not None:
             return self._seen(end, past, past, False, ())
         if isinstance(outcome, Fetched) and end.read is not None and end.read.prints is not None:
             return self._read(end, outcome.capture, end.read, end.read.prints)
         if isinstance(outcome, Refused):
-            return self._later(end, past, REFUSED_DAYS, REFUSED) if past is not None else Plan()
+            return self._later(end, past, REFUSED_DAYS, REFUSED) if past is not None else NextFetch()
         if (past is None and end.reason not in TRANSIENT | UNREAD) or visit.failures >= BROKEN_LOOKS:
-            return Plan()
+            return NextFetch()
         return self._later(end, past, 2.0 ** min(visit.failures, GONE_LOOKS - 1), BROKEN)
 
-    def _read(self, end: End, capture: Capture, read: ReadDone, prints: Prints) -> Plan:
+    def _read(self, end: FetchEnd, capture: Capture, read: ReadDone, prints: Prints) -> NextFetch:
         past = end.visit.past
         tags = validators_of(capture)
         may_refer = read.is_whole and capture.truncated is None
@@ -182,7 +182,7 @@ class Returning:
         """A list of addresses changes with each of them; often it has no text to compare."""
         return self._wanted | Change.BYTES if read.listing is not None else self._wanted
 
-    def _first(self, end: End, now: Past, dates: tuple[Instant, ...]) -> Plan:
+    def _first(self, end: FetchEnd, now: Past, dates: tuple[Instant, ...]) -> NextFetch:
         visit = end.visit
         if visit.past is None:
             self.holds(self._pages + 1)
@@ -195,11 +195,11 @@ class Returning:
         due = self._policy.first_due(known, end.done_at, self._chance.random())
         return self._planned(end, msgspec.structs.replace(now, history=packed(history)), due.at, due.why)
 
-    def _seen(self, end: End, before: Past, now: Past, has_changed: bool, dates: tuple[Instant, ...]) -> Plan:
+    def _seen(self, end: FetchEnd, before: Past, now: Past, has_changed: bool, dates: tuple[Instant, ...]) -> NextFetch:
         at = end.done_at
         elapsed_s = max(0.0, (at - before.visited_at) / SECOND)
         told_at = next((one for one in dates if believed(one, at, elapsed_s)), None)
-        seen = Seen(at, elapsed_s, has_changed, told_at if has_changed else None)
+        seen = VisitFinding(at, elapsed_s, has_changed, told_at if has_changed else None)
         planned = self._policy.next_due(self._known(end.visit, before), seen, self._chance.random())
         kept, whole = FADES
         now = msgspec.structs.replace(
@@ -215,31 +215,31 @@ class Returning:
             self._novelties.found(end.visit.url, end.read.links if planned.looks_below and end.read else ())
         return self._planned(end, now, planned.due.at, planned.due.why)
 
-    def _gone(self, end: End, past: Past) -> Plan:
+    def _gone(self, end: FetchEnd, past: Past) -> NextFetch:
         """Looked for again, ever more seldom; the first answer it gives is taken whole."""
         now = msgspec.structs.replace(past.without_body(), visited_at=end.done_at, gone=past.gone + 1, why=VANISHED)
         if past.gone >= GONE_LOOKS:
-            return Plan(now)
+            return NextFetch(now)
         return self._later(end, now, 2.0**past.gone, VANISHED)
 
-    def _later(self, end: End, past: Past | None, days: float, why: str) -> Plan:
+    def _later(self, end: FetchEnd, past: Past | None, days: float, why: str) -> NextFetch:
         free_at = free_after(end.visit, end.done_at)
         due_at = max(free_at, end.done_at + round(days * (1.0 + self._chance.random() / 4) * DAY))
         if past is None:
-            return Plan(None, due_at)
-        return Plan(msgspec.structs.replace(past, due_at=due_at, why=why, free_at=free_at), due_at)
+            return NextFetch(None, due_at)
+        return NextFetch(msgspec.structs.replace(past, due_at=due_at, why=why, free_at=free_at), due_at)
 
-    def _planned(self, end: End, now: Past, due_at: Instant, why: Why) -> Plan:
+    def _planned(self, end: FetchEnd, now: Past, due_at: Instant, why: Why) -> NextFetch:
         visit = end.visit
         delay_s = visit.robots.crawl_delay_s if visit.robots is not None else None
         free_at = free_after(visit, end.done_at)
         if free_at > due_at:
             due_at, why = free_at, Why.ASKED
         due_at = self._calendar.room(max(due_at, end.done_at + 1), visit.url.host.name, end.done_at, delay_s)
-        return Plan(msgspec.structs.replace(now, due_at=due_at, why=why.value, free_at=free_at), due_at)
+        return NextFetch(msgspec.structs.replace(now, due_at=due_at, why=why.value, free_at=free_at), due_at)
 
-    def _known(self, visit: Visit, past: Past | None) -> Known:
-        known = Known(visit.url.id, (visit.url.host.name, template_of(visit.url)))
+    def _known(self, visit: Visit, past: Past | None) -> PolicyPage:
+        known = PolicyPage(visit.url.id, (visit.url.host.name, template_of(visit.url)))
         if past is None:
             return known
         return msgspec.structs.replace(known, history=past.known, importance=self._relative(self._weight(visit, past)))
@@ -280,7 +280,7 @@ def free_after(visit: Visit, done_at: Instant) -> Instant:
     return done_at + math.ceil(delay_s * SECOND) if delay_s else 0
 
 
-def shown_once(end: End) -> ReadDone | None:
+def shown_once(end: FetchEnd) -> ReadDone | None:
     """What was read, with what the views are to get of it, in a crawl that comes back to a page only because somebody
     asked for it: when the page is gone, that it says nothing any more."""
     past, read, capture = end.visit.past, end.read, capture_of(end.outcome)
@@ -310,6 +310,6 @@ def news_in(visit: Visit, listing: Listing) -> list[Listed]:
     return said if since_at is None else [one for one in said if (one.changed_at or 0) > since_at]
 
 
-def is_gone(end: End) -> bool:
+def is_gone(end: FetchEnd) -> bool:
     """Whether there is no such page any more, as far as its server says: its place in the views is given up."""
     return isinstance(end.outcome, Gone | Moved) or end.reason is Reason.SOFT_404

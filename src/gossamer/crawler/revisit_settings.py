@@ -14,10 +14,10 @@ from gossamer.config.settings import Settings
 from gossamer.crawler.revisit import Returning
 from gossamer.crawler.sweeps import Hastening, Neighbours, hastening, no_neighbours
 from gossamer.frontier.api import Frontier
-from gossamer.recrawl.calendar import Allowance
+from gossamer.recrawl.calendar import VisitBudget
 from gossamer.recrawl.paper import Tree
 from gossamer.recrawl.policies import policy_named
-from gossamer.values.due import Known
+from gossamer.values.due import PolicyPage
 from gossamer.values.history import Change
 from gossamer.values.visit import Visit
 
@@ -26,7 +26,7 @@ def returning(settings: Settings, outside: Outside, nudge: Callable[[Visit], int
     given = settings.crawl
     if given.revisit == "no":
         return None
-    allowance = Allowance(given.revisit_budget, given.revisit_site_budget, settings.politeness.delay_s)
+    allowance = VisitBudget(given.revisit_budget, given.revisit_site_budget, settings.politeness.delay_s)
     policy = partial(policy_named, given.revisit)
     wanted = counted_changes(given.changes)
     if given.revisit == "tree":
@@ -39,7 +39,7 @@ def counted_changes(names: Sequence[str]) -> Change:
     return reduce(or_, [Change[name.upper()] for name in names], Change.NONE)
 
 
-def at_its_level(visit: Visit, known: Known) -> Known:
+def at_its_level(visit: Visit, known: PolicyPage) -> PolicyPage:
     """For `tree`: starting points come at each crawl."""
     history = Tree().shallow(known.history, visit.depth == 0)
     return msgspec.structs.replace(known, history=history)

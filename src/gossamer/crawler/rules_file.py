@@ -5,7 +5,7 @@ from pathlib import Path
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
-from gossamer.rules.user.rulebook import NO_RULES, Problem, Problems, RuleBook, load_rules, rule_of
+from gossamer.rules.user.rulebook import NO_RULES, Problems, RuleBook, RuleProblem, load_rules, rule_of
 
 FILE_NAME = "rules.txt"
 BEFORE_NAME = "rules.before.txt"
@@ -112,7 +112,7 @@ def checked(rule: str) -> str:
     """The rule in one line. Raises ConfigError that points at what is wrong with it."""
     read = " ".join(rule.split("\n")).strip()
     found = rule_of(read)
-    if isinstance(found, Problem):
+    if isinstance(found, RuleProblem):
         raise ConfigError(f"not a rule: {found.says}\n  {found.text}\n  {' ' * (found.column - 1)}^")
     return read
 

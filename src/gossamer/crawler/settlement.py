@@ -8,13 +8,13 @@ import msgspec
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import RobotsKeeping
-from gossamer.crawler.revisit import End, Plan, Returning, free_after, news_in
+from gossamer.crawler.revisit import FetchEnd, NextFetch, Returning, free_after, news_in
 from gossamer.fetch.robots import entry_of
 from gossamer.recrawl.retry import TRANSIENT, Retry, is_host_fault, next_due
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learned.model import Learned
 from gossamer.values.capture import Capture, Kept, Place, Truncated
-from gossamer.values.link import How, Offer, Said
+from gossamer.values.link import How, ListClaim, Offer
 from gossamer.values.messages import Listed, Listing, ReadDone, kept_at
 from gossamer.values.outcome import (
     PAGE_FAULTS,
@@ -44,7 +44,7 @@ _MOST_HOSTS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class ListPolicy:
     """What is made of lists of addresses."""
 
     sitemaps: bool = True  # those that a robots.txt names are visited too
@@ -58,7 +58,7 @@ class Measures:
     chance: Chance
     retry: Retry
     keeping: RobotsKeeping
-    lists: Lists = Lists()
+    lists: ListPolicy = ListPolicy()
     returning: Returning | None = None
     """None: a page that was fetched is not visited again."""
 
@@ -83,8 +83,8 @@ class Followed(msgspec.Struct, frozen=True):
         return self.lost or (Reason.SOFT_404 if self.is_no_page else reason_of(self.outcome))
 
     @property
-    def end(self) -> End:
-        return End(self.visit, self.outcome, self.reason, self.done_at, self.read)
+    def end(self) -> FetchEnd:
+        return FetchEnd(self.visit, self.outcome, self.reason, self.done_at, self.read)
 
     @property
     def is_no_page(self) -> bool:
@@ -165,12 +165,12 @@ def busy_s(capture: Capture) -> float:
     return capture.head_s if capture.truncated in (Truncated.TIME, Truncated.LENGTH) else capture.took_s
 
 
-def planned(followed: Followed, respelt: Url | None, retried: Instant | None, returning: Returning | None) -> Plan:
+def planned(followed: Followed, respelt: Url | None, retried: Instant | None, returning: Returning | None) -> NextFetch:
     """When the page comes again, in a crawl that comes back to pages. A failure is retried first."""
     past = followed.visit.past
     if respelt is not None:
-        return Plan(past.without_body()) if past is not None else Plan()
-    return Plan() if returning is None or retried is not None else returning.plan(followed.end)
+        return NextFetch(past.without_body()) if past is not None else NextFetch()
+    return NextFetch() if returning is None or retried is not None else returning.plan(followed.end)
 
 
 def respelt_by(followed: Followed) -> Url | None:
@@ -182,7 +182,7 @@ def respelt_by(followed: Followed) -> Url | None:
     return outcome.to if identity_of(outcome.to.text) == identity_of(visit.url.text) else None
 
 
-def again_at(followed: Followed, lists: Lists) -> Instant | None:
+def again_at(followed: Followed, lists: ListPolicy) -> Instant | None:
     """When a feed is looked at again, in a crawl that follows feeds: also one that did not answer as a feed this time,
     unless it has moved, is gone for good, or may not be asked for."""
     if not lists.follows_feeds:
@@ -227,7 +227,7 @@ def detail_of(outcome: Outcome) -> str:
             return ""
 
 
-def offers_of(followed: Followed, lists: Lists, comes_back: bool = False) -> tuple[Offer, ...]:
+def offers_of(followed: Followed, lists: ListPolicy, comes_back: bool = False) -> tuple[Offer, ...]:
     """New addresses: they will face the rules themselves."""
     visit, outcome, read = followed.visit, followed.outcome, followed.read
     if isinstance(outcome, Moved) and visit.kind is not VisitKind.ROBOTS:
@@ -269,7 +269,7 @@ def listed(visit: Visit, listing: Listing, comes_back: bool = False) -> tuple[Of
                 0,
                 one.hint,
                 speaker if one.is_foreign else None,
-                Said(one.changed_at, one.every_s) if one in new else None,
+                ListClaim(one.changed_at, one.every_s) if one in new else None,
             )
             for one in listing.entries
         ]

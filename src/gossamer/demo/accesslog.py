@@ -9,7 +9,7 @@ from gossamer.base.clock import Instant
 from gossamer.base.files import Appender, Files
 
 
-class Hit(msgspec.Struct, frozen=True):
+class Logged(msgspec.Struct, frozen=True):
     """One question and its answer."""
 
     host: str
@@ -33,23 +33,23 @@ class AccessLog:
 
     def __init__(self, appender: Appender | None = None) -> None:
         self._appender = appender
-        self._hits: list[Hit] = []
+        self._hits: list[Logged] = []
 
     @property
-    def hits(self) -> list[Hit]:
+    def hits(self) -> list[Logged]:
         return list(self._hits)
 
-    def add(self, hit: Hit) -> None:
+    def add(self, hit: Logged) -> None:
         self._hits.append(hit)
         if self._appender is not None:
             self._appender.append(msgspec.json.encode(hit) + b"\n")
 
 
-def read_log(files: Files, path: Path) -> list[Hit]:
+def read_log(files: Files, path: Path) -> list[Logged]:
     """The hits of a log file; a last line that is not whole is left out."""
     return hits_in(files.read(path).split(b"\n")[:-1])
 
 
-def hits_in(lines: Iterable[bytes]) -> list[Hit]:
-    decoder = msgspec.json.Decoder(Hit)
+def hits_in(lines: Iterable[bytes]) -> list[Logged]:
+    decoder = msgspec.json.Decoder(Logged)
     return [decoder.decode(line) for line in lines]

@@ -17,7 +17,7 @@ REASONS = {
 }  # fmt: skip
 
 
-class Question(NamedTuple):
+class DemoRequest(NamedTuple):
     """What was asked, as far as any answer depends on it."""
 
     host: str
@@ -32,7 +32,7 @@ class Question(NamedTuple):
     """When; for a web that changes."""
 
 
-class Answer(NamedTuple):
+class DemoAnswer(NamedTuple):
     status: int
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
@@ -45,18 +45,18 @@ class Answer(NamedTuple):
 
 
 def page(
-    html: str, question: Question, coding: str = "", is_chunked: bool = False, changed: str | None = CHANGED
-) -> Answer:
+    html: str, question: DemoRequest, coding: str = "", is_chunked: bool = False, changed: str | None = CHANGED
+) -> DemoAnswer:
     """A page as its site sends it: coded if both sides wish so, with validators, or 304 when nothing changed."""
     body = html.encode()
     etag = f'"{xxhash.xxh3_64_hexdigest(body)}"'
     validators = (*((("Last-Modified", changed),) if changed is not None else ()), ("ETag", etag))
     if question.known and etag in question.known:
-        return Answer(304, validators)
+        return DemoAnswer(304, validators)
     headers = (("Content-Type", HTML), *validators)
     if coding and coding in question.codings:
-        return Answer(200, (*headers, ("Content-Encoding", coding)), coded(body, coding), is_chunked=is_chunked)
-    return Answer(200, headers, body, is_chunked=is_chunked)
+        return DemoAnswer(200, (*headers, ("Content-Encoding", coding)), coded(body, coding), is_chunked=is_chunked)
+    return DemoAnswer(200, headers, body, is_chunked=is_chunked)
 
 
 def coded(body: bytes, coding: str) -> bytes:
@@ -68,13 +68,13 @@ def coded(body: bytes, coding: str) -> bytes:
     raise ValueError(f"no such coding here: {coding}")
 
 
-def plain(text: str, media_type: str, status: int = 200) -> Answer:
-    return Answer(status, (("Content-Type", media_type),), text.encode())
+def plain(text: str, media_type: str, status: int = 200) -> DemoAnswer:
+    return DemoAnswer(status, (("Content-Type", media_type),), text.encode())
 
 
-def moved(to: str, status: int = 301) -> Answer:
-    return Answer(status, (("Location", to), ("Content-Type", HTML)), f'<a href="{to}">moved</a>'.encode())
+def moved(to: str, status: int = 301) -> DemoAnswer:
+    return DemoAnswer(status, (("Location", to), ("Content-Type", HTML)), f'<a href="{to}">moved</a>'.encode())
 
 
-def missing(status: int = 404) -> Answer:
+def missing(status: int = 404) -> DemoAnswer:
     return plain(f"<!DOCTYPE html><title>{status}</title><h1>{REASONS[status]}</h1>", HTML, status)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.demo.accesslog import Hit
+from gossamer.demo.accesslog import Logged
 from gossamer.demo.changes import Fate, fate_of, price_of, version_of
 from gossamer.demo.verdict import TooEarly, too_early
 from gossamer.demo.web import DemoWeb
@@ -21,7 +21,7 @@ class Missed(msgspec.Struct, frozen=True):
     says: str
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptPages(msgspec.Struct, frozen=True):
     """What the collection has, when the crawl has ended."""
 
     versions: Mapping[str, Sequence[Instant]]
@@ -56,9 +56,11 @@ class ChangingVerdict(msgspec.Struct, frozen=True):
         return not any(failings) and bool(has_seen) and self.spared_share >= LEAST_SPARED
 
 
-def check_changing(web: DemoWeb, log: Sequence[Hit], kept: Kept, delay_s: float, slack_s: float) -> ChangingVerdict:
+def check_changing(
+    web: DemoWeb, log: Sequence[Logged], kept: KeptPages, delay_s: float, slack_s: float
+) -> ChangingVerdict:
     """`delay_s` and `slack_s` are seconds of the clock that the log was written by."""
-    by_url: dict[str, list[Hit]] = defaultdict(list)
+    by_url: dict[str, list[Logged]] = defaultdict(list)
     for hit in sorted(log, key=lambda hit: hit.asked_at):
         by_url[hit.url].append(hit)
     wrong, passed_over = advertised(web, by_url, kept)
@@ -88,7 +90,7 @@ def items_with(web: DemoWeb, fates: Collection[Fate]) -> list[tuple[str, str, st
     ]
 
 
-def advertised(web: DemoWeb, by_url: Mapping[str, Sequence[Hit]], kept: Kept) -> tuple[list[Missed], int]:
+def advertised(web: DemoWeb, by_url: Mapping[str, Sequence[Logged]], kept: KeptPages) -> tuple[list[Missed], int]:
     wrong, seen = [], 0
     for url, _, _ in items_with(web, PASSED_OVER):
         sent = [hit for hit in by_url.get(url, ()) if hit.status == 200]
@@ -100,7 +102,7 @@ def advertised(web: DemoWeb, by_url: Mapping[str, Sequence[Hit]], kept: Kept) ->
     return wrong, seen
 
 
-def priced(web: DemoWeb, by_url: Mapping[str, Sequence[Hit]], kept: Kept) -> tuple[list[Missed], int]:
+def priced(web: DemoWeb, by_url: Mapping[str, Sequence[Logged]], kept: KeptPages) -> tuple[list[Missed], int]:
     """A price is a version at the first visit that meets it; the last one is in the graph."""
     missed, found = [], 0
     for url, host, target in items_with(web, PRICED):
@@ -118,7 +120,7 @@ def priced(web: DemoWeb, by_url: Mapping[str, Sequence[Hit]], kept: Kept) -> tup
     return missed, found
 
 
-def bytes_of(by_url: Mapping[str, Sequence[Hit]], hosts: Collection[str]) -> tuple[int, int, int]:
+def bytes_of(by_url: Mapping[str, Sequence[Logged]], hosts: Collection[str]) -> tuple[int, int, int]:
     """At ordinary hosts: bytes that 304 answers spared, bytes sent again, and how many visits came again."""
     spared = received = visits = 0
     for hits in by_url.values():

@@ -4,10 +4,10 @@ from html import escape
 from typing import Protocol
 
 from gossamer.demo.draw import Draw
-from gossamer.demo.layout import Frame, Leaf, Way, framed
+from gossamer.demo.layout import Leaf, PageFrame, Way, framed
 from gossamer.demo.prose import fresh, paragraph, pool
-from gossamer.demo.sites import A_LISTING_HOLDS, Item, Site, World
-from gossamer.demo.things import At, Statements, Syntax, Text, Thing
+from gossamer.demo.sites import A_LISTING_HOLDS, Site, Topic, World
+from gossamer.demo.things import At, Node, Plain, Statements, Syntax
 
 LEADS = {
     "en": "{name} is one of the entries kept by {site}. This page tells what is known about {name}.",
@@ -30,11 +30,11 @@ class Wide(World, Protocol):
         ...
 
 
-def item_statements(world: World, item: Item) -> Statements:
+def item_statements(world: World, item: Topic) -> Statements:
     return item.site.kind.describe(world, item, Draw(world.seed, item.site.host, item.number, "facts"))
 
 
-def item_page(world: Wide, item: Item) -> str:
+def item_page(world: Wide, item: Topic) -> str:
     site, draw = item.site, Draw(world.seed, item.site.host, item.number, "text")
     related = [world.item(site, draw.below(site.items)) for _ in range(10)]
     elsewhere = [abroad(world, draw) for _ in range(5)]
@@ -51,7 +51,7 @@ def item_page(world: Wide, item: Item) -> str:
     return framed(leaf, frame_of(site, links, [*footer, (listing_of(site, item.number), "Back to the list")]))
 
 
-def body_of(world: World, item: Item, draw: Draw, links: list[Way]) -> str:
+def body_of(world: World, item: Topic, draw: Draw, links: list[Way]) -> str:
     """Between 6 and 110 paragraphs, most pages having fewer than half of that."""
     lead = LEADS[item.language].format(name=item.name, site=item.site.title)
     share = draw.below(1000) / 1000
@@ -90,9 +90,9 @@ def listing_page(world: World, site: Site, number: int) -> str:
 def start_statements(site: Site) -> Statements:
     if site.kind.name == "docs":
         return Statements()
-    thing = Thing(
+    thing = Node(
         "Organization",
-        (("name", Text(site.title)), ("slogan", Text(site.kind.motto)), ("url", At(f"{site.origin}/"))),
+        (("name", Plain(site.title)), ("slogan", Plain(site.kind.motto)), ("url", At(f"{site.origin}/"))),
         f"{site.origin}/#us",
     )
     return Statements(((HOUSE_SYNTAX.get(site.kind.name, Syntax.RDFA), thing),))
@@ -108,23 +108,23 @@ def start_page(world: Wide, site: Site, head: str) -> str:
     return framed(leaf, frame_of(site, lists, world.doors(site), head))
 
 
-def abroad(world: Wide, draw: Draw) -> Item:
+def abroad(world: Wide, draw: Draw) -> Topic:
     site = draw.one(world.sites)
     return world.item(site, draw.below(site.items))
 
 
-def frame_of(site: Site, aside: list[Way], footer: list[Way], head: str = "") -> Frame:
+def frame_of(site: Site, aside: list[Way], footer: list[Way], head: str = "") -> PageFrame:
     lists = [(site.kind.listing.format(k=k), f"List {k}") for k in range(1, min(site.listings, 6) + 1)]
     navigation = [("/", "Home"), *lists, ("/private/welcome", "Members"), ("/#top", "Top")]
     house = [("/private/ledger-1", "Ledger"), ("mailto:desk@demo.test", "Write to us"), ("/style.css", "Style")]
-    return Frame(site.title, site.kind.motto, navigation, aside, [*footer, *house], head)
+    return PageFrame(site.title, site.kind.motto, navigation, aside, [*footer, *house], head)
 
 
 def listing_of(site: Site, item: int) -> str:
     return site.kind.listing.format(k=item // A_LISTING_HOLDS + 1)
 
 
-def _teaser(world: World, item: Item, draw: Draw) -> str:
+def _teaser(world: World, item: Topic, draw: Draw) -> str:
     words = paragraph(draw, world.seed, item.language, 2, 4)
     picture = f'<img src="{escape(item.image)}" alt="" width="160" height="120" loading="lazy">'
     return (

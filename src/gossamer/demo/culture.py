@@ -3,8 +3,8 @@
 from gossamer.demo import words
 from gossamer.demo.draw import Draw
 from gossamer.demo.prose import coined, person_name
-from gossamer.demo.sites import Item, World, about, somebody
-from gossamer.demo.things import At, Day, Number, Statements, Syntax, Text, Thing
+from gossamer.demo.sites import Topic, World, about, somebody
+from gossamer.demo.things import At, Day, Node, Number, Plain, Statements, Syntax
 from gossamer.demo.tongues import GERMAN
 
 
@@ -18,19 +18,19 @@ def artwork_name(draw: Draw, _language: str) -> str:
             return f"{draw.one(words.MOTIFS)} with {draw.one(words.COLOURS)} {draw.one(words.MOTIFS)}"
 
 
-def artwork(world: World, item: Item, draw: Draw) -> Statements:
+def artwork(world: World, item: Topic, draw: Draw) -> Statements:
     thing = about(
         item,
         "VisualArtwork",
         ("creator", somebody(world, item, draw)),
-        ("dateCreated", Text(str(draw.between(1480, 2015)))),
-        ("artMedium", Text(draw.one(words.MATERIALS))),
-        ("artform", Text(draw.one(("painting", "sculpture", "print", "textile", "drawing")))),
-        ("width", Text(f"{draw.between(12, 320)} cm")),
-        ("height", Text(f"{draw.between(12, 320)} cm")),
-        ("locationCreated", Thing("Place", (("name", Text(draw.one(words.TOWNS))),))),
-        ("description", Text(f"{item.name}, {draw.one(words.ADJECTIVES)} and {draw.one(words.ADJECTIVES)}.")),
-        ("identifier", Text(f"HM-{draw.between(1000, 9999)}.{item.number}")),
+        ("dateCreated", Plain(str(draw.between(1480, 2015)))),
+        ("artMedium", Plain(draw.one(words.MATERIALS))),
+        ("artform", Plain(draw.one(("painting", "sculpture", "print", "textile", "drawing")))),
+        ("width", Plain(f"{draw.between(12, 320)} cm")),
+        ("height", Plain(f"{draw.between(12, 320)} cm")),
+        ("locationCreated", Node("Place", (("name", Plain(draw.one(words.TOWNS))),))),
+        ("description", Plain(f"{item.name}, {draw.one(words.ADJECTIVES)} and {draw.one(words.ADJECTIVES)}.")),
+        ("identifier", Plain(f"HM-{draw.between(1000, 9999)}.{item.number}")),
     )  # fmt: skip
     return Statements(
         ((Syntax.RDFA, thing),), (("og:title", item.name), ("og:type", "article"), ("og:image", item.image))
@@ -41,7 +41,7 @@ def who(draw: Draw, _language: str) -> str:
     return person_name(draw)
 
 
-def person(world: World, item: Item, draw: Draw) -> Statements:
+def person(world: World, item: Topic, draw: Draw) -> Statements:
     born = draw.between(1930, 2001)
     known = {draw.below(item.site.items) for _ in range(draw.between(2, 5))} - {item.number}
     friends = [world.item(item.site, number) for number in sorted(known)]
@@ -50,12 +50,12 @@ def person(world: World, item: Item, draw: Draw) -> Statements:
     thing = about(
         item,
         "Person",
-        ("jobTitle", Text(draw.one(words.JOBS))),
+        ("jobTitle", Plain(draw.one(words.JOBS))),
         ("birthDate", Day(f"{born}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
-        ("birthPlace", Thing("Place", (("name", Text(town)), ("address", Text(country))))),
-        ("worksFor", Thing("Organization", (("name", Text(house)),))),
-        ("nationality", Text(draw.one(words.COUNTRIES))),
-        ("foaf:nick", Text(item.name.split()[0].lower() + str(born % 100))),
+        ("birthPlace", Node("Place", (("name", Plain(town)), ("address", Plain(country))))),
+        ("worksFor", Node("Organization", (("name", Plain(house)),))),
+        ("nationality", Plain(draw.one(words.COUNTRIES))),
+        ("foaf:nick", Plain(item.name.split()[0].lower() + str(born % 100))),
         *((("foaf:knows", At(friend.address))) for friend in friends),
     )  # fmt: skip
     return Statements(((Syntax.RDFA, thing),))
@@ -74,19 +74,19 @@ def book_name(draw: Draw, language: str) -> str:
     return f"A History of the {draw.one(words.MOTIFS)} in {draw.one(words.TOWNS)}"
 
 
-def book(world: World, item: Item, draw: Draw) -> Statements:
+def book(world: World, item: Topic, draw: Draw) -> Statements:
     thing = about(
         item,
         "Book",
         ("author", somebody(world, item, draw)),
-        ("isbn", Text(f"978-3-{draw.between(10000, 99999)}-{draw.between(100, 999)}-{draw.below(10)}")),
+        ("isbn", Plain(f"978-3-{draw.between(10000, 99999)}-{draw.between(100, 999)}-{draw.below(10)}")),
         ("numberOfPages", Number(draw.between(64, 900))),
         ("datePublished", Day(f"{draw.between(1960, 2024)}-{draw.between(1, 12):02d}-01")),
-        ("genre", Text(draw.one(_GENRES[item.language]))),
-        ("inLanguage", Text(item.language)),
-        ("publisher", Thing("Organization", (("name", Text(f"Verlag {coined(draw)}")),))),
-        ("dcterms:subject", Text(draw.one(words.TOPICS))),
-        ("dcterms:extent", Text(f"{draw.between(1, 4)} Band")),
+        ("genre", Plain(draw.one(_GENRES[item.language]))),
+        ("inLanguage", Plain(item.language)),
+        ("publisher", Node("Organization", (("name", Plain(f"Verlag {coined(draw)}")),))),
+        ("dcterms:subject", Plain(draw.one(words.TOPICS))),
+        ("dcterms:extent", Plain(f"{draw.between(1, 4)} Band")),
     )
     return Statements(((Syntax.RDFA, thing),))
 
@@ -98,14 +98,14 @@ def topic_name(draw: Draw, language: str) -> str:
     return f"{draw.one(words.TOPICS)} of {draw.one(words.TOWNS)}"
 
 
-def topic(world: World, item: Item, draw: Draw) -> Statements:
+def topic(world: World, item: Topic, draw: Draw) -> Statements:
     """RDFa for the article and JSON-LD for the crumbs above it: a mixture that many sites have."""
     article = about(
         item,
         "Article",
-        ("about", Thing("Place", (("name", Text(draw.one(words.TOWNS))), ("geo", Thing("GeoCoordinates", (
-            ("latitude", Text(f"{draw.between(-60, 70)}.{draw.between(100, 999)}")),
-            ("longitude", Text(f"{draw.between(-179, 179)}.{draw.between(100, 999)}")),
+        ("about", Node("Place", (("name", Plain(draw.one(words.TOWNS))), ("geo", Node("GeoCoordinates", (
+            ("latitude", Plain(f"{draw.between(-60, 70)}.{draw.between(100, 999)}")),
+            ("longitude", Plain(f"{draw.between(-179, 179)}.{draw.between(100, 999)}")),
         )))))),
         ("author", somebody(world, item, draw)),
         ("dateModified", Day(f"202{draw.below(5)}-{draw.between(1, 12):02d}-{draw.between(1, 28):02d}")),
@@ -113,8 +113,8 @@ def topic(world: World, item: Item, draw: Draw) -> Statements:
     )  # fmt: skip
     origin = item.site.origin
     steps = (("Home", f"{origin}/"), ("Topics", origin + item.site.kind.listing.format(k=1)), (item.name, item.url))
-    crumbs = Thing("BreadcrumbList", tuple(
-        ("itemListElement", Thing("ListItem", (("position", Number(place)), ("name", Text(name)), ("item", At(url)))))
+    crumbs = Node("BreadcrumbList", tuple(
+        ("itemListElement", Node("ListItem", (("position", Number(place)), ("name", Plain(name)), ("item", At(url)))))
         for place, (name, url) in enumerate(steps, 1)
     ))  # fmt: skip
     return Statements(((Syntax.RDFA, article), (Syntax.JSONLD, crumbs)), (("og:title", item.name),))

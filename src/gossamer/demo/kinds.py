@@ -1,33 +1,33 @@
 """The twelve kinds of site, as a table."""
 
 from gossamer.demo import culture, press, trade
-from gossamer.demo.sites import Kind
+from gossamer.demo.sites import Genre
 
 EN, DE, FR, ES, JA = "en", "de", "fr", "es", "ja"
 
 KINDS = (
-    Kind("museum", "Harbour Museum", "Works of art from nine centuries", (EN,), "/objects/{slug}-{n}",
+    Genre("museum", "Harbour Museum", "Works of art from nine centuries", (EN,), "/objects/{slug}-{n}",
          "/objects/page/{k}", culture.artwork_name, culture.artwork),
-    Kind("people", "Who Was There", "Makers, players, writers and the rest of us", (EN,), "/people/{n}/{slug}",
+    Genre("people", "Who Was There", "Makers, players, writers and the rest of us", (EN,), "/people/{n}/{slug}",
          "/people/all/{k}", culture.who, culture.person),
-    Kind("recipes", "The Long Table", "What to cook tonight", (EN, EN, FR), "/recipe/{slug}.{n}.html",
+    Genre("recipes", "The Long Table", "What to cook tonight", (EN, EN, FR), "/recipe/{slug}.{n}.html",
          "/recipes/{k}.html", trade.recipe_name, trade.recipe, coding="gzip"),
-    Kind("events", "Out Tonight", "Concerts, lectures and fairs", (EN,), "/event/{n}-{slug}",
+    Genre("events", "Out Tonight", "Concerts, lectures and fairs", (EN,), "/event/{n}-{slug}",
          "/events?page={k}", trade.event_name, trade.event),
-    Kind("library", "Stadtbibliothek am Kai", "Bücher, Karten, Zeitschriften", (DE, DE, DE, EN), "/titel/{n}/{slug}",
+    Genre("library", "Stadtbibliothek am Kai", "Bücher, Karten, Zeitschriften", (DE, DE, DE, EN), "/titel/{n}/{slug}",
          "/katalog/{k}", culture.book_name, culture.book),
-    Kind("shop", "Good Things", "Made to be kept", (EN,), "/p/{slug}?id={n}",
+    Genre("shop", "Good Things", "Made to be kept", (EN,), "/p/{slug}?id={n}",
          "/shop?list={k}", trade.product_name, trade.product),
-    Kind("blog", "Carnets de route", "Notes et promenades", (FR,), "/billets/{slug}-{n}/",
+    Genre("blog", "Carnets de route", "Notes et promenades", (FR,), "/billets/{slug}-{n}/",
          "/archives/{k}/", press.post_name, press.post),
-    Kind("news", "El Correo del Puerto", "Noticias de hoy", (ES,), "/noticias/{n}/{slug}.html",
+    Genre("news", "El Correo del Puerto", "Noticias de hoy", (ES,), "/noticias/{n}/{slug}.html",
          "/portada/{k}", press.story_name, press.story, coding="gzip"),
-    Kind("encyclopedia", "Open Compendium", "What is known, and by whom", (EN, EN, EN, JA), "/wiki/{slug}_{n}",
+    Genre("encyclopedia", "Open Compendium", "What is known, and by whom", (EN, EN, EN, JA), "/wiki/{slug}_{n}",
          "/wiki/Index:{k}", culture.topic_name, culture.topic),
-    Kind("docs", "Handbooks", "Guides and references", (EN,), "/docs/{n}/{slug}.html",
+    Genre("docs", "Handbooks", "Guides and references", (EN,), "/docs/{n}/{slug}.html",
          "/docs/contents-{k}.html", press.chapter_name, press.chapter, coding="br"),
-    Kind("forum", "The Workbench Forum", "Ask, answer, repair", (EN,), "/thread.php?t={n}",
+    Genre("forum", "The Workbench Forum", "Ask, answer, repair", (EN,), "/thread.php?t={n}",
          "/forum.php?page={k}", press.thread_name, press.thread, is_chunked=True),
-    Kind("opendata", "City Open Data", "Counted, published, free to use", (EN,), "/dataset/{slug}-{n}",
+    Genre("opendata", "City Open Data", "Counted, published, free to use", (EN,), "/dataset/{slug}-{n}",
          "/datasets/{k}", trade.dataset_name, trade.dataset),
 )  # fmt: skip

@@ -11,7 +11,7 @@ Way = tuple[str, str]
 """A link: where it leads, and its text."""
 
 
-class Frame(NamedTuple):
+class PageFrame(NamedTuple):
     """What a page's surroundings are made of."""
 
     site_title: str
@@ -54,7 +54,7 @@ m.hidden=!m.hidden;e.preventDefault()}}
 d.addEventListener('click',open);if(d.readyState!=='loading'){mark()}else{d.addEventListener('DOMContentLoaded',mark)}})();"""
 
 
-def framed(leaf: Leaf, frame: Frame) -> str:
+def framed(leaf: Leaf, frame: PageFrame) -> str:
     """The whole page."""
     statements = leaf.statements
     subject = ""

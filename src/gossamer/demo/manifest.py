@@ -4,7 +4,7 @@ import msgspec
 
 from gossamer.demo import odd_answers
 from gossamer.demo.compose import item_statements, start_statements
-from gossamer.demo.notices import AGENT, UNLISTED, Rules, has_unlisted, sitemap_place, unlisted_path
+from gossamer.demo.notices import AGENT, UNLISTED, DemoRobots, has_unlisted, sitemap_place, unlisted_path
 from gossamer.demo.oddities import (
     CLOSED,
     FETCHED,
@@ -130,7 +130,7 @@ def _site(web: DemoWeb, site: Site) -> ExpectedHost:
 
 
 def _odd(web: DemoWeb, host: str) -> ExpectedHost:
-    rules = odd_answers.rules_of(host, web.profile) or Rules()
+    rules = odd_answers.rules_of(host, web.profile) or DemoRobots()
     robots = {OPEN: "missing", CLOSED: "unreachable"}.get(host, "read")
     pages = []
     for odd in oddities(web.trap_pages):

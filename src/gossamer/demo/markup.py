@@ -10,11 +10,11 @@ from gossamer.demo.things import (
     SCHEMA,
     At,
     Day,
+    Node,
     Number,
+    Plain,
     Statements,
     Syntax,
-    Text,
-    Thing,
     Value,
     iri_of,
 )
@@ -24,12 +24,12 @@ DOMAIN = "demo.test"
 LABELS = {"artMedium": "Medium", "dateCreated": "Made", "foaf:knows": "Knows", "numberOfPages": "Pages", "isbn": "ISBN"}
 
 
-def box(thing: Thing, syntax: Syntax | None) -> str:
+def box(thing: Node, syntax: Syntax | None) -> str:
     """The fact box of the page's subject: heading and list, marked up in `syntax` when that is one inside the page."""
     about = _opening(thing, syntax, "")
     vocabulary = f' vocab="{SCHEMA}" prefix="{_DECLARED}"' if syntax is Syntax.RDFA else ""
     rows = "\n".join(_row(name, value, syntax) for name, value in thing.says if name != "name")
-    title = next((value.words for name, value in thing.says if name == "name" and isinstance(value, Text)), "")
+    title = next((value.words for name, value in thing.says if name == "name" and isinstance(value, Plain)), "")
     heading = f"<h1{_property(syntax, 'name')}>{escape(title)}</h1>\n" if title else ""
     return f'<section class="facts"{vocabulary}{about}>\n{heading}<dl>\n{rows}\n</dl>\n</section>'
 
@@ -52,7 +52,7 @@ def _row(name: str, value: Value, syntax: Syntax | None) -> str:
 def _value(name: str, value: Value, syntax: Syntax | None) -> str:
     attribute = _property(syntax, name)
     match value:
-        case Text(words):
+        case Plain(words):
             return f"<span{attribute}>{escape(words)}</span>"
         case Number(number):
             return f"<b{attribute}>{number}</b>"
@@ -64,18 +64,18 @@ def _value(name: str, value: Value, syntax: Syntax | None) -> str:
             return f"<span>{escape(address)}</span>"  # no link of this web leads out of it
         case At(address):
             return f'<a{attribute} href="{escape(address)}">{escape(address)}</a>'
-        case Thing():
+        case Node():
             return _nested(attribute, value, syntax)
 
 
-def _nested(attribute: str, thing: Thing, syntax: Syntax | None) -> str:
+def _nested(attribute: str, thing: Node, syntax: Syntax | None) -> str:
     inner = ", ".join(_value(name, value, syntax) for name, value in thing.says)
     page = thing.address.partition("#")[0]
     link = f' <a href="{escape(page)}">more</a>' if page else ""
     return f'<span class="part"{_opening(thing, syntax, attribute)}>{inner}{link}</span>'
 
 
-def _opening(thing: Thing, syntax: Syntax | None, attribute: str) -> str:
+def _opening(thing: Node, syntax: Syntax | None, attribute: str) -> str:
     address = escape(thing.address)
     match syntax:
         case Syntax.RDFA:
@@ -97,13 +97,13 @@ def _property(syntax: Syntax | None, name: str) -> str:
             return ""
 
 
-def _json(thing: Thing) -> str:
+def _json(thing: Node) -> str:
     body = {"@context": "https://schema.org", **_object(thing)}
     # `</script>` inside a string must not end the element.
     return msgspec.json.encode(body).decode().replace("</", "<\\/")
 
 
-def _object(thing: Thing) -> dict[str, object]:
+def _object(thing: Node) -> dict[str, object]:
     made: dict[str, object] = {"@type": thing.type}
     if thing.address:
         made["@id"] = thing.address
@@ -119,7 +119,7 @@ def _object(thing: Thing) -> dict[str, object]:
 
 def _plain(name: str, value: Value) -> object:
     match value:
-        case Text(words):
+        case Plain(words):
             return words
         case Number(number):
             return number
@@ -127,5 +127,5 @@ def _plain(name: str, value: Value) -> object:
             return day
         case At(address):
             return address if name in COERCED_TO_ADDRESSES else {"@id": address}
-        case Thing():
+        case Node():
             return _object(value)

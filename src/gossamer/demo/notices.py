@@ -5,7 +5,7 @@ from html import escape
 from typing import NamedTuple
 
 from gossamer.demo.draw import Draw
-from gossamer.demo.sites import Item, Site, World
+from gossamer.demo.sites import Site, Topic, World
 
 AGENT = "gossamer"
 LONGEST_SITEMAP = 10_000
@@ -13,7 +13,7 @@ UNLISTED = 3
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
-class Rules(NamedTuple):
+class DemoRobots(NamedTuple):
     """The robots rules that hold for us on a host, as pairs (allows, pattern)."""
 
     lines: tuple[tuple[bool, str], ...] = ()
@@ -25,7 +25,7 @@ _STYLES = 4
 """How many differently written robots.txt there are."""
 
 
-def robots_txt(rules: Rules, style: int, sitemap: str = "") -> str:
+def robots_txt(rules: DemoRobots, style: int, sitemap: str = "") -> str:
     """One robots.txt; `style` chooses how it is written, never what it means to us (RFC 9309)."""
     lines = (
         "\n".join(f"{'Allow' if allows else 'Disallow'}: {pattern}" for allows, pattern in rules.lines) or "Disallow:"
@@ -73,7 +73,7 @@ def sitemap_index(site: Site) -> str:
     )
 
 
-def rss(site: Site, items: Iterable[Item]) -> str:
+def rss(site: Site, items: Iterable[Topic]) -> str:
     entries = "".join(
         f"<item><title>{escape(item.name)}</title><link>{escape(item.url)}</link><guid>{escape(item.url)}</guid>"
         f"<description>{escape(item.name)}, {escape(site.kind.motto)}</description></item>\n"
@@ -85,7 +85,7 @@ def rss(site: Site, items: Iterable[Item]) -> str:
     )
 
 
-def atom(site: Site, items: Iterable[Item]) -> str:
+def atom(site: Site, items: Iterable[Topic]) -> str:
     entries = "".join(
         f'<entry><title>{escape(item.name)}</title><link href="{escape(item.url)}"/><id>{escape(item.url)}</id>'
         f"<updated>2025-01-{1 + item.number % 28:02d}T08:00:00Z</updated></entry>\n"

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable
 
-from gossamer.demo.answers import HTML, Answer, Question, missing, moved, page, plain
+from gossamer.demo.answers import HTML, DemoAnswer, DemoRequest, missing, moved, page, plain
 from gossamer.demo.draw import Draw
-from gossamer.demo.layout import Frame, Leaf, Way, framed
-from gossamer.demo.notices import Rules, robots_txt
+from gossamer.demo.layout import Leaf, PageFrame, Way, framed
+from gossamer.demo.notices import DemoRobots, robots_txt
 from gossamer.demo.oddities import (
     BUSY_AT_FIRST,
     CLOSED,
@@ -19,12 +19,12 @@ from gossamer.demo.oddities import (
     ODD_RULES,
     OPEN,
     SHORT_CHAIN,
-    Oddity,
+    OddPage,
     oddities,
 )
 from gossamer.demo.profiles import Profile
 from gossamer.demo.prose import paragraph
-from gossamer.demo.things import NOTHING, Statements, Syntax, Text, Thing
+from gossamer.demo.things import NOTHING, Node, Plain, Statements, Syntax
 
 HUGE_BYTES = 17 << 20
 """Just beyond the 16 MiB that a page may have."""
@@ -32,28 +32,28 @@ _SESSION = re.compile(r"/shelf\?session=(\d{1,9})")
 _CALENDAR = re.compile(r"/calendar/(\d{1,5})/(\d{1,2})")
 
 
-def statements_of(odd: Oddity) -> Statements:
+def statements_of(odd: OddPage) -> Statements:
     """Titles are ASCII, so a wrong charset changes no fact."""
     if not odd.has_facts:
         return NOTHING
     # A copy speaks of the same thing as its original, at its own address.
     title = "Original" if odd.what in ("original", "exact-copy", "near-copy", "print-view") else odd.title
-    thing = Thing("WebPage", (("name", Text(title)), ("abstract", Text(f"One of the awkward parts: {title}"))))
+    thing = Node("WebPage", (("name", Plain(title)), ("abstract", Plain(f"One of the awkward parts: {title}"))))
     return Statements(((Syntax.JSONLD if odd.what == "broken-json-ld" else Syntax.RDFA, thing),))
 
 
-def rules_of(host: str, profile: Profile) -> Rules | None:
+def rules_of(host: str, profile: Profile) -> DemoRobots | None:
     """None: this host has no readable robots.txt."""
     match host:
         case h if h == ODD:
-            return Rules(ODD_RULES)
+            return DemoRobots(ODD_RULES)
         case h if h == FLAKY:
-            return Rules((), profile.crawl_delays_s[1])
+            return DemoRobots((), profile.crawl_delays_s[1])
         case _:
             return None
 
 
-def answer(seed: int, profile: Profile, trap_pages: int, question: Question) -> Answer:
+def answer(seed: int, profile: Profile, trap_pages: int, question: DemoRequest) -> DemoAnswer:
     host, target = question.host, question.target
     if target == "/robots.txt":
         rules = rules_of(host, profile)
@@ -71,14 +71,14 @@ def answer(seed: int, profile: Profile, trap_pages: int, question: Question) -> 
     return missing() if odd is None else BEHAVIOURS[odd.what](seed, profile, trap_pages, odd, question)
 
 
-Behaviour = Callable[[int, Profile, int, Oddity, Question], Answer]
+Behaviour = Callable[[int, Profile, int, OddPage, DemoRequest], DemoAnswer]
 
 
-def _page(seed: int, _profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _page(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     return page(_html(seed, odd), question)
 
 
-def _start(seed: int, _profile: Profile, traps: int, odd: Oddity, question: Question) -> Answer:
+def _start(seed: int, _profile: Profile, traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     ways: list[Way] = [(each.path, each.title) for each in oddities(traps) if each.host == odd.host and each.is_linked]
     ways += [(path, f"Closed ({path})") for path in FORBIDDEN.get(odd.host, ())]
     if odd.host == ODD:
@@ -88,7 +88,7 @@ def _start(seed: int, _profile: Profile, traps: int, odd: Oddity, question: Ques
     return page(_html(seed, odd, ways, marked), question)
 
 
-def _copy(seed: int, _profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _copy(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     """Byte for byte the original, except where `what` says otherwise."""
     original = odd._replace(path="/original", what="original")
     html = _html(seed, original)
@@ -99,7 +99,7 @@ def _copy(seed: int, _profile: Profile, _traps: int, odd: Oddity, question: Ques
     return page(html, question)
 
 
-def _moved(_seed: int, _profile: Profile, _traps: int, odd: Oddity, _question: Question) -> Answer:
+def _moved(_seed: int, _profile: Profile, _traps: int, odd: OddPage, _question: DemoRequest) -> DemoAnswer:
     if odd.what == "moved-to-another-host":
         return moved(f"http://{OPEN}/one", 308)
     if odd.what == "redirect-loop":
@@ -112,11 +112,11 @@ def _moved(_seed: int, _profile: Profile, _traps: int, odd: Oddity, _question: Q
     return moved(f"/{chain}/{onward if onward < length else 'end'}", (301, 302, 307)[onward % 3])
 
 
-def _dead(_seed: int, _profile: Profile, _traps: int, odd: Oddity, _question: Question) -> Answer:
+def _dead(_seed: int, _profile: Profile, _traps: int, odd: OddPage, _question: DemoRequest) -> DemoAnswer:
     return missing(int(odd.path[-3:]))
 
 
-def _charset(seed: int, _profile: Profile, _traps: int, odd: Oddity, _question: Question) -> Answer:
+def _charset(seed: int, _profile: Profile, _traps: int, odd: OddPage, _question: DemoRequest) -> DemoAnswer:
     said, real, meta = {
         "/charset/latin1-called-utf8": ("; charset=utf-8", "cp1252", "utf-8"),
         "/charset/utf8-called-latin1": ("; charset=iso-8859-1", "utf-8", "utf-8"),
@@ -126,28 +126,28 @@ def _charset(seed: int, _profile: Profile, _traps: int, odd: Oddity, _question: 
     language = "ja" if real == "shift_jis" else "de"
     html = _html(seed, odd, language=language)
     html = html.replace('<meta charset="utf-8">', f'<meta charset="{meta}">' if meta else "")
-    return Answer(200, (("Content-Type", f"text/html{said}"),), html.encode(real, "replace"))
+    return DemoAnswer(200, (("Content-Type", f"text/html{said}"),), html.encode(real, "replace"))
 
 
-def _coding(seed: int, _profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _coding(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     return page(_html(seed, odd), question, odd.what)
 
 
-def _chunked(seed: int, _profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _chunked(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     return page(_html(seed, odd), question, is_chunked=True)
 
 
-def _broken_script(seed: int, _profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _broken_script(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     broken = '<script type="application/ld+json">{"@context": "https://schema.org", "@type": </script>\n'
     return page(_html(seed, odd).replace("<style>", broken + "<style>", 1), question)
 
 
-def _based(seed: int, _profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _based(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     html = _html(seed, odd, [("found", "Relative to the base")])
     return page(html.replace("<title>", '<base href="/elsewhere/"><title>', 1), question)
 
 
-def _soup(_seed: int, _profile: Profile, _traps: int, _odd: Oddity, question: Question) -> Answer:
+def _soup(_seed: int, _profile: Profile, _traps: int, _odd: OddPage, question: DemoRequest) -> DemoAnswer:
     soup = (
         "<title>Soup<body></title><b><p>Bold <i>and</b> slanted</i><table><p>In no cell<tr><td>one<td>two</p></table>"
     )
@@ -158,39 +158,39 @@ def _soup(_seed: int, _profile: Profile, _traps: int, _odd: Oddity, question: Qu
     )
 
 
-def _huge(seed: int, _profile: Profile, _traps: int, odd: Oddity, _question: Question) -> Answer:
+def _huge(seed: int, _profile: Profile, _traps: int, odd: OddPage, _question: DemoRequest) -> DemoAnswer:
     draw = Draw(seed, odd.path)
     block = f"<!DOCTYPE html><title>Huge</title>{_paragraphs(seed, draw, 'en', 120)}".encode()
-    return Answer(200, (("Content-Type", HTML),), block, repeats=-(-HUGE_BYTES // len(block)), is_chunked=True)
+    return DemoAnswer(200, (("Content-Type", HTML),), block, repeats=-(-HUGE_BYTES // len(block)), is_chunked=True)
 
 
-def _directive(seed: int, _profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _directive(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     links: list[Way] = [("/behind-nofollow", "Behind nofollow")] if odd.what == "nofollow" else []
     marked = f'<meta name="robots" content="{odd.what}"><title>'
     return page(_html(seed, odd, links).replace("<title>", marked, 1), question)
 
 
-def _trap(seed: int, _profile: Profile, traps: int, odd: Oddity, question: Question) -> Answer:
+def _trap(seed: int, _profile: Profile, traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     number = int(odd.path.rpartition("/")[2])
     links: list[Way] = [(f"/diary/{number + 1}", "Tomorrow")] if number < traps else []
     return page(_html(seed, odd, links), question)
 
 
-def _slow(seed: int, profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _slow(seed: int, profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     return page(_html(seed, odd), question)._replace(wait_s=profile.slow_s)
 
 
-def _busy(seed: int, profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _busy(seed: int, profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     if question.asked_before < BUSY_AT_FIRST:
         return missing(503)._replace(headers=(("Content-Type", HTML), ("Retry-After", str(profile.retry_after_s))))
     return page(_html(seed, odd), question)
 
 
-def _failing(_seed: int, _profile: Profile, _traps: int, _odd: Oddity, _question: Question) -> Answer:
+def _failing(_seed: int, _profile: Profile, _traps: int, _odd: OddPage, _question: DemoRequest) -> DemoAnswer:
     return missing(500)
 
 
-def _cut(seed: int, _profile: Profile, _traps: int, odd: Oddity, question: Question) -> Answer:
+def _cut(seed: int, _profile: Profile, _traps: int, odd: OddPage, question: DemoRequest) -> DemoAnswer:
     return page(_html(seed, odd), question)._replace(is_cut=True)
 
 
@@ -205,14 +205,16 @@ BEHAVIOURS: dict[str, Behaviour] = {
 }  # fmt: skip
 
 
-def _html(seed: int, odd: Oddity, links: list[Way] | None = None, extra: str = "", language: str = "en") -> str:
+def _html(seed: int, odd: OddPage, links: list[Way] | None = None, extra: str = "", language: str = "en") -> str:
     draw = Draw(seed, odd.host, odd.path)
     leaf = Leaf(odd.title, language, extra + _paragraphs(seed, draw, language, draw.between(8, 30)), statements_of(odd))
     return framed(leaf, _frame(odd.host, links or []))
 
 
-def _frame(host: str, links: list[Way] | None = None) -> Frame:
-    return Frame(f"The {host.partition('.')[0]} host", "Here things go wrong on purpose", [("/", "Home")], links or [])
+def _frame(host: str, links: list[Way] | None = None) -> PageFrame:
+    return PageFrame(
+        f"The {host.partition('.')[0]} host", "Here things go wrong on purpose", [("/", "Home")], links or []
+    )
 
 
 def _paragraphs(seed: int, draw: Draw, language: str, count: int) -> str:

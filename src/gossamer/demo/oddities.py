@@ -21,7 +21,7 @@ MOVED = ("moved",)
 LINK, SITEMAP, FEED, RETRY, TRAP, OPTIONAL = "link", "sitemap", "feed", "retry", "trap", "optional"
 
 
-class Oddity(NamedTuple):
+class OddPage(NamedTuple):
     host: str
     path: str
     what: str
@@ -42,17 +42,17 @@ class Oddity(NamedTuple):
         return f"{self.what.replace('-', ' ').capitalize()} ({self.path})"
 
 
-def _unlinked(host: str, path: str, what: str, outcomes: tuple[str, ...] = FETCHED, via: str = LINK) -> Oddity:
-    return Oddity(host, path, what, outcomes, via, is_linked=False)
+def _unlinked(host: str, path: str, what: str, outcomes: tuple[str, ...] = FETCHED, via: str = LINK) -> OddPage:
+    return OddPage(host, path, what, outcomes, via, is_linked=False)
 
 
 def _nothing_said(
     host: str, path: str, what: str, outcomes: tuple[str, ...], via: str = LINK, is_linked: bool = True
-) -> Oddity:
-    return Oddity(host, path, what, outcomes, via, is_linked, has_facts=False)
+) -> OddPage:
+    return OddPage(host, path, what, outcomes, via, is_linked, has_facts=False)
 
 
-def _redirects() -> list[Oddity]:
+def _redirects() -> list[OddPage]:
     found = [
         _nothing_said(ODD, "/moved", "moved", MOVED),
         _unlinked(ODD, "/moved-here", "page"),
@@ -72,21 +72,21 @@ def _redirects() -> list[Oddity]:
     return found
 
 
-def _texts() -> list[Oddity]:
+def _texts() -> list[OddPage]:
     return [
-        Oddity(ODD, "/original", "original"),
-        Oddity(ODD, "/copy", "exact-copy"),
-        Oddity(ODD, "/near-copy", "near-copy"),
-        Oddity(ODD, "/print/original", "print-view"),
-        Oddity(ODD, "/charset/latin1-called-utf8", "wrong-charset"),
-        Oddity(ODD, "/charset/utf8-called-latin1", "wrong-charset"),
-        Oddity(ODD, "/charset/shift-jis", "charset-in-meta"),
-        Oddity(ODD, "/charset/unsaid", "charset-unsaid"),
-        Oddity(ODD, "/coding/gzip", "gzip"),
-        Oddity(ODD, "/coding/br", "br"),
-        Oddity(ODD, "/coding/chunked", "chunked"),
-        Oddity(ODD, "/broken-script", "broken-json-ld"),
-        Oddity(ODD, "/based/page", "base-href"),
+        OddPage(ODD, "/original", "original"),
+        OddPage(ODD, "/copy", "exact-copy"),
+        OddPage(ODD, "/near-copy", "near-copy"),
+        OddPage(ODD, "/print/original", "print-view"),
+        OddPage(ODD, "/charset/latin1-called-utf8", "wrong-charset"),
+        OddPage(ODD, "/charset/utf8-called-latin1", "wrong-charset"),
+        OddPage(ODD, "/charset/shift-jis", "charset-in-meta"),
+        OddPage(ODD, "/charset/unsaid", "charset-unsaid"),
+        OddPage(ODD, "/coding/gzip", "gzip"),
+        OddPage(ODD, "/coding/br", "br"),
+        OddPage(ODD, "/coding/chunked", "chunked"),
+        OddPage(ODD, "/broken-script", "broken-json-ld"),
+        OddPage(ODD, "/based/page", "base-href"),
         _unlinked(ODD, "/elsewhere/found", "page"),
         _nothing_said(ODD, "/soup", "tag-soup", FETCHED),
         _nothing_said(ODD, "/huge", "huge-page", (*FETCHED, "read-timeout", "read-memory", "read-crash")),
@@ -95,24 +95,24 @@ def _texts() -> list[Oddity]:
     ]
 
 
-def oddities(trap_pages: int) -> tuple[Oddity, ...]:
+def oddities(trap_pages: int) -> tuple[OddPage, ...]:
     """Everything awkward that may be asked for. `trap_pages`: the length of the one trap that rules leave open."""
     return (
-        *(Oddity(host, "/", "start") for host in (ODD, FLAKY, OPEN)),
+        *(OddPage(host, "/", "start") for host in (ODD, FLAKY, OPEN)),
         *_redirects(),
         *_texts(),
         _nothing_said(ODD, "/dead/404", "dead-404", ("gone",)),
         _nothing_said(ODD, "/dead/410", "dead-410", ("gone",)),
-        Oddity(ODD, "/members/welcome", "page"),
+        OddPage(ODD, "/members/welcome", "page"),
         *(
             _nothing_said(ODD, f"/diary/{n}", "open-trap", FETCHED, TRAP, is_linked=n == 1)
             for n in range(1, trap_pages + 1)
         ),
-        *(Oddity(FLAKY, f"/slow/{n}", "slow") for n in (1, 2, 3)),
-        Oddity(FLAKY, "/busy", "busy-at-first", (*FETCHED, "slow-down"), RETRY),
+        *(OddPage(FLAKY, f"/slow/{n}", "slow") for n in (1, 2, 3)),
+        OddPage(FLAKY, "/busy", "busy-at-first", (*FETCHED, "slow-down"), RETRY),
         _nothing_said(FLAKY, "/always-500", "always-failing", ("server-error",)),
         _nothing_said(FLAKY, "/cut", "truncated", ("disconnected",)),
-        *(Oddity(OPEN, f"/{name}", "page") for name in ("one", "two", "three", "four")),
+        *(OddPage(OPEN, f"/{name}", "page") for name in ("one", "two", "three", "four")),
     )
 
 

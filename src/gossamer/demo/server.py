@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from gossamer.base.clock import Clock, Instant, SystemClock
 from gossamer.base.files import DiskFiles
-from gossamer.demo.accesslog import AccessLog, Hit
-from gossamer.demo.answers import REASONS, Answer, Question, missing
+from gossamer.demo.accesslog import AccessLog, Logged
+from gossamer.demo.answers import REASONS, DemoAnswer, DemoRequest, missing
 from gossamer.demo.profiles import PROFILES
 from gossamer.demo.web import DemoWeb
 
@@ -32,7 +32,7 @@ class Request(NamedTuple):
     """The head of one HTTP request, as far as it matters here."""
 
     method: str
-    question: Question
+    question: DemoRequest
     agent: str
     keeps_alive: bool
 
@@ -88,7 +88,7 @@ class DemoServer:
                 await sending.send(answer, with_body=request.method != "HEAD")
         finally:
             ended_at, size = sending.last_at or self._clock.now(), sending.size
-            self.log.add(Hit(question.host, question.target, answer.status, asked_at, ended_at, size, request.agent))
+            self.log.add(Logged(question.host, question.target, answer.status, asked_at, ended_at, size, request.agent))
         return request.keeps_alive and not answer.is_cut and not reader.at_eof()
 
     async def _waited(self, wait_s: float, reader: asyncio.StreamReader) -> bool:
@@ -100,7 +100,7 @@ class DemoServer:
             await self._clock.sleep(min(left, LOOKS_UP_S))
         return True
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> DemoAnswer:
         question = request.question
         if request.method not in ("GET", "HEAD"):
             return missing(405)
@@ -120,11 +120,11 @@ def request_in(head: bytes) -> Request:
     method, target = (parts[0], parts[1]) if len(parts) == 3 else ("GET", "")
     fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     host = fields.get("host", "").partition(":")[0].lower()
-    question = Question(host, target, fields.get("accept-encoding", ""), fields.get("if-none-match", ""))
+    question = DemoRequest(host, target, fields.get("accept-encoding", ""), fields.get("if-none-match", ""))
     return Request(method, question, fields.get("user-agent", ""), fields.get("connection", "").lower() != "close")
 
 
-def head_of(answer: Answer) -> bytes:
+def head_of(answer: DemoAnswer) -> bytes:
     framing = [("Content-Length", str(len(answer.body) * answer.repeats))]
     if answer.status == 304:
         framing = []
@@ -145,7 +145,7 @@ class _Sending:
         self.size = 0
         """Bytes of body that went out."""
 
-    async def send(self, answer: Answer, with_body: bool) -> None:
+    async def send(self, answer: DemoAnswer, with_body: bool) -> None:
         head = head_of(answer)
         if not with_body or answer.status == 304:
             await self._write(head)

@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 from gossamer.demo.draw import Draw
 from gossamer.demo.markup import DOMAIN
-from gossamer.demo.things import At, Statements, Text, Thing, Value
+from gossamer.demo.things import At, Node, Plain, Statements, Value
 
 A_LISTING_HOLDS = 24
 
 
-class Kind(NamedTuple):
+class Genre(NamedTuple):
     """A differently built kind of site; the table of them is in `kinds.py`."""
 
     name: str
@@ -27,7 +27,7 @@ class Kind(NamedTuple):
     listing: str
     """Where the {k}-th list of items is, counted from 1."""
     name_of: Callable[[Draw, str], str]
-    describe: "Callable[[World, Item, Draw], Statements]"
+    describe: "Callable[[World, Topic, Draw], Statements]"
     coding: str = ""
     """The content coding it prefers, when the client takes it."""
     is_chunked: bool = False
@@ -37,7 +37,7 @@ class Site(NamedTuple):
     """One host with pages `/`, its listings, and its items."""
 
     number: int
-    kind: Kind
+    kind: Genre
     pages: int
 
     @property
@@ -71,7 +71,7 @@ RING = 12
 """As many as there are kinds."""
 
 
-class Item(NamedTuple):
+class Topic(NamedTuple):
     """One thing that a site has a page about."""
 
     site: Site
@@ -107,25 +107,25 @@ class World(Protocol):
         """The site of that kind in the same ring, or in the first; None when this web is too small to have one."""
         ...
 
-    def item(self, site: Site, number: int) -> Item: ...
+    def item(self, site: Site, number: int) -> Topic: ...
 
 
-def somebody(world: World, item: Item, draw: Draw, job: str = "Person") -> Thing:
+def somebody(world: World, item: Topic, draw: Draw, job: str = "Person") -> Node:
     """One of the people of the ring's people site, so that names meet across sites; a nameless hand without one."""
     people = world.near(item.site, "people")
     if people is None or not people.items:
-        return Thing(job, (("name", Text("Unknown hand")),))
+        return Node(job, (("name", Plain("Unknown hand")),))
     person = world.item(people, draw.below(people.items))
-    return Thing(job, (("name", Text(person.name)), ("url", At(person.url))), person.address)
+    return Node(job, (("name", Plain(person.name)), ("url", At(person.url))), person.address)
 
 
-def about(item: Item, kind: str, *says: tuple[str, Value]) -> Thing:
+def about(item: Topic, kind: str, *says: tuple[str, Value]) -> Node:
     """The page's subject: its name and picture first, then what else is said of it."""
-    return Thing(kind, (("name", Text(item.name)), ("image", At(item.image)), *says), item.address)
+    return Node(kind, (("name", Plain(item.name)), ("image", At(item.image)), *says), item.address)
 
 
-def texts(name: str, words: Sequence[str]) -> list[tuple[str, Text]]:
-    return [(name, Text(word)) for word in words]
+def texts(name: str, words: Sequence[str]) -> list[tuple[str, Plain]]:
+    return [(name, Plain(word)) for word in words]
 
 
 @lru_cache(maxsize=4096)

@@ -23,7 +23,7 @@ COERCED_TO_ADDRESSES = frozenset({"url", "image", "sameAs"})
 """Properties whose plain strings are addresses by schema.org's JSON-LD context (those we use)."""
 
 
-class Text(NamedTuple):
+class Plain(NamedTuple):
     words: str
 
 
@@ -42,14 +42,14 @@ class Number(NamedTuple):
     number: int
 
 
-class Thing(NamedTuple):
+class Node(NamedTuple):
     type: str
     says: "tuple[tuple[str, Value], ...]"
     address: str = ""
     """Absolute; empty for a blank node."""
 
 
-Value = Text | Day | At | Number | Thing
+Value = Plain | Day | At | Number | Node
 
 
 class Syntax(StrEnum):
@@ -63,11 +63,11 @@ class Syntax(StrEnum):
 class Statements(NamedTuple):
     """Everything a page states. The first thing is what the page is about, whatever syntax it is in."""
 
-    things: tuple[tuple[Syntax, Thing], ...] = ()
+    things: tuple[tuple[Syntax, Node], ...] = ()
     social: tuple[tuple[str, str], ...] = ()
     """`og:` properties, which are RDFa."""
 
-    def said_in(self, syntax: Syntax) -> tuple[Thing, ...]:
+    def said_in(self, syntax: Syntax) -> tuple[Node, ...]:
         return tuple(thing for way, thing in self.things if way is syntax)
 
 
@@ -128,12 +128,12 @@ def microdata_facts(statements: Statements, language: str) -> set[Fact]:
 
 
 def _facts_of(
-    thing: Thing, syntax: Syntax, language: str, labels: Iterator[int], blank: str = "_:r"
+    thing: Node, syntax: Syntax, language: str, labels: Iterator[int], blank: str = "_:r"
 ) -> tuple[str, set[Fact]]:
     subject = thing.address or f"{blank}{next(labels)}"
     facts = {(subject, TYPE, iri_of(thing.type))}
     for name, value in thing.says:
-        if isinstance(value, Thing):
+        if isinstance(value, Node):
             found, below = _facts_of(value, syntax, language, labels, blank)
             facts |= below
         else:
@@ -142,7 +142,7 @@ def _facts_of(
     return subject, facts
 
 
-def _term(name: str, value: Text | Day | At | Number, syntax: Syntax, language: str) -> str:
+def _term(name: str, value: Plain | Day | At | Number, syntax: Syntax, language: str) -> str:
     match value:
         case At(address):
             return address
@@ -154,7 +154,7 @@ def _term(name: str, value: Text | Day | At | Number, syntax: Syntax, language: 
                 if syntax is Syntax.JSONLD
                 else _literal(str(number), language)
             )
-        case Text(said):
+        case Plain(said):
             if syntax is Syntax.JSONLD:
                 return said if name in COERCED_TO_ADDRESSES else _literal(said)
             return _literal(said, language)

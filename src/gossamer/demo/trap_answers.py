@@ -5,12 +5,12 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from gossamer.demo.answers import Answer, Question, missing, page, plain
+from gossamer.demo.answers import DemoAnswer, DemoRequest, missing, page, plain
 from gossamer.demo.draw import Draw
-from gossamer.demo.layout import Frame, Leaf, Way, framed
-from gossamer.demo.notices import Rules, robots_txt
+from gossamer.demo.layout import Leaf, PageFrame, Way, framed
+from gossamer.demo.notices import DemoRobots, robots_txt
 from gossamer.demo.prose import coined, fresh
-from gossamer.demo.things import NOTHING, Statements, Syntax, Text, Thing
+from gossamer.demo.things import NOTHING, Node, Plain, Statements, Syntax
 from gossamer.demo.traps import (
     A_LIST_HOLDS,
     BABBLE,
@@ -43,11 +43,11 @@ FACT_SITES = (CALENDAR, FACETS, SESSIONS, MIRROR)
 _DAY = re.compile(r"/calendar/(\d{4})/(\d{1,2})(?:/(\d{1,2}))?")
 
 
-def answer(seed: int, real: int, question: Question) -> Answer:
+def answer(seed: int, real: int, question: DemoRequest) -> DemoAnswer:
     """`real`: how many real pages each site has."""
     trap = TRAP_HOSTS[question.host]
     if question.target == "/robots.txt":
-        return plain(robots_txt(Rules(), 0), "text/plain; charset=utf-8")
+        return plain(robots_txt(DemoRobots(), 0), "text/plain; charset=utf-8")
     leaf = _real(seed, trap, real, question.target) or BEHAVIOURS[trap](seed, real, question.target)
     return missing() if leaf is None else page(framed(leaf[0], _frame(trap, leaf[1])), question)
 
@@ -56,8 +56,8 @@ Written = tuple[Leaf, list[Way]]
 Behaviour = Callable[[int, int, str], Written | None]
 
 
-def _frame(trap: Trap, links: list[Way]) -> Frame:
-    return Frame(f"The {trap.name}", f"Beware of {trap.what}", [("/", "Home")], links)
+def _frame(trap: Trap, links: list[Way]) -> PageFrame:
+    return PageFrame(f"The {trap.name}", f"Beware of {trap.what}", [("/", "Home")], links)
 
 
 def _real(seed: int, trap: Trap, real: int, target: str) -> Written | None:
@@ -89,8 +89,8 @@ def _real_page(seed: int, trap: Trap, real: int, number: int) -> Written:
     facts = NOTHING
     if trap in FACT_SITES:
         draw = Draw(seed, trap.name, number, "facts")
-        says = (("name", Text(title)), ("author", Text(f"{coined(draw)} {coined(draw)}")))
-        facts = Statements(((Syntax.RDFA, Thing("CreativeWork", says)),))
+        says = (("name", Plain(title)), ("author", Plain(f"{coined(draw)} {coined(draw)}")))
+        facts = Statements(((Syntax.RDFA, Node("CreativeWork", says)),))
     draw = Draw(seed, trap.name, number, "links")
     onward = [1 + number % real, *(draw.between(1, real) for _ in range(3))]
     links = [] if trap is CALENDAR else [_way(seed, trap, n, number) for n in onward]

@@ -9,7 +9,7 @@ from itertools import takewhile
 import msgspec
 
 from gossamer.base.clock import SECOND
-from gossamer.demo.accesslog import Hit
+from gossamer.demo.accesslog import Logged
 from gossamer.demo.manifest import ExpectedHost, ExpectedPage, ExpectedTrap, Manifest
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
 
@@ -21,7 +21,7 @@ SYNTAXES = ("rdfa", "json-ld", "microdata")
 """Those that the demonstration web is written in."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class CrawledPage(msgspec.Struct, frozen=True):
     """What a crawl says of one address."""
 
     reason: str
@@ -96,8 +96,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
 def check(
     manifest: Manifest,
-    found: Mapping[str, Found],
-    log: Sequence[Hit],
+    found: Mapping[str, CrawledPage],
+    log: Sequence[Logged],
     delay_s: float,
     syntaxes: Iterable[str] = SYNTAXES,
 ) -> Verdict:
@@ -133,7 +133,7 @@ def check(
     )
 
 
-def trapped(trap: ExpectedTrap, log: Iterable[Hit]) -> Trapped:
+def trapped(trap: ExpectedTrap, log: Iterable[Logged]) -> Trapped:
     """A page that answers under several addresses, or on two hosts, is found once; the other visits are wasted."""
     void = re.compile(rf"[?&]{trap.void}=[^&]*") if trap.void else None
     asked = [hit.target for hit in log if hit.host in trap.hosts and hit.status == 200 and hit.target != ROBOTS]
@@ -154,7 +154,7 @@ def expected_facts(page: ExpectedPage, syntaxes: Sequence[str]) -> int:
     return counted - (stated_twice if {"rdfa", "json-ld"} <= set(syntaxes) else 0)
 
 
-def disallowed(manifest: Manifest, log: Iterable[Hit]) -> tuple[str, ...]:
+def disallowed(manifest: Manifest, log: Iterable[Logged]) -> tuple[str, ...]:
     """Addresses in the log that robots rules, an unreadable robots.txt or nofollow forbade; each once."""
     hosts = {host.name: host for host in manifest.hosts}
     listed = set(manifest.forbidden)
@@ -174,7 +174,7 @@ def may_be_asked(host: ExpectedHost, target: str) -> bool:
     return max(matching)[1] if matching else True
 
 
-def too_early(log: Sequence[Hit], gaps: Mapping[str, float], delay_s: float) -> list[TooEarly]:
+def too_early(log: Sequence[Logged], gaps: Mapping[str, float], delay_s: float) -> list[TooEarly]:
     """Each visit to a host against the end of the one before it. What its robots.txt asks for is owed once that has
     been read: a crawler that was stopped before it was done asks for the file again after its own gap."""
     found = []
@@ -187,14 +187,14 @@ def too_early(log: Sequence[Hit], gaps: Mapping[str, float], delay_s: float) -> 
     return found
 
 
-def _gaps(log: Sequence[Hit]) -> dict[str, list[tuple[Hit, float]]]:
-    by_host: defaultdict[str, list[Hit]] = defaultdict(list)
+def _gaps(log: Sequence[Logged]) -> dict[str, list[tuple[Logged, float]]]:
+    by_host: defaultdict[str, list[Logged]] = defaultdict(list)
     for hit in sorted(log, key=lambda hit: hit.asked_at):
         by_host[hit.host].append(hit)
     return {host: _rests(hits) for host, hits in by_host.items()}
 
 
-def _rests(hits: Sequence[Hit]) -> list[tuple[Hit, float]]:
+def _rests(hits: Sequence[Logged]) -> list[tuple[Logged, float]]:
     """Each hit but the first with the rest before it; overlapping answers count to the latest end so far."""
     rests, ended_at = [], hits[0].ended_at
     for hit in hits[1:]:
@@ -211,7 +211,7 @@ def _found_via(read: Iterable[ExpectedPage]) -> dict[str, int]:
     return dict(ways)
 
 
-def _reason(found: Mapping[str, Found], page: ExpectedPage) -> str:
+def _reason(found: Mapping[str, CrawledPage], page: ExpectedPage) -> str:
     return found[page.url].reason if page.url in found else ""
 
 

@@ -7,15 +7,15 @@ from itertools import accumulate
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.errors import ConfigError
 from gossamer.demo import changes, notices, odd_answers, trap_answers
-from gossamer.demo.answers import Answer, Question, coded, missing, page, plain
+from gossamer.demo.answers import DemoAnswer, DemoRequest, coded, missing, page, plain
 from gossamer.demo.compose import item_page, listing_page, start_page
 from gossamer.demo.draw import Draw
 from gossamer.demo.kinds import KINDS
-from gossamer.demo.layout import Frame, Leaf, Way, framed
+from gossamer.demo.layout import Leaf, PageFrame, Way, framed
 from gossamer.demo.oddities import FLAKY, ODD_HOSTS
 from gossamer.demo.profiles import PROFILES, Profile
 from gossamer.demo.prose import paragraph
-from gossamer.demo.sites import RING, Item, Site, number_in
+from gossamer.demo.sites import RING, Site, Topic, number_in
 from gossamer.demo.traps import TRAP_HOSTS
 
 FEWEST_PAGES = 3
@@ -78,9 +78,9 @@ class DemoWeb:
                 return self.sites[number]
         return None
 
-    def item(self, site: Site, number: int) -> Item:
+    def item(self, site: Site, number: int) -> Topic:
         language = site.kind.languages[number % len(site.kind.languages)]
-        return Item(site, number, site.kind.name_of(Draw(self.seed, site.host, number), language), language)
+        return Topic(site, number, site.kind.name_of(Draw(self.seed, site.host, number), language), language)
 
     def doors(self, site: Site) -> list[Way]:
         onward = [self.sites[(site.number + step) % self.hosts] for step in (*range(1, 12), RING, 5 * RING)]
@@ -94,14 +94,14 @@ class DemoWeb:
         delays = self.profile.crawl_delays_s
         return delays[site.number % len(delays)]
 
-    def rules(self, site: Site) -> notices.Rules:
-        return notices.Rules(notices.PRIVATE, self.crawl_delay_s(site))
+    def rules(self, site: Site) -> notices.DemoRobots:
+        return notices.DemoRobots(notices.PRIVATE, self.crawl_delay_s(site))
 
     def changes_its_mind(self, host: str) -> bool:
         """Whether the answers of this host depend on how often it was asked."""
         return host == FLAKY
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: DemoRequest) -> DemoAnswer:
         if question.target == "/style.css":
             return plain("body{margin:0}\n", "text/css")
         if question.target.startswith("/images/"):
@@ -115,7 +115,7 @@ class DemoWeb:
             return missing(421)
         return self._notice(site, question.target) or self._page(site, question)
 
-    def _notice(self, site: Site, target: str) -> Answer | None:
+    def _notice(self, site: Site, target: str) -> DemoAnswer | None:
         place = notices.sitemap_place(site)
         if target == "/robots.txt":
             text = notices.robots_txt(self.rules(site), site.number, site.origin + place)
@@ -126,14 +126,14 @@ class DemoWeb:
             )
         if target == "/sitemap-1.xml.gz" and "index" in place:
             body = coded(notices.sitemap(self, site).encode(), "gzip")
-            return Answer(200, (("Content-Type", "application/gzip"),), body)
+            return DemoAnswer(200, (("Content-Type", "application/gzip"),), body)
         if site.kind.name == "blog" and target in ("/feed.rss", "/feed.atom"):
             items = [self.item(site, number) for number in range(min(site.items, IN_FEEDS))]
             write = notices.rss if target.endswith("rss") else notices.atom
             return plain(write(site, items), f"application/{target[6:]}+xml")
         return None
 
-    def _page(self, site: Site, question: Question) -> Answer:
+    def _page(self, site: Site, question: DemoRequest) -> DemoAnswer:
         if self.turn_s > 0.0:
             return self._changing_page(site, question)
         html = self._html(site, question.target)
@@ -142,7 +142,7 @@ class DemoWeb:
     def turn_at(self, now: Instant) -> int:
         return int(max(0, now - self.started_at) / (self.turn_s * SECOND)) if self.turn_s > 0.0 else 0
 
-    def _changing_page(self, site: Site, question: Question) -> Answer:
+    def _changing_page(self, site: Site, question: DemoRequest) -> DemoAnswer:
         """Items, start pages and news change; the others stay as they are."""
         target, turn = question.target, self.turn_at(question.now)
         html = self._html(site, target) or changes.news_page(site, target, turn)
@@ -179,7 +179,7 @@ class DemoWeb:
             return None
         draw, language = Draw(self.seed, site.host, target), site.kind.languages[0]
         body = "\n".join(f"<p>{paragraph(draw, self.seed, language)}</p>" for _ in range(draw.between(12, 30)))
-        return framed(Leaf(target.strip("/"), language, body), Frame(site.title, site.kind.motto, [("/", "Home")]))
+        return framed(Leaf(target.strip("/"), language, body), PageFrame(site.title, site.kind.motto, [("/", "Home")]))
 
 
 @lru_cache(maxsize=8)

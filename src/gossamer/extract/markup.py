@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from html import escape
 
 from gossamer.extract.rdfa.scope import declarations
-from gossamer.extract.source import Allowance
+from gossamer.extract.source import LengthAllowance
 from gossamer.extract.terms import LONGEST_LITERAL
 from gossamer.values.tree import Attributes, Element, Qualified
 
@@ -19,7 +19,7 @@ _RAW = frozenset(("script", "style", "xmp", "iframe", "noembed", "noframes", "pl
 
 
 def inner_xml(
-    element: Element, allowance: Allowance, prefixes_are_namespaces: bool = False, default_namespace: str = ""
+    element: Element, allowance: LengthAllowance, prefixes_are_namespaces: bool = False, default_namespace: str = ""
 ) -> str:
     """Well-formed XML. Namespaces declared around the literal are repeated on its outermost elements, so that it
     can be read alone (RDFa Core 1.1, 7.5, step 11); with `prefixes_are_namespaces` those of @prefix too.
@@ -40,7 +40,7 @@ def inner_xml(
     )
 
 
-def _namespaces(element: Element, allowance: Allowance, prefixes_too: bool) -> dict[str, str | None]:
+def _namespaces(element: Element, allowance: LengthAllowance, prefixes_too: bool) -> dict[str, str | None]:
     """As attributes that declare them; the nearest declaration counts."""
     outer: dict[str, str | None] = {}
     up: Element | None = element
@@ -55,7 +55,7 @@ def _namespaces(element: Element, allowance: Allowance, prefixes_too: bool) -> d
     return outer
 
 
-def inner_html(element: Element, allowance: Allowance) -> str:
+def inner_html(element: Element, allowance: LengthAllowance) -> str:
     """As the HTML standard serialises a fragment (13.3), comments left out."""
 
     def start(tag: str, attributes: Attributes, is_outermost: bool, is_empty: bool) -> str:  # noqa: ARG001
@@ -76,7 +76,7 @@ def _start(tag: str, attributes: Attributes) -> str:
 
 def _inside(
     element: Element,
-    allowance: Allowance,
+    allowance: LengthAllowance,
     start: Callable[[str, Attributes, bool, bool], str],
     words: Callable[[str, str], str],
     ends: Callable[[str, bool], bool],

@@ -7,7 +7,7 @@ from html import unescape
 from gossamer.extract.entities import words_of
 from gossamer.extract.rdfa.reader import HTML_LITERAL, XML_LITERAL
 from gossamer.extract.terms import RDF_TYPE
-from gossamer.values.page import MOST_PROPERTIES, MOST_THINGS, Thing, Triple
+from gossamer.values.page import MOST_PROPERTIES, MOST_THINGS, NamedEntity, Triple
 
 LONGEST_NAME = 200
 """Characters; what is longer is a description that somebody called a name."""
@@ -36,7 +36,7 @@ GIVEN = frozenset((f"<{_SCHEMA}givenName>", f"<{_FOAF}givenName>", f"<{_FOAF}fir
 FAMILY = frozenset((f"<{_SCHEMA}familyName>", f"<{_FOAF}familyName>", f"<{_FOAF}lastName>"))
 
 
-def said_of(triples: Iterable[Triple]) -> tuple[tuple[str, ...], tuple[Thing, ...]]:
+def said_of(triples: Iterable[Triple]) -> tuple[tuple[str, ...], tuple[NamedEntity, ...]]:
     """The properties, rdf:type apart, and the things with a name; each once, in document order, as many as are kept.
     REQUIRES: canonical names (`identity`)."""
     properties: dict[str, None] = {}
@@ -68,13 +68,13 @@ def _text_of(literal: str) -> str:
     return unescape(_TAG.sub("", words)) if literal.endswith((XML_LITERAL, HTML_LITERAL)) else words
 
 
-def _things(names: Mapping[str, str], types: Mapping[str, list[str]]) -> tuple[Thing, ...]:
+def _things(names: Mapping[str, str], types: Mapping[str, list[str]]) -> tuple[NamedEntity, ...]:
     found = []
     for subject, literal in names.items():
         name = " ".join(_text_of(literal).split()) if literal[0] == '"' else ""
         if name and len(name) <= LONGEST_NAME:
             known = tuple(dict.fromkeys(types.get(subject, ())))[:MOST_TYPES]
-            found.append(Thing(subject[1:-1] if subject[0] == "<" else subject, name, known))
+            found.append(NamedEntity(subject[1:-1] if subject[0] == "<" else subject, name, known))
             if len(found) == MOST_THINGS:
                 break
     return tuple(found)

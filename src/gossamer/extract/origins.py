@@ -34,7 +34,7 @@ _AS_IT_IS = re.compile(
 """Literals that the store certainly gives back as they are: to ask it costs more than all else a fact needs."""
 
 
-class Source(NamedTuple):
+class FactOrigin(NamedTuple):
     """Where one fact comes from."""
 
     syntaxes: tuple[str, ...]
@@ -124,7 +124,7 @@ class Record:
     def __len__(self) -> int:
         return len(self._at)
 
-    def of(self, fact: bytes) -> Source | None:
+    def of(self, fact: bytes) -> FactOrigin | None:
         """Of a fact as `stored_form` wants it; None when it is not in the record. One fact in 4,000,000,000 that is not
         would be taken for one that is: ask only for facts that the page states."""
         at = self._at.get(self._hash(stored_form(fact)))
@@ -133,7 +133,7 @@ class Record:
         packed = self._packed
         mask = packed.stated_in[at] if packed.stated_in else 1
         names = [name for bit, name in enumerate(packed.syntaxes) if mask >> bit & 1]
-        return Source(tuple(names), self._path(packed.places[at]), self._spelling(at, fact))
+        return FactOrigin(tuple(names), self._path(packed.places[at]), self._spelling(at, fact))
 
     def _spelling(self, at: int, fact: bytes) -> str:
         variant = self._packed.varied.get(at)

@@ -11,14 +11,14 @@ from gossamer.extract.microdata.reader import read_microdata
 from gossamer.extract.microformats.rdf import read_microformats
 from gossamer.extract.rdfa.notices import MOST_NOTICES
 from gossamer.extract.rdfa.reader import read_rdfa
-from gossamer.extract.source import Found, Host, Notice, RdfaVersion, Source
+from gossamer.extract.source import FoundFacts, HostLanguage, Notice, RdfaVersion, Source
 from gossamer.extract.terms import Labels, iri_term
 from gossamer.extract.vocabularies.canonical import canonical_term, iri_of, may_vary
 from gossamer.values.page import MOST_TRIPLES, Triple, made
 from gossamer.values.tree import Element, Survey
 from gossamer.values.url import Url
 
-READERS: dict[str, Callable[[Source], Found]] = {
+READERS: dict[str, Callable[[Source], FoundFacts]] = {
     "rdfa": read_rdfa,
     "json-ld": read_jsonld,
     "microdata": read_microdata,
@@ -53,7 +53,7 @@ def extract(
     body: bytes,
     address: Url | None = None,
     *,
-    host: Host = Host.HTML,
+    host: HostLanguage = HostLanguage.HTML,
     syntaxes: Collection[str] = SYNTAXES,
     reads_roles: bool = False,
     is_thorough: bool = False,
@@ -88,7 +88,7 @@ def extract(
     return _merged(found)
 
 
-def _drop_undeclared(rdfa: Found) -> None:
+def _drop_undeclared(rdfa: FoundFacts) -> None:
     """`article:author` without a declaration is an absolute IRI to RDFa; the cards' own readers know what it means."""
     odd = [predicate for _, predicate, _ in rdfa.triples if not predicate.startswith("<http")]
     if any(predicate.startswith(_UNDECLARED) for predicate in odd):
@@ -97,7 +97,7 @@ def _drop_undeclared(rdfa: Found) -> None:
         rdfa.places = [rdfa.places[at] for at in kept]
 
 
-def _merged(found: dict[str, Found]) -> Extraction:
+def _merged(found: dict[str, FoundFacts]) -> Extraction:
     stated: dict[Triple, int] = {}
     places: list[Element] = []
     flags: list[str] = []
@@ -135,7 +135,7 @@ def _merged(found: dict[str, Found]) -> Extraction:
     )
 
 
-def _is_shadow(found: dict[str, Found]) -> bool:
+def _is_shadow(found: dict[str, FoundFacts]) -> bool:
     """Whether RDFa found nothing but the cards that another reader is there for."""
     return "opengraph" in found and "twitter" in found and is_all_cards(found["rdfa"])
 

@@ -14,7 +14,7 @@ from gossamer.values.tree import Element, Met, Survey
 RdfaVersion = Literal["1.0", "1.1"]
 
 
-class Host(Enum):
+class HostLanguage(Enum):
     """The language that markup is written into; RDFa has rules of its own for each."""
 
     HTML = "html"
@@ -36,7 +36,7 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     labels: Labels
     body: bytes = b""
     """The page as UTF-8 bytes: a search in it tells cheaply that a syntax is not there."""
-    host: Host = Host.HTML
+    host: HostLanguage = HostLanguage.HTML
     at_most: int = MOST_TRIPLES + 1
     reads_roles: bool = False
     """Whether @role states facts (Role Attribute 1.0). ARIA puts it on every other element of the web, and what it
@@ -66,7 +66,7 @@ class Notice(NamedTuple):
     element: Element | None = None
 
 
-class Found(msgspec.Struct):
+class FoundFacts(msgspec.Struct):
     """The facts one syntax states, in document order. `places` runs beside `triples`: the element that states each."""
 
     triples: list[Triple] = []
@@ -98,7 +98,7 @@ def is_unnamed(subject: str, thing: str) -> bool:
 # How much may still be written out for a page, where elements inside one another would repeat the same words.
 
 
-class Allowance:
+class LengthAllowance:
     __slots__ = ("left",)
 
     def __init__(self, left: int) -> None:

@@ -40,7 +40,7 @@ ETAG = re.compile(r'(?:W/)?"[!#-~]{1,200}"')
 HTTP_DATE = re.compile(r"[A-Za-z0-9,: +-]{10,40}")
 
 
-class Head:
+class ResponseHead:
     """The header fields that decide what is done with the body."""
 
     __slots__ = ("codings", "fault", "length", "location", "media_type", "retry_after")
@@ -74,7 +74,7 @@ def is_wanted(media_type: str, wanted: Sequence[str]) -> bool:
     return not media_type or media_type in wanted
 
 
-def is_what_we_have(fields: Fields, head: Head, etag: str) -> bool:
+def is_what_we_have(fields: Fields, head: ResponseHead, etag: str) -> bool:
     """Whether a server that passed over our condition begins to send what we have: under the very strong entity tag
     that we asked about, which no other bytes may have (RFC 9110, 8.8.1). Only a large body is worth a connection. Not
     where a field beside it decides what may be shown."""
@@ -93,7 +93,7 @@ def limit_of(kind: VisitKind, status: int, media_type: str, settings: Fetch) -> 
     return settings.pdf_limit if media_type == PDF else settings.body_limit
 
 
-def outcome_of(capture: Capture, head: Head, flags: tuple[str, ...], now: Instant) -> Outcome:
+def outcome_of(capture: Capture, head: ResponseHead, flags: tuple[str, ...], now: Instant) -> Outcome:
     """The status table. REQUIRES: the body is whole, or was cut by our own limit."""
     status = capture.status
     if status in STATUS_FAILS:

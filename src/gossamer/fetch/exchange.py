@@ -21,9 +21,9 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from gossamer.base.clock import Clock
 from gossamer.config.slices import Fetch
-from gossamer.fetch.answer import Head, is_wanted, is_what_we_have, limit_of, outcome_of
+from gossamer.fetch.answer import ResponseHead, is_wanted, is_what_we_have, limit_of, outcome_of
 from gossamer.fetch.budget import Budget
-from gossamer.fetch.pool import Connection, Connections
+from gossamer.fetch.pool import Connections, PooledConnection
 from gossamer.parse.coding import STEP, Decoder, codings_of
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused, Unchanged
@@ -53,7 +53,7 @@ FOREIGN: tuple[tuple[type[Exception], Reason], ...] = (  # the first that fits d
 FAULTS = tuple(kind for kind, _ in FOREIGN)
 
 
-class Body:
+class ResponseBody:
     """The bytes of a body, in one place: a list of pieces would have to be joined, which takes them twice."""
 
     __slots__ = ("_first", "_more")
@@ -99,11 +99,11 @@ class Exchange:
         self._url, self._kind, self._settings, self._clock, self._depth = url, kind, settings, clock, depth
         self._connections, self._budget, self._judge_type = connections, budget, judge_type
         self._at, self._begun_s = clock.now(), clock.elapsed_s()
-        self._connection: Connection | None = None
+        self._connection: PooledConnection | None = None
         self._address = self._distrust = ""
         self._message: RawResponseMessage | None = None
         self._stream: StreamReader = EMPTY_PAYLOAD
-        self._kept = Body()
+        self._kept = ResponseBody()
         self._etag = ""
         self._is_slow = False
         self._waited_s = self._head_s = 0.0
@@ -131,18 +131,20 @@ class Exchange:
         self._use(kept)
         return None
 
-    async def _dial(self, dial: Callable[[Url], Awaitable[Connection | Refused | Failed]]) -> Refused | Failed | None:
+    async def _dial(
+        self, dial: Callable[[Url], Awaitable[PooledConnection | Refused | Failed]]
+    ) -> Refused | Failed | None:
         try:
             async with asyncio.timeout(self._settings.connect_s):
                 found = await dial(self._url)
         except TimeoutError:
             return Failed(Reason.CONNECT, f"no connection within {self._settings.connect_s:g} s")
-        if not isinstance(found, Connection):
+        if not isinstance(found, PooledConnection):
             return found
         self._use(found)
         return None
 
-    def _use(self, connection: Connection) -> None:
+    def _use(self, connection: PooledConnection) -> None:
         self._connection, self._address, self._distrust = connection, connection.address, connection.distrust
 
     async def _ask(self, fields: bytes) -> Refused | Failed | None:
@@ -186,7 +188,7 @@ class Exchange:
         assert self._message is not None
         self._head_s = self._clock.elapsed_s() - self._begun_s
         status, settings = self._message.code, self._settings
-        head = Head(self._message.headers)
+        head = ResponseHead(self._message.headers)
         if (size := sum(map(len, chain.from_iterable(self._message.raw_headers)))) > settings.header_limit:
             return Failed(Reason.HEADERS_TOO_LARGE, f"{size} bytes of header fields")
         if head.fault is not None or not 200 <= status <= 599:

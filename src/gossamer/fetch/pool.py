@@ -32,7 +32,7 @@ NEXT_ADDRESS_AFTER_S = 0.25
 MOST_ADDRESSES_TRIED = 8
 
 
-class Connection(NamedTuple):
+class PooledConnection(NamedTuple):
     protocol: Protocol
     origin: str
     address: str
@@ -64,7 +64,7 @@ class _Dialled(Generic[P]):
 
 
 class _Idle(NamedTuple):
-    connection: Connection
+    connection: PooledConnection
     since_s: float
 
 
@@ -86,7 +86,7 @@ class Connections:
             idle.connection.protocol.abort()
         self._idle.clear()
 
-    def kept(self, origin: str) -> Connection | None:
+    def kept(self, origin: str) -> PooledConnection | None:
         """A connection left from an earlier visit that the other side has neither closed nor spoken on."""
         idle = self._idle.pop(origin, None)
         if idle is None:
@@ -97,7 +97,7 @@ class Connections:
         protocol.abort()
         return None
 
-    def keep(self, connection: Connection) -> None:
+    def keep(self, connection: PooledConnection) -> None:
         """Give a connection back after a whole answer; it is closed when it cannot be used again."""
         if not connection.protocol.is_usable():
             connection.protocol.abort()
@@ -112,18 +112,18 @@ class Connections:
             del self._idle[oldest.connection.origin]
             oldest = next(iter(self._idle.values()))
 
-    async def redial(self, url: Url) -> Connection | Refused | Failed:
+    async def redial(self, url: Url) -> PooledConnection | Refused | Failed:
         """A new connection in place of a kept one that ended unanswered; told, for it costs the host a question."""
         self._tell("connection.replaced", url=url.text)
         return await self.dial(url)
 
-    async def dial(self, url: Url) -> Connection | Refused | Failed:
+    async def dial(self, url: Url) -> PooledConnection | Refused | Failed:
         """A new connection. All addresses of the name are checked, and nothing but these addresses is dialled."""
         loop = asyncio.get_running_loop()
         found = await self._dialled(url, lambda: Protocol(loop), url.scheme == "https")
         if not isinstance(found, _Dialled):
             return found
-        return Connection(found.protocol, url.origin, found.address, is_new=True, distrust=found.distrust)
+        return PooledConnection(found.protocol, url.origin, found.address, is_new=True, distrust=found.distrust)
 
     async def streams(self, url: Url, with_tls: bool) -> Streams | Refused | Failed:
         """The same for a protocol that is not HTTP: a connection for one question, to the host of `url` only."""

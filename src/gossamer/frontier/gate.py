@@ -12,7 +12,7 @@ class Open(msgspec.Struct, frozen=True):
     robots: Robots
 
 
-class Ask(msgspec.Struct, frozen=True):
+class AskFirst(msgspec.Struct, frozen=True):
     """The robots.txt has to be read (again) first. It is unknown, or the entry given has run out."""
 
     robots: Robots | None
@@ -34,17 +34,17 @@ class GivenUp(msgspec.Struct, frozen=True):
     failures: int
 
 
-Gate = Open | Ask | Shut | Away | GivenUp
+Gate = Open | AskFirst | Shut | Away | GivenUp
 
 
 def gate_of(robots: Robots | None, now: Instant, tries: int | None) -> Gate:
     """Missing, unreachable and read are different facts (RFC 9309, section 2.3.1). `tries`: see `is_given_up`."""
     if robots is None:
-        return Ask(None)
+        return AskFirst(None)
     if robots.state is RobotsState.PENDING:
         return Away()
     if robots.expires_at <= now or robots.fetched_at > now:  # from the future: the clock was set back since
-        return Ask(robots)
+        return AskFirst(robots)
     if robots.state is RobotsState.UNREACHABLE:
         return GivenUp(robots.failures) if is_given_up(robots, tries) else Shut(robots.expires_at)
     return Open(robots)

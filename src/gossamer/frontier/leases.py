@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 from gossamer.base.clock import Instant
-from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.gate import AskFirst, Away, GivenUp, Open, Shut, gate_of
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
@@ -15,7 +15,7 @@ Place = tuple[int, int]
 
 
 class Choice(NamedTuple, Generic[T]):
-    best: tuple[T, Open | Ask] | None
+    best: tuple[T, Open | AskFirst] | None
     """What goes first, and what the robots.txt of its origin says: fetch the page, or ask for the robots.txt."""
     opens_at: list[Instant]
     """When origins whose robots.txt cannot be read now are asked again."""
@@ -25,12 +25,12 @@ class Choice(NamedTuple, Generic[T]):
 
 def choose(heads: Iterable[tuple[Place, T, Robots | None]], now: Instant, tries: int | None) -> Choice[T]:
     """`heads`: the first page that is due at each origin of one host, and the robots entry of that origin."""
-    found: list[tuple[Place, T, Open | Ask]] = []
+    found: list[tuple[Place, T, Open | AskFirst]] = []
     opens_at: list[Instant] = []
     given_up: list[tuple[T, int]] = []
     for place, head, robots in heads:
         match gate_of(robots, now, tries):
-            case (Open() | Ask()) as gate:
+            case (Open() | AskFirst()) as gate:
                 found.append((place, head, gate))
             case Shut(until=until):
                 opens_at.append(until)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from gossamer.base.clock import Instant
-from gossamer.values.link import Offer, Said
+from gossamer.values.link import ListClaim, Offer
 
 LONGEST_S = 10 * 365 * 86_400
 SaidRow = tuple[int, Instant | None, int | None]
@@ -22,5 +22,5 @@ def said_rows(offers: Sequence[Offer], host: str, key_of: Callable[[str], int]) 
     return sorted(found.values(), key=lambda row: row[0])
 
 
-def said_of(changed_at: Instant | None, every_s: int | None) -> Said | None:
-    return None if changed_at is None and every_s is None else Said(changed_at, every_s)
+def said_of(changed_at: Instant | None, every_s: int | None) -> ListClaim | None:
+    return None if changed_at is None and every_s is None else ListClaim(changed_at, every_s)

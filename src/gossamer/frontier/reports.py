@@ -10,7 +10,7 @@ from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownState(msgspec.Struct, frozen=True):
     url: Url
     """As it was met first, which may be spelt otherwise than it was asked for."""
     how: How

@@ -11,7 +11,7 @@ from gossamer.frontier.lanes import text_of
 from gossamer.values.link import Offer
 
 
-class Seen:
+class SeenTable:
     """REQUIRES: `slots` is a power of two. Eight bytes a slot.
 
     Marks are Python's own string hashes: 64 bits, keyed at random for each process, so nobody can write an

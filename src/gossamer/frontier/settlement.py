@@ -87,14 +87,14 @@ def host_after(
     )
 
 
-class Ended(Protocol):
+class EndedLease(Protocol):
     """A lease that is settled."""
 
     @property
     def last_reason(self) -> Reason | None: ...
 
 
-def page_moves(pages: Sequence[tuple[Settled, Ended]]) -> Counter[str]:
+def page_moves(pages: Sequence[tuple[Settled, EndedLease]]) -> Counter[str]:
     """How the counters move. A URL counts under the reason of its last fetch only."""
     over = sum(1 for settled, _ in pages if settled.due_at is None)
     moves = Counter({tallies.QUEUED: -over, tallies.SETTLED: over})

@@ -16,7 +16,7 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Child, Processes
 from gossamer.store.directory import Directory
 from gossamer.values.messages import PageFacts
-from gossamer.workers.wire import Kind, frame, received
+from gossamer.workers.wire import MessageKind, frame, received
 
 NAME, MODULE = "facts keeper", "gossamer.indexer.graph_process"
 AT_A_TIME, MOST_BYTES = 500, 16 << 20
@@ -36,11 +36,11 @@ class Commit(msgspec.Struct, frozen=True, array_like=True, tag=True):
     position: bytes
 
 
-class Copy(msgspec.Struct, frozen=True, array_like=True, tag=True):
+class MakeCheckpoint(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """Make a checkpoint; answered when it is made."""
 
 
-Order = Pages | Commit | Copy
+Order = Pages | Commit | MakeCheckpoint
 
 
 class FactsApart:
@@ -79,7 +79,7 @@ class FactsApart:
 
     def copy(self) -> None:
         """A checkpoint of everything that was committed before. It waits; from any thread."""
-        self._crew.submit(self._ask, Copy()).result()
+        self._crew.submit(self._ask, MakeCheckpoint()).result()
 
     def close(self) -> None:
         """No more orders: the other side finishes what it was told, and ends."""
@@ -99,7 +99,7 @@ class FactsApart:
 
     def _send(self, order: Order) -> None:
         try:
-            self._channel.sendall(frame(Kind.JOB, msgspec.msgpack.encode(order)))
+            self._channel.sendall(frame(MessageKind.JOB, msgspec.msgpack.encode(order)))
         except OSError as trouble:
             raise _gone() from trouble
 
@@ -164,7 +164,7 @@ def orders(stream: BinaryIO, obey: Callable[[Order], bytes | None], reply: Calla
     decode = msgspec.msgpack.Decoder(Order).decode
     while (body := received(stream)) is not None:
         if (answer := obey(decode(body))) is not None:
-            reply(frame(Kind.ANSWER, answer))
+            reply(frame(MessageKind.ANSWER, answer))
 
 
 def _gone() -> WorkerLost:

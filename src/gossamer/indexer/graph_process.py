@@ -21,7 +21,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.processes import let_other_sessions_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
-from gossamer.indexer.graph_client import NAME, Commit, Copy, Order, Pages, orders
+from gossamer.indexer.graph_client import NAME, Commit, MakeCheckpoint, Order, Pages, orders
 from gossamer.indexer.supervisor import dropped, only_one
 from gossamer.store.directory import Directory
 from gossamer.store.modes import keep_private
@@ -30,7 +30,7 @@ from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import FactsHere, Graph
 from gossamer.workers.sandbox import leave_with_parent
-from gossamer.workers.wire import Kind, frame
+from gossamer.workers.wire import MessageKind, frame
 
 MERGING = ("rocksdb:low",)
 """Threads of the store that merge what was written before: they begin anew with every second commit."""
@@ -68,7 +68,7 @@ async def keep(directory: Directory, channel: socket.socket, outside: Outside, t
             here = FactsHere(graph, directory.graph, outside.files, tell)
             outside.processes.stand_back(MERGING, MERGING_NICENESS)
             spare_the_collector()
-            channel.sendall(frame(Kind.READY, here.position))
+            channel.sendall(frame(MessageKind.READY, here.position))
             orders(cast(BinaryIO, channel.makefile("rb")), Obeying(graph, here, checkpoints), channel.sendall)
     finally:
         lock.release()
@@ -89,7 +89,7 @@ class Obeying:
             case Commit(position):
                 pages, self._pages = self._pages, []
                 self._here.commit(position, pages)
-            case Copy():
+            case MakeCheckpoint():
                 self._checkpoints.make(self._graph)
         return self._here.position
 

@@ -29,7 +29,7 @@ from gossamer.base.processes import keep_freed_memory, let_others_go_first
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import spare_the_collector
 from gossamer.config.settings import Settings
-from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.frontier.sqlite.sooner import pasts_of
 from gossamer.indexer.graph_client import NAME as KEEPER
 from gossamer.indexer.graph_client import FactsApart, facts_apart
@@ -38,7 +38,7 @@ from gossamer.indexer.supervisor import become_the_one, dropped
 from gossamer.indexer.updates import Following, GraphView, Reread, Views
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
-from gossamer.monitor.pulse import Pulse, Said, beating_by_itself
+from gossamer.monitor.pulse import ProcessReport, Pulse, beating_by_itself
 from gossamer.plugins.record import reopened
 from gossamer.reader.processes import lazy_readers
 from gossamer.rules.canonical import identity_of
@@ -56,7 +56,7 @@ from gossamer.values.messages import ReadDone, ReadJob, parts_of
 from gossamer.values.page import Reading, silence
 from gossamer.values.url import id_of
 from gossamer.views.facts.checkpoints import Checkpoints
-from gossamer.views.links.store import Links
+from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
 from gossamer.workers.jobs import job_for
 from gossamer.workers.sandbox import leave_with_parent
@@ -153,7 +153,7 @@ def open_views(
     tell: Tell,
     published: "Published",
 ) -> Views:
-    links = Links(directory.links, outside.files, tell)
+    links = LinksWriter(directory.links, outside.files, tell)
     words = IndexWriter(directory.index, outside.files, tell)
     for view in (links, words):
         opened.callback(view.close)
@@ -189,7 +189,7 @@ class Published:
     crawler waits for that."""
 
     told: dict[str, object] = field(default_factory=dict)
-    beat: Callable[[Said], object] | None = None
+    beat: Callable[[ProcessReport], object] | None = None
 
     def heard(self, told: dict[str, object]) -> None:
         is_news = told["positions"] != self.told.get("positions")
@@ -197,11 +197,11 @@ class Published:
         if is_news and self.beat is not None:
             self.beat(self.said())
 
-    def said(self) -> Said:
+    def said(self) -> ProcessReport:
         told = self.told
         numbers = {"pages": "pages", "waiting": "spooled", "lag_s": "words_lag_s"}
         figures = {figure: float(str(told[name])) for name, figure in numbers.items() if name in told}
-        return Said(figures, "rebuilding" if told.get("rebuilding") else "", told or None)
+        return ProcessReport(figures, "rebuilding" if told.get("rebuilding") else "", told or None)
 
 
 @asynccontextmanager
@@ -256,7 +256,7 @@ def was_held_before(directory: Directory, capture: Capture) -> bool:
 def is_given_up(directory: Directory, capture: Capture) -> bool:
     """Whether the page is remembered as gone, though it answered: with a page that says that there is none."""
     with closing(read_only(directory.state)) as state:
-        (past,) = pasts_of(state, [capture.url], Keys(id_of, identity_of))
+        (past,) = pasts_of(state, [capture.url], IncomingKeys(id_of, identity_of))
     return past is not None and past.gone > 0 and was_held_before(directory, capture)
 
 

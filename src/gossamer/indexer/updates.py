@@ -17,7 +17,7 @@ from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import ArchiveDamaged, WorkerLost
 from gossamer.base.tell import Tell
 from gossamer.spool.codec import decode
-from gossamer.spool.follower import Follower, Frame, Position
+from gossamer.spool.follower import Follower, SpooledRecord, SpoolPosition
 from gossamer.values.capture import Place
 from gossamer.values.messages import PageFacts
 from gossamer.values.page import Reading
@@ -159,7 +159,7 @@ class _Group:
     """Views that stand at the same position and share a follower."""
 
     follower: Follower
-    position: Position
+    position: SpoolPosition
     views: dict[str, View]
     committed_at: Instant
     waiting_since: Instant | None = None
@@ -264,7 +264,7 @@ class Views:
             for name, view in self._views.items():
                 position = position_in(view.position)
                 self._groups.append(_Group(self._follower(), position, {name: view}, self._clock.now()))
-        merged: dict[Position, _Group] = {}
+        merged: dict[SpoolPosition, _Group] = {}
         for group in self._groups:
             first = merged.setdefault(group.position, group)
             if first is not group:
@@ -273,7 +273,7 @@ class Views:
                 first.views |= group.views
         self._groups = list(merged.values())
 
-    async def _take(self, group: _Group, front: Position) -> bool:
+    async def _take(self, group: _Group, front: SpoolPosition) -> bool:
         frames = group.follower.follow(group.position, self._settings.batch)
         if frames and group.position < front:  # do not overtake those at the front: meet them
             frames = [frame for frame in frames if frame.after <= front]
@@ -294,7 +294,7 @@ class Views:
         group.position = frames[-1].after
         return True
 
-    async def _readings(self, frames: Sequence[Frame]) -> tuple[list[Reading], list[Reading]]:
+    async def _readings(self, frames: Sequence[SpooledRecord]) -> tuple[list[Reading], list[Reading]]:
         """Those that were spooled, and those that had to be read again."""
         fresh: list[Reading] = []
         lost: list[Place] = []
@@ -338,7 +338,7 @@ class Views:
     def _discard(self, group: _Group) -> None:
         group.follower.discard_before([position_in(view.position) for view in self._views.values()])
 
-    def _commit_one(self, name: str, view: View, at: Position) -> None:
+    def _commit_one(self, name: str, view: View, at: SpoolPosition) -> None:
         view.settle()
         began_s, pages = self._clock.elapsed_s(), view.waiting
         view.commit(msgspec.json.encode(at))
@@ -373,7 +373,7 @@ class Views:
     def _publish_state(self) -> None:
         self._published_at = self._clock.now()
         positions = {name: position_in(view.position) for name, view in self._views.items()}
-        front = max((group.position for group in self._groups), default=Position())
+        front = max((group.position for group in self._groups), default=SpoolPosition())
         self._publish(
             {
                 "positions": {name: [at.volume, at.number] for name, at in positions.items()},
@@ -385,12 +385,12 @@ class Views:
         )
 
 
-def position_in(kept: bytes) -> Position:
+def position_in(kept: bytes) -> SpoolPosition:
     """The beginning, when nothing (or nothing sensible) was kept."""
     try:
-        return msgspec.json.decode(kept, type=Position) if kept else Position()
+        return msgspec.json.decode(kept, type=SpoolPosition) if kept else SpoolPosition()
     except msgspec.DecodeError:
-        return Position()
+        return SpoolPosition()
 
 
 def newest_of(readings: Sequence[Reading]) -> list[Reading]:

@@ -101,7 +101,7 @@ class Disk(msgspec.Struct, frozen=True):
         return self.archive + self.words + self.graph + self.links + self.state + self.spool
 
 
-class Plan(msgspec.Struct, frozen=True):
+class CrawlPlan(msgspec.Struct, frozen=True):
     wish: Wish
     takes_s: float
     pages_per_s: float
@@ -120,14 +120,14 @@ class Plan(msgspec.Struct, frozen=True):
     advice: tuple[str, ...]
 
 
-def planned(wish: Wish) -> Plan:
+def planned(wish: Wish) -> CrawlPlan:
     """REQUIRES: pages, hosts, cores and at_once are at least 1; what is measured in time or bytes is not negative."""
     limits = tuple(sorted(limits_of(wish), key=lambda limit: -limit.takes_s))
     takes_s = max(limits[0].takes_s, 1.0)
     pages_per_s = wish.pages / takes_s
     disk = disk_of(wish)
     fits = None if wish.days is None else takes_s <= wish.days * DAY_S
-    return Plan(
+    return CrawlPlan(
         wish,
         takes_s,
         pages_per_s,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from gossamer.base.clock import from_words
-from gossamer.monitor.freshness import Box, Told, rounded_up
+from gossamer.monitor.freshness import Box, FreshnessReport, rounded_up
 
 MARKS = "*o+x#@%"
 WIDTH, HEIGHT = 720, 400
@@ -67,7 +67,7 @@ def as_svg(curves: Mapping[str, Sequence[float]], title: str) -> str:
     return "".join([*parts, "</svg>\n"])
 
 
-def over_time(found: Told) -> str:
+def over_time(found: FreshnessReport) -> str:
     """Two pictures, one above the other: the age beside the least possible one, and the share that is fresh."""
     wide, high = WIDTH - LEFT - RIGHT, 150
     instants = [from_words(point.at) for point in found.samples]

@@ -12,11 +12,11 @@ from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import DAY, DAY_S, Instant
 from gossamer.lab.web import ROOMS, WEBS, Nature, SyntheticWeb, links_of, parent_of, rounded
 from gossamer.recrawl.freshness import optimum
-from gossamer.recrawl.paper import Paper, Tree, Turns, after_look
+from gossamer.recrawl.paper import Paper, PaperTurns, Tree, after_look
 from gossamer.recrawl.policies import policy_named
 from gossamer.recrawl.policy import Policy, in_days
-from gossamer.values.due import Due, Known, Planned, Why
-from gossamer.values.history import History, Seen
+from gossamer.values.due import Due, Planned, PolicyPage, Why
+from gossamer.values.history import History, VisitFinding
 
 BEST = "optimum"
 """Not a policy: what one that knew the true rates would do."""
@@ -24,7 +24,7 @@ MOST_SAMPLED = 2_000
 """Pages whose age is looked at each day, for the plot."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Simulation(msgspec.Struct, frozen=True):
     """One simulation."""
 
     pages: int
@@ -80,10 +80,10 @@ class Best:
         self._days = dict(zip([kind.rate for kind in kinds], optimum(kinds, per_page), strict=True))
         self._rates = web.rates
 
-    def first_due(self, page: Known, now: Instant, chance_number: float) -> Due:
+    def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         return in_days(now, self._days[rounded(self._rates[page.id])] * chance_number, Why.RATE)
 
-    def next_due(self, page: Known, seen: Seen, chance_number: float) -> Planned:
+    def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         return Planned(page.history, in_days(seen.at, self._days[rounded(self._rates[page.id])], Why.RATE))
 
     def allow(self, per_page: float) -> None:
@@ -94,7 +94,7 @@ class Best:
 
 
 @dataclass(slots=True)
-class Copies:
+class SimulatedCopies:
     """What was visited when, and how old the copies were while it counted."""
 
     web: SyntheticWeb
@@ -138,12 +138,12 @@ class Copies:
 
 @dataclass(slots=True)
 class _Run:
-    plan: Plan
+    plan: Simulation
     policy: Policy
     web: SyntheticWeb
-    copies: Copies
+    copies: SimulatedCopies
     chance: Chance
-    known: list[Known] = field(default_factory=list)
+    known: list[PolicyPage] = field(default_factory=list)
     due: "array[float]" = field(default_factory=lambda: array("d"))
     heap: list[tuple[float, int]] = field(default_factory=list)
     called: dict[int, int] = field(default_factory=dict)
@@ -155,7 +155,7 @@ class _Run:
         history = History()
         for page in range(self.plan.pages):
             start = self.policy.shallow(history, parent_of(page) is None) if isinstance(self.policy, Tree) else history
-            self.known.append(Known(page, (f"site {page // ROOMS}",), start))
+            self.known.append(PolicyPage(page, (f"site {page // ROOMS}",), start))
             self.due.append(self.policy.first_due(self.known[page], 0, self.chance.random()).at / DAY)
         self.heap = [(due, page) for page, due in enumerate(self.due)]
         heapify(self.heap)
@@ -184,9 +184,9 @@ class _Run:
         known, elapsed = self.known[page], now - self.copies.visited_at[page]
         self.copies.seen_at(page, now)
         has_changed = self.web.visit(page, now)
-        seen = Seen(round(now * DAY), elapsed * DAY_S, has_changed)
+        seen = VisitFinding(round(now * DAY), elapsed * DAY_S, has_changed)
         planned = self.policy.next_due(known, seen, self.chance.random())
-        self.known[page] = Known(page, known.group, planned.history)
+        self.known[page] = PolicyPage(page, known.group, planned.history)
         # Where moments are only an order the order goes on from the turn it had, not from when it came.
         start = now if self.policy.keeps_time else due
         self._push(page, start + (planned.due.at - seen.at) / DAY)
@@ -209,8 +209,8 @@ class _Run:
         changed = self.called.get(above, 0) + 1
         self.called[above] = changed
         known = self.known[above]
-        is_called, history = after_look(known.history, changed, len(links_of(above, self.plan.pages)), Turns())
-        self.known[above] = Known(above, known.group, history)
+        is_called, history = after_look(known.history, changed, len(links_of(above, self.plan.pages)), PaperTurns())
+        self.known[above] = PolicyPage(above, known.group, history)
         if is_called:
             self._push(above, min(due, self.due[above]))
 
@@ -221,11 +221,11 @@ class _Run:
         progress(day / self.plan.days)
 
 
-def simulated(name: str, plan: Plan, progress: Progress = lambda _: None) -> Result:
+def simulated(name: str, plan: Simulation, progress: Progress = lambda _: None) -> Result:
     """The same web for every policy of one plan, and changes as likely; what happens in it differs by their visits."""
     web = SyntheticWeb(seeded(plan.seed), plan.days)
     web.grow(plan.pages, WEBS[plan.web])
-    copies = Copies(web, plan.days - plan.counted_days)
+    copies = SimulatedCopies(web, plan.days - plan.counted_days)
     policy = Best(web, plan.per_page) if name == BEST else policy_named(name, plan.per_page)
     run = _Run(plan, policy, web, copies, seeded(plan.seed + 1_000_003))
     run.begin()

@@ -28,7 +28,7 @@ LEAST_SPREAD_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class FoundFile:
     """A file worth listing."""
 
     path: str
@@ -37,21 +37,21 @@ class Met:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SitemapPage:
     url: Url
     changed_at: Instant
     changefreq: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    pages: tuple[Chosen, ...]
+class SitemapChoice:
+    pages: tuple[SitemapPage, ...]
     """In the order of their addresses."""
     left_out: Mapping[str, int]
     """How many files were not listed, by the reason."""
 
 
-def files_in(folder: Path, left_out: Counter[str]) -> Iterator[Met]:
+def files_in(folder: Path, left_out: Counter[str]) -> Iterator[FoundFile]:
     """Every file that may be listed, in order. Folders that are links are not entered, so there are no rounds."""
     home = folder.resolve()
     for here, folders, names in os.walk(folder):
@@ -64,7 +64,7 @@ def files_in(folder: Path, left_out: Counter[str]) -> Iterator[Met]:
                 left_out[why] += 1
                 continue
             changed_at = path.stat().st_mtime_ns // 1000
-            yield Met(path.relative_to(folder).as_posix(), changed_at)
+            yield FoundFile(path.relative_to(folder).as_posix(), changed_at)
 
 
 def reason_against(name: str) -> str:
@@ -85,18 +85,18 @@ def _outside(path: Path, home: Path) -> str:
 
 
 def chosen_from(
-    met: Sequence[Met],
+    met: Sequence[FoundFile],
     site: Url,
     now: Instant,
     left_out: Counter[str],
     robots: Robots | None = None,
     previous: Mapping[str, Instant | None] | None = None,
-) -> Choice:
+) -> SitemapChoice:
     """`previous`: what an earlier sitemap said of when each address had changed."""
-    groups: dict[str, list[Met]] = {}
+    groups: dict[str, list[FoundFile]] = {}
     for one in met:
         groups.setdefault(one.path.rpartition("/")[0], []).append(one)
-    found: dict[str, Chosen] = {}
+    found: dict[str, SitemapPage] = {}
     for group in groups.values():
         for one in sorted(group, key=_rank):
             url = address_of(one.path, site)
@@ -107,11 +107,11 @@ def chosen_from(
             else:
                 changed_at = min(one.changed_at, now)
                 interval_s = interval_of(url, changed_at, [other.changed_at for other in group], now, previous or {})
-                found[url.text] = Chosen(url, changed_at, frequency_of(interval_s))
-    return Choice(tuple(found[text] for text in sorted(found)), dict(sorted(left_out.items())))
+                found[url.text] = SitemapPage(url, changed_at, frequency_of(interval_s))
+    return SitemapChoice(tuple(found[text] for text in sorted(found)), dict(sorted(left_out.items())))
 
 
-def _rank(one: Met) -> tuple[int, str]:
+def _rank(one: FoundFile) -> tuple[int, str]:
     name = one.path.rpartition("/")[2].lower()
     return (INDEXES.index(name) if name in INDEXES else len(INDEXES), one.path)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from gossamer.base.clock import SECOND, Instant, in_words
-from gossamer.lab.sitemap_files import Chosen
+from gossamer.lab.sitemap_files import SitemapPage
 from gossamer.parse.lists.sitemaps import LARGEST, MOST_ENTRIES
 from gossamer.values.url import Url
 
@@ -23,7 +23,7 @@ class Made:
 
 
 def files_of(
-    pages: Sequence[Chosen], name: str, home: Url, most_entries: int = MOST_ENTRIES, largest: int = LARGEST
+    pages: Sequence[SitemapPage], name: str, home: Url, most_entries: int = MOST_ENTRIES, largest: int = LARGEST
 ) -> list[Made]:
     """One file called `name`; or, when it would be too long, numbered parts and an index of that name, which comes last
     so that nobody finds it before its parts. A name ending in `.gz` is packed. The same pages give the same bytes."""
@@ -65,7 +65,7 @@ def _file(root: str, lines: Sequence[bytes]) -> bytes:
     return _HEAD.format(root=root).encode() + b"".join(lines) + f"</{root}>\n".encode()
 
 
-def _page(page: Chosen) -> bytes:
+def _page(page: SitemapPage) -> bytes:
     frequency = f"<changefreq>{page.changefreq}</changefreq>" if page.changefreq else ""
     return f"<url><loc>{_escaped(page.url.text)}</loc>{_lastmod(page.changed_at)}{frequency}</url>\n".encode()
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import accumulate
 
 from gossamer.base.chance import Chance
-from gossamer.recrawl.freshness import Kind
+from gossamer.recrawl.freshness import PageKind
 
 NEVER = math.inf
 ROOMS = 100
@@ -75,10 +75,10 @@ class SyntheticWeb:
         self.stale_at[page] = self._next_change(page, now)
         return True
 
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[PageKind]:
         """Its pages by their true rates, within 1 %."""
         counts = Counter(rounded(rate) for rate in self.rates)
-        return [Kind(rate, count) for rate, count in sorted(counts.items())]
+        return [PageKind(rate, count) for rate, count in sorted(counts.items())]
 
     def _add(self, nature: Nature) -> None:
         rate, start, end = self._measured_rate(), 0.0, 0.0

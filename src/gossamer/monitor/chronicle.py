@@ -81,7 +81,7 @@ class SiteSample(msgspec.Struct, frozen=True):
     overdue: int = 0
 
 
-class Sample(msgspec.Struct, frozen=True):
+class FreshnessSample(msgspec.Struct, frozen=True):
     """A collection at a moment."""
 
     at: Instant
@@ -101,7 +101,7 @@ class Sample(msgspec.Struct, frozen=True):
     site_count: int = 0
 
 
-class Run(msgspec.Struct, frozen=True):
+class CrawlRun(msgspec.Struct, frozen=True):
     """One crawl, from its start to its end."""
 
     started_at: Instant
@@ -116,23 +116,23 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Chronicle(msgspec.Struct, frozen=True):
-    runs: tuple[Run, ...] = ()
+    runs: tuple[CrawlRun, ...] = ()
     """Oldest first."""
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[FreshnessSample, ...] = ()
     """Oldest first."""
     volume: str = ""
     number: int = -1
     """How far visits have been counted: the last capture."""
 
     def begun(self, at: Instant, comes_back: bool) -> "Chronicle":
-        return msgspec.structs.replace(self, runs=(*self.runs, Run(at, at, comes_back=comes_back))[-MOST_RUNS:])
+        return msgspec.structs.replace(self, runs=(*self.runs, CrawlRun(at, at, comes_back=comes_back))[-MOST_RUNS:])
 
     def heard(self, at: Instant, pages: int, is_over: bool = False) -> "Chronicle":
         """REQUIRES: a run was begun."""
         last = msgspec.structs.replace(self.runs[-1], heard_at=at, pages=pages, is_over=is_over)
         return msgspec.structs.replace(self, runs=(*self.runs[:-1], last))
 
-    def with_sample(self, sample: Sample, volume: str, number: int) -> "Chronicle":
+    def with_sample(self, sample: FreshnessSample, volume: str, number: int) -> "Chronicle":
         before = [msgspec.structs.replace(one, sites=one.sites[:SITES_THEN]) for one in self.samples]
         samples = thinned([one for one in before if one.at < sample.at], sample.at)
         return msgspec.structs.replace(self, samples=(*samples, sample), volume=volume, number=number)
@@ -146,10 +146,10 @@ class Chronicle(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, samples=tuple(samples))
 
 
-def thinned(samples: Sequence[Sample], now: Instant) -> list[Sample]:
+def thinned(samples: Sequence[FreshnessSample], now: Instant) -> list[FreshnessSample]:
     """The older, the fewer. The visits of one that goes are counted with the next, so that none is lost; the first and
     the last stay. REQUIRES: oldest first."""
-    kept: list[Sample] = []
+    kept: list[FreshnessSample] = []
     owed = Visits()
     for place, one in enumerate(samples):
         is_end = place in (0, len(samples) - 1)
@@ -161,14 +161,14 @@ def thinned(samples: Sequence[Sample], now: Instant) -> list[Sample]:
     return kept
 
 
-def visits_in(samples: Sequence[Sample]) -> Visits:
+def visits_in(samples: Sequence[FreshnessSample]) -> Visits:
     total = Visits()
     for one in samples:
         total = total.plus(one.visits)
     return total
 
 
-def run_at(runs: Sequence[Run], at: Instant, slack_s: float = 120.0) -> Run | None:
+def run_at(runs: Sequence[CrawlRun], at: Instant, slack_s: float = 120.0) -> CrawlRun | None:
     """The crawl that was under way at that moment, as far as one was recorded. What was fetched outlives its run by
     moments; a run that was killed is believed until the next one began."""
     place = bisect_right(runs, at, key=lambda run: run.started_at)

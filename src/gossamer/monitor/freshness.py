@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant, in_words
-from gossamer.monitor.chronicle import Chronicle, Run, Sample, SiteSample, Visits, visits_in
+from gossamer.monitor.chronicle import Chronicle, CrawlRun, FreshnessSample, SiteSample, Visits, visits_in
 from gossamer.recrawl.freshness import Freshness
 
 LEAST_SPAN: Instant = 2 * SECOND
@@ -53,7 +53,7 @@ class ToldRun(msgspec.Struct, frozen=True):
     pages: int
 
 
-class Told(msgspec.Struct, frozen=True):
+class FreshnessReport(msgspec.Struct, frozen=True):
     """How fresh a collection is, and was."""
 
     at: str
@@ -82,14 +82,16 @@ class Told(msgspec.Struct, frozen=True):
     """The last crawls, oldest first."""
 
 
-def told(known: Chronicle, now: Sample | None, at: Instant, site: str = "", most_runs: int = 20) -> Told:
+def told(
+    known: Chronicle, now: FreshnessSample | None, at: Instant, site: str = "", most_runs: int = 20
+) -> FreshnessReport:
     """`now`: how it stands, when somebody has looked; else the last sample speaks."""
     samples = [*known.samples, now] if now is not None else list(known.samples)
     runs = tuple([told_run(run) for run in known.runs[-most_runs:]])
     if not samples:
-        return Told(in_words(at), None, site=site, runs=runs)
+        return FreshnessReport(in_words(at), None, site=site, runs=runs)
     last, visits = samples[-1], visits_in(samples)
-    return Told(
+    return FreshnessReport(
         in_words(last.at),
         last.all,
         last.gone,
@@ -108,17 +110,17 @@ def told(known: Chronicle, now: Sample | None, at: Instant, site: str = "", most
     )
 
 
-def told_run(run: Run) -> ToldRun:
+def told_run(run: CrawlRun) -> ToldRun:
     return ToldRun(in_words(run.started_at), in_words(run.heard_at), run.is_over, run.comes_back, run.pages)
 
 
-def points_of(samples: Sequence[Sample], site: str = "") -> list[Point]:
+def points_of(samples: Sequence[FreshnessSample], site: str = "") -> list[Point]:
     if not site:
         return [_of_all(sample) for sample in samples]
     return [_of_site(sample.at, one) for sample in samples for one in sample.sites if one.site == site]
 
 
-def _of_all(sample: Sample) -> Point:
+def _of_all(sample: FreshnessSample) -> Point:
     found = sample.all
     return Point(
         in_words(sample.at),

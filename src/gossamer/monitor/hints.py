@@ -44,7 +44,7 @@ class Living(Protocol):
     def figures(self) -> Figures: ...
 
 
-class Survey(msgspec.Struct, frozen=True):
+class HostSums(msgspec.Struct, frozen=True):
     """The hosts of a crawl, looked over."""
 
     waiting_hosts: int = 0
@@ -64,14 +64,14 @@ class Survey(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Overview:
     """What the hints are drawn from."""
 
     processes: Sequence[Living]
     nodes: Sequence[Living] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
-    survey: Survey = field(default_factory=Survey)
+    survey: HostSums = field(default_factory=HostSums)
     lag_before_s: float | None = None
     """How far the words were behind some minutes ago."""
     has_contact: bool = True
@@ -98,17 +98,17 @@ class Standing:
         return crawler is not None and crawler.life in ("fresh", "late")
 
 
-Question = Callable[[Standing], Hint | None]
+Question = Callable[[Overview], Hint | None]
 ORDER: Mapping[Severity, int] = {"trouble": 0, "warning": 1, "advice": 2}
 
 
-def hints(standing: Standing) -> tuple[Hint, ...]:
+def hints(standing: Overview) -> tuple[Hint, ...]:
     """The gravest first."""
     found = [hint for question in QUESTIONS if (hint := question(standing)) is not None]
     return tuple(sorted(found, key=lambda hint: ORDER[hint.severity]))
 
 
-def disk(at: Standing) -> Hint | None:
+def disk(at: Overview) -> Hint | None:
     free = min((one.figures["disk_free"] for one in at.nodes if one.figures.get("disk_total")), default=None)
     mend = "Free some space on that disk, or move the directory to a larger one; nothing that was kept is lost."
     if free is None or free > 4 * at.low_water:
@@ -120,7 +120,7 @@ def disk(at: Standing) -> Hint | None:
     return Hint("disk-low", "warning", f"The disk is nearly full: {left}.", mend, "/nodes#nodes")
 
 
-def silence(at: Standing) -> Hint | None:
+def silence(at: Overview) -> Hint | None:
     silent = [one.name for one in at.processes if one.life == "silent" and one.name in ("crawler", "indexer")]
     if not silent:
         return None
@@ -131,7 +131,7 @@ def silence(at: Standing) -> Hint | None:
     return Hint(f"{silent[0]}-silent", "trouble", words, mend, "/nodes#processes")
 
 
-def lag(at: Standing) -> Hint | None:
+def lag(at: Overview) -> Hint | None:
     behind, before = at.figure("crawler", "words_lag_s"), at.lag_before_s
     if behind < 15 or (before is not None and behind < before):
         return None
@@ -140,7 +140,7 @@ def lag(at: Standing) -> Hint | None:
     return Hint("lag-grows", "warning", words, mend, "/nodes#history")
 
 
-def contact(at: Standing) -> Hint | None:
+def contact(at: Overview) -> Hint | None:
     if refused := at.ended(Reason.CONTACT):
         words = f"{refused:,} public addresses were not visited, because no contact is set."
         mend = "Set contact in gossamer.toml to a page or mail address where site owners reach you, and crawl again."
@@ -152,7 +152,7 @@ def contact(at: Standing) -> Hint | None:
     return None
 
 
-def refusals(at: Standing) -> Hint | None:
+def refusals(at: Overview) -> Hint | None:
     refused = at.ended(Reason.CLIENT_ERROR, Reason.SLOW_DOWN)
     if refused < 20 or refused < 0.05 * at.visited:
         return None
@@ -162,7 +162,7 @@ def refusals(at: Standing) -> Hint | None:
     return Hint("hosts-refuse", "warning", words, mend, "/crawl?reason=client-error")
 
 
-def robots(at: Standing) -> Hint | None:
+def robots(at: Overview) -> Hint | None:
     if not (given_up := at.ended(Reason.ROBOTS_UNREACHABLE)):
         return None
     words = f"{given_up:,} addresses are not visited, because the robots.txt of their hosts cannot be read."
@@ -170,7 +170,7 @@ def robots(at: Standing) -> Hint | None:
     return Hint("robots-unread", "warning", words, mend, "/crawl?reason=robots-unreachable")
 
 
-def names(at: Standing) -> Hint | None:
+def names(at: Overview) -> Hint | None:
     failed = at.ended(Reason.DNS)
     if failed < 10 or failed < 0.05 * at.visited:
         return None
@@ -182,7 +182,7 @@ def names(at: Standing) -> Hint | None:
     return Hint("names-fail", "warning", words, "Links to dead sites; or look at the resolver.", "/crawl?reason=dns")
 
 
-def patience(at: Standing) -> Hint | None:
+def patience(at: Overview) -> Hint | None:
     hosts, queued, gap_s = at.survey.waiting_hosts, at.survey.queued, at.survey.mean_gap_s or at.delay_s
     if not at.is_crawling or not hosts or hosts > 50 or queued < 200 or gap_s <= 0:
         return None
@@ -205,7 +205,7 @@ def in_time(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def readers(at: Standing) -> Hint | None:
+def readers(at: Overview) -> Hint | None:
     lost = at.ended(Reason.READ_CRASH, Reason.READ_MEMORY, Reason.READ_TIMEOUT)
     if lost < 5 or lost < 0.01 * at.visited:
         return None
@@ -214,7 +214,7 @@ def readers(at: Standing) -> Hint | None:
     return Hint("readers-lost", "warning", words, mend, "/crawl?reason=read-timeout")
 
 
-def one_host(at: Standing) -> Hint | None:
+def one_host(at: Overview) -> Hint | None:
     survey = at.survey
     if survey.waiting_hosts < 2 or survey.queued < 500 or survey.fullest_queued < 0.9 * survey.queued:
         return None
@@ -224,7 +224,7 @@ def one_host(at: Standing) -> Hint | None:
     return Hint("one-host", "advice", words, mend, "/crawl/hosts")
 
 
-def traps(at: Standing) -> Hint | None:
+def traps(at: Overview) -> Hint | None:
     held = at.counters.get("quarantined", 0)
     if not held:
         return None
@@ -233,7 +233,7 @@ def traps(at: Standing) -> Hint | None:
     return Hint("traps-held", "advice", words, mend, "/crawl/hosts")
 
 
-def hosts_down(at: Standing) -> Hint | None:
+def hosts_down(at: Overview) -> Hint | None:
     failing, waiting = at.survey.failing_hosts, at.survey.waiting_hosts
     if failing < 5 or failing < 0.2 * max(1, waiting):
         return None
@@ -242,7 +242,7 @@ def hosts_down(at: Standing) -> Hint | None:
     return Hint("hosts-down", "warning", words, mend, "/crawl/hosts")
 
 
-def paused(at: Standing) -> Hint | None:
+def paused(at: Overview) -> Hint | None:
     crawler = at.process("crawler")
     if crawler is None or crawler.says != "paused":
         return None
@@ -251,7 +251,7 @@ def paused(at: Standing) -> Hint | None:
     )
 
 
-def memory(at: Standing) -> Hint | None:
+def memory(at: Overview) -> Hint | None:
     for node in at.nodes:
         total, free = node.figures.get("memory_total", 0), node.figures.get("memory_free", 0)
         if node.life in ("fresh", "late") and total and free < 0.05 * total:
@@ -261,7 +261,7 @@ def memory(at: Standing) -> Hint | None:
     return None
 
 
-def barriers(at: Standing) -> Hint | None:
+def barriers(at: Overview) -> Hint | None:
     lacking = [one for one in at.processes if one.figures.get("barriers_missing") and one.life in ("fresh", "late")]
     if not lacking:
         return None
@@ -289,8 +289,8 @@ QUESTIONS: tuple[Question, ...] = (
 _SQL = load("gossamer.monitor", "survey.sql")
 
 
-def survey(state: sqlite3.Connection, now: Instant) -> Survey:
+def survey(state: sqlite3.Connection, now: Instant) -> HostSums:
     """Through any connection to the state, a reader's too."""
     hosts, ready, failing, backing_off, queued, gap = state.execute(_SQL["hosts"], {"now": now}).fetchone()
     name, most = state.execute(_SQL["fullest"]).fetchone() or ("", 0)
-    return Survey(hosts, ready, failing, backing_off, name, most, queued, gap / SECOND)
+    return HostSums(hosts, ready, failing, backing_off, name, most, queued, gap / SECOND)

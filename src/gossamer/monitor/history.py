@@ -19,7 +19,7 @@ SUMS = ("pages_s", "bytes_s", "errors_min", "queued", "in_flight", "memory_used"
 """Over processes or machines; of the others the largest counts."""
 
 
-class History(msgspec.Struct, frozen=True):
+class HourHistory(msgspec.Struct, frozen=True):
     """Columns of equal length. A figure that nobody spoke of in a step is null: nothing ran then."""
 
     step_s: int
@@ -33,7 +33,7 @@ def step_for(minutes: int) -> int:
     return max(1, -(-minutes * 60 // MOST_POINTS))
 
 
-def history_of(samples: Sequence[Sample], since_at: Instant, until_at: Instant, step_s: int) -> History:
+def history_of(samples: Sequence[Sample], since_at: Instant, until_at: Instant, step_s: int) -> HourHistory:
     """REQUIRES: step_s >= 1. Means over each step of what all came to in each second of it."""
     first, last = since_at // (step_s * SECOND), until_at // (step_s * SECOND)
     steps = list(range(first, last + 1))
@@ -43,7 +43,7 @@ def history_of(samples: Sequence[Sample], since_at: Instant, until_at: Instant, 
         for name, value in figures.items():
             into.setdefault(name, []).append(value)
     series = {name: tuple(mean(summed.get(step, {}).get(name)) for step in steps) for name in SERIES}
-    return History(step_s, tuple(step * step_s * SECOND for step in steps), series)
+    return HourHistory(step_s, tuple(step * step_s * SECOND for step in steps), series)
 
 
 def by_second(samples: Sequence[Sample]) -> Iterator[tuple[int, Figures]]:

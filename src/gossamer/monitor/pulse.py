@@ -14,7 +14,7 @@ from gossamer.workers.barriers import Barriers
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ProcessReport:
     """What a process says of itself, beyond what its machine knows."""
 
     figures: Figures
@@ -23,7 +23,7 @@ class Said:
     """For the other processes; None: there is nothing they want to know."""
 
 
-def guarded(said: Said, barriers: Barriers | None) -> Said:
+def guarded(said: ProcessReport, barriers: Barriers | None) -> ProcessReport:
     """With the barriers around its workers, if any is up."""
     if barriers is None:
         return said
@@ -48,7 +48,7 @@ class Pulse:
     _spent: dict[int, Spent] = field(default_factory=dict)
     _numbers: dict[int, int] = field(default_factory=dict)
     _node_spent: tuple[float, float] | None = None
-    _last: Said | None = None
+    _last: ProcessReport | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _is_over: bool = False
 
@@ -68,7 +68,7 @@ class Pulse:
                 ended = None if facts is None else {**facts, "state": "ended"}
                 self._note(ended, [self._of_process(self.name, self.pid, {}, "ended")])
 
-    def beat(self, said: Said, workers: Sequence[int] = ()) -> bool:
+    def beat(self, said: ProcessReport, workers: Sequence[int] = ()) -> bool:
         """Whether it could be noted; if not, nothing else is wrong."""
         with self._turn:
             if self._is_over:
@@ -76,7 +76,7 @@ class Pulse:
             self._last = said
             return self._note(said.facts, self.taken(said, workers))
 
-    def taken(self, said: Said, workers: Sequence[int] = ()) -> list[Vitals]:
+    def taken(self, said: ProcessReport, workers: Sequence[int] = ()) -> list[Vitals]:
         """The pulse of the process, of each of its workers, and of the machine."""
         self.lost += len(self._numbers.keys() - set(workers))
         self._numbers = numbered(workers, self._numbers)
@@ -124,7 +124,7 @@ class Pulse:
 
 
 @contextlib.contextmanager
-def beating_by_itself(pulse: Pulse, say: Callable[[], Said], workers: Sequence[int] = ()) -> Iterator[None]:
+def beating_by_itself(pulse: Pulse, say: Callable[[], ProcessReport], workers: Sequence[int] = ()) -> Iterator[None]:
     """For a process whose work holds its event loop for seconds: a thread beats, so that busy is not taken for dead."""
     over = threading.Event()
 

@@ -12,8 +12,8 @@ from contextlib import closing
 import msgspec
 
 from gossamer.base.clock import DAY_S, SECOND, Instant
-from gossamer.monitor.chronicle import SITES_NOW, Sample, SiteSample, Visits
-from gossamer.recrawl.freshness import Copy, Freshness, Sums, first_days, in_short, prior_from, summed, together
+from gossamer.monitor.chronicle import SITES_NOW, FreshnessSample, SiteSample, Visits
+from gossamer.recrawl.freshness import Freshness, HeldCopy, Sums, first_days, in_short, prior_from, summed, together
 from gossamer.store.statements import load
 from gossamer.values.past import Past, decoded
 
@@ -31,7 +31,7 @@ Connect = Callable[[], sqlite3.Connection]
 
 
 class _Site(msgspec.Struct):
-    copies: list[Copy] = []
+    copies: list[HeldCopy] = []
     gone: int = 0
     overdue: int = 0
     hubs: int = 0
@@ -39,7 +39,7 @@ class _Site(msgspec.Struct):
 
 def sampled(
     connect: Connect, now: Instant, visits: Visits, enough: int = ENOUGH, most_sites: int = SITES_NOW
-) -> Sample | None:
+) -> FreshnessSample | None:
     """None where no page comes again. `most_sites`: so many are told of; what as many visits could lead to takes
     longer to work out for each than the rest."""
     step = step_for(connect, enough)
@@ -60,7 +60,7 @@ def sampled(
     whole = in_short(together(list(sums.values())))
     assert whole is not None, "there is a page"
     worst = sorted(sums, key=lambda name: -sums[name].age)[:most_sites]
-    return Sample(
+    return FreshnessSample(
         now,
         grown(whole, step),
         sum(site.gone for site in sites.values()),
@@ -96,8 +96,8 @@ def pasts(connect: Connect, step: int) -> Iterator[tuple[str, Past]]:
         is_more = len(rows) == AT_ONCE
 
 
-def copy_of(past: Past, now: Instant) -> Copy:
-    return Copy(past.known, (now - past.visited_at) / DAY, (past.due_at - past.visited_at) / DAY)
+def copy_of(past: Past, now: Instant) -> HeldCopy:
+    return HeldCopy(past.known, (now - past.visited_at) / DAY, (past.due_at - past.visited_at) / DAY)
 
 
 def grown(found: Freshness, step: int) -> Freshness:

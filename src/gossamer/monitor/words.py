@@ -48,7 +48,7 @@ WORKS = (
 )
 
 
-class Row(msgspec.Struct, frozen=True):
+class SystemRow(msgspec.Struct, frozen=True):
     """A machine or process in words: what the page shows, and what is sent to those who watch live."""
 
     key: str
@@ -61,9 +61,9 @@ def key_of(one: Beaten) -> str:
     return f"{one.node}/{one.name if one.pid is not None else ''}"
 
 
-def rows_of(system: System) -> tuple[list[Row], list[Row]]:
-    nodes = [Row(key_of(one), one.name, BADGES[one.life], cells_of_node(one)) for one in system.nodes]
-    processes = [Row(key_of(one), one.name, BADGES[one.life], cells_of_process(one)) for one in system.processes]
+def rows_of(system: System) -> tuple[list[SystemRow], list[SystemRow]]:
+    nodes = [SystemRow(key_of(one), one.name, BADGES[one.life], cells_of_node(one)) for one in system.nodes]
+    processes = [SystemRow(key_of(one), one.name, BADGES[one.life], cells_of_process(one)) for one in system.processes]
     return nodes, processes
 
 

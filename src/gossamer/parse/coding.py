@@ -33,7 +33,7 @@ ZSTD_WINDOW_LOG = 23
 FOREIGN: tuple[type[Exception], ...] = (zlib.error, fast_zlib.error, zstd.ZstdError)
 
 
-class Problem(StrEnum):
+class CodingProblem(StrEnum):
     """Why a body cannot be decoded, or not to its end."""
 
     UNKNOWN = "unknown-coding"
@@ -47,7 +47,7 @@ class Decoded(msgspec.Struct, frozen=True):
     """All of it, or what came out before the limit or the problem."""
     truncated: bool = False
     """The limit was reached."""
-    problem: Problem | None = None
+    problem: CodingProblem | None = None
     trailing: bool = False
     """Bytes followed the coded content, and were left out."""
 
@@ -221,16 +221,16 @@ class Decoder:
     """
 
     def __init__(self, codings: tuple[str, ...], limit: int) -> None:
-        self.problem: Problem | None = None
+        self.problem: CodingProblem | None = None
         self.is_full = False
         self.size = 0
         """Bytes given out so far."""
         self._limit = limit
         self._layers: list[_Layer] = []
         if len(codings) > MOST_LAYERS:
-            self.problem = Problem.TOO_DEEP
+            self.problem = CodingProblem.TOO_DEEP
         elif any(coding not in LAYERS for coding in codings):
-            self.problem = Problem.UNKNOWN
+            self.problem = CodingProblem.UNKNOWN
         else:
             self._layers = [LAYERS[coding]() for coding in reversed(codings)]
         self._between = 0
@@ -256,7 +256,7 @@ class Decoder:
                 self.size += len(piece)
                 yield piece
         except _Broken:
-            self.problem = Problem.BROKEN
+            self.problem = CodingProblem.BROKEN
 
     def feed(self, chunk: bytes) -> bytes:
         return b"".join(self.steps(chunk))
@@ -264,7 +264,7 @@ class Decoder:
     def end(self) -> None:
         """No more input: a coding that is not at its end is a problem. An empty body needs no coding."""
         if self.problem is None and not self.is_full and not all(layer.is_whole() for layer in self._layers):
-            self.problem = Problem.CUT
+            self.problem = CodingProblem.CUT
 
     def _through(self, chunk: bytes, depth: int) -> Iterator[bytes]:
         if depth == len(self._layers):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborNode
 
 from gossamer.parse.html.text import INLINE, folded
-from gossamer.parse.html.tree import Seen, number_of, place_of
+from gossamer.parse.html.tree import ParsedHtml, number_of, place_of
 
 LONGEST_TITLE = 512
 LONGEST_DESCRIPTION = 1024
@@ -58,7 +58,7 @@ _UNQUOTED = "span[data-nosnippet], div[data-nosnippet], section[data-nosnippet]"
 _MAY_BE_UNQUOTED = (b"data-nosnippet", b"DATA-NOSNIPPET")
 
 
-class Head(NamedTuple):
+class PageHead(NamedTuple):
     title: str
     description: str
     language: str | None
@@ -75,7 +75,7 @@ class Content(NamedTuple):
     """What is set in bold outside of menus, headers and footers; distinct, in document order."""
 
 
-def head_of(seen: Seen) -> Head:
+def head_of(seen: ParsedHtml) -> PageHead:
     named: list[tuple[str, str]] = []
     for _, tag, attributes in seen.elements:
         if tag == "meta" and "content" in attributes:
@@ -86,7 +86,7 @@ def head_of(seen: Seen) -> Head:
     root = seen.tree.root
     declared = root.attributes if root is not None else {}
     said = dict(reversed(named))
-    return Head(
+    return PageHead(
         title=folded(title.text()[: LONGEST_TITLE * 8])[:LONGEST_TITLE] if title is not None else "",
         description=folded((said.get("description") or said.get("og:description") or "")[: LONGEST_DESCRIPTION * 4])[
             :LONGEST_DESCRIPTION
@@ -101,7 +101,7 @@ def may_be_unquoted(markup: bytes) -> bool:
     return any(spelt in markup for spelt in _MAY_BE_UNQUOTED)
 
 
-def blocks_of(seen: Seen, has_unquoted: bool = False) -> Content:
+def blocks_of(seen: ParsedHtml, has_unquoted: bool = False) -> Content:
     """The content block, the rest, and the headings. The tree is of no use afterwards. `has_unquoted`: what must not be
     quoted (`data-nosnippet`) is looked for, and belongs to the rest, which is found and never quoted."""
     body = seen.tree.body
@@ -129,7 +129,7 @@ def blocks_of(seen: Seen, has_unquoted: bool = False) -> Content:
     return Content(content, folded(" ".join(rest)), headings, bold)
 
 
-def _within(seen: Seen, body: LexborNode) -> tuple[list[LexborNode], list[int]]:
+def _within(seen: ParsedHtml, body: LexborNode) -> tuple[list[LexborNode], list[int]]:
     """The elements of the body, itself first, and the numbers of their tags."""
     start = seen.tags.index(_BODY) if _BODY in seen.tags else -1
     if start >= 0 and seen.nodes[start].mem_id == body.mem_id:  # nothing stands behind the body

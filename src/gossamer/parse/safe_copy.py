@@ -106,7 +106,7 @@ in none (CSS Cascade 5, 6.4.4), and nothing can be added to a layer without a na
 TEXT_STYLE = "body { font: 14px/1.5 monospace; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }"
 
 
-class Mark(NamedTuple):
+class CopyMark(NamedTuple):
     """Something is said of an element."""
 
     anchor: str
@@ -119,11 +119,11 @@ class Copying(NamedTuple):
     base: Url
     link: Callable[[Url], str]
     """Where a link to that address is to lead."""
-    marks: Mapping[int, Mark]
+    marks: Mapping[int, CopyMark]
     """By the element's number in the tree."""
 
 
-def harmless(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks: Mapping[str, Mark]) -> str:
+def harmless(tree: LexborHTMLParser, url: Url, link: Callable[[Url], str], marks: Mapping[str, CopyMark]) -> str:
     """The whole page. `marks`: by the path of an element, as `extract.origins` tells it."""
     root = tree.root
     if root is None:
@@ -166,14 +166,14 @@ def _style_of(node: LexborNode) -> str:
     return harmless_style(node.text(deep=True) or "").strip()
 
 
-def _head_list(marks: list[Mark]) -> str:
+def _head_list(marks: list[CopyMark]) -> str:
     if not marks:
         return ""
     shown = " ".join([_chip(mark, is_link=True) for mark in marks])
     return f'<div class="gossamer-head">Stated where nothing is shown, in the head of the page: {shown}</div>'
 
 
-def _chip(mark: Mark, is_link: bool) -> str:
+def _chip(mark: CopyMark, is_link: bool) -> str:
     words = escape(mark.says)
     if not is_link:
         return f'<span class="gossamer-mark" id="{escape(mark.anchor)}" title="{words}">◆</span>'

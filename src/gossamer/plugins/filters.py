@@ -109,7 +109,7 @@ def safe(name: str, judge: Judge, tell: Tell) -> OwnFilter:
     """What the filter says, as a verdict. Where it fails nothing is decided; that is told by its name the first time,
     and then each time there are ten times as many. It never ends the crawl, but a filter that hangs again and again
     does, with GossamerError that names it."""
-    slow, failed, beside = 0, 0, Beside(judge)
+    slow, failed, beside = 0, 0, FilterThread(judge)
 
     def failing(url: str, trouble: str) -> FilterFailed:
         nonlocal failed
@@ -153,7 +153,7 @@ def _shown(said: object) -> str:
         return f"a {type(said).__name__}"
 
 
-class Beside:
+class FilterThread:
     """A thread of its own in which a filter is asked. One that hangs is left behind, and another takes its place."""
 
     def __init__(self, judge: Judge) -> None:

@@ -8,7 +8,7 @@ from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import decode
 from gossamer.parse.content import head_of
 from gossamer.parse.html.tree import LARGEST, parse_html, seen_in
-from gossamer.parse.safe_copy import Mark, harmless, harmless_text
+from gossamer.parse.safe_copy import CopyMark, harmless, harmless_text
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.rules.directives import directives_of
 from gossamer.values.messages import Copied, CopyJob
@@ -35,7 +35,7 @@ def copied(asked: CopyJob) -> Copied:
         return Copied(b"", media_type)
     markup = as_utf8(body, charset_of(declared, body).encoding)
     if is_html:
-        marks = {path: Mark(*said) for path, said in asked.marks.items()}
+        marks = {path: CopyMark(*said) for path, said in asked.marks.items()}
         tree = parse_html(markup).tree
         if not directives_of(head_of(seen_in(tree)).metas, fields, asked.agent).may_cache:
             return Copied(b"", media_type, may_show=False)

@@ -19,7 +19,7 @@ from gossamer.extract.page import extract as extract_facts
 from gossamer.extract.rdfa.entailment import FORMATS, KNOWN, USES_VOCABULARY, expanded, relations_in
 from gossamer.extract.rdfa.host_language import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.rdfa.notices import processor_graph as as_processor_graph
-from gossamer.extract.source import Host, Notice, RdfaVersion
+from gossamer.extract.source import HostLanguage, Notice, RdfaVersion
 from gossamer.extract.terms import Labels
 from gossamer.extract.vocabularies.canonical import iri_of
 from gossamer.parse.charset import Charset, as_utf8, charset_of
@@ -248,7 +248,7 @@ def _read(asked: _Asked, takes_notes: bool) -> _Read:
     return _Read(facts, triples, tuple(dict.fromkeys(flags)), notices, survey, markup, charset)
 
 
-def _surveyed(kind: str, markup: bytes) -> tuple[Survey, Host, tuple[str, ...], tuple[Notice, ...]]:
+def _surveyed(kind: str, markup: bytes) -> tuple[Survey, HostLanguage, tuple[str, ...], tuple[Notice, ...]]:
     """The tree, its language, flags and notices. What says it is XML and is not well-formed is read as HTML."""
     notices: tuple[Notice, ...] = ()
     flags: tuple[str, ...] = ()
@@ -258,7 +258,7 @@ def _surveyed(kind: str, markup: bytes) -> tuple[Survey, Host, tuple[str, ...], 
             return survey, host_of(kind, survey, doctype_of(markup)), (), ()
         flags, notices = ("not-well-formed",), (NOT_WELL_FORMED,)
     parsed = parse_html(markup)
-    return seen_in(parsed.tree).survey(), Host.HTML, (*flags, *parsed.flags), notices
+    return seen_in(parsed.tree).survey(), HostLanguage.HTML, (*flags, *parsed.flags), notices
 
 
 def _expanded(triples: list[Triple], documents: Mapping[str, bytes]) -> tuple[list[Triple], tuple[Notice, ...]]:

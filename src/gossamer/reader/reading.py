@@ -12,12 +12,12 @@ from gossamer.extract.page import Extraction, extract, unified
 from gossamer.extract.places import packed
 from gossamer.extract.rdfa.host_language import host_of
 from gossamer.parse.charset import as_utf8, charset_of
-from gossamer.parse.coding import Problem, decode
+from gossamer.parse.coding import CodingProblem, decode
 from gossamer.parse.content import blocks_of, head_of, may_be_unquoted
 from gossamer.parse.fingerprints import exact, near
 from gossamer.parse.html.links import links_of
 from gossamer.parse.html.text import folded
-from gossamer.parse.html.tree import LARGEST, Seen, parse_html, seen_in
+from gossamer.parse.html.tree import LARGEST, ParsedHtml, parse_html, seen_in
 from gossamer.parse.language import language_of
 from gossamer.parse.lists.listings import listing_of
 from gossamer.parse.plain import first_line, xml_text, xml_title
@@ -42,7 +42,7 @@ MOST_TEXT = 2_000_000
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 ROBOTS_LIMIT = 1 << 20
 """Decoded bytes of a robots.txt; the parser itself stops at 500 KiB (RFC 9309, 2.5)."""
-UNREADABLE = frozenset(Problem) - {Problem.CUT}
+UNREADABLE = frozenset(CodingProblem) - {CodingProblem.CUT}
 """A coding that merely ends early is read as far as it goes; bytes under any other problem are nobody's words."""
 NOT_TEXT = "not-text"
 LARGEST_LIST = 50 * 1024 * 1024
@@ -256,7 +256,7 @@ def _learnt(page: Page, text: str, triples: list[Triple]) -> Learnt:
     return Learnt(marks, page.exact, what_it_says(page.title, page.headings, text, marks.words), canonical)
 
 
-def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: Seen) -> Extraction:
+def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: ParsedHtml) -> Extraction:
     """XHTML that is well-formed states its facts as XML: prefixes, bases and languages follow other rules there."""
     survey = parse_xml(markup) if media_type != "text/html" else None
     if survey is None:

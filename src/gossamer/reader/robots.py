@@ -3,7 +3,7 @@
 import msgspec
 
 from gossamer.parse.coding import decode
-from gossamer.rules.robots.notices import Survey, survey
+from gossamer.rules.robots.notices import RobotsSurvey, survey
 from gossamer.rules.robots.parser import MOST_BYTES, Naming
 
 
@@ -24,4 +24,4 @@ def job(payload: bytes) -> bytes:
 
 _job = msgspec.msgpack.Decoder(SurveyJob)
 _survey = msgspec.msgpack.Encoder()
-answer = msgspec.msgpack.Decoder(Survey)
+answer = msgspec.msgpack.Decoder(RobotsSurvey)

@@ -17,7 +17,7 @@ from gossamer.reader.plugged import safe
 from gossamer.reader.reading import NO_OWN, UNREADABLE, Own, is_readable, read_closely
 from gossamer.recrawl.change import compared, prints_of
 from gossamer.values.capture import Capture
-from gossamer.values.messages import Difference, HistoryDone, HistoryJob, Said
+from gossamer.values.messages import Difference, HistoryDone, HistoryJob, ReadVersion
 from gossamer.values.url import admit
 
 MOST_FACTS = 5_000
@@ -54,11 +54,11 @@ def body_of(capture: Capture) -> bytes | None:
     return None if decoded.problem in UNREADABLE else decoded.body
 
 
-def said_in(capture: Capture, agent: str, own: Own) -> Said:
+def said_in(capture: Capture, agent: str, own: Own) -> ReadVersion:
     reading, _ = read_closely(capture, agent, own)
     page = reading.page
     may_index = page.directives.may_index
-    return Said(
+    return ReadVersion(
         capture.url.text,
         capture.fetched_at,
         capture.status,
@@ -76,7 +76,7 @@ def said_in(capture: Capture, agent: str, own: Own) -> Said:
     )
 
 
-def difference(before: Said, after: Said) -> Difference:
+def difference(before: ReadVersion, after: ReadVersion) -> Difference:
     lines, is_cut = text_changes(before.words, after.words)
     facts = fact_changes(before.facts, after.facts)
     is_long = max(len(facts.added), len(facts.removed)) > MOST_FACTS or len(lines) > MOST_LINES

@@ -9,10 +9,10 @@ from operator import mul
 from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.recrawl.freshness import gain
 from gossamer.recrawl.policy import in_days, varied
-from gossamer.recrawl.priors import Learning, Panels
+from gossamer.recrawl.priors import Panels, PriorLearning
 from gossamer.recrawl.rates import IGNORANT, RATES, Prior, likelihoods, observed
-from gossamer.values.due import Due, Known, Planned, Why
-from gossamer.values.history import Seen
+from gossamer.values.due import Due, Planned, PolicyPage, Why
+from gossamer.values.history import VisitFinding
 
 # What a visit is worth when the rate is not known for certain, and the interval at which it is worth its price.
 # With a posterior over the rates the worth is the posterior's mean of `gain(rate * interval) / rate^2`. That is exact
@@ -128,7 +128,7 @@ class Age:
         """`per_page`: visits a page and day. REQUIRES: it is above 0."""
         self._per_page = per_page
         self._patience = patience or Patience()
-        self._learning = Learning(panels, start)
+        self._learning = PriorLearning(panels, start)
         self._off = self._bias = 0.0
         self._told_at: Instant | None = None
         self._priced_at: Instant | None = None
@@ -140,12 +140,12 @@ class Age:
         """What was learnt of the whole collection: `start` of the next one, after a restart."""
         return self._learning.all
 
-    def first_due(self, page: Known, now: Instant, chance_number: float) -> Due:
+    def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         shares = likelihoods(page.history, self._learning.prior_for(page.group))
         days, _ = self._interval(shares, page.importance, 1.0 / self._per_page)
         return in_days(now, days * chance_number, Why.FIRST)
 
-    def next_due(self, page: Known, seen: Seen, chance_number: float) -> Planned:
+    def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         history = observed(page.history, seen)
         self._learning.followed(page.id, page.group, history)
         self._reprice(seen.at)

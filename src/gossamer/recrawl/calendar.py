@@ -9,7 +9,7 @@ from gossamer.base.clock import DAY, DAY_S, Instant
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class VisitBudget:
     """Visits a day to pages that were visited before; None: no limit but politeness."""
 
     in_all: float | None = None
@@ -28,7 +28,7 @@ class Allowance:
 class Calendar:
     """Which days have visits left under the allowance. After a restart it is filled from what waits (`expect`)."""
 
-    def __init__(self, allowance: Allowance) -> None:
+    def __init__(self, allowance: VisitBudget) -> None:
         self._allowance = allowance
         self._days: Counter[int] = Counter()
         self._site_days: Counter[tuple[str, int]] = Counter()

@@ -71,7 +71,7 @@ def best_interval(rate: float, price: float, importance: float = 1.0) -> float:
     return changes / rate
 
 
-class Kind(NamedTuple):
+class PageKind(NamedTuple):
     """So many pages that are alike."""
 
     rate: float
@@ -79,7 +79,7 @@ class Kind(NamedTuple):
     importance: float = 1.0
 
 
-def optimum(pages: Sequence[Kind], per_page: float) -> list[float]:
+def optimum(pages: Sequence[PageKind], per_page: float) -> list[float]:
     """The intervals of least average age for known rates, so many visits a page and day. REQUIRES: per_page > 0."""
 
     def spent(log_price: float) -> float:
@@ -124,7 +124,7 @@ _PER_PRICE = 16.0
 """The same of prices; between two of them it is interpolated."""
 
 
-class Copy(NamedTuple):
+class HeldCopy(NamedTuple):
     """A page that is held."""
 
     history: History
@@ -168,7 +168,7 @@ class Sums(msgspec.Struct, frozen=True):
     """How many of them change at each rate."""
 
 
-def prior_from(copies: Sequence[Copy]) -> Prior:
+def prior_from(copies: Sequence[HeldCopy]) -> Prior:
     """What these pages together say of how often pages change: one round, from knowing nothing."""
     sums = [1.0 / len(RATES)] * len(RATES)
     for copy in copies:
@@ -176,18 +176,18 @@ def prior_from(copies: Sequence[Copy]) -> Prior:
     return prior_of(sums)
 
 
-def measured(copies: Sequence[Copy], prior: Prior) -> Freshness | None:
+def measured(copies: Sequence[HeldCopy], prior: Prior) -> Freshness | None:
     """None without any page."""
     return in_short(summed(copies, prior, first_days(copies)))
 
 
-def first_days(copies: Sequence[Copy]) -> float:
+def first_days(copies: Sequence[HeldCopy]) -> float:
     """The interval that pages have which were visited once: twice the mean time until they come again."""
     waits = [copy.every_days for copy in copies if copy.is_first]
     return 2.0 * math.fsum(waits) / len(waits) if waits else 0.0
 
 
-def summed(copies: Sequence[Copy], prior: Prior, first: float) -> Sums:
+def summed(copies: Sequence[HeldCopy], prior: Prior, first: float) -> Sums:
     """`first`: what `first_days` says of the whole collection."""
     weights = [0.0] * len(RATES)
     age = fresh = planned_age = planned_fresh = visits = 0.0

@@ -61,7 +61,7 @@ MOST_BELOW = 50_000
 MOST_LISTED = 50_000
 
 
-class News(msgspec.Struct, frozen=True):
+class NeighbourNews(msgspec.Struct, frozen=True):
     changed: tuple[Url, ...] = ()
     """Pages found changed, the first first."""
     below: tuple[Url, ...] = ()
@@ -94,8 +94,8 @@ class Novelties:
             if len(self._listed) < MOST_LISTED:
                 self._listed[url] = changed_at
 
-    def taken(self) -> News:
+    def taken(self) -> NeighbourNews:
         changed, self._changed = self._changed, {}
         below, self._below = self._below, {}
         listed, self._listed = self._listed, {}
-        return News(tuple(changed), tuple(below), tuple(listed.items()))
+        return NeighbourNews(tuple(changed), tuple(below), tuple(listed.items()))

@@ -12,14 +12,14 @@ import msgspec
 from gossamer.base.clock import Instant
 from gossamer.recrawl.policy import in_days
 from gossamer.recrawl.rates import observed
-from gossamer.values.due import Due, Known, Planned, Why
-from gossamer.values.history import MOST_RECENT, History, Seen
+from gossamer.values.due import Due, Planned, PolicyPage, Why
+from gossamer.values.history import MOST_RECENT, History, VisitFinding
 
 LEAST_THRESHOLD, MOST_THRESHOLD, STEP = 10, 90, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class PaperTurns:
     limit: int = 20
     """Visits looked at; no page waits for more crawls than this."""
     few: int = 3
@@ -32,7 +32,7 @@ class Turns:
             raise ValueError(f"turns need 1 <= few <= limit <= {MOST_RECENT}, not {self}")
 
 
-def every_after(every: int, visits: int, recent: int, turns: Turns) -> int:
+def every_after(every: int, visits: int, recent: int, turns: PaperTurns) -> int:
     """`fr_max` after a visit. `recent`: a bit for each of the last visits, set where there was a change."""
     if visits < turns.few:
         return every
@@ -56,7 +56,7 @@ def moved_threshold(threshold: int, changed: int, links: int, step: int = STEP) 
     return min(max(moved, LEAST_THRESHOLD), MOST_THRESHOLD)
 
 
-def after_look(history: History, changed: int, links: int, turns: Turns) -> tuple[bool, History]:
+def after_look(history: History, changed: int, links: int, turns: PaperTurns) -> tuple[bool, History]:
     """B3 for one page at one crawl: is it visited out of turn, and what it remembers of the look."""
     called = is_called_by_links(history.threshold, changed, links)
     threshold = moved_threshold(history.threshold, changed, links, turns.step)
@@ -67,15 +67,15 @@ class Paper:
     name = "paper"
     keeps_time = False
 
-    def __init__(self, crawl_days: float = 1.0, turns: Turns | None = None) -> None:
+    def __init__(self, crawl_days: float = 1.0, turns: PaperTurns | None = None) -> None:
         """`crawl_days`: how long one crawl lasts, for the moments it names."""
         self._crawl_days = crawl_days
-        self._turns = turns or Turns()
+        self._turns = turns or PaperTurns()
 
-    def first_due(self, page: Known, now: Instant, chance_number: float) -> Due:
+    def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         return in_days(now, page.history.every * self._crawl_days * (0.5 + chance_number / 2), Why.FIRST)
 
-    def next_due(self, page: Known, seen: Seen, chance_number: float) -> Planned:
+    def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         history = observed(page.history, seen)
         every = every_after(history.every, history.visits, history.recent, self._turns)
         history = msgspec.structs.replace(history, every=every)
@@ -100,14 +100,14 @@ class Tree:
     name = "tree"
     keeps_time = False
 
-    def __init__(self, crawl_days: float = 1.0, turns: Turns | None = None) -> None:
+    def __init__(self, crawl_days: float = 1.0, turns: PaperTurns | None = None) -> None:
         self._crawl_days = crawl_days
-        self._turns = turns or Turns()
+        self._turns = turns or PaperTurns()
 
-    def first_due(self, page: Known, now: Instant, chance_number: float) -> Due:
+    def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         return in_days(now, self._crawl_days * (page.history.every - 1 + chance_number), Why.FIRST)
 
-    def next_due(self, page: Known, seen: Seen, chance_number: float) -> Planned:
+    def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         history = observed(page.history, seen)
         days = (history.every - 0.5 + chance_number) * self._crawl_days
         return Planned(history, in_days(seen.at, days, Why.TURN), looks_below=seen.has_changed)

@@ -7,8 +7,8 @@ from gossamer.recrawl.age import Age
 from gossamer.recrawl.paper import Paper, Tree
 from gossamer.recrawl.policy import Policy, in_days, varied
 from gossamer.recrawl.rates import observed
-from gossamer.values.due import Due, Known, Planned, Why
-from gossamer.values.history import Seen
+from gossamer.values.due import Due, Planned, PolicyPage, Why
+from gossamer.values.history import VisitFinding
 
 # Every page alike: what is left when nothing is known, and hard to beat where nothing is to be known.
 
@@ -21,10 +21,10 @@ class Uniform:
         """`per_page`: visits a page and day. REQUIRES: it is above 0."""
         self._every_days = 1.0 / per_page
 
-    def first_due(self, page: Known, now: Instant, chance_number: float) -> Due:
+    def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         return in_days(now, self._every_days * chance_number, Why.EVEN)
 
-    def next_due(self, page: Known, seen: Seen, chance_number: float) -> Planned:
+    def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         days = varied(self._every_days, chance_number)
         return Planned(observed(page.history, seen), in_days(seen.at, days, Why.EVEN))
 

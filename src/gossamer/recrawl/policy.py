@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from gossamer.base.clock import DAY_S, SECOND, Instant
-from gossamer.values.due import Due, Known, Planned, Why
-from gossamer.values.history import Seen
+from gossamer.values.due import Due, Planned, PolicyPage, Why
+from gossamer.values.history import VisitFinding
 
 _MOST_OFF = 0.1
 """Share of the interval by which a visit is early or late at the most ..."""
@@ -24,11 +24,11 @@ class Policy(Protocol):
         """Whether `Due.at` is a moment; otherwise it is only an order, and crawls follow each other without pause."""
         ...
 
-    def first_due(self, page: Known, now: Instant, chance_number: float) -> Due:
+    def first_due(self, page: PolicyPage, now: Instant, chance_number: float) -> Due:
         """After the first visit. Pages met together are spread over the interval. REQUIRES: 0 <= chance_number < 1."""
         ...
 
-    def next_due(self, page: Known, seen: Seen, chance_number: float) -> Planned:
+    def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         """After every further visit. REQUIRES: 0 <= chance_number < 1; the caller draws it."""
         ...
 

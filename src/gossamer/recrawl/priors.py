@@ -85,7 +85,7 @@ class _Panel:
             self.highest = key
 
 
-class Learning:
+class PriorLearning:
     """The priors of all groups, and the panels they are learnt from. `()` is the group of all pages."""
 
     def __init__(self, settings: Panels | None = None, start: Prior = IGNORANT) -> None:

@@ -15,7 +15,7 @@ from math import exp
 import msgspec
 
 from gossamer.base.clock import DAY_S, Instant
-from gossamer.values.history import History, Seen
+from gossamer.values.history import History, VisitFinding
 
 SLOWEST, FASTEST, STEPS = 1.0 / 2048.0, 8.0, 20
 _RATIO = math.log(FASTEST / SLOWEST) / (STEPS - 1)
@@ -50,7 +50,7 @@ IGNORANT = prior_of([1.0] * STEPS)
 """Before anything was seen every order of magnitude is as likely as any other."""
 
 
-def observed(history: History, seen: Seen) -> History:
+def observed(history: History, seen: VisitFinding) -> History:
     """The history with one more visit in it."""
     days = max(seen.elapsed_s, 1.0) / DAY_S
     visits, recent = history.visits + 1, history.recent << 1 & 0xFFFFFFFF | seen.has_changed
@@ -71,7 +71,7 @@ def observed(history: History, seen: Seen) -> History:
     return History(quiet, changes, log_days, dated, visits, recent, history.every, history.threshold)
 
 
-def _days_since(seen: Seen) -> float | None:
+def _days_since(seen: VisitFinding) -> float | None:
     """Days between the change and the visit, when somebody says so and it can be true."""
     if seen.changed_at is None:
         return None

@@ -18,7 +18,7 @@ ALL_FOR = 30 * DAY
 WEEKLY_FOR = 364 * DAY
 
 
-class Version(msgspec.Struct, frozen=True):
+class RetainedVersion(msgspec.Struct, frozen=True):
     """What the decision needs to know of one capture."""
 
     fetched_at: Instant
@@ -29,7 +29,7 @@ class Version(msgspec.Struct, frozen=True):
     """When the capture was made that holds its body; None: it has its own."""
 
 
-def kept(versions: Sequence[Version], retain: Retain, now: Instant) -> frozenset[Instant]:
+def kept(versions: Sequence[RetainedVersion], retain: Retain, now: Instant) -> frozenset[Instant]:
     """The instants of those that stay. REQUIRES: all captures of one address, the oldest first, no instant twice.
 
     Asked again about what it has kept, at the same moment, it keeps all of it.
@@ -41,7 +41,7 @@ def kept(versions: Sequence[Version], retain: Retain, now: Instant) -> frozenset
     return frozenset(chosen | {one.refers_at for one in versions if one.fetched_at in chosen and one.refers_at})
 
 
-def _last(versions: Sequence[Version], amount: int) -> set[Instant]:
+def _last(versions: Sequence[RetainedVersion], amount: int) -> set[Instant]:
     """The newest pages, and every time one of them was seen unchanged.
 
     Other answers with a body are counted apart, so that a server's bad week, or an advertisement that is another one
@@ -55,7 +55,7 @@ def _last(versions: Sequence[Version], amount: int) -> set[Instant]:
     return bodies | seen | _when_gone([one for one in versions if not pages or one.fetched_at >= pages[0]])
 
 
-def _when_gone(versions: Sequence[Version]) -> set[Instant]:
+def _when_gone(versions: Sequence[RetainedVersion]) -> set[Instant]:
     found = set()
     is_gone = False
     for one in versions:
@@ -67,9 +67,9 @@ def _when_gone(versions: Sequence[Version]) -> set[Instant]:
     return found
 
 
-def _thinned(versions: Sequence[Version], now: Instant) -> set[Instant]:
+def _thinned(versions: Sequence[RetainedVersion], now: Instant) -> set[Instant]:
     chosen = {versions[0].fetched_at}
-    of_slot: dict[tuple[int, int], Version] = {}
+    of_slot: dict[tuple[int, int], RetainedVersion] = {}
     for one in versions:
         age = now - one.fetched_at
         if age <= ALL_FOR:
@@ -83,7 +83,7 @@ def _thinned(versions: Sequence[Version], now: Instant) -> set[Instant]:
     return chosen | {one.fetched_at for one in of_slot.values()}
 
 
-def _worth(one: Version) -> int:
+def _worth(one: RetainedVersion) -> int:
     """Which of a slot's captures stays: the newest page, or else the newest of the next kind."""
     if one.is_page:
         return 3
@@ -92,7 +92,7 @@ def _worth(one: Version) -> int:
     return 2 if 200 <= one.status < 300 else 0
 
 
-def _held_by_views(versions: Sequence[Version]) -> set[Instant]:
+def _held_by_views(versions: Sequence[RetainedVersion]) -> set[Instant]:
     """The newest of all; the newest page, and what may have taken it out of the views since: an answer that says it is
     gone, or any that succeeded and was no page (it may ask not to be indexed, and only reading it would tell).
 
@@ -107,6 +107,6 @@ def _held_by_views(versions: Sequence[Version]) -> set[Instant]:
     return held | {newest_page, *gone[-1:], *_newest(later)}
 
 
-def _newest(versions: Iterable[Version], amount: int = 0) -> list[Instant]:
+def _newest(versions: Iterable[RetainedVersion], amount: int = 0) -> list[Instant]:
     """Successful answers with a body of their own; the last `amount` of them, or all."""
     return [one.fetched_at for one in versions if one.refers_at is None and 200 <= one.status < 300][-amount:]

@@ -16,7 +16,7 @@ from gossamer.values.url import Url
 from gossamer.views.links.reader import Anchor, Incoming, LinksReader
 from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.facets import FACETS
-from gossamer.views.words.searcher import FEW, Copy, Counted, Found, Matches, Searcher, Stored
+from gossamer.views.words.searcher import FEW, FoundPage, MatchedPages, SameText, Searcher, Stored, WordCount
 from gossamer.views.words.suggest import better, completions
 
 __all__ = ["FACETS", "Answer", "Completion", "Entity", "Facet", "Hit", "Search", "Segment", "Span"]
@@ -115,11 +115,11 @@ class Search:
         """Why a page stands where it stands in the answer; None when it is not in the index."""
         return self._of_words(lambda searcher: searcher.explain(query, url), None)
 
-    def copies(self, url: Url) -> list[Copy]:
+    def copies(self, url: Url) -> list[SameText]:
         """Pages with the very text of this one, itself included."""
         return self._of_words(lambda searcher: searcher.copies(url), [])
 
-    def words(self, url: Url) -> list[Counted]:
+    def words(self, url: Url) -> list[WordCount]:
         """The forward index of a page: its words with their counts, most frequent first."""
         return self._of_words(lambda searcher: searcher.words(url), [])
 
@@ -135,7 +135,7 @@ class Search:
     def outgoing(self, url: Url) -> list[Link]:
         return self._of_links(lambda links: links.outgoing(url), [])
 
-    def _meant(self, query: Query, matches: Matches) -> str:
+    def _meant(self, query: Query, matches: MatchedPages) -> str:
         """A spelling that is better known, when few pages have what was asked for and more have that."""
         if matches.with_all_words >= FEW or query.offset or not 0 < len(query.wanted) <= MOST_MENDED:
             return ""
@@ -254,7 +254,7 @@ class Search:
         reader.close()
 
 
-def _hit_of(found: Found, called: tuple[int, list[Anchor]] | None) -> Hit:
+def _hit_of(found: FoundPage, called: tuple[int, list[Anchor]] | None) -> Hit:
     card = found.card
     linked_from, anchors = called or (0, [])
     return Hit(

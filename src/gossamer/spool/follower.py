@@ -14,14 +14,14 @@ from gossamer.spool.writer import SUFFIX, discard, spooled_volumes
 from gossamer.values.capture import Place
 
 
-class Position(msgspec.Struct, frozen=True, order=True, array_like=True):
+class SpoolPosition(msgspec.Struct, frozen=True, order=True, array_like=True):
     """The next number wanted of a volume."""
 
     volume: str = ""
     number: int = 0
 
 
-class Frame(msgspec.Struct, frozen=True):
+class SpooledRecord(msgspec.Struct, frozen=True):
     """One record on its way to the views.
 
     `reading` is what `codec.encode` made; b"" when there is nothing for the views; None when it is missing or
@@ -32,8 +32,8 @@ class Frame(msgspec.Struct, frozen=True):
     reading: bytes | None
 
     @property
-    def after(self) -> Position:
-        return Position(self.place.volume, self.place.number + 1)
+    def after(self) -> SpoolPosition:
+        return SpoolPosition(self.place.volume, self.place.number + 1)
 
 
 class Places(Protocol):
@@ -84,16 +84,16 @@ class Follower:
         self._places = places
         self._tell = tell
         self._cursor = _Cursor("", 0)
-        self._resumes_at = Position()
+        self._resumes_at = SpoolPosition()
 
-    def follow(self, position: Position, at_most: int) -> list[Frame]:
+    def follow(self, position: SpoolPosition, at_most: int) -> list[SpooledRecord]:
         """Up to `at_most` frames from `position` on; an empty list when there is nothing new.
 
         Going on from where the last call ended costs nothing; any other position is looked up by walking its volume.
         """
         if self._resumes_at != position:
             self._cursor = _Cursor(position.volume, position.number)
-        found: list[Frame] = []
+        found: list[SpooledRecord] = []
         while len(found) < at_most:
             is_finished = self._is_finished()  # before reading: a frame that comes after this look is for a later call
             found.extend(self._from_spool(at_most - len(found)))
@@ -104,16 +104,16 @@ class Follower:
         self._resumes_at = found[-1].after if found else position
         return found
 
-    def discard_before(self, positions: Iterable[Position]) -> list[str]:
+    def discard_before(self, positions: Iterable[SpoolPosition]) -> list[str]:
         """Delete the spool files that every one of these positions has left behind; says of which volumes."""
-        earliest = min(positions, default=Position())
+        earliest = min(positions, default=SpoolPosition())
         passed = [name for name in spooled_volumes(self._files, self._spool_folder) if name < earliest.volume]
         for volume in passed:
             discard(self._files, self._spool_folder, volume, self._tell)
         return passed
 
-    def _from_spool(self, at_most: int) -> list[Frame]:
-        cursor, out = self._cursor, list[Frame]()
+    def _from_spool(self, at_most: int) -> list[SpooledRecord]:
+        cursor, out = self._cursor, list[SpooledRecord]()
         if not cursor.volume:
             return out
         for found in frames_from(self._files, self._spool_folder / (cursor.volume + SUFFIX), cursor.spool_offset):
@@ -128,21 +128,21 @@ class Follower:
             if len(out) >= at_most:
                 break
             if head.number >= cursor.wanted:
-                out.append(Frame(place, found.payload))
+                out.append(SpooledRecord(place, found.payload))
             cursor.passed(place)
             cursor.spool_offset = found.at + head.frame_bytes
         return out
 
-    def _from_archive(self, at_most: int, until: Place | None) -> list[Frame]:
+    def _from_archive(self, at_most: int, until: Place | None) -> list[SpooledRecord]:
         """Records that have no frame: those before `until`, or all that are left of a finished volume."""
-        cursor, out = self._cursor, list[Frame]()
+        cursor, out = self._cursor, list[SpooledRecord]()
         for place in self._unspooled():
             if until is not None and (place.number >= until.number or place.offset >= until.offset):
                 break
             if len(out) >= at_most:
                 return out
             if place.number >= cursor.wanted:
-                out.append(Frame(place, None))
+                out.append(SpooledRecord(place, None))
             cursor.passed(place)
         if until is None:
             cursor.is_drained = True

@@ -25,7 +25,7 @@ END_NUMBER = 0
 PIECE_BYTES = 1 << 20
 
 
-class Head(msgspec.Struct, frozen=True):
+class FrameHead(msgspec.Struct, frozen=True):
     number: int
     offset: int
     length: int
@@ -37,11 +37,11 @@ class Head(msgspec.Struct, frozen=True):
         return HEAD_BYTES + self.payload_bytes
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundFrame(msgspec.Struct, frozen=True):
     """A frame whose head is good. `payload` is None when it is damaged."""
 
     at: int
-    head: Head
+    head: FrameHead
     payload: bytes | None
 
 
@@ -53,7 +53,7 @@ def frame(number: int, offset: int, length: int, payload: bytes) -> bytes:
 END = frame(END_NUMBER, 0, 0, b"")
 
 
-def frames(given: bytes, at: int = 0) -> Iterator[Found]:
+def frames(given: bytes, at: int = 0) -> Iterator[FoundFrame]:
     """The frames that lie wholly in `given`, from `at` on. Damaged bytes are passed over to the next good head."""
     while (found := _next_head(given, at)) is not None:
         at, head = found
@@ -61,27 +61,27 @@ def frames(given: bytes, at: int = 0) -> Iterator[Found]:
         if end > len(given):
             return
         payload = given[start:end]
-        yield Found(at, head, payload if xxhash.xxh3_64_intdigest(payload) == head.payload_check else None)
+        yield FoundFrame(at, head, payload if xxhash.xxh3_64_intdigest(payload) == head.payload_check else None)
         at = end
 
 
-def _next_head(given: bytes, at: int) -> tuple[int, Head] | None:
+def _next_head(given: bytes, at: int) -> tuple[int, FrameHead] | None:
     while (at := given.find(MAGIC, at)) >= 0 and at + HEAD_BYTES <= len(given):
         _, *fields = HEAD.unpack_from(given, at)
         (check,) = CHECK.unpack_from(given, at + HEAD.size)
         if crc32(memoryview(given)[at : at + HEAD.size]) == check:
-            return at, Head(*fields)
+            return at, FrameHead(*fields)
         at += 1
     return None
 
 
-def frames_from(files: Files, path: Path, offset: int) -> Iterator[Found]:
+def frames_from(files: Files, path: Path, offset: int) -> Iterator[FoundFrame]:
     """The whole frames of a file from `offset` on, `at` counted from its beginning; a piece in memory at a time."""
     wanted = PIECE_BYTES
     while (files.size(path) or 0) > offset and (piece := files.read(path, offset, wanted)):
         end = 0
         for found in frames(piece):
-            yield Found(offset + found.at, found.head, found.payload)
+            yield FoundFrame(offset + found.at, found.head, found.payload)
             end = found.at + found.head.frame_bytes
         if len(piece) < wanted:
             return

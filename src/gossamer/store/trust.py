@@ -22,7 +22,7 @@ MOST_CODE = 8 << 20
 """Bytes of a file with code."""
 
 
-class Allowed(msgspec.Struct, frozen=True):
+class AllowedCode(msgspec.Struct, frozen=True):
     name: str
     """For people: where it was when it was allowed."""
     key: str
@@ -62,11 +62,11 @@ def allowed_file(variables: Mapping[str, str] = os.environ) -> Path:
     return (given if given.is_absolute() else Path.home() / ".config") / "gossamer" / NAME
 
 
-def allowed(files: Files, path: Path) -> tuple[Allowed, ...]:
+def allowed(files: Files, path: Path) -> tuple[AllowedCode, ...]:
     if not files.size(path):
         return ()
     try:
-        return msgspec.json.decode(files.read(path), type=tuple[Allowed, ...])
+        return msgspec.json.decode(files.read(path), type=tuple[AllowedCode, ...])
     except msgspec.MsgspecError as trouble:
         raise ConfigError(f"{path} cannot be read ({trouble}); remove it, and allow again what may run") from trouble
 
@@ -77,7 +77,7 @@ def is_allowed(code: Code, content: bytes | None = None) -> bool:
 
 
 def allow(codes: Iterable[Code]) -> None:
-    _add([Allowed(str(code.file.resolve()) if code.file else code.name, code.key()) for code in codes])
+    _add([AllowedCode(str(code.file.resolve()) if code.file else code.name, code.key()) for code in codes])
 
 
 def are_allowed(root: Path, options: Mapping[str, object]) -> bool:
@@ -96,11 +96,11 @@ def allow_options(root: Path, options: Mapping[str, object]) -> None:
             _add(_options(root, options))
 
 
-def _options(root: Path, options: Mapping[str, object]) -> list[Allowed]:
+def _options(root: Path, options: Mapping[str, object]) -> list[AllowedCode]:
     folder = str(root.resolve())
     texts = {name: msgspec.json.encode(value).decode() for name, value in options.items()}
     return [
-        Allowed(
+        AllowedCode(
             f"{name} = {text} in {folder}",
             "option:" + sha256(msgspec.json.encode([folder, name, text])).hexdigest(),
             folder,
@@ -109,7 +109,7 @@ def _options(root: Path, options: Mapping[str, object]) -> list[Allowed]:
     ]
 
 
-def _add(new: Sequence[Allowed]) -> None:
+def _add(new: Sequence[AllowedCode]) -> None:
     """Beside what was allowed before, without options of collections that are gone."""
     files, path, keys = DiskFiles(), allowed_file(), {one.key for one in new}
     files.make_folder(path.parent)

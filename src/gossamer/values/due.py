@@ -51,7 +51,7 @@ class Due(msgspec.Struct, frozen=True, gc=False):
     why: Why
 
 
-class Known(msgspec.Struct, frozen=True, gc=False):
+class PolicyPage(msgspec.Struct, frozen=True, gc=False):
     """A page as a policy sees it."""
 
     id: int

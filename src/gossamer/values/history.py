@@ -37,7 +37,7 @@ class Prints(msgspec.Struct, frozen=True, array_like=True):
     facts: bytes = b""
 
 
-class Seen(msgspec.Struct, frozen=True, gc=False):
+class VisitFinding(msgspec.Struct, frozen=True, gc=False):
     """What a visit that was not the first found out."""
 
     at: Instant

@@ -32,7 +32,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     may_follow: bool = True
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True):
+class ListClaim(msgspec.Struct, frozen=True, array_like=True):
     """What a sitemap or a feed says of a page's changes; at least one of the two."""
 
     changed_at: Instant | None = None
@@ -53,5 +53,5 @@ class Offer(msgspec.Struct, frozen=True, array_like=True, gc=False):
     via: Url | None = None
     """The sitemap that lists it, when that is on another host: only a sitemap which the robots.txt of the address's
     own origin names may speak for it."""
-    said: Said | None = None
+    said: ListClaim | None = None
     """What the list that it stands in says of its changes, in a crawl that comes back to pages."""

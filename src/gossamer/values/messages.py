@@ -253,7 +253,7 @@ class Difference(msgspec.Struct, frozen=True):
     """Whether there was more than is told here."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class ReadVersion(msgspec.Struct, frozen=True):
     """What a capture says and states."""
 
     url: str
@@ -281,12 +281,12 @@ class HistoryJob(msgspec.Struct, frozen=True):
     task: Literal["read", "body", "compare"]
     capture: Capture | None = None
     agent: str = ""
-    before: Said | None = None
-    after: Said | None = None
+    before: ReadVersion | None = None
+    after: ReadVersion | None = None
 
 
 class HistoryDone(msgspec.Struct, frozen=True):
-    said: Said | None = None
+    said: ReadVersion | None = None
     body: bytes | None = None
     """Without its content coding; None when that could not be undone."""
     difference: Difference | None = None

@@ -42,7 +42,7 @@ class Directives(msgspec.Struct, frozen=True, array_like=True):
     """Characters of it that a result may quote; -1: as many as usual."""
 
 
-class Thing(msgspec.Struct, frozen=True, array_like=True):
+class NamedEntity(msgspec.Struct, frozen=True, array_like=True):
     """Something with a name that a page states facts about."""
 
     id: str
@@ -99,7 +99,7 @@ class Reading(msgspec.Struct, frozen=True):
     """Which syntaxes state each fact, and where in the page (`extract.places`); empty when there are no facts."""
     properties: tuple[str, ...] = ()
     """IRIs of the properties stated, rdf:type apart; distinct, in document order, at most MOST_PROPERTIES."""
-    things: tuple[Thing, ...] = ()
+    things: tuple[NamedEntity, ...] = ()
     """What the page speaks of that has a name; in document order, at most MOST_THINGS."""
 
 

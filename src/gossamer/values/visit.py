@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.values.capture import Kept
-from gossamer.values.link import How, Offer, Said
+from gossamer.values.link import How, ListClaim, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.past import Past
 from gossamer.values.robots import Robots
@@ -45,7 +45,7 @@ class Visit(msgspec.Struct, frozen=True):
     """What earlier visits left to remember, when it was fetched before and comes again."""
     priority: int | None = None
     """Its place among those that wait at its host: in it is what links, sitemaps and the user's rules say of it."""
-    said: Said | None = None
+    said: ListClaim | None = None
     """What a sitemap or feed says of its changes."""
 
     @property

@@ -44,7 +44,7 @@ class Operation(NamedTuple):
     needs_token: bool
 
 
-class Example(NamedTuple):
+class ApiExample(NamedTuple):
     words: str
     curl: str
     python: str
@@ -198,11 +198,11 @@ def name_of(schema: Mapping[str, Any]) -> str:
     return "text" if schema.get("type") == "string" else ""
 
 
-def examples(here: str) -> list[Example]:
+def examples(here: str) -> list[ApiExample]:
     """They can be copied and run as they stand."""
     query = "SELECT DISTINCT ?type WHERE { ?thing a ?type } LIMIT 20"
     return [
-        Example(
+        ApiExample(
             "Search",
             f"curl '{here}/search.json?q=the'",
             "import json, urllib.request\n\n"
@@ -211,7 +211,7 @@ def examples(here: str) -> list[Example]:
             'for hit in found["hits"]:\n'
             '    print(hit["url"], hit["title"])',
         ),
-        Example(
+        ApiExample(
             "The kinds of things there are",
             f"curl --get --header 'Accept: text/csv' '{here}/sparql' \\\n  --data-urlencode 'query={query}'",
             "import csv, io, urllib.parse, urllib.request\n\n"
@@ -224,7 +224,7 @@ def examples(here: str) -> list[Example]:
             "    for row in csv.DictReader(io.TextIOWrapper(answer)):\n"
             '        print(row["type"])',
         ),
-        Example(
+        ApiExample(
             "Every page, one JSON object a line",
             f"curl '{here}/export/pages.jsonl'",
             "import json, urllib.request\n\n"

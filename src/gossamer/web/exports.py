@@ -18,7 +18,7 @@ from gossamer.web.export_rooms import ExportedPage, Exports
 from gossamer.web.faults import fault
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
-from gossamer.web.search.address import Asked, query_of
+from gossamer.web.search.address import SearchAddress, query_of
 from gossamer.web.search.parameters import asked
 from gossamer.web.streams import MOST_EXPORTS, PIECE, Slots, Stream
 
@@ -44,7 +44,9 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             return fault(request, show, 404, NOT_HERE)
         return Stream(lambda: pieces(exports), kind, name, slots, full(request, show))
 
-    def pages_found(request: Request, wanted: Asked, pieces: Callable[[Exports, Query], Bytes], *of: str) -> Response:
+    def pages_found(
+        request: Request, wanted: SearchAddress, pieces: Callable[[Exports, Query], Bytes], *of: str
+    ) -> Response:
         try:
             query = query_of(wanted)
         except QueryRefused as trouble:
@@ -52,7 +54,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         return all_of(request, lambda exports: pieces(exports, query), *of)
 
     @routes.get("/pages.jsonl", responses=answers_with(str, media_type=JSON_LINES), summary="Pages, as JSON lines")
-    def jsonl(request: Request, wanted: Annotated[Asked, Depends(asked)]) -> Response:
+    def jsonl(request: Request, wanted: Annotated[SearchAddress, Depends(asked)]) -> Response:
         """One JSON object a line, with the page's text. Without parameters all pages; with those of a search every
         page it finds, copies of one text too: in its order up to 10,000 pages, in no order when there are more."""
         return pages_found(
@@ -60,14 +62,14 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         )
 
     @routes.get("/pages.csv", responses=answers_with(str, media_type=CSV), summary="Pages, as a table")
-    def pages(request: Request, wanted: Annotated[Asked, Depends(asked)]) -> Response:
+    def pages(request: Request, wanted: Annotated[SearchAddress, Depends(asked)]) -> Response:
         """Like pages.jsonl, without the texts. Several types or syntaxes stand in one cell, a space between them."""
         return pages_found(
             request, wanted, lambda exports, query: pages_csv(exports.pages(query, False)), CSV, "pages.csv"
         )
 
     @routes.get("/facts.nq", responses=answers_with(str, media_type=N_QUADS), summary="Facts, as N-Quads")
-    def facts(request: Request, wanted: Annotated[Asked, Depends(asked)]) -> Response:
+    def facts(request: Request, wanted: Annotated[SearchAddress, Depends(asked)]) -> Response:
         """Every fact of every page, or of those that a search with the same parameters finds; the graph of each line
         is the page that states it."""
         return pages_found(request, wanted, lambda exports, query: drawn(exports.facts(query)), N_QUADS, "facts.nq")

@@ -26,16 +26,16 @@ PREFIXES = {
 }
 
 
-class Named(NamedTuple):
+class ShortName(NamedTuple):
     iri: str
     name: str
 
 
 @lru_cache(maxsize=4_000)
-def named(iri: str) -> Named:
+def named(iri: str) -> ShortName:
     """The last part of an IRI is what vocabularies name things by."""
     match = _LAST.search(iri)
-    return Named(iri, match.group() if match else iri)
+    return ShortName(iri, match.group() if match else iri)
 
 
 @lru_cache(maxsize=4_000)

@@ -14,7 +14,7 @@ from gossamer.values.visit import Counts
 from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
 from gossamer.views.links.reader import Anchor, Incoming
 from gossamer.views.words.searcher import Stored
-from gossamer.web.access.tokens import Door
+from gossamer.web.access.tokens import Access
 from gossamer.web.crawl.rooms import CrawlRooms
 from gossamer.web.entities.vocabulary_rooms import VocabularyRooms
 from gossamer.web.export_rooms import Exports
@@ -25,7 +25,7 @@ from gossamer.web.search.page import Find
 from gossamer.web.search.rooms import SearchRooms
 
 
-class Ask(Protocol):
+class SparqlAsk(Protocol):
     """A SPARQL query, put to a worker. Raises QueryRefused and QueryTooLong."""
 
     def __call__(
@@ -50,7 +50,7 @@ class WebRooms:
     about: Callable[[Url], tuple[Incoming, list[Anchor]]]
     """Who points to a page, and with which words."""
     outgoing: Callable[[Url], list[Link]]
-    ask: Ask
+    ask: SparqlAsk
     counts: Callable[[], Counts]
     beats: Callable[[], list[Beat]]
     clock: Clock
@@ -63,7 +63,7 @@ class WebRooms:
     tell: Tell = silent
     searching: SearchRooms = field(default_factory=SearchRooms)
     vocabularies: VocabularyRooms = field(default_factory=VocabularyRooms)
-    door: Door = field(default_factory=Door)
+    door: Access = field(default_factory=Access)
     monitor: MonitorRooms = field(default_factory=MonitorRooms)
     exports: Exports | None = None
     crawl: CrawlRooms = field(default_factory=CrawlRooms)

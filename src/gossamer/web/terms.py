@@ -15,7 +15,7 @@ _WEB = re.compile(r"https?://[^/?#@]+(?:[/?#]|$)", re.IGNORECASE)
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 
-class Term(NamedTuple):
+class ShownTerm(NamedTuple):
     text: str
     title: str = ""
     """The whole of what `text` is short for."""
@@ -26,21 +26,21 @@ class Term(NamedTuple):
     is_number: bool = False
 
 
-NOTHING = Term("")
+NOTHING = ShownTerm("")
 
 
-def term_of(cell: Mapping[str, str], pages: Collection[str] = ()) -> Term:
+def term_of(cell: Mapping[str, str], pages: Collection[str] = ()) -> ShownTerm:
     """`cell` as in SPARQL 1.1 Query Results JSON, 3.2.2; `pages` are the addresses we can show more of."""
     match cell.get("type"):
         case "uri":
             iri = cell["value"]
-            return Term(short(iri), iri, href_of(iri, pages))
+            return ShownTerm(short(iri), iri, href_of(iri, pages))
         case "bnode":
-            return Term("_:" + cell["value"])
+            return ShownTerm("_:" + cell["value"])
         case "literal" | "typed-literal":
             return _literal(cell)
         case "triple":
-            return Term(str(cell["value"]))
+            return ShownTerm(str(cell["value"]))
         case _:
             return NOTHING
 
@@ -81,8 +81,8 @@ def facts_about(iri: str) -> str:
     )
 
 
-def _literal(cell: Mapping[str, str]) -> Term:
+def _literal(cell: Mapping[str, str]) -> ShownTerm:
     text, language, datatype = cell["value"], cell.get("xml:lang", ""), cell.get("datatype", "")
     is_number = bool(_NUMERIC.fullmatch(datatype) and _NUMBER.fullmatch(text))
     note = language if language else named(datatype).name if datatype not in ("", _STRING) and not is_number else ""
-    return Term(text, note=note, language=language, is_number=is_number)
+    return ShownTerm(text, note=note, language=language, is_number=is_number)

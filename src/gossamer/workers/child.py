@@ -19,7 +19,7 @@ from gossamer.base.processes import keep_freed_memory
 from gossamer.workers import sandbox, seccomp
 from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import Limits
-from gossamer.workers.wire import Kind, frame, received
+from gossamer.workers.wire import MessageKind, frame, received
 
 MANY_WORDS = 2_000
 COLLECT_EVERY = 100
@@ -57,7 +57,7 @@ def main(job_name: str, limits_json: str, descriptor: str) -> None:
     if limits.needs_closed_network and not held.is_network_closed:
         job = None
     with contextlib.suppress(BrokenPipeError, ConnectionResetError), channel:
-        channel.sendall(frame(Kind.READY, msgspec.json.encode(held)))
+        channel.sendall(frame(MessageKind.READY, msgspec.json.encode(held)))
         jobs = cast(BinaryIO, channel.makefile("rb", buffering=1 << 18))
         _serve(job, jobs, channel, share)
 
@@ -77,7 +77,7 @@ def _serve(
     while (payload := received(jobs)) is not None:
         share.renew()
         began_s = clock.cpu_s()
-        kind, body = (Kind.UNGUARDED, b"") if job is None else _answer(job, payload)
+        kind, body = (MessageKind.UNGUARDED, b"") if job is None else _answer(job, payload)
         del payload
         channel.sendall(frame(kind, body, clock.cpu_s() - began_s))
         del body
@@ -91,18 +91,18 @@ def generation_of(turn: int) -> int:
     return 2 if turn % 100 == 0 else 1 if turn % 10 == 0 else 0
 
 
-def _answer(job: Callable[[bytes], bytes], payload: bytes) -> tuple[Kind, bytes]:
+def _answer(job: Callable[[bytes], bytes], payload: bytes) -> tuple[MessageKind, bytes]:
     """Whatever a job raises is an answer, not the worker's end."""
     try:
         answer = job(payload)
         if not isinstance(answer, bytes):
             raise TypeError(f"a job answers with bytes, not {type(answer).__name__}")
     except MemoryError:
-        return Kind.NO_MEMORY, b""
+        return MessageKind.NO_MEMORY, b""
     except Exception as trouble:  # noqa: BLE001 - a stranger's code runs here
         words = f"{type(trouble).__name__}: {trouble}"
-        return Kind.RAISED, words[:MANY_WORDS].encode("utf-8", "replace")
-    return Kind.ANSWER, answer
+        return MessageKind.RAISED, words[:MANY_WORDS].encode("utf-8", "replace")
+    return MessageKind.ANSWER, answer
 
 
 def _named(job_name: str) -> Callable[[bytes], bytes]:

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Generic, Protocol, TypeVar
 
 
-class Line(IntEnum):
+class Queue(IntEnum):
     """Cheapest first."""
 
     PROVEN = 0
@@ -24,7 +24,7 @@ PASSED_OVER = 3
 
 
 class Lined(Protocol):
-    line: Line
+    line: Queue
 
 
 J = TypeVar("J", bound=Lined)
@@ -34,8 +34,8 @@ class Lines(Generic[J]):
     """One queue a line. The cheapest goes first, but every line moves on while the cheaper ones are never empty."""
 
     def __init__(self) -> None:
-        self._queues: tuple[deque[J], ...] = tuple(deque() for _ in Line)
-        self._passed_over = [0] * len(Line)
+        self._queues: tuple[deque[J], ...] = tuple(deque() for _ in Queue)
+        self._passed_over = [0] * len(Queue)
 
     def __len__(self) -> int:
         return sum(map(len, self._queues))
@@ -44,7 +44,7 @@ class Lines(Generic[J]):
         for queue in self._queues:
             yield from queue
 
-    def count(self, line: Line) -> int:
+    def count(self, line: Queue) -> int:
         return len(self._queues[line])
 
     def append(self, job: J) -> None:
@@ -58,9 +58,9 @@ class Lines(Generic[J]):
         if job in (queue := self._queues[job.line]):
             queue.remove(job)
 
-    def take(self, dearest: Line) -> J | None:
+    def take(self, dearest: Queue) -> J | None:
         """The next job of this line or a cheaper one; None: there is none."""
-        waiting = [line for line in Line if line <= dearest and self._queues[line]]
+        waiting = [line for line in Queue if line <= dearest and self._queues[line]]
         if not waiting:
             return None
         overdue = (line for line in reversed(waiting) if self._passed_over[line] >= PASSED_OVER**line)
@@ -72,7 +72,7 @@ class Lines(Generic[J]):
         return self._queues[chosen].popleft()
 
     def take_heavy(self) -> J | None:
-        queue = self._queues[Line.HEAVY]
+        queue = self._queues[Queue.HEAVY]
         return queue.popleft() if queue else None
 
     def clear(self) -> None:
@@ -106,11 +106,11 @@ class Costs:
         if len(self._expected_s) > _MOST_HOSTS:
             self._expected_s.popitem(last=False)
 
-    def line(self, host: str, size: int, is_page: bool = True) -> Line:
+    def line(self, host: str, size: int, is_page: bool = True) -> Queue:
         """Where a body of `size` bytes from there waits. What is no page to be read is as cheap as it is small."""
         expected_s = self._expected_s.get(host) if is_page else 0.0
         if is_page and (size > HEAVY_BYTES or (expected_s is not None and expected_s >= HEAVY_S)):
-            return Line.HEAVY
+            return Queue.HEAVY
         if size > SMALL_BYTES and (expected_s is None or not is_page):
-            return Line.LARGE
-        return Line.PROVEN if expected_s is not None and expected_s < PROVEN_S else Line.SMALL
+            return Queue.LARGE
+        return Queue.PROVEN if expected_s is not None and expected_s < PROVEN_S else Queue.SMALL

@@ -18,8 +18,8 @@ from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell
 from gossamer.workers.barriers import Barriers, weakest
 from gossamer.workers.limits import Limits
-from gossamer.workers.lines import Line, Lines
-from gossamer.workers.worker import Admit, Answer, Job, Worker, lost_by_itself
+from gossamer.workers.lines import Lines, Queue
+from gossamer.workers.worker import Admit, Job, Worker, WorkerAnswer, lost_by_itself
 
 CHILD = "gossamer.workers.child"
 FIRST_REST_S = 0.1
@@ -88,12 +88,12 @@ class Pool:
         "unguarded" (`Limits.needs_closed_network`), or "closed". A caller that is cancelled takes the job with it."""
         return (await self.ask((payload,))).body
 
-    async def ask(self, parts: Sequence[bytes], admit: Admit | None = None, line: Line = Line.PROVEN) -> Answer:
+    async def ask(self, parts: Sequence[bytes], admit: Admit | None = None, line: Queue = Queue.PROVEN) -> WorkerAnswer:
         """The same for a payload in parts. A large answer is taken in once `admit` has returned. `line`: what it is
         likely to cost; a heavy job waits until a worker is idle, and never has the last one."""
         if not self._is_open:
             raise WorkerLost("closed", "the pool is not open")
-        line = min(line, Line.LARGE) if self._size == 1 else line
+        line = min(line, Queue.LARGE) if self._size == 1 else line
         job = Job(parts, asyncio.get_running_loop().create_future(), admit, line)
         self._waiting.append(job)
         self._feed()
@@ -121,7 +121,7 @@ class Pool:
     @property
     def is_behind(self) -> bool:
         """Jobs wait, other than heavy ones, and every worker is busy."""
-        return len(self._waiting) > self._waiting.count(Line.HEAVY) and all(worker.jobs for worker in self._workers)
+        return len(self._waiting) > self._waiting.count(Queue.HEAVY) and all(worker.jobs for worker in self._workers)
 
     @property
     def pids(self) -> list[int]:
@@ -143,28 +143,28 @@ class Pool:
 
     def _feed(self) -> None:
         """Hand waiting jobs out, to idle workers first."""
-        kept_free = self._feed_heavy() if self._waiting.count(Line.HEAVY) else None
-        while len(self._waiting) > self._waiting.count(Line.HEAVY):
+        kept_free = self._feed_heavy() if self._waiting.count(Queue.HEAVY) else None
+        while len(self._waiting) > self._waiting.count(Queue.HEAVY):
             able = [worker for worker in self._workers if worker is not kept_free and worker.room() > 0]
             open_to_all = self._open_to_all(able)
-            job = self._waiting.take(Line.LARGE if open_to_all else Line.PROVEN) if able else None
+            job = self._waiting.take(Queue.LARGE if open_to_all else Queue.PROVEN) if able else None
             if job is None:
                 return
             if not job.answer.done():
-                max(able if job.line is Line.PROVEN else open_to_all, key=Worker.room).give(job)
+                max(able if job.line is Queue.PROVEN else open_to_all, key=Worker.room).give(job)
 
     def _open_to_all(self, able: list[Worker]) -> list[Worker]:
         """Those of them that may be given a job that is not proven to be cheap: while a spare worker is up, all
         workers but one."""
         if len(self._workers) <= self._size:
             return able
-        held = sum(1 for worker in self._workers if worker.holds(Line.SMALL))
-        return [worker for worker in able if held < len(self._workers) - 1 or worker.holds(Line.SMALL)]
+        held = sum(1 for worker in self._workers if worker.holds(Queue.SMALL))
+        return [worker for worker in able if held < len(self._workers) - 1 or worker.holds(Queue.SMALL)]
 
     def _feed_heavy(self) -> Worker | None:
         """Hand heavy jobs to idle workers; the worker that gets nothing more until it is idle and can take the next."""
         while True:
-            at_it = sum(1 for worker in self._workers if worker.holds(Line.HEAVY))
+            at_it = sum(1 for worker in self._workers if worker.holds(Queue.HEAVY))
             able = self._open_to_all([worker for worker in self._workers if worker.room() > 0])
             if at_it >= self._size - 1 or not able:
                 return None

@@ -8,7 +8,7 @@ HEADER = struct.Struct(">IBI")
 MOST_COST = (1 << 32) - 1
 
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     JOB = 0
     READY = 1
     """The body says which barriers hold: `Barriers`, as JSON."""
@@ -20,11 +20,11 @@ class Kind(IntEnum):
     """The job needs a closed network, and this worker could not close it."""
 
 
-def header(kind: Kind, length: int, cpu_s: float = 0.0) -> bytes:
+def header(kind: MessageKind, length: int, cpu_s: float = 0.0) -> bytes:
     return HEADER.pack(length, kind, min(round(cpu_s * 1e6), MOST_COST))
 
 
-def frame(kind: Kind, body: bytes, cpu_s: float = 0.0) -> bytes:
+def frame(kind: MessageKind, body: bytes, cpu_s: float = 0.0) -> bytes:
     return header(kind, len(body), cpu_s) + body
 
 

@@ -12,8 +12,8 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Child
 from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import Limits
-from gossamer.workers.lines import Line
-from gossamer.workers.wire import HEADER, Kind, header
+from gossamer.workers.lines import Queue
+from gossamer.workers.wire import HEADER, MessageKind, header
 
 ROOM = 1 << 18
 START_S = 120.0
@@ -27,7 +27,7 @@ Admit = Callable[[int], Awaitable[None]]
 """Waits until there is room for an answer of so many bytes."""
 
 
-class Answer(NamedTuple):
+class WorkerAnswer(NamedTuple):
     body: bytes
     cpu_s: float
     """CPU time the job took."""
@@ -39,9 +39,9 @@ class Job:
     def __init__(
         self,
         parts: Sequence[bytes],
-        answer: "asyncio.Future[Answer]",
+        answer: "asyncio.Future[WorkerAnswer]",
         admit: Admit | None = None,
-        line: Line = Line.PROVEN,
+        line: Queue = Queue.PROVEN,
     ) -> None:
         """`parts` make up the payload; they are not joined, so that a large one is not held twice."""
         self.parts = parts
@@ -95,11 +95,11 @@ class Worker(asyncio.BufferedProtocol):
         """How many more jobs it may be given now."""
         if not self.is_ready or self.ended.is_set() or self._is_spent or self.is_late:
             return 0
-        if self.jobs and self.jobs[-1].line is Line.HEAVY:
+        if self.jobs and self.jobs[-1].line is Queue.HEAVY:
             return 0
         return 1 + self._limits.ahead - len(self.jobs)
 
-    def holds(self, line: Line) -> bool:
+    def holds(self, line: Queue) -> bool:
         """Whether it has a job of this line or a dearer one."""
         return any(job.line >= line for job in self.jobs)
 
@@ -110,7 +110,7 @@ class Worker(asyncio.BufferedProtocol):
         self.jobs.append(job)
         self._left -= 1
         self._is_spent = self._is_spent or self._left <= 0
-        self._transport.writelines([header(Kind.JOB, sum(map(len, job.parts))), *job.parts])
+        self._transport.writelines([header(MessageKind.JOB, sum(map(len, job.parts))), *job.parts])
         if len(self.jobs) == 1:
             self._watch_head()
 
@@ -184,7 +184,7 @@ class Worker(asyncio.BufferedProtocol):
         self._admission.add_done_callback(go_on)
 
     def _receive(self, kind: int, body: bytes, cpu_s: float) -> None:
-        if kind == Kind.READY:
+        if kind == MessageKind.READY:
             try:
                 self.barriers = _barriers.decode(body)
             except msgspec.DecodeError as trouble:
@@ -197,7 +197,7 @@ class Worker(asyncio.BufferedProtocol):
             return
         answer = self.jobs.popleft().answer
         self.is_late = False
-        self._is_spent = self._is_spent or kind == Kind.NO_MEMORY  # its heap is full of holes now
+        self._is_spent = self._is_spent or kind == MessageKind.NO_MEMORY  # its heap is full of holes now
         if self.jobs:
             self._watch_head()
         elif self._is_spent:
@@ -260,12 +260,12 @@ class Worker(asyncio.BufferedProtocol):
         self._buffer, self._view = fresh, memoryview(fresh)
 
 
-def _settle(answer: "asyncio.Future[Answer]", kind: int, body: bytes, cpu_s: float) -> None:
-    if kind == Kind.ANSWER:
-        answer.set_result(Answer(body, cpu_s))
-    elif kind == Kind.NO_MEMORY:
+def _settle(answer: "asyncio.Future[WorkerAnswer]", kind: int, body: bytes, cpu_s: float) -> None:
+    if kind == MessageKind.ANSWER:
+        answer.set_result(WorkerAnswer(body, cpu_s))
+    elif kind == MessageKind.NO_MEMORY:
         answer.set_exception(WorkerLost("memory", "the job ran out of the memory it may use", cpu_s))
-    elif kind == Kind.UNGUARDED:
+    elif kind == MessageKind.UNGUARDED:
         answer.set_exception(WorkerLost("unguarded", "the worker could not close its network"))
     else:
         answer.set_exception(WorkerLost("crash", body.decode("utf-8", "replace"), cpu_s))

@@ -6,7 +6,7 @@ from tests.hostile.behaviour import DOMAIN, OK, Act, Asked, Behaviour, Write, ad
 from tests.hostile.masses import MASSES
 from tests.hostile.pages import M1
 
-from gossamer.demo.answers import Question
+from gossamer.demo.answers import DemoRequest
 from gossamer.demo.web import DemoWeb
 
 BODY = 16 << 20
@@ -67,7 +67,7 @@ class Copied:
 @behaviour("X9-copier")
 async def copier(write: Write, asked: Asked) -> None:
     """The first pages of an honest site, at the same paths, and quicker."""
-    answer = Copied.web.answer(Question(Copied.web.sites[0].host, asked.target))
+    answer = Copied.web.answer(DemoRequest(Copied.web.sites[0].host, asked.target))
     fields = b"".join(f"{name}: {value}\r\n".encode() for name, value in answer.headers if name == "Content-Type")
     if answer.status == 200:
         write.write(whole(answer.body, fields))

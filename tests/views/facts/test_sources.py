@@ -18,7 +18,7 @@ from gossamer.values.page import ntriples
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.names import graph_name
-from gossamer.views.facts.query_job import Found, Question, Unsourced, _reply
+from gossamer.views.facts.query_job import SparqlFound, SparqlQuestion, Unsourced, _reply
 from gossamer.views.facts.sources import FILE, SourcesReader
 from gossamer.views.facts.store import Graph
 
@@ -37,13 +37,13 @@ def facts_of(markup: bytes, capture_id: int, fetched_at: int) -> PageFacts:
     return PageFacts(PAGE, lines, capture_id, fetched_at, packed(found, lines))
 
 
-def question(folder: Path, sources: Path, query: str = ALL) -> Question:
-    return Question(str(folder), query, "text/tab-separated-values", 100, 1 << 20, (), (), str(sources))
+def question(folder: Path, sources: Path, query: str = ALL) -> SparqlQuestion:
+    return SparqlQuestion(str(folder), query, "text/tab-separated-values", 100, 1 << 20, (), (), str(sources))
 
 
 def asked(folder: Path, sources: Path, query: str = ALL) -> list[list[str]]:
     reply = _reply(question(folder, sources, query))
-    assert isinstance(reply, Found)
+    assert isinstance(reply, SparqlFound)
     return [line.split("\t") for line in reply.body.decode().splitlines()[1:]]
 
 

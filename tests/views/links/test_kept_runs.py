@@ -13,7 +13,7 @@ from gossamer.values.link import Link
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
 from gossamer.views.links.reader import TARGET_BYTES, Anchor, LinksReader, Runs, marks_of
-from gossamer.views.links.store import Links
+from gossamer.views.links.store import LinksWriter
 
 
 def reading(address: str, links: list[tuple[str, str]], at: int = 1) -> Reading:
@@ -24,7 +24,7 @@ def reading(address: str, links: list[tuple[str, str]], at: int = 1) -> Reading:
 @pytest.mark.parametrize("merge_at", [30, 1_000_000], ids=["merged now and then", "never merged"])
 def test_whether_there_is_room_for_the_runs_or_not_the_answers_are_the_same(tmp_path, merge_at):
     path = tmp_path / "links.db"
-    links = Links(path, DiskFiles(), silent, merge_at)
+    links = LinksWriter(path, DiskFiles(), silent, merge_at)
     links.open()
     readers = [LinksReader(path, Runs(most)) for most in (0, 300, 64_000_000)]
     for reader in readers:
@@ -42,7 +42,7 @@ def test_whether_there_is_room_for_the_runs_or_not_the_answers_are_the_same(tmp_
 
 
 def test_a_result_is_told_what_other_sites_call_it_and_how_many_link_to_it(tmp_path):
-    links = Links(tmp_path / "links.db", DiskFiles(), silent)
+    links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent)
     links.open()
     links.replace(
         [
@@ -63,7 +63,7 @@ def test_a_result_is_told_what_other_sites_call_it_and_how_many_link_to_it(tmp_p
 
 def test_a_merge_under_way_leaves_what_is_in_memory_there(tmp_path, monkeypatch):
     monkeypatch.setattr("gossamer.views.links.store.SLICE", 10)
-    links = Links(tmp_path / "links.db", DiskFiles(), silent, merge_at=100)
+    links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent, merge_at=100)
     links.open()
     targets = [Url(f"http://t.test/{n}") for n in range(100)]
     for at in range(10):  # the last begins the merge, and ends a fifth of it
@@ -84,7 +84,7 @@ def test_a_merge_under_way_leaves_what_is_in_memory_there(tmp_path, monkeypatch)
 
 
 def test_a_new_run_takes_the_room_of_what_was_kept_whole_and_is_not_read_for_every_question(tmp_path):
-    links = Links(tmp_path / "links.db", DiskFiles(), silent)
+    links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent)
     links.open()
     targets = [Url(f"http://t.test/{n}") for n in range(10)]
 

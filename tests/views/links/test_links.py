@@ -15,7 +15,7 @@ from gossamer.values.page import Directives, Page, Reading
 from gossamer.values.url import Url
 from gossamer.views.links.changes import LONGEST_TEXT, MOST_ANCHORS, Columns, by_target, pack, rows_between, unpack
 from gossamer.views.links.reader import Anchor, LinksReader
-from gossamer.views.links.store import Links
+from gossamer.views.links.store import LinksWriter
 
 
 def reading(address: str, links: list[tuple[str, str]], at: int = 1, **more: object) -> Reading:
@@ -23,8 +23,8 @@ def reading(address: str, links: list[tuple[str, str]], at: int = 1, **more: obj
     return Reading(at, at, Page(Url(address), "text/html", "utf-8", links=found, **more))
 
 
-def opened(tmp_path, merge_at: int = 1_000_000) -> Links:
-    links = Links(tmp_path / "links.db", DiskFiles(), silent, merge_at)
+def opened(tmp_path, merge_at: int = 1_000_000) -> LinksWriter:
+    links = LinksWriter(tmp_path / "links.db", DiskFiles(), silent, merge_at)
     links.open()
     return links
 

@@ -13,7 +13,7 @@ from gossamer.values.page import Page, Reading
 from gossamer.values.url import Url
 from gossamer.views.words import facets
 from gossamer.views.words.facets import FACETS, estimated
-from gossamer.views.words.query import Asking
+from gossamer.views.words.query import WordsQuery
 from gossamer.views.words.searcher import Searcher
 from gossamer.views.words.snapshot import count
 from gossamer.views.words.writer import IndexWriter
@@ -54,9 +54,9 @@ def searcher(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
     return opened
 
 
-def counts(searcher: Searcher, words: str, total: int, **limits: int) -> facets.Counts:
+def counts(searcher: Searcher, words: str, total: int, **limits: int) -> facets.FacetCounts:
     snapshot, query = searcher.snapshot, parse(words)
-    matching = partial(Asking(snapshot, query).matching, True)
+    matching = partial(WordsQuery(snapshot, query).matching, True)
     return facets.counted(snapshot, query, FACETS, matching, total, **limits)
 
 
@@ -113,7 +113,7 @@ def test_an_estimate_has_two_digits() -> None:
 )  # fmt: skip
 def test_what_is_counted_is_what_is_found(searcher: Searcher, words: str) -> None:
     snapshot = searcher.snapshot
-    asking = Asking(snapshot, parse(words))
+    asking = WordsQuery(snapshot, parse(words))
     assert count(snapshot.searcher, asking.matching(True)) == count(snapshot.searcher, asking.all_words())
     assert searcher.matching(parse(words)) == searcher.find(parse(words)).with_all_words
     some = count(snapshot.searcher, asking.some_words())

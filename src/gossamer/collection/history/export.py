@@ -21,12 +21,12 @@ from gossamer.archive.reader import stem_of
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ConfigError
-from gossamer.collection.history.export_lists import Lists, Placed, rows_in
+from gossamer.collection.history.export_lists import ExportTables, Placed, rows_in
 from gossamer.collection.history.export_names import file_of, folder_at, told_apart
 from gossamer.collection.history.facts import Says, unheard
-from gossamer.collection.history.past import Past, batches
+from gossamer.collection.history.past import HistoryReader, batches
 from gossamer.monitor import chronicle
-from gossamer.monitor.chronicle import Run, run_at
+from gossamer.monitor.chronicle import CrawlRun, run_at
 from gossamer.store.directory import Directory
 from gossamer.values.capture import Kept, capture_id_of
 from gossamer.values.url import Url, id_of
@@ -36,7 +36,7 @@ DAY_S = 86_400
 LOOKED_UP = 1_000
 
 
-class Mark(msgspec.Struct, frozen=True):
+class ExportMark(msgspec.Struct, frozen=True):
     """Of which collection a folder holds an export."""
 
     archive: str
@@ -44,7 +44,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ExportedHistory:
     pages: int
     known: int
     """Pages that were there from an earlier export."""
@@ -53,17 +53,17 @@ class Written:
 
 
 async def export_tree(
-    past: Past, directory: Directory, outside: Outside, folder: Path, says: Says = unheard
-) -> Written:
+    past: HistoryReader, directory: Directory, outside: Outside, folder: Path, says: Says = unheard
+) -> ExportedHistory:
     """Goes on where an earlier export to the same folder ended, or was stopped."""
     with Catalogue(directory.state, outside.files, directory.archive) as catalogue:
         first = next((kept for kept in catalogue.in_order() if kept.is_page), None)
         if first is None:
-            return Written(0, 0, 0, 0)
+            return ExportedHistory(0, 0, 0, 0)
         begin(outside, folder, first.place.volume, catalogue)
         placing = Placing(chronicle.read(outside.files, directory.root).runs)
         placing.take(rows_in(outside.files, folder))
-        lists = Lists(outside.files, folder)
+        lists = ExportTables(outside.files, folder)
         pages = unread = 0
         for group in batches(placing.new(kept for kept in catalogue.in_order() if kept.is_page), size_of):
             bodies = await asyncio.gather(*(past.body(one.kept) for one in group))
@@ -73,7 +73,7 @@ async def export_tree(
             lists.add(group)
             pages, unread = pages + len(group), unread + sum(body is None for body in bodies)
             says(f"writing: {pages:,} pages")
-        return Written(pages - unread, placing.met_again, unread, len(placing.crawls))
+        return ExportedHistory(pages - unread, placing.met_again, unread, len(placing.crawls))
 
 
 def size_of(placed: Placed) -> int:
@@ -87,7 +87,7 @@ class Placing:
     Two captures of one name (a page visited twice, or addresses that differ in scheme or case alone) are numbered.
     """
 
-    runs: Sequence[Run] = ()
+    runs: Sequence[CrawlRun] = ()
     met_again: int = 0
     crawls: set[str] = field(default_factory=set)
     _written: set[int] = field(default_factory=set)
@@ -140,7 +140,7 @@ def begin(outside: Outside, folder: Path, volume: str, catalogue: Catalogue) -> 
     files = outside.files
     if files.size(folder / PROGRESS) is not None:
         try:
-            mark = msgspec.json.decode(files.read(folder / PROGRESS), type=Mark)
+            mark = msgspec.json.decode(files.read(folder / PROGRESS), type=ExportMark)
         except msgspec.MsgspecError as trouble:
             raise ConfigError(f"{folder / PROGRESS} is not of an export; name another folder") from trouble
         if stem_of(mark.archive) == stem_of(volume):
@@ -155,7 +155,7 @@ def begin(outside: Outside, folder: Path, volume: str, catalogue: Catalogue) -> 
     elif files.names(folder):
         raise ConfigError(f"{folder} is not empty and holds no export; name another folder")
     files.make_folder(folder)
-    files.write(folder / PROGRESS, msgspec.json.encode(Mark(volume)))
+    files.write(folder / PROGRESS, msgspec.json.encode(ExportMark(volume)))
 
 
 def shares(catalogue: Catalogue, outside: Outside, folder: Path) -> bool:

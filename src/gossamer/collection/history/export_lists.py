@@ -29,7 +29,7 @@ class Placed:
         return ("\t".join(map(str, told)) + "\n").encode("utf-8", "replace")
 
 
-class Lists:
+class ExportTables:
     def __init__(self, files: Files, folder: Path) -> None:
         self._files, self._folder = files, folder
 

@@ -10,10 +10,10 @@ from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tell import silent
-from gossamer.collection.history.past import Past, batches, extractor
+from gossamer.collection.history.past import HistoryReader, batches, extractor
 from gossamer.store.directory import VOCABULARY, Directory
 from gossamer.values.capture import Kept, capture_id_of
-from gossamer.values.messages import PageFacts, Said
+from gossamer.values.messages import PageFacts, ReadVersion
 from gossamer.values.url import Host, Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.query_text import inspect
@@ -48,7 +48,7 @@ class PastAnswer:
 
 
 async def asked_at(
-    past: Past,
+    past: HistoryReader,
     directory: Directory,
     outside: Outside,
     query: str,
@@ -81,7 +81,7 @@ async def asked_at(
 
 
 async def replay(
-    past: Past, outside: Outside, folder: Path, at: Instant, host: Host | None, most: int, says: Says
+    past: HistoryReader, outside: Outside, folder: Path, at: Instant, host: Host | None, most: int, says: Says
 ) -> Replayed:
     """A store in `folder` that holds what the graph held at that moment."""
     pages, count = await asyncio.to_thread(past.in_force, at, host, most)
@@ -102,13 +102,13 @@ async def replay(
     return Replayed(done, unread)
 
 
-async def facts_of(past: Past, pages: list[list[Kept]]) -> AsyncIterator[list[PageFacts | None]]:
+async def facts_of(past: HistoryReader, pages: list[list[Kept]]) -> AsyncIterator[list[PageFacts | None]]:
     """In groups; None for a page that cannot be read any more."""
     for batch in batches(pages, lambda versions: max(kept.size for kept in versions)):
         said = await asyncio.gather(*(past.said_by(versions) for versions in batch))
-        yield [page_facts(one) if isinstance(one, Said) else None for one in said]
+        yield [page_facts(one) if isinstance(one, ReadVersion) else None for one in said]
 
 
-def page_facts(said: Said) -> PageFacts:
+def page_facts(said: ReadVersion) -> PageFacts:
     url = Url(said.url)
     return PageFacts(url, said.facts, capture_id_of(url, said.fetched_at), said.fetched_at, said.sources)

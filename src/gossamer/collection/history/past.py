@@ -13,7 +13,7 @@ import msgspec
 
 from gossamer import __version__
 from gossamer.archive.reader import read_capture
-from gossamer.archive.versions import Timeline, Version, in_force, kinds_of, seen_again, until
+from gossamer.archive.versions import CaptureVersion, Timeline, in_force, kinds_of, seen_again, until
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
@@ -27,7 +27,7 @@ from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints
-from gossamer.values.messages import VERSIONS_DONE, VERSIONS_JOBS, Difference, HistoryDone, HistoryJob, Said
+from gossamer.values.messages import VERSIONS_DONE, VERSIONS_JOBS, Difference, HistoryDone, HistoryJob, ReadVersion
 from gossamer.values.url import Host, Url
 from gossamer.workers.jobs import VERSIONS, job_for
 from gossamer.workers.limits import MIB
@@ -58,7 +58,9 @@ class Gist(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def past_of(directory: Directory, settings: Settings, outside: Outside, count: int = 0) -> AsyncIterator["Past"]:
+async def past_of(
+    directory: Directory, settings: Settings, outside: Outside, count: int = 0
+) -> AsyncIterator["HistoryReader"]:
     """`count` workers, as many as a crawl has when it is 0; none is started before there is something to read.
 
     They are started and ended by a task of their own: whoever asks first may be gone long before they end.
@@ -81,14 +83,14 @@ async def past_of(directory: Directory, settings: Settings, outside: Outside, co
 
     keeping = asyncio.ensure_future(keep_open())
     try:
-        yield Past(directory, outside, settings.agent, call)
+        yield HistoryReader(directory, outside, settings.agent, call)
     finally:
         over.set()
         wanted.set()
         await keeping
 
 
-class Past:
+class HistoryReader:
     def __init__(self, directory: Directory, outside: Outside, agent: str, call: Call) -> None:
         self._directory, self._outside, self._agent, self._call = directory, outside, agent, call
         self._gists: dict[int, Gist] = {}
@@ -100,7 +102,7 @@ class Past:
         with closing(read_only(self._directory.state)) as state:
             return captures.versions(state, url)[::-1]
 
-    async def said(self, kept: Kept) -> Said | str:
+    async def said(self, kept: Kept) -> ReadVersion | str:
         """What a capture says, or why that cannot be had."""
         done = await self._asked(kept, "read")
         return done if isinstance(done, str) else done.said or NO_BODY
@@ -156,12 +158,12 @@ class Past:
                     found += [held] if count <= most else []
         return found, count
 
-    async def said_by(self, versions: Sequence[Kept]) -> Said | str:
+    async def said_by(self, versions: Sequence[Kept]) -> ReadVersion | str:
         """What the one in force says: the page itself, or a younger answer that asked not to be indexed and so states
         nothing. REQUIRES: the last of them is a page."""
         for kept in versions[:-1]:
             said = await self.said(kept)
-            if isinstance(said, Said) and not said.may_index:
+            if isinstance(said, ReadVersion) and not said.may_index:
                 return said
         return await self.said(versions[-1])
 
@@ -215,8 +217,8 @@ def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]
         yield batch
 
 
-def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -> list[Version]:
-    found: list[Version] = []
+def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -> list[CaptureVersion]:
+    found: list[CaptureVersion] = []
     last: tuple[Kept, Prints] | None = None
     for number, (kept, gist) in enumerate(zip(shown, gists, strict=True), first_number):
         changes = None
@@ -225,7 +227,7 @@ def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -
         if gist.prints is not None:
             last = kept, gist.prints
         found.append(
-            Version(
+            CaptureVersion(
                 number,
                 in_words(kept.fetched_at),
                 kept.status,
@@ -243,7 +245,7 @@ def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -
     return found
 
 
-def gone_and_back(versions: Sequence[Version], earlier: Sequence[Kept] = ()) -> list[Version]:
+def gone_and_back(versions: Sequence[CaptureVersion], earlier: Sequence[Kept] = ()) -> list[CaptureVersion]:
     """With what says that the page is gone, and that it is back, marked so. `earlier`: what came before them."""
     was_page = any(kept.is_page for kept in earlier)
     is_gone = was_page and next((kept.status in VANISHED for kept in reversed(earlier) if _tells(kept)), False)
@@ -261,7 +263,7 @@ def _tells(kept: Kept) -> bool:
     return kept.is_page or kept.status in VANISHED
 
 
-def counted_again(versions: Sequence[Version], again: Sequence[Instant]) -> list[Version]:
+def counted_again(versions: Sequence[CaptureVersion], again: Sequence[Instant]) -> list[CaptureVersion]:
     """How often each was found unchanged, before the next one came."""
     starts = [from_words(one.fetched_at) for one in versions]
     counts = [0] * len(starts)

@@ -9,7 +9,7 @@ from gossamer.collection.history.past import past_of
 from gossamer.config.settings import Settings
 from gossamer.store.directory import Directory
 from gossamer.values.capture import Kept
-from gossamer.values.messages import Difference, Said
+from gossamer.values.messages import Difference, ReadVersion
 from gossamer.web.page.history_rooms import HistoryRooms
 
 WITHHELD = "the site asks not to show copies of this page, so versions of it are not compared here"
@@ -22,7 +22,7 @@ async def history_rooms(directory: Directory, settings: Settings, outside: Outsi
         async def difference(before: Kept, after: Kept) -> Difference:
             for kept in (before, after):
                 said = await past.said(kept)
-                if isinstance(said, Said) and not said.may_cache:
+                if isinstance(said, ReadVersion) and not said.may_cache:
                     raise GossamerError(WITHHELD)
             return await past.difference(before, after)
 

@@ -35,7 +35,7 @@ from gossamer.rules.learned.templates import template_of
 from gossamer.store.directory import LOG_NAME, Directory, lock_directory
 from gossamer.store.sqlite import captures_moved, forgotten
 from gossamer.store.sqlite.database import Database, read_only
-from gossamer.store.sqlite.forgotten import Entry, scrub
+from gossamer.store.sqlite.forgotten import ForgottenEntry, scrub
 from gossamer.values.url import Host, Url, url_of
 
 Says = Callable[[str], None]
@@ -65,22 +65,22 @@ class Erased(msgspec.Struct, frozen=True):
     """Hosts that may have been meant too, and stay: the first of them."""
 
 
-class Beside(NamedTuple):
+class NotForgotten(NamedTuple):
     """What stays, and may be thought to go."""
 
     copies: tuple[str, ...]
     alike: tuple[str, ...]
 
 
-def entries_of(texts: Sequence[str], at: Instant) -> list[Entry]:
+def entries_of(texts: Sequence[str], at: Instant) -> list[ForgottenEntry]:
     """What a person means: with a path, or with a scheme and one, a page; a bare name is a host."""
     found = []
     for text in texts:
         if "/" not in text:
-            found.append(Entry(_host_of(text), True, at))
+            found.append(ForgottenEntry(_host_of(text), True, at))
         else:
             (url,) = checked_seeds([text])
-            found.append(Entry(url.text, False, at))
+            found.append(ForgottenEntry(url.text, False, at))
     return found
 
 
@@ -97,7 +97,7 @@ def unwanted(block: Forgotten) -> Callable[[str], bool]:
     return lambda text: block.has(Url(text))
 
 
-def look_ahead(directory: Directory, entries: Sequence[Entry], outside: Outside) -> Erased:
+def look_ahead(directory: Directory, entries: Sequence[ForgottenEntry], outside: Outside) -> Erased:
     """What `forget` would take out of the archive now; beside a crawl too."""
     block = forgotten.block_of(entries)
     damage: dict[str, None] = {}
@@ -109,16 +109,16 @@ def look_ahead(directory: Directory, entries: Sequence[Entry], outside: Outside)
     return Erased(tuple([one.name for one in entries]), 0, archive, None, *beside)
 
 
-def beside_of(connection: sqlite3.Connection, block: Forgotten) -> Beside:
+def beside_of(connection: sqlite3.Connection, block: Forgotten) -> NotForgotten:
     copies = captures_moved.copies_of(connection, map(Host, sorted(block.at)), unwanted(block))
     names = sorted({host.name for host in captures_moved.hosts(connection)} - block.hosts) if block.hosts else []
     alike = [name for name in names if any(is_like(name, host) for host in block.hosts)]
-    return Beside(tuple(copies[:MOST_BESIDE]), tuple(alike[:MOST_BESIDE]))
+    return NotForgotten(tuple(copies[:MOST_BESIDE]), tuple(alike[:MOST_BESIDE]))
 
 
 async def forget(
     directory: Directory,
-    entries: Sequence[Entry],
+    entries: Sequence[ForgottenEntry],
     agent: str,
     outside: Outside,
     tell: Tell,
@@ -176,7 +176,7 @@ class _Begun(NamedTuple):
     """Some of it was begun before, and whatever was done then is done again: the views may not be whole."""
 
 
-def _begin(connection: sqlite3.Connection, entries: Sequence[Entry]) -> _Begun:
+def _begin(connection: sqlite3.Connection, entries: Sequence[ForgottenEntry]) -> _Begun:
     goes_on = any(one.done_at is None for one in forgotten.every(connection))
     forgotten.put(connection, entries)
     pending = [one for one in forgotten.every(connection) if one.done_at is None]
@@ -217,7 +217,7 @@ def unsaid(directory: Directory, outside: Outside) -> None:
             scrub(path)
 
 
-async def allow(directory: Directory, entries: Sequence[Entry], outside: Outside, tell: Tell) -> list[str]:
+async def allow(directory: Directory, entries: Sequence[ForgottenEntry], outside: Outside, tell: Tell) -> list[str]:
     """They may be crawled and imported again. Those among them that were not forgotten."""
     lock = lock_directory(directory, outside, "forget")
     try:
@@ -227,6 +227,6 @@ async def allow(directory: Directory, entries: Sequence[Entry], outside: Outside
         lock.release()
 
 
-def listed(directory: Directory) -> list[Entry]:
+def listed(directory: Directory) -> list[ForgottenEntry]:
     with closing(read_only(directory.state)) as state:
         return forgotten.every(state)

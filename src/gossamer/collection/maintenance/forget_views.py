@@ -10,14 +10,14 @@ from gossamer.values.page import silent_page
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints, newest
 from gossamer.views.facts.store import Graph
-from gossamer.views.links.store import Links
+from gossamer.views.links.store import LinksWriter
 from gossamer.views.words.writer import IndexWriter
 
 
 def remove_from_views(directory: Directory, urls: Sequence[Url], outside: Outside, tell: Tell) -> None:
     """REQUIRES: the indexer's lock, and that the views are up to date."""
     files, now = outside.files, outside.clock.now()
-    words, links = IndexWriter(directory.index, files, tell), Links(directory.links, files, tell)
+    words, links = IndexWriter(directory.index, files, tell), LinksWriter(directory.links, files, tell)
     with Graph(directory.graph, files, outside.clock, tell) as graph:
         words.open()
         links.open()

@@ -22,14 +22,14 @@ from gossamer.config.settings import Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.damage import noting_damage
 from gossamer.frontier.sqlite.restoration import enter_found, enter_visited, settle_restored
-from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.indexer.supervisor import become_the_one
 from gossamer.rules.canonical import identity_of
 from gossamer.store import tallies
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.sqlite import captures, forgotten, options, seeds
 from gossamer.store.sqlite.database import Database
-from gossamer.store.sqlite.forgotten import Entry
+from gossamer.store.sqlite.forgotten import ForgottenEntry
 from gossamer.store.sqlite.options import Option
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
@@ -71,7 +71,7 @@ class _Salvaged(msgspec.Struct, frozen=True):
     """What the archive does not hold, read from the damaged file as far as it goes; None: not to be read."""
 
     seeds: list[tuple[Url, str]] | None = None
-    forgotten: list[Entry] | None = None
+    forgotten: list[ForgottenEntry] | None = None
     options: Mapping[str, Option] | None = None
     counts: Counts | None = None
 
@@ -153,11 +153,11 @@ async def filled(
     named = await database.read(seeds.every)
     offers = [Offer(url, How.SEED) for url, _ in named]
     missing = [] if named else [NO_SEEDS]
-    await database.run(partial(enter_found, offers=offers, keys=Keys(id_of, identity_of)))
+    await database.run(partial(enter_found, offers=offers, keys=IncomingKeys(id_of, identity_of)))
     try:
         links = _linked(directory.links) if named else iter(())
         while batch := list(islice((offer for offer in links if ruling.may_enter(offer)), AT_ONCE)):
-            await database.run(partial(enter_found, offers=batch, keys=Keys(id_of, identity_of)))
+            await database.run(partial(enter_found, offers=batch, keys=IncomingKeys(id_of, identity_of)))
             says("offering the links of the archived pages again")
     except ViewDamaged as trouble:
         missing.append(f"links that were not visited yet: {trouble}; then `gossamer rebuild --state` again")
@@ -180,7 +180,7 @@ async def enter_captures(database: Database, says: Says) -> None:
     for volume in await database.read(captures.volume_names):
         number = 0
         while visited := await database.read(partial(_some, volume=volume, number=number)):
-            await database.run(partial(enter_visited, visited=visited, keys=Keys(id_of, identity_of)))
+            await database.run(partial(enter_visited, visited=visited, keys=IncomingKeys(id_of, identity_of)))
             number, entered = visited[-1].place.number + 1, entered + len(visited)
             says(f"entering what was visited: {entered:,} captures")
 

@@ -16,7 +16,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, WorkerLost, damage_named
 from gossamer.base.files import Files
 from gossamer.indexer.updates import Reread, position_in
-from gossamer.spool.follower import Position
+from gossamer.spool.follower import SpoolPosition
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
@@ -52,7 +52,7 @@ class ViewState(msgspec.Struct, frozen=True):
     """Why it cannot be used, or what it lacks; empty when it is whole."""
     mend: str = ""
     """The next step, when there is one."""
-    position: Position | None = None
+    position: SpoolPosition | None = None
     """Its next record of the archive; None: not known, as of a database or of what cannot be opened."""
     behind: int = 0
     """Pages that it has not come to yet: no damage."""
@@ -70,7 +70,7 @@ class ViewState(msgspec.Struct, frozen=True):
 
 class OpenView(NamedTuple):
     name: str
-    position: Position | None
+    position: SpoolPosition | None
     held: Held
     unreadable: Callable[[Sequence[Url]], Sequence[Url]] = lambda _: ()
     """Which of these pages have an entry that cannot be read."""
@@ -79,7 +79,7 @@ class OpenView(NamedTuple):
 
 
 @dataclass(slots=True)
-class Tally:
+class ViewTally:
     """What was found of one view so far."""
 
     view: OpenView
@@ -140,7 +140,7 @@ class ViewCheck:
         states: dict[str, ViewState] = {}
         mend = f"make them again from the archive:  gossamer rebuild --dir {directory.root}"
         with ExitStack() as stack, closing(read_only(directory.state)) as state:
-            found, pages = dict[str, Tally](), tallies.counts(state).pages
+            found, pages = dict[str, ViewTally](), tallies.counts(state).pages
             openers: dict[str, Callable[[], OpenView | str]] = {
                 "index": lambda: _words(directory, stack),
                 "links.db": lambda: _links(directory, stack),
@@ -157,7 +157,7 @@ class ViewCheck:
                     needs = view == NOT_MADE and pages and self._is_alone
                     states[name] = ViewState(name, says=view, mend=mend if needs else "")
                 else:
-                    found[name] = Tally(view)
+                    found[name] = ViewTally(view)
             if self._is_alone and pages and found:
                 states |= {name: ViewState(name, fault="it is missing", mend=mend) for name in _lost(states)}
             await self._compare(state, list(found.values()), pages, says)
@@ -173,11 +173,11 @@ class ViewCheck:
             return "open in another process: only its checkpoint was checked"
         stack.callback(lock.release)
         view = _facts("graph", directory.graph, self._outside.files, says)
-        if view.position != Position() and (fault := _fault_of(directory.graph / SOURCES)):
+        if view.position != SpoolPosition() and (fault := _fault_of(directory.graph / SOURCES)):
             raise ViewDamaged(directory.graph, f"{SOURCES}: {fault}")
         return view
 
-    async def _compare(self, state: sqlite3.Connection, views: list[Tally], pages: int, says: Says) -> None:
+    async def _compare(self, state: sqlite3.Connection, views: list[ViewTally], pages: int, says: Says) -> None:
         """Every page that the catalogue knows against every view."""
         done, every = 0, captures.pages(state)
         while some := list(islice(every, AT_ONCE)):
@@ -193,12 +193,12 @@ class ViewCheck:
             done += len(some)
             says(f"checking views: {done:,} of {pages:,} pages")
 
-    def _lacking(self, tally: Tally, some: Sequence[Kept]) -> Iterator[tuple[Kept, bool]]:
+    def _lacking(self, tally: ViewTally, some: Sequence[Kept]) -> Iterator[tuple[Kept, bool]]:
         """Those that the view has passed and does not hold; and whether it holds an older capture."""
         position = tally.view.position
         if tally.fault or position is None:
             return
-        passed = [kept for kept in some if Position(kept.place.volume, kept.place.number) < position]
+        passed = [kept for kept in some if SpoolPosition(kept.place.volume, kept.place.number) < position]
         tally.behind += len(some) - len(passed)
         urls = [kept.url for kept in passed]
         try:
@@ -223,7 +223,7 @@ class ViewCheck:
                 seen[kept.capture_id] = False
         return seen[kept.capture_id]
 
-    def _told(self, one: Tally, pages: int, mend: str) -> ViewState:
+    def _told(self, one: ViewTally, pages: int, mend: str) -> ViewState:
         name, position = one.view.name, one.view.position
         if one.fault:
             return ViewState(name, fault=one.fault, mend=mend)
@@ -315,4 +315,4 @@ def _facts(name: str, folder: Path, files: Files, says: Says) -> OpenView:
         return {number: at for number, at in found.items() if at is not None}
 
     note = f"{counted(new, 'table')} not in {DIGESTS}, checked only in part; the next `gossamer crawl` adds it"
-    return OpenView(name, position if number or position is None else Position(), held, note=note if new else "")
+    return OpenView(name, position if number or position is None else SpoolPosition(), held, note=note if new else "")

@@ -19,12 +19,12 @@ from gossamer.base.tell import silent
 from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
 from gossamer.collection.heartbeats import at_work
-from gossamer.collection.why.revisits import Again, again_of
+from gossamer.collection.why.revisits import RevisitPlan, again_of
 from gossamer.collection.why.trail import (
+    HostStanding,
     HostTrail,
-    Ruling,
+    RuleVerdict,
     Section,
-    Standing,
     Step,
     Trail,
     Visited,
@@ -43,13 +43,13 @@ from gossamer.crawler.seeds import checked_seeds
 from gossamer.crawler.settlement import MAPS
 from gossamer.frontier.lanes import SCHEMES, lane_of
 from gossamer.frontier.priority import LAST, priority_of
-from gossamer.frontier.reports import HostState, Known, Template
+from gossamer.frontier.reports import HostState, KnownState, Template
 from gossamer.frontier.sqlite.hosts import find_host_id
 from gossamer.frontier.sqlite.known import depths_of, known
 from gossamer.frontier.sqlite.reports import host_state, templates, waits_before
 from gossamer.frontier.sqlite.requeue import failures_of
 from gossamer.frontier.sqlite.robots import Rulebook
-from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.frontier.sqlite.sooner import pasts_of
 from gossamer.monitor.control import Control
 from gossamer.plugins.filters import filters_to_ask
@@ -99,7 +99,7 @@ def why(
         state.execute("BEGIN")  # one consistent state, however busy the crawl is
         book = RulesFile(outside.files, directory.root, silent).book()
         own = filters_to_ask(settings.crawl.filters, directory.root)
-        asking = Asking(state, settings, crew, outside.dates.now(), book, own, partial(linked_from, directory))
+        asking = WhyQuery(state, settings, crew, outside.dates.now(), book, own, partial(linked_from, directory))
         found: Trail | HostTrail
         if url is not None:
             found = asking.trail(url)
@@ -147,7 +147,7 @@ def crew_of(directory: Directory, outside: Outside) -> Crew:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class WhyQuery:
     """One question to one state of the database."""
 
     state: sqlite3.Connection
@@ -184,7 +184,7 @@ class Asking:
             ended=ended_of(found.reason, found.detail, found.settled_at, found.failures)
             if found and found.reason
             else None,
-            failures=tuple(map(failed_before, failures_of(self.state, fetched, Keys(id_of, identity_of)))),
+            failures=tuple(map(failed_before, failures_of(self.state, fetched, IncomingKeys(id_of, identity_of)))),
             due_at=found.due_at if found is not None and found.is_queued else None,
             before=before,
             waits=tuple(waits_of(found, host, robots, before, self.crew, self.now)) if found and host else (),
@@ -192,8 +192,8 @@ class Asking:
             again=self._again(fetched),
         )
 
-    def _again(self, url: Url) -> Again | None:
-        (past,) = pasts_of(self.state, [url], Keys(id_of, identity_of))
+    def _again(self, url: Url) -> RevisitPlan | None:
+        (past,) = pasts_of(self.state, [url], IncomingKeys(id_of, identity_of))
         return again_of(past) if past is not None else None
 
     def host_trail(self, given: str) -> HostTrail:
@@ -209,10 +209,10 @@ class Asking:
     def _polite(self) -> Politeness:
         return politeness(self.settings)
 
-    def _known(self, url: Url) -> Known | None:
+    def _known(self, url: Url) -> KnownState | None:
         return known(self.state, url, identity=identity_of)
 
-    def _way(self, found: Known | None) -> tuple[Step, ...]:
+    def _way(self, found: KnownState | None) -> tuple[Step, ...]:
         """Each address on the way was met on the one after it. It cannot turn in a circle, but a damaged one might."""
         way: list[Step] = []
         met: set[str] = set()
@@ -232,10 +232,10 @@ class Asking:
         number = find_host_id(self.state, Url(origin + "/").host.name)
         return None if number is None else Rulebook().entry(self.state, number, lane_of(origin))
 
-    def _standing(self, name: str, host: HostState | None) -> Standing:
+    def _standing(self, name: str, host: HostState | None) -> HostStanding:
         if host is None:
-            return Standing(name, False)
-        return Standing(
+            return HostStanding(name, False)
+        return HostStanding(
             name=name,
             is_known=True,
             queued=host.queued,
@@ -256,12 +256,14 @@ class Asking:
     def _quarantined(self, name: str) -> list[Template]:
         return [one for one in templates(self.state, name) if one.quarantined_at is not None]
 
-    def _rulings(self, url: Url, found: Known | None, robots: Robots | None, host: HostState | None) -> list[Ruling]:
+    def _rulings(
+        self, url: Url, found: KnownState | None, robots: Robots | None, host: HostState | None
+    ) -> list[RuleVerdict]:
         depth, how = (found.depth, found.how) if found is not None else (self._depth_of(url), How.LINK)
         reaches = [(seed, scope.Reach(reach)) for seed, reach in seeds.every(self.state)]
         rulings = [
             *[
-                Ruling("forgotten", False, no.rule)
+                RuleVerdict("forgotten", False, no.rule)
                 for no in [forgotten.block(self.state).judge(url)]
                 if isinstance(no, Denied)
             ],
@@ -280,49 +282,51 @@ class Asking:
         known = [depth for depth in depths_of(self.state, self.linked_from(url), identity_of) if depth is not None]
         return min(known, default=0) + 1
 
-    def _scope(self, url: Url, depth: int, how: How, reaches: Reaches) -> Ruling:
+    def _scope(self, url: Url, depth: int, how: How, reaches: Reaches) -> RuleVerdict:
         whole = scope.scope_of(reaches, self.settings.crawl.max_depth)
         verdict = scope.judge_host(url, whole) if how in MAPS else scope.judge(url, depth, whole)
         return _ruled("scope", verdict, f"within the reach of {counted(len(reaches), 'seed')}")
 
-    def _filters(self, url: Url, depth: int, how: How, reaches: Reaches) -> list[Ruling]:
+    def _filters(self, url: Url, depth: int, how: How, reaches: Reaches) -> list[RuleVerdict]:
         """The rules of the user, and then his own filters."""
         book = self.book.for_seeds(reaches)
         if not book.decides and not self.own:
             return []
         if how in UNRULED or (how is How.REDIRECT and depth == 0):
-            return [Ruling("filter", True, "seeds and sitemaps are not asked for")]
+            return [RuleVerdict("filter", True, "seeds and sitemaps are not asked for")]
         ruled = book.judge(url, depth)
         asked = [own(url.text, depth) for own in self.own] if not isinstance(ruled, Denied) else []
         if refusals := [one for one in (ruled, *asked) if isinstance(one, Denied)]:
             return [_ruled("filter", refusals[0], "")]
         if failed := [one for one in asked if isinstance(one, FilterFailed)]:
-            return [Ruling("filter", None, failed[0].rule)]
+            return [RuleVerdict("filter", None, failed[0].rule)]
         if isinstance(ruled, Unknown):
-            return [Ruling("filter", None, "it depends on the kind of content, which the answer will tell")]
-        return [Ruling("filter", True, "no rule is against")]
+            return [RuleVerdict("filter", None, "it depends on the kind of content, which the answer will tell")]
+        return [RuleVerdict("filter", True, "no rule is against")]
 
-    def _template(self, url: Url, host: HostState) -> list[Ruling]:
+    def _template(self, url: Url, host: HostState) -> list[RuleVerdict]:
         pattern = template_of(url)
         found = next((one for one in templates(self.state, host.name) if one.template == pattern), None)
         if found is None:
             return []
         says = f"of {found.fetched:,} pages like {pattern}, {found.fruitful:,} brought something new"
         return [
-            Ruling("quarantine" if found.quarantined_at is not None else "pattern", found.quarantined_at is None, says)
+            RuleVerdict(
+                "quarantine" if found.quarantined_at is not None else "pattern", found.quarantined_at is None, says
+            )
         ]
 
 
-def _ruled(rule: str, verdict: Allowed | Denied, otherwise: str) -> Ruling:
-    return Ruling(rule, False, verdict.rule) if isinstance(verdict, Denied) else Ruling(rule, True, otherwise)
+def _ruled(rule: str, verdict: Allowed | Denied, otherwise: str) -> RuleVerdict:
+    return RuleVerdict(rule, False, verdict.rule) if isinstance(verdict, Denied) else RuleVerdict(rule, True, otherwise)
 
 
-def _robots_ruling(url: Url, robots: Robots | None) -> Ruling:
+def _robots_ruling(url: Url, robots: Robots | None) -> RuleVerdict:
     if robots is None or robots.state is RobotsState.PENDING:
-        return Ruling("robots", None, f"{url.robots} has not been read yet")
+        return RuleVerdict("robots", None, f"{url.robots} has not been read yet")
     explained = robots_rules.explain(url, robots)
     lets_in = isinstance(explained.verdict, Allowed)
-    return Ruling("robots", None if robots.state is RobotsState.UNREACHABLE else lets_in, explained.because)
+    return RuleVerdict("robots", None if robots.state is RobotsState.UNREACHABLE else lets_in, explained.because)
 
 
 def removed(whole: Url, url: Url) -> tuple[str, ...]:
@@ -350,7 +354,7 @@ def visited(kept: Kept, damaged: str) -> Visited:
     )
 
 
-def priority_in_words(found: Known, nudge: int = 0) -> str:
+def priority_in_words(found: KnownState, nudge: int = 0) -> str:
     """What its place in the queue comes from. `nudge`: what the rules of the user say now."""
     if found.priority is None:
         return ""

@@ -16,7 +16,7 @@ HUB = 0.5
 """New pages of late above which a page is shown as one that leads to new pages."""
 
 
-class Again(msgspec.Struct, frozen=True):
+class RevisitPlan(msgspec.Struct, frozen=True):
     """What is remembered of a page that comes again."""
 
     due_at: Instant
@@ -41,9 +41,9 @@ class Again(msgspec.Struct, frozen=True):
         return self.new_pages >= HUB
 
 
-def again_of(past: Past) -> Again:
+def again_of(past: Past) -> RevisitPlan:
     look = past.look
-    return Again(
+    return RevisitPlan(
         due_at=past.due_at,
         why=past.why,
         says=says_of(past),
@@ -68,7 +68,7 @@ def says_of(past: Past) -> str:
     return IN_WORDS[Why(past.why)] if past.why in set(Why) else "it is due"
 
 
-def in_words(again: Again, now: Instant) -> list[str]:
+def in_words(again: RevisitPlan, now: Instant) -> list[str]:
     lines = [f"comes again {moment(again.due_at, now)}: {again.says}"]
     if again.why != Why.LINKS and again.links:
         lines.append(

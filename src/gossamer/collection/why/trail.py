@@ -3,7 +3,7 @@
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.collection.why.revisits import Again, in_words
+from gossamer.collection.why.revisits import RevisitPlan, in_words
 from gossamer.values.capture import charset_in_words
 from gossamer.values.format import counted, lasting, moment
 from gossamer.values.link import How
@@ -37,7 +37,7 @@ class Step(msgspec.Struct, frozen=True):
     hops: int = 0
 
 
-class Ruling(msgspec.Struct, frozen=True):
+class RuleVerdict(msgspec.Struct, frozen=True):
     """What one rule says of the address now."""
 
     rule: str
@@ -63,7 +63,7 @@ class Visited(msgspec.Struct, frozen=True):
     """The encoding its text was read in, and what told it."""
 
 
-class Ended(msgspec.Struct, frozen=True):
+class LastEnd(msgspec.Struct, frozen=True):
     """How the last visit ended."""
 
     reason: Reason
@@ -82,7 +82,7 @@ class FailedBefore(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class RobotsKnown(msgspec.Struct, frozen=True):
     """What is known of one origin's robots.txt."""
 
     origin: str
@@ -106,7 +106,7 @@ class Wait(msgspec.Struct, frozen=True):
     until_at: Instant | None = None
 
 
-class Standing(msgspec.Struct, frozen=True):
+class HostStanding(msgspec.Struct, frozen=True):
     """How things are between us and a host."""
 
     name: str
@@ -122,7 +122,7 @@ class Standing(msgspec.Struct, frozen=True):
     retired_at: Instant | None = None
     retired_why: str = ""
     troubles: int = 0
-    robots: tuple[Asked, ...] = ()
+    robots: tuple[RobotsKnown, ...] = ()
     quarantined: tuple[str, ...] = ()
 
 
@@ -139,20 +139,20 @@ class Trail(msgspec.Struct, frozen=True):
     """The text it was met under, when that is another one for the same page."""
     way: tuple[Step, ...] = ()
     """From the address back to its seed."""
-    rulings: tuple[Ruling, ...] = ()
+    rulings: tuple[RuleVerdict, ...] = ()
     priority: int | None = None
     priority_says: str = ""
     visits: tuple[Visited, ...] = ()
     """Newest first."""
-    ended: Ended | None = None
+    ended: LastEnd | None = None
     failures: tuple[FailedBefore, ...] = ()
     """Before the last visit, the newest first; at most ten."""
     due_at: Instant | None = None
     before: int | None = None
     """How many of its host go first."""
     waits: tuple[Wait, ...] = ()
-    host: Standing | None = None
-    again: Again | None = None
+    host: HostStanding | None = None
+    again: RevisitPlan | None = None
     """What is remembered of it, in a crawl that comes back to pages."""
 
 
@@ -160,7 +160,7 @@ class HostTrail(msgspec.Struct, frozen=True):
     """Everything there is to say about one host: why is nothing being fetched there?"""
 
     asked_at: Instant
-    host: Standing
+    host: HostStanding
     waits: tuple[Wait, ...] = ()
 
 
@@ -168,10 +168,10 @@ Section = tuple[str, list[str]]
 """A heading and its lines."""
 
 
-def asked_of(origin: str, robots: Robots | None) -> Asked:
+def asked_of(origin: str, robots: Robots | None) -> RobotsKnown:
     if robots is None:
-        return Asked(origin, None)
-    return Asked(
+        return RobotsKnown(origin, None)
+    return RobotsKnown(
         origin,
         robots.state,
         robots.fetched_at,
@@ -263,7 +263,7 @@ def _next(trail: Trail) -> list[str]:
     return lines or ["nothing: how it ended stands, and it is not due again"] if trail.is_known else lines
 
 
-def _host(host: Standing, now: Instant) -> list[str]:
+def _host(host: HostStanding, now: Instant) -> list[str]:
     if not host.is_known:
         return [f"{host.name}: never met"]
     held = f", {host.held:,} in quarantine" if host.held else ""
@@ -280,7 +280,7 @@ def _host(host: Standing, now: Instant) -> list[str]:
     return lines
 
 
-def _asked(asked: Asked, now: Instant) -> str:
+def _asked(asked: RobotsKnown, now: Instant) -> str:
     start = f"{asked.origin}/robots.txt"
     if asked.state is None:
         return f"{start}: not read yet; it is asked for before the first page"
@@ -304,5 +304,5 @@ def failed_before(failure: Failure) -> FailedBefore:
     return FailedBefore(failure.at, failure.reason, IN_WORDS[failure.reason], failure.detail)
 
 
-def ended_of(reason: Reason, detail: str, settled_at: Instant | None, failures: int) -> Ended:
-    return Ended(reason, IN_WORDS[reason], detail, settled_at, failures)
+def ended_of(reason: Reason, detail: str, settled_at: Instant | None, failures: int) -> LastEnd:
+    return LastEnd(reason, IN_WORDS[reason], detail, settled_at, failures)

@@ -8,9 +8,9 @@ from gossamer.base.clock import Instant
 from gossamer.collection.why.trail import Wait
 from gossamer.config.slices import Politeness
 from gossamer.fetch.guard import closed_address
-from gossamer.frontier.gate import Ask, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.gate import AskFirst, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.priority import LAST
-from gossamer.frontier.reports import Awaited, HostState, Known
+from gossamer.frontier.reports import Awaited, HostState, KnownState
 from gossamer.values.format import counted, lasting, moment
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState
@@ -29,7 +29,7 @@ class Crew(msgspec.Struct, frozen=True):
 
 
 def waits_of(
-    known: Known,
+    known: KnownState,
     host: HostState,
     robots: Robots | None,
     before: int | None,
@@ -52,7 +52,7 @@ def waits_of(
     return waits or [Wait("turn", "nothing: it is taken as soon as a visit can be made")]
 
 
-def _option(known: Known) -> list[Wait]:
+def _option(known: KnownState) -> list[Wait]:
     """What was refused for want of an option is judged again once that is given."""
     if known.reason is Reason.CONTACT:
         return [Wait("option", "it waits for an option: --contact, since its host is public")]
@@ -104,9 +104,9 @@ def _robots(robots: Robots | None, now: Instant) -> list[Wait]:
     match gate_of(robots, now, None):
         case Open():
             return []
-        case Ask(robots=None):
+        case AskFirst(robots=None):
             return [Wait("robots", "the robots.txt has not been read yet: it is asked for first")]
-        case Ask():
+        case AskFirst():
             return [Wait("robots", "the robots.txt has to be read again first: it was last read too long ago")]
         case Shut(until=until):
             assert robots is not None, "or it would be asked for"

@@ -14,7 +14,7 @@ from pyoxigraph import Quad, RdfFormat, parse, serialize
 from gossamer.extract.jsonld.contexts import HELD, Contexts
 from gossamer.extract.jsonld.local import Json, Localising, Remarks, Unreadable
 from gossamer.extract.jsonld.repair import SENTENCES, repaired
-from gossamer.extract.source import Found, Notice, Source
+from gossamer.extract.source import FoundFacts, Notice, Source
 from gossamer.extract.terms import Labels
 from gossamer.values.page import Triple, made
 from gossamer.values.tree import Attributes
@@ -40,9 +40,9 @@ class Relabelled(dict[str, str]):
         return ours
 
 
-def read_jsonld(source: Source) -> Found:
+def read_jsonld(source: Source) -> FoundFacts:
     """The facts of all scripts, in document order."""
-    found = Found()
+    found = FoundFacts()
     blank = Relabelled(source.labels)
     for script, _, attributes in [one for one in source.survey.elements if one[1] == "script"]:
         if not _is_jsonld(attributes) or len(found.triples) >= source.at_most:

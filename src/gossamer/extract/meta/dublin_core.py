@@ -8,7 +8,7 @@ it after RFC 2731 (`DC.Date.Issued`) is the term that took its place. A scheme t
 from collections.abc import Mapping
 
 from gossamer.extract.meta.tags import Surroundings
-from gossamer.extract.source import Found, Notice, Source
+from gossamer.extract.source import FoundFacts, Notice, Source
 from gossamer.extract.terms import LONGEST_LITERAL, absolute, iri_term, quoted, typed_literal
 from gossamer.values.tree import Attributes, Element
 
@@ -41,7 +41,7 @@ _DATATYPE = {
 """Syntax encoding schemes. Vocabulary encoding schemes (LCSH, DDC, ...) say where a word is from, not its form."""
 
 
-def read_dublin_core(source: Source) -> Found:
+def read_dublin_core(source: Source) -> FoundFacts:
     stating: list[tuple[Element, Attributes, str, str]] = []
     declared: dict[str, str] = {}
     flags: set[str] = set()
@@ -59,7 +59,7 @@ def read_dublin_core(source: Source) -> Found:
                 stating.extend((element, attributes, word, address) for word in words[:MOST_NAMES] if "." in word)
             else:
                 declared.setdefault(relation[7:].strip().lower(), address.strip())
-    found = _Stated(source, declared).over(stating) if stating else Found()
+    found = _Stated(source, declared).over(stating) if stating else FoundFacts()
     found.flags.extend(sorted(flags))
     return found
 
@@ -69,9 +69,9 @@ class _Stated:
         self._source = source
         self._declared = declared
         self._surroundings = Surroundings(source.host)
-        self._found = Found()
+        self._found = FoundFacts()
 
-    def over(self, stating: list[tuple[Element, Attributes, str, str]]) -> Found:
+    def over(self, stating: list[tuple[Element, Attributes, str, str]]) -> FoundFacts:
         page, found = f"<{self._source.address}>", self._found
         for element, attributes, name, address in stating:
             predicate = self._predicate(name)

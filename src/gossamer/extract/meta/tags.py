@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gossamer.extract.rdfa.host_language import RULES
 from gossamer.extract.rdfa.scope import declarations
-from gossamer.extract.source import Found, Host, Notice, Source
+from gossamer.extract.source import FoundFacts, HostLanguage, Notice, Source
 from gossamer.extract.terms import LONGEST_IRI, LONGEST_LITERAL, UNNAMED, absolute, iri_term, language_suffix, quoted
 from gossamer.values.tree import Attributes, Element
 
@@ -43,22 +43,22 @@ _SINGLE = frozenset(("og:title", "og:type", "og:url", "og:description", "og:site
 _REQUIRED = ("og:title", "og:type", "og:image", "og:url")
 
 
-def read_opengraph(source: Source) -> Found:
+def read_opengraph(source: Source) -> FoundFacts:
     return _read(source, OPEN_GRAPH, _REQUIRED)
 
 
-def read_twitter(source: Source) -> Found:
+def read_twitter(source: Source) -> FoundFacts:
     return _read(source, TWITTER, ("twitter:card",))
 
 
-def _read(source: Source, usual: Mapping[str, str], required: Iterable[str]) -> Found:
+def _read(source: Source, usual: Mapping[str, str], required: Iterable[str]) -> FoundFacts:
     metas = [
         (element, attributes)
         for element, _, attributes in source.metas
         if ":" in (attributes.get("property") or "") or ":" in (attributes.get("name") or "")
     ]
     if not metas:
-        return Found()
+        return FoundFacts()
     cards = _Cards(source, usual)
     cards.over(metas)
     if source.takes_notes:
@@ -66,7 +66,7 @@ def _read(source: Source, usual: Mapping[str, str], required: Iterable[str]) -> 
     return cards.found
 
 
-def is_all_cards(found: Found) -> bool:
+def is_all_cards(found: FoundFacts) -> bool:
     """Whether every fact comes from a `<meta>` that Open Graph or Twitter cards account for: RDFa reads those as well,
     but nobody would call a page with nothing else one with RDFa."""
     for place in found.places:
@@ -90,7 +90,7 @@ _NOTHING = InForce("", {})
 class Surroundings:
     """Climbs from an element to those whose surroundings are already known; each is looked at once."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostLanguage) -> None:
         self._known: dict[int, InForce] = {}
         self._languages = RULES[host].languages
 
@@ -127,7 +127,7 @@ class _Cards:
     """One family of prefixes, read from the metas of one page."""
 
     def __init__(self, source: Source, usual: Mapping[str, str]) -> None:
-        self.found = Found()
+        self.found = FoundFacts()
         self._source = source
         self._usual = usual
         self._page = f"<{source.address}>"

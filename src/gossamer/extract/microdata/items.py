@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gossamer.extract.source import Host, Source
+from gossamer.extract.source import HostLanguage, Source
 from gossamer.extract.terms import language_suffix
 from gossamer.values.tree import Attributes, Element
 
@@ -20,14 +20,14 @@ NOWHERE = -1
 _CARRYING = ("itemscope", "itemprop", "itemprop-reverse")
 
 
-class Item(NamedTuple):
+class MicrodataItem(NamedTuple):
     element: Element
     attributes: Attributes
     is_value: bool
     """Whether it is a property of another item, and not there for itself."""
 
 
-class Property(NamedTuple):
+class ItemProperty(NamedTuple):
     element: Element
     tag: str
     attributes: Attributes
@@ -67,8 +67,8 @@ class Items:
     """REQUIRES: `wanted` are all the ids that `itemref` names on the page."""
 
     def __init__(self, wanted: Collection[str]) -> None:
-        self.items: list[Item] = []
-        self.properties: list[Property] = []
+        self.items: list[MicrodataItem] = []
+        self.properties: list[ItemProperty] = []
         self.blocks: dict[str, _Block] = {}
         self._wanted = wanted
         self._written_in: dict[int, list[int]] = {}
@@ -93,7 +93,7 @@ class Items:
     def _carrying(self, root: Element, source: Source) -> Iterable[Element]:
         """The elements that matter. A selector finds them at a tenth of the cost of going through all."""
         names = (*_CARRYING, "id") if self._wanted else _CARRYING
-        if source.host is Host.HTML:
+        if source.host is HostLanguage.HTML:
             return root.css(",".join([f"[{name}]" for name in names]))
         return [element for element, _, attributes in source.survey.every() if not attributes.keys().isdisjoint(names)]
 
@@ -137,11 +137,11 @@ class Items:
         item = NOWHERE
         if "itemscope" in attributes:
             item = owner = len(self.items)
-            self.items.append(Item(element, attributes, bool(names or reverse_names)))
+            self.items.append(MicrodataItem(element, attributes, bool(names or reverse_names)))
         if names or reverse_names:
             self._written_in.setdefault(around.owner, []).append(len(self.properties))
             self.properties.append(
-                Property(element, element.tag or "", attributes, names, reverse_names, item, language, depth)
+                ItemProperty(element, element.tag or "", attributes, names, reverse_names, item, language, depth)
             )
             depth += item == NOWHERE
         self._inside[element_id] = _Scope(owner, block, language, depth)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from gossamer.extract.microdata.items import NOWHERE, Item, Items, Property
-from gossamer.extract.source import NAME_TOO_LONG, Found, Notice, Source
+from gossamer.extract.microdata.items import NOWHERE, ItemProperty, Items, MicrodataItem
+from gossamer.extract.source import NAME_TOO_LONG, FoundFacts, Notice, Source
 from gossamer.extract.terms import (
     LONGEST_IRI,
     LONGEST_LITERAL,
@@ -44,7 +44,7 @@ is_absolute = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.").match
 """Whether a name or a type is an address already."""
 
 
-class Vocabulary(NamedTuple):
+class ItemVocabulary(NamedTuple):
     """What names of properties are completed with."""
 
     stem: str
@@ -52,15 +52,15 @@ class Vocabulary(NamedTuple):
     implied: Implied
 
 
-def vocabulary_of(kind: str, registry: Registry) -> Vocabulary:
+def vocabulary_of(kind: str, registry: Registry) -> ItemVocabulary:
     """The vocabulary that a type belongs to. REQUIRES: `kind` is an absolute IRI.
 
     One that the registry does not know ends at the last "#" or "/" of its path ("Microdata to RDF", 3.1).
     """
     for prefix, implied in registry.items():
         if kind.startswith(prefix):
-            return Vocabulary(_ended(prefix), implied)
-    return Vocabulary(_ended(_without_last_segment(kind)), {})
+            return ItemVocabulary(_ended(prefix), implied)
+    return ItemVocabulary(_ended(_without_last_segment(kind)), {})
 
 
 def _without_last_segment(kind: str) -> str:
@@ -90,7 +90,7 @@ _INTEGER = re.compile(r"-?[0-9]+").fullmatch
 _DOUBLE = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?").fullmatch
 
 
-def value_of(found: Property, base: str) -> str | None:
+def value_of(found: ItemProperty, base: str) -> str | None:
     """None when nothing usable is there. REQUIRES: the element is no item."""
     attributes = found.attributes
     if "content" in attributes:
@@ -127,14 +127,14 @@ MOST_STEPS = 4 * MOST_TRIPLES
 DEEPEST = 16
 """Texts of properties within texts of properties; each is read anew."""
 
-_UNKNOWN = Vocabulary(UNNAMED, {})
+_UNKNOWN = ItemVocabulary(UNNAMED, {})
 """Of a type that is too long: its properties have no names."""
 
 
-def read_microdata(source: Source, registry: Registry = REGISTRY) -> Found:
+def read_microdata(source: Source, registry: Registry = REGISTRY) -> FoundFacts:
     scopes = [attributes for _, _, attributes in source.survey.elements if "itemscope" in attributes]
     if not scopes and not source.takes_notes:  # with notes, properties that belong to no item are told
-        return Found()
+        return FoundFacts()
     page = Items({name for attributes in scopes for name in (attributes.get("itemref") or "").split()})
     page.find(source)
     walk = _Walk(source, page, registry)
@@ -149,24 +149,24 @@ class _Frame(NamedTuple):
 
     number: int
     subject: str
-    vocabulary: Vocabulary
-    inherited: Vocabulary | None
+    vocabulary: ItemVocabulary
+    inherited: ItemVocabulary | None
     """For items inside that have no type; None where no type is in force."""
     properties: Iterator[int]
 
 
 class _Walk:
     def __init__(self, source: Source, page: Items, registry: Registry) -> None:
-        self.found = Found()
+        self.found = FoundFacts()
         self._source = source
         self._page = page
         self._registry = registry
-        self._untyped = Vocabulary(f"{source.base}#", {})
+        self._untyped = ItemVocabulary(f"{source.base}#", {})
         self._path: list[_Frame] = []
         self._open: set[int] = set()
         self._entered: set[tuple[int, str]] = set()
         self._subjects: dict[int, str] = {}
-        self._typed: dict[str, tuple[list[str], Vocabulary | None]] = {}
+        self._typed: dict[str, tuple[list[str], ItemVocabulary | None]] = {}
         self._predicates: dict[tuple[str, str], str | None] = {}
         self._values: dict[int, str | None] = {}
         self._seen: set[int] = set()
@@ -194,7 +194,7 @@ class _Walk:
     def _is_full(self) -> bool:
         return len(self.found.triples) >= self._source.at_most or self._letters <= 0 or self._steps <= 0
 
-    def _enter(self, number: int, inherited: Vocabulary | None) -> None:
+    def _enter(self, number: int, inherited: ItemVocabulary | None) -> None:
         """States an item's types, and makes its properties the next to be stated; once for each vocabulary."""
         item = self._page.items[number]
         kinds, own = self._kinds(item.attributes.get("itemtype") or "")
@@ -213,7 +213,7 @@ class _Walk:
         if self._source.takes_notes:
             self._note_of_item(item, bool(kinds), own is not None)
 
-    def _kinds(self, said: str) -> tuple[list[str], Vocabulary | None]:
+    def _kinds(self, said: str) -> tuple[list[str], ItemVocabulary | None]:
         """The types in @itemtype as IRI terms, and the vocabulary of the first; what is not absolute is no type
         ("Microdata to RDF", 4.3, step 3)."""
         known = self._typed.get(said)
@@ -254,7 +254,7 @@ class _Walk:
             self._state(frame, found, self._subject(found.item))
             self._enter(found.item, frame.inherited)
 
-    def _value(self, number: int, found: Property) -> str | None:
+    def _value(self, number: int, found: ItemProperty) -> str | None:
         if number in self._values:
             return self._values[number]
         value = None
@@ -271,7 +271,7 @@ class _Walk:
         self._values[number] = value
         return value
 
-    def _state(self, frame: _Frame, found: Property, value: str) -> None:
+    def _state(self, frame: _Frame, found: ItemProperty, value: str) -> None:
         """A literal is no subject, and no class."""
         is_literal = value[0] == '"'
         for name in found.names:
@@ -286,7 +286,7 @@ class _Walk:
             elif predicate is not None:
                 self.found.state(found.element, value, predicate, frame.subject)
 
-    def _predicate(self, name: str, vocabulary: Vocabulary) -> str | None:
+    def _predicate(self, name: str, vocabulary: ItemVocabulary) -> str | None:
         key = (vocabulary.stem, name)
         if key not in self._predicates:
             is_known = vocabulary is not _UNKNOWN or is_absolute(name)
@@ -298,7 +298,7 @@ class _Walk:
         if self._source.takes_notes:
             self.found.notices.append(Notice(level, kind, says, element))
 
-    def _note_of_item(self, item: Item, has_kinds: bool, has_vocabulary: bool) -> None:
+    def _note_of_item(self, item: MicrodataItem, has_kinds: bool, has_vocabulary: bool) -> None:
         if not has_kinds and (item.attributes.get("itemtype") or "").strip():
             says = "itemtype holds no absolute address; the item has no type."
             self._note("warning", "type-not-absolute", says, item.element)

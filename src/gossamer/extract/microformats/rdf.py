@@ -2,10 +2,10 @@
 
 import re
 
-from gossamer.extract.microformats.reader import Gathered, Item, Property, items_of
+from gossamer.extract.microformats.reader import Gathered, Microformat, MicroformatProperty, items_of
 from gossamer.extract.microformats.tree import resolved
 from gossamer.extract.microformats.values import Html, Image, Value
-from gossamer.extract.source import Found, Host, Notice, Source
+from gossamer.extract.source import FoundFacts, HostLanguage, Notice, Source
 from gossamer.extract.terms import (
     LONGEST_IRI,
     LONGEST_LITERAL,
@@ -196,9 +196,9 @@ _OLD_ROOTS = ".adr,.geo,.hentry,.hfeed,.hproduct,.hrecipe,.hresume,.hreview,.vev
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?\s*(?:([Zz])|([+-]\d\d):?(\d\d)?)?", re.ASCII)
 
 
-def read_microformats(source: Source) -> Found:
+def read_microformats(source: Source) -> FoundFacts:
     if not may_hold(source):
-        return Found()
+        return FoundFacts()
     gathered = items_of(source.survey.every(), source.base)
     stating = _Stating(source)
     stating.state_all(gathered)
@@ -222,12 +222,12 @@ def may_hold(source: Source) -> bool:
 
 def _has_old_root(source: Source) -> bool:
     root = source.survey.root
-    return root is not None and (source.host is not Host.HTML or bool(root.css(_OLD_ROOTS)))
+    return root is not None and (source.host is not HostLanguage.HTML or bool(root.css(_OLD_ROOTS)))
 
 
 class _Stating:
     def __init__(self, source: Source) -> None:
-        self.found = Found()
+        self.found = FoundFacts()
         self._source = source
         self._subjects: dict[int, str] = {}
 
@@ -245,7 +245,7 @@ class _Stating:
             self._state_relations()
         del self.found.triples[self._source.at_most :], self.found.places[self._source.at_most :]
 
-    def _is_meant(self, item: Item) -> bool:
+    def _is_meant(self, item: Microformat) -> bool:
         """`h-` begins the names of many style sheets: a class that no microformat has is one only when properties
         are stated in it, and an old root only when it has any."""
         if any(one.number != item.number or one.region is not item.region for one in item.properties) or item.children:
@@ -257,7 +257,7 @@ class _Stating:
             self.found.notices.append(Notice("warning", "microformat-without-properties", says, item.element))
         return False
 
-    def _subject(self, item: Item) -> str:
+    def _subject(self, item: Microformat) -> str:
         """Its u-uid, which is there to say what it is; else a blank node. Not its u-url: the address of a person's
         page is not the person."""
         for one in item.properties:
@@ -267,7 +267,7 @@ class _Stating:
                     return named
         return self._source.labels.new()
 
-    def _state_item(self, item: Item) -> None:
+    def _state_item(self, item: Microformat) -> None:
         subject, element, state = self._subjects[id(item)], item.element, self.found.state
         for kind in item.types:
             state(element, subject, RDF_TYPE, class_term(kind))
@@ -286,7 +286,7 @@ class _Stating:
             if id(child) in self._subjects:
                 state(child.element, subject, property_term("children"), self._subjects[id(child)])
 
-    def _state_property(self, subject: str, one: Property) -> None:
+    def _state_property(self, subject: str, one: MicroformatProperty) -> None:
         if one.nested is not None and one.nested.is_cut:
             return
         if one.nested is not None and id(one.nested) in self._subjects:
@@ -326,13 +326,13 @@ class _Stating:
             self.found.state(element, f"<{self._source.address}>", predicate, thing)
 
 
-def _is_half_known(item: Item) -> bool:
+def _is_half_known(item: Microformat) -> bool:
     """Whether it cannot be told a person from an organization, because a limit cut its name."""
     cut = [one.name for one in item.properties if one.nested is not None and one.nested.is_cut]
     return "name" in cut or "org" in cut
 
 
-def _is_organization(item: Item) -> bool:
+def _is_organization(item: Microformat) -> bool:
     name, organization = item.first("p", "name"), item.first("p", "org")
     return name is not None and name == organization
 

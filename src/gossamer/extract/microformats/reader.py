@@ -25,7 +25,7 @@ from gossamer.extract.microformats.values import (
     tag_of,
     text_of,
 )
-from gossamer.extract.source import Allowance
+from gossamer.extract.source import LengthAllowance
 from gossamer.values.tree import Attributes, Element, Met, Survey
 
 MOST_ITEMS = 10_000
@@ -36,12 +36,12 @@ Json = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Property:
+class MicroformatProperty:
     prefix: str
     name: str
     region: Region
     number: int
-    nested: "Item | None" = None
+    nested: "Microformat | None" = None
     value: Value = ""
 
     @property
@@ -50,7 +50,7 @@ class Property:
 
 
 @dataclass(slots=True)
-class Item:
+class Microformat:
     types: tuple[str, ...]
     old: Old
     region: Region
@@ -58,8 +58,8 @@ class Item:
     is_made: bool = False
     is_included: bool = False
     """Whether it is read as part of another item that includes it; it then includes nothing itself."""
-    properties: list[Property] = field(default_factory=list)
-    children: list["Item"] = field(default_factory=list)
+    properties: list[MicroformatProperty] = field(default_factory=list)
+    children: list["Microformat"] = field(default_factory=list)
     parts: dict[int, Region] = field(default_factory=dict)
     """What it includes from elsewhere in the page, each once."""
     is_cut: bool = False
@@ -77,8 +77,8 @@ class Item:
 class Gathered:
     """All items of a page."""
 
-    outermost: list[Item] = field(default_factory=list)
-    every: list[Item] = field(default_factory=list)
+    outermost: list[Microformat] = field(default_factory=list)
+    every: list[Microformat] = field(default_factory=list)
     """Outer ones before those inside them."""
     flags: list[str] = field(default_factory=list)
 
@@ -103,7 +103,7 @@ class _Gathering:
         self.found = Gathered()
         self._every = every
         self._base = base
-        self._allowance = Allowance(MOST_LETTERS)
+        self._allowance = LengthAllowance(MOST_LETTERS)
         self._included = MOST_INCLUDED
         self._by_id: dict[str, Element] | None = None
         self._regions: dict[int, Region] = {}
@@ -119,7 +119,7 @@ class _Gathering:
             if names.is_cut:
                 self._flag("too-many-names")
                 continue
-            item = Item(names.types, names.old, region, 0)
+            item = Microformat(names.types, names.old, region, 0)
             self.found.outermost.append(item)
             self.found.every.append(item)
             if self._fill(len(self.found.every) - 1):
@@ -144,7 +144,7 @@ class _Gathering:
             at += 1
         return False
 
-    def _scan(self, item: Item, region: Region, at: int, end: int, is_included: bool) -> None:
+    def _scan(self, item: Microformat, region: Region, at: int, end: int, is_included: bool) -> None:
         """States what the elements from `at` to `end` say of the item."""
         while at <= end:
             attributes = region.attributes[at]
@@ -164,15 +164,15 @@ class _Gathering:
                     self._include(item, _pointed_at(attributes))
             nested = None
             if names.types:
-                nested = Item(names.types, names.old, region, at, names.is_made, is_included)
+                nested = Microformat(names.types, names.old, region, at, names.is_made, is_included)
                 self.found.every.append(nested)
             for prefix, name in properties:
-                item.properties.append(Property(prefix, name, region, at, nested))
+                item.properties.append(MicroformatProperty(prefix, name, region, at, nested))
             if nested is not None and not properties:
                 item.children.append(nested)
             at = region.ends[at] + 1 if nested is not None else at + 1
 
-    def _include(self, item: Item, ids: list[str]) -> None:
+    def _include(self, item: Microformat, ids: list[str]) -> None:
         """The include pattern, itemref and table headers of the first microformats."""
         for name in ids:
             if self._included < 0:
@@ -218,7 +218,7 @@ class _Gathering:
                 break
 
 
-def _read(item: Item) -> None:
+def _read(item: Microformat) -> None:
     """Raises TooLong. Without what is inside an item that was cut, neither the value of a property is known, nor the
     date that a later time belongs to."""
     last_date = ""
@@ -251,7 +251,7 @@ def _again(value: Value, region: Region) -> Value:
     return type(value)(*map(region.again, value))
 
 
-def _value(one: Property, old: Old, last_date: str) -> Value:
+def _value(one: MicroformatProperty, old: Old, last_date: str) -> Value:
     nested = one.nested
     old = nested.old if nested else old
     if one.prefix == "p":
@@ -268,7 +268,7 @@ def _value(one: Property, old: Old, last_date: str) -> Value:
     return markup_of(one.region, one.number) if one.prefix == "e" else tag_of(one.region, one.number)
 
 
-def _imply(item: Item) -> None:
+def _imply(item: Microformat) -> None:
     """Name, photo and address of an item that says nothing of the kind itself and has no other in it."""
     if item.children or any(one.nested for one in item.properties):
         return
@@ -285,7 +285,7 @@ def _imply(item: Item) -> None:
     for prefix, name, read in implied:
         value = read(region, number)
         if value is not None:
-            item.properties.append(Property(prefix, name, region, number, None, value))
+            item.properties.append(MicroformatProperty(prefix, name, region, number, None, value))
 
 
 def _as_json(found: Gathered) -> list[Json]:

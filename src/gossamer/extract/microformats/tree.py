@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from html import escape
 
-from gossamer.extract.source import Allowance
+from gossamer.extract.source import LengthAllowance
 from gossamer.extract.terms import absolute
 from gossamer.values.tree import Attributes, Element
 
@@ -55,7 +55,7 @@ class Region:
         "tags",
     )
 
-    def __init__(self, outermost: Element, base: str, allowance: Allowance) -> None:
+    def __init__(self, outermost: Element, base: str, allowance: LengthAllowance) -> None:
         self.base = base
         self._allowance = allowance
         self.elements: list[Element] = []

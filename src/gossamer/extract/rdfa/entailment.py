@@ -6,7 +6,7 @@ from itertools import islice
 
 from pyoxigraph import RdfFormat, parse
 
-from gossamer.extract.source import Found
+from gossamer.extract.source import FoundFacts
 from gossamer.extract.terms import RDF_TYPE
 from gossamer.values.page import MOST_TRIPLES, Triple
 from gossamer.values.tree import Element
@@ -19,7 +19,7 @@ MOST_COPIES = MOST_TRIPLES
 """Facts of patterns that are looked at, each as often as it is copied: patterns may copy one another."""
 
 
-def copied(found: Found) -> Found:
+def copied(found: FoundFacts) -> FoundFacts:
     """The facts after copying, to a fixed point. Patterns that were copied are taken out, and the copy links too.
 
     A copied fact's place is that of the pattern's.
@@ -58,17 +58,17 @@ def copied(found: Found) -> Found:
         for fact, place in facts.items()
         if fact.subject not in gone and not (fact.predicate == COPY and fact.object in gone)
     }
-    return Found(list(kept), list(kept.values()), found.flags, found.notices)
+    return FoundFacts(list(kept), list(kept.values()), found.flags, found.notices)
 
 
-def _without_patterns(found: Found) -> Found:
+def _without_patterns(found: FoundFacts) -> FoundFacts:
     """Where a limit was reached, what is a pattern and who copies it is not known for certain: whatever may be one is
     left out, so that no pattern is taken for facts."""
     gone = {subject for subject, predicate, kind in found.triples if predicate == RDF_TYPE and kind == PATTERN}
     gone.update(thing for _, predicate, thing in found.triples if predicate == COPY)
     pairs = zip(found.triples, found.places, strict=True)
     kept = [(fact, place) for fact, place in pairs if fact.subject not in gone and fact.predicate != COPY]
-    return Found([fact for fact, _ in kept], [place for _, place in kept], found.flags, found.notices)
+    return FoundFacts([fact for fact, _ in kept], [place for _, place in kept], found.flags, found.notices)
 
 
 # Vocabulary expansion (RDFa Core 1.1, 10): what a page's facts mean in the wider terms of the vocabularies it uses.

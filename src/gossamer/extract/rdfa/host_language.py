@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gossamer.extract.rdfa.prefixes import OLD_TERMS, TERMS, XHTML_TERMS
-from gossamer.extract.source import Host, Notice, RdfaVersion, Source
+from gossamer.extract.source import HostLanguage, Notice, RdfaVersion, Source
 from gossamer.values.tree import Survey
 from gossamer.values.url import Url, url_of
 
@@ -25,7 +25,7 @@ _LOOKED_AT = 4096
 _XHTML1_VERSION = re.compile(r"XHTML(?: 1\.|\+RDFa)", re.IGNORECASE)
 
 
-class Rules(NamedTuple):
+class HostRules(NamedTuple):
     """REQUIRES: the names in `languages` are those that `scope.SCOPING` lists."""
 
     terms: Mapping[str, str]
@@ -51,30 +51,32 @@ class Rules(NamedTuple):
 
 _AROUND = frozenset(("head", "body"))
 
-RULES: dict[Host, Rules] = {
-    Host.HTML: Rules(TERMS, ("lang", "xml:lang"), _AROUND, True, True, False, False),
-    Host.XHTML5: Rules(TERMS, ("xml:lang", "lang"), _AROUND, True, True, False, True),
-    Host.XHTML1: Rules(XHTML_TERMS, ("xml:lang", "lang"), _AROUND, False, False, False, True),
-    Host.SVG: Rules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
-    Host.XML: Rules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
+RULES: dict[HostLanguage, HostRules] = {
+    HostLanguage.HTML: HostRules(TERMS, ("lang", "xml:lang"), _AROUND, True, True, False, False),
+    HostLanguage.XHTML5: HostRules(TERMS, ("xml:lang", "lang"), _AROUND, True, True, False, True),
+    HostLanguage.XHTML1: HostRules(XHTML_TERMS, ("xml:lang", "lang"), _AROUND, False, False, False, True),
+    HostLanguage.SVG: HostRules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
+    HostLanguage.XML: HostRules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
 }
 
 
-def _old(rules: Rules, **others: Any) -> Rules:
+def _old(rules: HostRules, **others: Any) -> HostRules:
     return rules._replace(terms=OLD_TERMS, has_moments=False, drops_plain_relations=False, is_old=True, **others)
 
 
-OLD_RULES: dict[Host, Rules] = {
-    Host.HTML: _old(RULES[Host.HTML], namespace=XHTML),  # its parser has put the names of attributes in lower case
-    Host.XHTML5: _old(RULES[Host.XHTML5], namespace=XHTML, folds_prefixes=False),
-    Host.XHTML1: _old(RULES[Host.XHTML1], namespace=XHTML, folds_prefixes=False),
-    Host.SVG: _old(RULES[Host.SVG], folds_prefixes=False),
-    Host.XML: _old(RULES[Host.XML], namespace=XHTML, folds_prefixes=False),
+OLD_RULES: dict[HostLanguage, HostRules] = {
+    HostLanguage.HTML: _old(
+        RULES[HostLanguage.HTML], namespace=XHTML
+    ),  # its parser has put the names of attributes in lower case
+    HostLanguage.XHTML5: _old(RULES[HostLanguage.XHTML5], namespace=XHTML, folds_prefixes=False),
+    HostLanguage.XHTML1: _old(RULES[HostLanguage.XHTML1], namespace=XHTML, folds_prefixes=False),
+    HostLanguage.SVG: _old(RULES[HostLanguage.SVG], folds_prefixes=False),
+    HostLanguage.XML: _old(RULES[HostLanguage.XML], namespace=XHTML, folds_prefixes=False),
 }
 """RDFa 1.0 is written into XHTML; XML that claims to be in it is taken for that."""
 
 
-def rules_for(source: Source) -> Rules:
+def rules_for(source: Source) -> HostRules:
     """Those of RDFa 1.0 where the page declares it, and names nothing as only 1.1 can."""
     version = source.rdfa_version
     if version is None and b"RDFa 1.0" in source.body[:_LOOKED_AT]:
@@ -96,30 +98,30 @@ def _names_by_vocabulary(source: Source) -> bool:
     )
 
 
-def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> Host:
+def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> HostLanguage:
     """The language of a page that was read as XML; one that the HTML parser read is HTML, whatever its label says.
 
     REQUIRES: `media_type` in lower case without parameters; `doctype` as `parse.xml.doctype_of` gives it.
     """
     root = survey.root
     if media_type == "text/html" or root is None:
-        return Host.HTML
+        return HostLanguage.HTML
     namespace = root.attributes.get("xmlns") or next(
         (uri for name, uri in root.attributes.items() if name.startswith("xmlns:") and uri in (XHTML, SVG)), ""
     )
     if media_type == "application/xhtml+xml" or (root.tag == "html" and namespace == XHTML):
         is_old = _XHTML1.search(doctype) or _XHTML1_VERSION.match(root.attributes.get("version") or "")
-        return Host.XHTML1 if is_old else Host.XHTML5
+        return HostLanguage.XHTML1 if is_old else HostLanguage.XHTML5
     if media_type == "image/svg+xml" or (root.tag == "svg" and namespace == SVG):
-        return Host.SVG
-    return Host.XML
+        return HostLanguage.SVG
+    return HostLanguage.XML
 
 
-def base_of(survey: Survey, host: Host, page: Url, rdfa_version: RdfaVersion | None = None) -> Url:
+def base_of(survey: Survey, host: HostLanguage, page: Url, rdfa_version: RdfaVersion | None = None) -> Url:
     """What the page's relative addresses are relative to: the first `<base href>` where the language has one.
 
     @xml:base holds from element to element and is heeded there."""
-    if host is Host.SVG or (host is Host.XML and rdfa_version != "1.0"):
+    if host is HostLanguage.SVG or (host is HostLanguage.XML and rdfa_version != "1.0"):
         return page
     href = next((said["href"] for _, tag, said in survey.elements if tag == "base" and "href" in said), None)
     return page if href is None else url_of(href, page) or page

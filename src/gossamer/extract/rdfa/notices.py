@@ -6,7 +6,7 @@ The conditions are those of RDFa Core 1.1, 7.6.1, and a few of our own. Only loo
 from collections.abc import Iterable, Iterator
 
 from gossamer.extract.rdfa.prefixes import PREFIXES
-from gossamer.extract.rdfa.scope import MOST_NAMES, Scope, declarations
+from gossamer.extract.rdfa.scope import MOST_NAMES, Evaluation, declarations
 from gossamer.extract.source import Notice
 from gossamer.extract.terms import RDF_TYPE, Labels, iri_term, language_suffix, quoted
 from gossamer.values.page import Triple
@@ -22,7 +22,7 @@ _SCHEMES = frozenset(
 """Beginnings of IRIs that stand without `//`; other words before a colon look like prefixes."""
 
 
-def notices_on(element: Element, attributes: Attributes, scope: Scope) -> Iterator[Notice]:
+def notices_on(element: Element, attributes: Attributes, scope: Evaluation) -> Iterator[Notice]:
     """REQUIRES: `scope` is the element's own, with its prefixes and vocabulary."""
     for name in _NAMING:
         if name in attributes:
@@ -39,7 +39,7 @@ def notices_on(element: Element, attributes: Attributes, scope: Scope) -> Iterat
         yield Notice("warning", "unknown-language", f'"{said[:80]}" has not the form of a language tag.', element)
 
 
-def _unresolved(name: str, text: str, element: Element, scope: Scope) -> Iterator[Notice]:
+def _unresolved(name: str, text: str, element: Element, scope: Evaluation) -> Iterator[Notice]:
     for word in text.split(None, MOST_NAMES)[:MOST_NAMES]:
         prefix, colon, reference = word.partition(":")
         is_old = scope.naming.rules.is_old
@@ -58,7 +58,7 @@ def _unresolved(name: str, text: str, element: Element, scope: Scope) -> Iterato
             yield Notice("warning", "unresolved-curie", says, element)
 
 
-def _unsafe(name: str, text: str, element: Element, scope: Scope) -> Iterator[Notice]:
+def _unsafe(name: str, text: str, element: Element, scope: Evaluation) -> Iterator[Notice]:
     if text.startswith("[") and text.endswith("]"):
         prefix, colon, _ = text[1:-1].partition(":")
         if text != "[]" and not (colon and _is_known(prefix, scope)):
@@ -68,7 +68,7 @@ def _unsafe(name: str, text: str, element: Element, scope: Scope) -> Iterator[No
         yield Notice("warning", "unusable-address", f'"{text[:80]}" in @{name} cannot be made an IRI.', element)
 
 
-def _is_known(prefix: str, scope: Scope) -> bool:
+def _is_known(prefix: str, scope: Evaluation) -> bool:
     folded = prefix.lower() if scope.naming.rules.folds_prefixes else prefix
     return prefix == "_" or folded in scope.vocabulary.prefixes
 

@@ -11,12 +11,21 @@ from itertools import islice
 
 from gossamer.extract.markup import MOST_MARKUP, inner_html, inner_xml
 from gossamer.extract.rdfa.entailment import copied
-from gossamer.extract.rdfa.host_language import Rules, rules_for
+from gossamer.extract.rdfa.host_language import HostRules, rules_for
 from gossamer.extract.rdfa.notices import MOST_NOTICES, notices_on
 from gossamer.extract.rdfa.roles import add_roles
-from gossamer.extract.rdfa.scope import SCOPING, Incomplete, Lists, Naming, Scope, Way, outermost, rescoped
+from gossamer.extract.rdfa.scope import (
+    SCOPING,
+    Direction,
+    Evaluation,
+    Incomplete,
+    Lists,
+    TermResolver,
+    outermost,
+    rescoped,
+)
 from gossamer.extract.rdfa.subjects import OLD_POINTING, POINTING, OldSubjects, Spoken, Subjects
-from gossamer.extract.source import NAME_TOO_LONG, Allowance, Found, Source, is_unnamed
+from gossamer.extract.source import NAME_TOO_LONG, FoundFacts, LengthAllowance, Source, is_unnamed
 from gossamer.extract.terms import (
     LONGEST_LITERAL,
     RDF,
@@ -40,7 +49,12 @@ HTML_LITERAL = f"<{RDF}HTML>"
 
 
 def literal_of(
-    element: Element, attributes: Attributes, language: str, datatype: str | None, rules: Rules, markup: Allowance
+    element: Element,
+    attributes: Attributes,
+    language: str,
+    datatype: str | None,
+    rules: HostRules,
+    markup: LengthAllowance,
 ) -> str:
     """`language` as `language_suffix` gives it. `datatype`: an IRI term; empty when @datatype names none; None when
     there is no @datatype. `markup`: what may still be written of it; when it is spent, the literal is not whole."""
@@ -75,7 +89,7 @@ _SPEAKING = _ALWAYS_STATING | SCOPING | POINTING | {"rel", "rev", "about"}
 _BEYOND_WORDS = (_SPEAKING | {"datatype", "datetime", "inlist"}) - {"property"}
 
 
-def read_rdfa(source: Source) -> Found:
+def read_rdfa(source: Source) -> FoundFacts:
     rules = rules_for(source)
     found = _walked(source, rules)
     if source.reads_roles and not rules.is_old:
@@ -83,11 +97,11 @@ def read_rdfa(source: Source) -> Found:
     return found
 
 
-def _walked(source: Source, rules: Rules) -> Found:
+def _walked(source: Source, rules: HostRules) -> FoundFacts:
     root = source.survey.root
     met, hangs = _stating(source.survey.elements, rules)
     if root is None or not met:
-        return Found()
+        return FoundFacts()
     if hangs:
         met = [one for one in source.survey.every() if not COMPLETING.isdisjoint(one[2])]
     walk = _Walk(root, source, rules)
@@ -95,7 +109,7 @@ def _walked(source: Source, rules: Rules) -> Found:
     return walk.found if rules.is_old else copied(walk.found)
 
 
-def _stating(elements: Iterable[Met], rules: Rules) -> tuple[list[Met], bool]:
+def _stating(elements: Iterable[Met], rules: HostRules) -> tuple[list[Met], bool]:
     """Those that can state something, and whether one of them may leave a triple hanging, to be completed by any
     element below that sets a subject.
 
@@ -133,12 +147,12 @@ Ending = tuple[tuple[str, Lists], ...]
 
 
 class _Walk:
-    def __init__(self, root: Element, source: Source, rules: Rules) -> None:
-        self.found = Found()
+    def __init__(self, root: Element, source: Source, rules: HostRules) -> None:
+        self.found = FoundFacts()
         self._triples = self.found.triples
         self._places = self.found.places
         self._place = root
-        self._naming = Naming(source.base, source.address, source.labels, rules, self.found.flags)
+        self._naming = TermResolver(source.base, source.address, source.labels, rules, self.found.flags)
         self._rules = rules
         self._document = self._naming.document
         self._at_most = source.at_most
@@ -150,14 +164,14 @@ class _Walk:
         self._subjects = (OldSubjects if rules.is_old else Subjects)(root.mem_id, rules.speaks_of_around)
         self._listed = 0
         self._letters = MOST_LETTERS
-        self._markup = Allowance(MOST_MARKUP)
+        self._markup = LengthAllowance(MOST_MARKUP)
 
     def over(self, met: Iterable[Met]) -> None:
         """REQUIRES: document order. The stack holds the open elements that changed the scope; a new element closes
         those it is not inside of. `depth_of` says for each element met which scope holds inside it; those of closed
         elements are never asked for again."""
         scope = outermost(self._naming)
-        stack: list[tuple[Scope, Ending]] = [(scope, ((self._document, scope.lists),))]
+        stack: list[tuple[Evaluation, Ending]] = [(scope, ((self._document, scope.lists),))]
         depth_of = {self._above: 0}
         for first, _, said in met:
             if (first_id := first.mem_id) in depth_of:
@@ -188,13 +202,13 @@ class _Walk:
     def _is_full(self) -> bool:
         return len(self._triples) + self._listed >= self._at_most or self._letters <= 0
 
-    def _close(self, stack: list[tuple[Scope, Ending]], depth: int) -> None:
+    def _close(self, stack: list[tuple[Evaluation, Ending]], depth: int) -> None:
         while len(stack) > depth:
             for subject, lists in stack.pop()[1]:
                 if lists:
                     self._state_lists(subject, lists)
 
-    def _opened(self, element: Element, attributes: Attributes, scope: Scope) -> tuple[Scope, Ending] | None:
+    def _opened(self, element: Element, attributes: Attributes, scope: Evaluation) -> tuple[Evaluation, Ending] | None:
         """States what the element states. None when nothing changes inside it."""
         if scope is self._mute:
             return None
@@ -218,7 +232,7 @@ class _Walk:
             scope = self._rescoped(attributes, scope)
         return self._evaluated(element, attributes, scope)
 
-    def _evaluated(self, element: Element, attributes: Attributes, scope: Scope) -> tuple[Scope, Ending]:
+    def _evaluated(self, element: Element, attributes: Attributes, scope: Evaluation) -> tuple[Evaluation, Ending]:
         """Steps 5 to 13. REQUIRES: `scope` is already that of this element's own prefixes and language."""
         rel = self._relation("rel", attributes, scope) if "rel" in attributes else None
         rev = self._relation("rev", attributes, scope) if "rev" in attributes else None
@@ -248,11 +262,11 @@ class _Walk:
             return self._mute, ()
         return _inside(scope, found.subject, thing or found.subject, incomplete, lists)
 
-    def _note(self, element: Element, attributes: Attributes, scope: Scope) -> None:
+    def _note(self, element: Element, attributes: Attributes, scope: Evaluation) -> None:
         notices = notices_on(element, attributes, rescoped(attributes, scope))
         self.found.notices.extend(islice(notices, MOST_NOTICES - len(self.found.notices)))
 
-    def _rescoped(self, attributes: Attributes, scope: Scope) -> Scope:
+    def _rescoped(self, attributes: Attributes, scope: Evaluation) -> Evaluation:
         """Steps 2 to 4. A vocabulary that comes into force is stated."""
         inner = rescoped(attributes, scope)
         default = inner.vocabulary.default
@@ -260,7 +274,7 @@ class _Walk:
             self._state(self._document, USES_VOCABULARY, UNNAMED if default == UNNAMED else f"<{default}>")
         return inner
 
-    def _relation(self, name: str, attributes: Attributes, scope: Scope) -> tuple[str, ...] | None:
+    def _relation(self, name: str, attributes: Attributes, scope: Evaluation) -> tuple[str, ...] | None:
         """Beside @property plain words do not count, and with nothing else the attribute is as if it were not there
         (HTML+RDFa 3.1, 7): they are the web's own, as in `<link rel="icon" property="image">`."""
         said = attributes[name] or ""
@@ -282,7 +296,7 @@ class _Walk:
             self._state_each(thing, rev, subject)
 
     def _state_property(
-        self, element: Element, attributes: Attributes, scope: Scope, found: Spoken, related: bool, lists: Lists
+        self, element: Element, attributes: Attributes, scope: Evaluation, found: Spoken, related: bool, lists: Lists
     ) -> str:
         """Step 11. The value that was stated; empty when there was nothing to state."""
         predicates = self._names(attributes["property"], scope)
@@ -295,13 +309,13 @@ class _Walk:
             self._state_each(found.subject, predicates, value)
         return value
 
-    def _names(self, said: str | None, scope: Scope) -> tuple[str, ...]:
+    def _names(self, said: str | None, scope: Evaluation) -> tuple[str, ...]:
         """Names of properties and classes; in RDFa 1.0 these are CURIEs, and words without a colon mean nothing."""
         if self._is_old:
             said = " ".join([word for word in (said or "").split() if ":" in word])
         return self._naming.names(said, scope.vocabulary)
 
-    def _value(self, element: Element, attributes: Attributes, scope: Scope, found: Spoken, related: bool) -> str:
+    def _value(self, element: Element, attributes: Attributes, scope: Evaluation, found: Spoken, related: bool) -> str:
         datatype = None
         if "datatype" in attributes:
             kinds = self._names(attributes["datatype"], scope)
@@ -319,12 +333,12 @@ class _Walk:
             self._letters = 0
         return literal
 
-    def _complete(self, scope: Scope, subject: str) -> None:
+    def _complete(self, scope: Evaluation, subject: str) -> None:
         """Step 12."""
         for predicate, way, values in scope.incomplete:
-            if way is Way.FORWARD:
+            if way is Direction.FORWARD:
                 self._state_each(scope.subject, (predicate,), subject)
-            elif way is Way.REVERSE:
+            elif way is Direction.REVERSE:
                 self._state_each(subject, (predicate,), scope.subject)
             else:
                 self._listed += 1
@@ -371,18 +385,18 @@ class _Walk:
 
 def _hanging(rel: Iterable[str], rev: Iterable[str], lists: Lists | None) -> tuple[Incomplete, ...]:
     """Step 10."""
-    back: list[Incomplete] = [(predicate, Way.REVERSE, []) for predicate in rev]
+    back: list[Incomplete] = [(predicate, Direction.REVERSE, []) for predicate in rev]
     if lists is None:
-        return (*((predicate, Way.FORWARD, []) for predicate in rel), *back)
-    return (*((predicate, Way.LIST, lists.setdefault(predicate, [])) for predicate in rel), *back)
+        return (*((predicate, Direction.FORWARD, []) for predicate in rel), *back)
+    return (*((predicate, Direction.LIST, lists.setdefault(predicate, [])) for predicate in rel), *back)
 
 
 def _inside(
-    scope: Scope, subject: str, thing: str, incomplete: tuple[Incomplete, ...], lists: Lists
-) -> tuple[Scope, Ending]:
+    scope: Evaluation, subject: str, thing: str, incomplete: tuple[Incomplete, ...], lists: Lists
+) -> tuple[Evaluation, Ending]:
     """Step 13: what holds for the children. A new thing has lists of its own, which end with this element."""
     ending: Ending = () if lists is scope.lists else ((subject, lists),)
     if thing != subject:
         lists = {}
         ending = (*ending, (thing, lists))
-    return Scope(subject, thing, scope.language, scope.vocabulary, incomplete, lists, scope.naming), ending
+    return Evaluation(subject, thing, scope.language, scope.vocabulary, incomplete, lists, scope.naming), ending

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 from gossamer.extract.rdfa.host_language import RULES
 from gossamer.extract.rdfa.prefixes import PREFIXES, XHV
-from gossamer.extract.rdfa.scope import SCOPING, Naming, Scope, Vocabulary, outermost, rescoped
-from gossamer.extract.source import Found, Host, Source
+from gossamer.extract.rdfa.scope import SCOPING, Evaluation, RdfaVocabulary, TermResolver, outermost, rescoped
+from gossamer.extract.source import FoundFacts, HostLanguage, Source
 from gossamer.values.tree import Attributes, Element
 
 ROLE = f"<{XHV}role>"
 
 
-def add_roles(source: Source, found: Found) -> None:
+def add_roles(source: Source, found: FoundFacts) -> None:
     """An element without @id is a blank node. Bare words are names in the XHTML vocabulary, whatever @vocab says."""
     scopes = _Scopes(source, found.flags)
     for element in _with_role(source):
@@ -29,7 +29,7 @@ def add_roles(source: Source, found: Found) -> None:
 
 def _with_role(source: Source) -> Iterable[Element]:
     root = source.survey.root
-    if source.host is Host.HTML and root is not None:
+    if source.host is HostLanguage.HTML and root is not None:
         return root.css("[role]")
     return [element for element, _, attributes in source.survey.every() if "role" in attributes]
 
@@ -38,11 +38,11 @@ class _Scopes:
     """What is in force at an element: climbing stops at the first whose scope is known."""
 
     def __init__(self, source: Source, flags: list[str]) -> None:
-        naming = Naming(source.base, source.address, source.labels, RULES[source.host], flags)
-        self._outer = outermost(naming, Vocabulary(XHV, PREFIXES, {}))
-        self._known: dict[int, Scope] = {}
+        naming = TermResolver(source.base, source.address, source.labels, RULES[source.host], flags)
+        self._outer = outermost(naming, RdfaVocabulary(XHV, PREFIXES, {}))
+        self._known: dict[int, Evaluation] = {}
 
-    def of(self, element: Element) -> Scope:
+    def of(self, element: Element) -> Evaluation:
         chain: list[Element] = []
         up: Element | None = element
         while up is not None and up.mem_id not in self._known:
@@ -58,6 +58,6 @@ class _Scopes:
         return scope
 
 
-def _element(attributes: Attributes, naming: Naming) -> str:
+def _element(attributes: Attributes, naming: TermResolver) -> str:
     own = attributes.get("id")
     return (naming.address(f"#{own}") if own else None) or naming.labels.new()

@@ -11,9 +11,9 @@ from itertools import islice
 
 import msgspec
 
-from gossamer.extract.rdfa.host_language import RULES, Rules
+from gossamer.extract.rdfa.host_language import RULES, HostRules
 from gossamer.extract.rdfa.prefixes import OLD_PREFIXES, OLD_TERMS, PREFIXES, TERMS, XHTML_TERMS
-from gossamer.extract.source import Host
+from gossamer.extract.source import HostLanguage
 from gossamer.extract.terms import LONGEST_IRI, UNNAMED, Labels, absolute, has_scheme, iri_term, language_suffix
 from gossamer.values.tree import Attributes
 
@@ -32,7 +32,7 @@ SCOPING = frozenset(("prefix", "vocab", "lang", "xml:lang", "xml:base"))
 """Attributes that change the scope; @xmlns:* do too."""
 
 
-class Way(Enum):
+class Direction(Enum):
     """Which way an incomplete triple points."""
 
     FORWARD = 1
@@ -41,11 +41,11 @@ class Way(Enum):
 
 
 Lists = dict[str, list[str]]
-Incomplete = tuple[str, Way, list[str]]
+Incomplete = tuple[str, Direction, list[str]]
 """A predicate in want of its object (or subject), and the list to put it into when it points to one."""
 
 
-class Vocabulary(msgspec.Struct, frozen=True):
+class RdfaVocabulary(msgspec.Struct, frozen=True):
     """How names are to be read. `known` remembers the attributes already read this way."""
 
     default: str
@@ -56,28 +56,28 @@ class Vocabulary(msgspec.Struct, frozen=True):
     """Whether there are more prefixes than these: a name with a prefix that is not here is then not known."""
 
 
-class Scope(msgspec.Struct, frozen=True):
+class Evaluation(msgspec.Struct, frozen=True):
     """Subjects and objects are N-Triples terms."""
 
     subject: str
     object: str
     language: str
     """As a literal's suffix: `@en`, or nothing."""
-    vocabulary: Vocabulary
+    vocabulary: RdfaVocabulary
     incomplete: tuple[Incomplete, ...]
     lists: Lists
-    naming: "Naming"
+    naming: "TermResolver"
     """What relative addresses are relative to here, among others: @xml:base may change it from element to element."""
 
 
-def outermost(naming: "Naming", vocabulary: Vocabulary | None = None) -> Scope:
+def outermost(naming: "TermResolver", vocabulary: RdfaVocabulary | None = None) -> Evaluation:
     """The scope around the root element; with no vocabulary, unless told."""
     if vocabulary is None:
-        vocabulary = Vocabulary("", OLD_PREFIXES if naming.rules.is_old else PREFIXES, {})
-    return Scope(naming.document, naming.document, "", vocabulary, (), {}, naming)
+        vocabulary = RdfaVocabulary("", OLD_PREFIXES if naming.rules.is_old else PREFIXES, {})
+    return Evaluation(naming.document, naming.document, "", vocabulary, (), {}, naming)
 
 
-def rescoped(attributes: Attributes, scope: Scope) -> Scope:
+def rescoped(attributes: Attributes, scope: Evaluation) -> Evaluation:
     """The scope with what an element declares for itself and all inside: base, vocabulary, prefixes, language
     (RDFa Core 7.5, steps 2 to 4). RDFa 1.0 has neither @vocab nor @prefix."""
     naming, vocabulary, language = scope.naming, scope.vocabulary, scope.language
@@ -102,8 +102,8 @@ def rescoped(attributes: Attributes, scope: Scope) -> Scope:
             language = language_suffix(attributes[name] or "")
             break
     if declared or default != vocabulary.default:
-        vocabulary = Vocabulary(default, prefixes, {}, is_cut)
-    return Scope(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, naming)
+        vocabulary = RdfaVocabulary(default, prefixes, {}, is_cut)
+    return Evaluation(scope.subject, scope.object, language, vocabulary, scope.incomplete, scope.lists, naming)
 
 
 def with_declared(prefixes: Mapping[str, str], declared: Mapping[str, str]) -> tuple[Mapping[str, str], bool]:
@@ -147,7 +147,7 @@ def _with_pairs(found: dict[str, str], said: str) -> Mapping[str, str]:
     return {prefix: iri for prefix, iri in found.items() if prefix != "_" and _PREFIX.fullmatch(prefix)}
 
 
-class Naming:
+class TermResolver:
     """Turns what attributes say into terms. One for each page and base in it; all know the page's blank nodes."""
 
     __slots__ = ("_address", "_bare", "_base", "_blank", "document", "flags", "labels", "rules")
@@ -157,7 +157,7 @@ class Naming:
         base: str,
         address: str,
         labels: Labels,
-        rules: Rules = RULES[Host.HTML],
+        rules: HostRules = RULES[HostLanguage.HTML],
         flags: list[str] | None = None,
     ) -> None:
         self._base = base
@@ -173,7 +173,7 @@ class Naming:
         self.flags = [] if flags is None else flags
         """Where it is told that a bound was reached."""
 
-    def based_on(self, text: str) -> "Naming":
+    def based_on(self, text: str) -> "TermResolver":
         """The same with another base (XML Base, 3.1): without a fragment, and perhaps relative to the one in force."""
         text = text.partition("#")[0]
         whole = self._absolute(text)
@@ -182,7 +182,7 @@ class Naming:
         term = UNNAMED if whole == UNNAMED else _named(whole)
         if term is None:
             return self
-        based = Naming("" if term == UNNAMED else term[1:-1], self._address, self.labels, self.rules, self.flags)
+        based = TermResolver("" if term == UNNAMED else term[1:-1], self._address, self.labels, self.rules, self.flags)
         based._blank = self._blank
         return based
 
@@ -195,7 +195,7 @@ class Naming:
         """UNNAMED where the base is not known, and needed."""
         return absolute(text, self._base) if self._base or has_scheme(text) else UNNAMED
 
-    def resource(self, text: str, vocabulary: Vocabulary) -> str | None:
+    def resource(self, text: str, vocabulary: RdfaVocabulary) -> str | None:
         """@about, @resource: SafeCURIEorCURIEorIRI; in RDFa 1.0 URIorSafeCURIE. None means "as if the attribute were
         not there"."""
         text = text.strip()
@@ -204,7 +204,7 @@ class Naming:
         named = self._curie(text, vocabulary) if ":" in text and not self.rules.is_old else None
         return named or self.address(text)
 
-    def names(self, text: str | None, vocabulary: Vocabulary) -> tuple[str, ...]:
+    def names(self, text: str | None, vocabulary: RdfaVocabulary) -> tuple[str, ...]:
         """@property, @typeof, @rel, @rev, @datatype: TERMorCURIEorAbsIRI, several; unknown terms are left out."""
         if not text:
             return ()
@@ -219,12 +219,12 @@ class Naming:
             found = vocabulary.known[text] = tuple([name for name in named if name is not None])
         return found
 
-    def _name(self, word: str, vocabulary: Vocabulary) -> str | None:
+    def _name(self, word: str, vocabulary: RdfaVocabulary) -> str | None:
         if ":" in word:
             return self._curie(word, vocabulary) or (None if self.rules.is_old else _named(word))
         return next(iter(self._bare(vocabulary.default, word)), None) if len(word) <= _SHORT else UNNAMED
 
-    def _curie(self, text: str, vocabulary: Vocabulary) -> str | None:
+    def _curie(self, text: str, vocabulary: RdfaVocabulary) -> str | None:
         prefix, colon, reference = text.partition(":")
         if not colon or reference.startswith("//"):  # no CURIE by its grammar (RDFa Core, 6)
             return None

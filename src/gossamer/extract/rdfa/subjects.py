@@ -3,7 +3,7 @@ XHTML, 5.5, steps 4 and 5)."""
 
 import msgspec
 
-from gossamer.extract.rdfa.scope import Scope
+from gossamer.extract.rdfa.scope import Evaluation
 from gossamer.values.tree import Attributes, Element
 
 POINTING = frozenset(("resource", "href", "src"))
@@ -30,7 +30,7 @@ class Subjects:
         self._root_id = root_id
         self._around = around
 
-    def alone(self, element: Element, attributes: Attributes, scope: Scope) -> Spoken:
+    def alone(self, element: Element, attributes: Attributes, scope: Evaluation) -> Spoken:
         """Step 5: no @rel and no @rev."""
         about = self._about(element, attributes, scope)
         typed = "typeof" in attributes
@@ -48,7 +48,7 @@ class Subjects:
             return Spoken(subject, None, subject if typed else None)
         return Spoken(scope.object, skips="property" not in attributes)
 
-    def related(self, element: Element, attributes: Attributes, scope: Scope) -> Spoken:
+    def related(self, element: Element, attributes: Attributes, scope: Evaluation) -> Spoken:
         """Step 6: @rel or @rev."""
         about = self._about(element, attributes, scope)
         thing = self.pointed_at(attributes, scope)
@@ -59,7 +59,7 @@ class Subjects:
         thing = thing or scope.naming.labels.new()
         return Spoken(scope.object, thing, thing)
 
-    def pointed_at(self, attributes: Attributes, scope: Scope) -> str | None:
+    def pointed_at(self, attributes: Attributes, scope: Evaluation) -> str | None:
         """@resource, else @href, else (in RDFa 1.1) @src."""
         if "resource" in attributes:
             found = scope.naming.resource(attributes["resource"] or "", scope.vocabulary)
@@ -70,7 +70,7 @@ class Subjects:
                 return scope.naming.address(attributes[name] or "")
         return None
 
-    def _about(self, element: Element, attributes: Attributes, scope: Scope) -> str | None:
+    def _about(self, element: Element, attributes: Attributes, scope: Evaluation) -> str | None:
         """@about; the root, head and body have one by default."""
         if "about" in attributes:
             about = scope.naming.resource(attributes["about"] or "", scope.vocabulary)
@@ -90,16 +90,16 @@ class OldSubjects(Subjects):
     __slots__ = ()
     _ADDRESSES = ("href",)
 
-    def alone(self, element: Element, attributes: Attributes, scope: Scope) -> Spoken:
+    def alone(self, element: Element, attributes: Attributes, scope: Evaluation) -> Spoken:
         subject = self._named(attributes, scope) or self.pointed_at(attributes, scope)
         return self._spoken(subject, None, element, attributes, scope)
 
-    def related(self, element: Element, attributes: Attributes, scope: Scope) -> Spoken:
+    def related(self, element: Element, attributes: Attributes, scope: Evaluation) -> Spoken:
         thing = self.pointed_at(attributes, scope)
         return self._spoken(self._named(attributes, scope), thing, element, attributes, scope)
 
     def _spoken(
-        self, subject: str | None, thing: str | None, element: Element, attributes: Attributes, scope: Scope
+        self, subject: str | None, thing: str | None, element: Element, attributes: Attributes, scope: Evaluation
     ) -> Spoken:
         if subject is None and (element.tag in self._around or element.mem_id == self._root_id):
             subject = scope.naming.document
@@ -110,7 +110,7 @@ class OldSubjects(Subjects):
         subject = subject or scope.object
         return Spoken(subject, thing, subject if typed else None, skips)
 
-    def _named(self, attributes: Attributes, scope: Scope) -> str | None:
+    def _named(self, attributes: Attributes, scope: Evaluation) -> str | None:
         """@about, else @src."""
         named = scope.naming.resource(attributes["about"] or "", scope.vocabulary) if "about" in attributes else None
         return named or (scope.naming.address(attributes["src"] or "") if "src" in attributes else None)

@@ -30,7 +30,7 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+\w?")
 _NAMESPACE = re.compile(r".*[#/]|[^:]*:", re.DOTALL)
 
 
-class Term(NamedTuple):
+class VocabularyTerm(NamedTuple):
     iri: str
     kind: Kind
     label: str
@@ -45,7 +45,7 @@ Relations = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Hierarchy:
     """Which terms of one kind lie above and below which, one step at a time."""
 
     wider: Relations
@@ -62,9 +62,9 @@ class Order:
 class Vocabularies:
     prefixes: Mapping[str, str]
     """Namespace by prefix."""
-    terms_by_iri: Mapping[str, Term]
-    classes: Order
-    properties: Order
+    terms_by_iri: Mapping[str, VocabularyTerm]
+    classes: Hierarchy
+    properties: Hierarchy
     own: frozenset[tuple[str, str]] = field(default=frozenset())
     """Relations that were added, narrower first."""
 
@@ -106,10 +106,10 @@ class Vocabularies:
         namespace = self.prefixes.get(ALSO_CALLED.get(prefix, prefix))
         return namespace + name if colon and namespace is not None else None
 
-    def term(self, iri: str) -> Term | None:
+    def term(self, iri: str) -> VocabularyTerm | None:
         return self.terms_by_iri.get(canonical(iri))
 
-    def terms(self, text: str, kind: Kind | None = None, at_most: int = 50) -> list[Term]:
+    def terms(self, text: str, kind: Kind | None = None, at_most: int = 50) -> list[VocabularyTerm]:
         """Terms that begin so, for completion: `schema:Per`, `schema:` or `per`. Exact case first, short ones first."""
         prefix, colon, name = text.rpartition(":")
         namespace = self.prefixes.get(ALSO_CALLED.get(prefix.lower(), prefix.lower())) if colon else ""
@@ -132,7 +132,7 @@ def bundled() -> Vocabularies:
     """Those that come with the program."""
     text = (packaged("gossamer.extract") / "vocabularies" / "terms.txt").read_text("utf-8")
     prefixes: dict[str, str] = {}
-    terms: dict[str, Term] = {}
+    terms: dict[str, VocabularyTerm] = {}
     wider: dict[Kind, dict[str, list[str]]] = {"class": {}, "property": {}}
     namespace = ""
     for line in text.splitlines():
@@ -141,7 +141,7 @@ def bundled() -> Vocabularies:
             prefixes[name], namespace = others[0], others[0]
         elif sign in _KINDS:
             kind = _KINDS[sign]
-            terms[namespace + name] = Term(namespace + name, kind, label_of(name), namespace)
+            terms[namespace + name] = VocabularyTerm(namespace + name, kind, label_of(name), namespace)
             wider[kind][namespace + name] = [one if "://" in one else namespace + one for one in others]
     return Vocabularies(prefixes, terms, _order(wider["class"]), _order(wider["property"]))
 
@@ -164,7 +164,7 @@ def with_own(turtle: bytes) -> Vocabularies:
     for kind, low, high in relations:
         for iri in (low, high):
             space = grown.namespace_of(iri)
-            terms.setdefault(iri, Term(iri, kind, label_of(iri.removeprefix(space)), space))
+            terms.setdefault(iri, VocabularyTerm(iri, kind, label_of(iri.removeprefix(space)), space))
     return grown
 
 
@@ -183,19 +183,19 @@ def _stated(turtle: bytes) -> tuple[list[tuple[Kind, str, str]], dict[str, str]]
     return found, {name: canonical(iri) for name, iri in reader.prefixes.items()}
 
 
-def _merged(known: Order, own: Iterable[list[str]]) -> Order:
+def _merged(known: Hierarchy, own: Iterable[list[str]]) -> Hierarchy:
     wider = {iri: list(names) for iri, names in known.wider.items()}
     for low, high in own:
         wider.setdefault(low, []).append(high)
     return _order(wider)
 
 
-def _order(wider: Mapping[str, list[str]]) -> Order:
+def _order(wider: Mapping[str, list[str]]) -> Hierarchy:
     narrower: dict[str, list[str]] = {}
     for low, names in wider.items():
         for high in names:
             narrower.setdefault(high, []).append(low)
-    return Order(_frozen(wider), _frozen(narrower))
+    return Hierarchy(_frozen(wider), _frozen(narrower))
 
 
 def _frozen(relations: Mapping[str, list[str]]) -> Relations:
@@ -250,9 +250,9 @@ def expanded(short: str) -> str | None:
     return bundled().expanded(short)
 
 
-def term(iri: str) -> Term | None:
+def term(iri: str) -> VocabularyTerm | None:
     return bundled().term(iri)
 
 
-def terms(text: str, kind: Kind | None = None, at_most: int = 50) -> list[Term]:
+def terms(text: str, kind: Kind | None = None, at_most: int = 50) -> list[VocabularyTerm]:
     return bundled().terms(text, kind, at_most)

@@ -21,7 +21,7 @@ from gossamer.frontier.address_lookup import Resolve, Resolving
 from gossamer.frontier.postgres import hosts as standing
 from gossamer.frontier.postgres import quarantine
 from gossamer.frontier.postgres.hosts import Presence, Stay
-from gossamer.frontier.postgres.leases import Choosing, Lease, Leasing, deliver
+from gossamer.frontier.postgres.leases import Choosing, SharedLease, SharedTake, deliver
 from gossamer.frontier.postgres.networks import Networks
 from gossamer.frontier.postgres.reports import known
 from gossamer.frontier.postgres.requeue import (
@@ -35,14 +35,22 @@ from gossamer.frontier.postgres.requeue import (
     revive,
 )
 from gossamer.frontier.postgres.requeue import Key as AddressKey
-from gossamer.frontier.postgres.robots import Moment, ReadTime, SharedRulebook, database_time
-from gossamer.frontier.postgres.settlement import LeaseLost, Rules, Settling, having_led
-from gossamer.frontier.postgres.sieve import Entering, Met, Naming, linked_of, raise_linked, tally, vouched_for
+from gossamer.frontier.postgres.robots import ReadTime, SharedMoment, SharedRulebook, database_time
+from gossamer.frontier.postgres.settlement import LeaseLost, SettlementRules, SharedSettle, having_led
+from gossamer.frontier.postgres.sieve import (
+    Entering,
+    OfferKeys,
+    SourcedOffer,
+    linked_of,
+    raise_linked,
+    tally,
+    vouched_for,
+)
 from gossamer.frontier.postgres.sooner import hasten, pasts_of, plans
 from gossamer.frontier.priority import LAST, MOST_RAISED
-from gossamer.frontier.reports import Known
+from gossamer.frontier.reports import KnownState
 from gossamer.frontier.requeue import newly_named
-from gossamer.frontier.seen import Seen
+from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.settlement import check_entry
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
@@ -100,13 +108,15 @@ class PostgresFrontier:
         self._clock = clock
         self._tell = tell
         self._may_enter = may_enter
-        self._naming = Naming(url_id, identity, nudge, template_of)
-        self._rules = Rules(politeness, budget or SiteBudget(), chance or seeded(0), template_of, judge_template)
+        self._naming = OfferKeys(url_id, identity, nudge, template_of)
+        self._rules = SettlementRules(
+            politeness, budget or SiteBudget(), chance or seeded(0), template_of, judge_template
+        )
         self._read_time = read_time
         self._seen_slots = seen_slots
-        self._seen = Seen(seen_slots)
+        self._seen = SeenTable(seen_slots)
         self._rulebook = SharedRulebook()
-        self._leases: dict[Key, Lease] = {}
+        self._leases: dict[Key, SharedLease] = {}
         self._lost: dict[Key, None] = {}
         """Visits that went to others, so that their late settlement is told from a mistake."""
         self._resolving = Resolving(resolve) if resolve is not None else None
@@ -147,15 +157,17 @@ class PostgresFrontier:
             page = pages.get(offer.source_id) if offer.source_id is not None else None
             return page.host.name if page is not None else None
 
-        def work(part: Sequence[Offer]) -> Callable[[Connection, Moment], tuple[int, int, set[int]]]:
+        def work(part: Sequence[Offer]) -> Callable[[Connection, SharedMoment], tuple[int, int, set[int]]]:
             naming = self._naming
 
-            def enter(connection: Connection, _: Moment) -> tuple[int, int, set[int]]:
+            def enter(connection: Connection, _: SharedMoment) -> tuple[int, int, set[int]]:
                 fresh, met = self._seen.sift(part, self._may_enter)
                 fresh = vouched_for(connection, self._rulebook, fresh)
                 seeds = [offer.url for offer in fresh if offer.how is How.SEED]
                 read_again(connection, self._me(), maps_for(connection, self._rulebook, seeds, naming), naming)
-                new, moves = Entering(connection, self._naming).enter([Met(offer, source_of(offer)) for offer in fresh])
+                new, moves = Entering(connection, self._naming).enter(
+                    [SourcedOffer(offer, source_of(offer)) for offer in fresh]
+                )
                 tally(connection, self._me(), moves)
                 deliver(connection)
                 return len(fresh), new, met
@@ -171,12 +183,12 @@ class PostgresFrontier:
         return amount
 
     async def take(self, at_most: int) -> list[Visit]:
-        def work(connection: Connection, now: Moment) -> list[Lease]:
+        def work(connection: Connection, now: SharedMoment) -> list[SharedLease]:
             rules = self._rules
             choosing = Choosing(rules.politeness, rules.chance, self._networks, rules.template_of)
-            return Leasing(connection, self._me(), self._rulebook, choosing, now).lease(at_most)
+            return SharedTake(connection, self._me(), self._rulebook, choosing, now).lease(at_most)
 
-        def after(leases: list[Lease]) -> None:
+        def after(leases: list[SharedLease]) -> None:
             self._leases.update((_key(lease.visit), lease) for lease in leases)
 
         if at_most < 1:
@@ -191,11 +203,11 @@ class PostgresFrontier:
     async def settle(self, done: Sequence[Settled]) -> None:
         """Raises LeaseLost, and writes nothing, when any of these visits has gone to another crawler."""
 
-        def work(connection: Connection, now: Moment) -> tuple[int, set[int]]:
+        def work(connection: Connection, now: SharedMoment) -> tuple[int, set[int]]:
             pairs = [(settled, self._lease_of(settled)) for settled in done]
             if len({lease.host_id for _, lease in pairs}) < len(pairs):
                 raise ValueError("a visit is settled twice")
-            settling = Settling(connection, self._me(), self._rulebook, self._rules, now)
+            settling = SharedSettle(connection, self._me(), self._rulebook, self._rules, now)
             if not settling.hold([lease for _, lease in pairs]):
                 return 0, set()
             fresh, met = self._sifted(connection, done)
@@ -221,7 +233,7 @@ class PostgresFrontier:
             self._tell("frontier.settled", visits=len(done), offers=fresh)
 
     async def next_at(self) -> Instant | None:
-        def work(connection: Connection, now: Moment) -> Instant | None:
+        def work(connection: Connection, now: SharedMoment) -> Instant | None:
             row = connection.execute(_SQL["wakes"], {"last": LAST}).fetchone()
             assert row is not None
             ready_at, has_mail, is_leased = row
@@ -253,7 +265,7 @@ class PostgresFrontier:
 
     def _requeueing(
         self, selection: Selection, after: AddressKey
-    ) -> Callable[[Connection, Moment], tuple[int, AddressKey | None]]:
+    ) -> Callable[[Connection, SharedMoment], tuple[int, AddressKey | None]]:
         naming = self._naming
         return lambda connection, now: requeue_some(connection, self._me(), selection, after, naming, now)
 
@@ -286,7 +298,7 @@ class PostgresFrontier:
 
         return await self._database.run(work)
 
-    async def known(self, url: Url) -> Known | None:
+    async def known(self, url: Url) -> KnownState | None:
         """What is stored of an address."""
         naming = self._naming
         return await self._database.run(lambda connection, _: known(connection, url, naming.url_id, naming.identity))
@@ -321,9 +333,9 @@ class PostgresFrontier:
         """From the next offer on. What was met before is forgotten, because it may be judged otherwise now."""
         self._may_enter = may_enter
         self._naming = msgspec.structs.replace(self._naming, nudge=nudge)
-        self._seen = Seen(self._seen_slots)
+        self._seen = SeenTable(self._seen_slots)
 
-    async def _run(self, work: Callable[[Connection, Moment], T], after: Callable[[T], None] | None = None) -> T:
+    async def _run(self, work: Callable[[Connection, SharedMoment], T], after: Callable[[T], None] | None = None) -> T:
         """`work` in a transaction that also keeps up our presence."""
 
         def whole(connection: Connection, may_be_done: bool) -> T:
@@ -337,9 +349,9 @@ class PostgresFrontier:
 
         return await self._database.run(whole, done)
 
-    def _sifted(self, connection: Connection, done: Sequence[Settled]) -> tuple[list[Met], set[int]]:
+    def _sifted(self, connection: Connection, done: Sequence[Settled]) -> tuple[list[SourcedOffer], set[int]]:
         """The links not met lately that may enter, and the marks to remember once they are safely on disk."""
-        found: list[Met] = []
+        found: list[SourcedOffer] = []
         met: set[int] = set()
         for one in done:
             if one.offers:
@@ -347,7 +359,7 @@ class PostgresFrontier:
                 nods: list[Offer] = []
                 fresh, met = self._seen.sift(one.offers, self._may_enter, source, met, nods)
                 good = vouched_for(connection, self._rulebook, fresh)
-                found += [Met(offer, source) for offer in (*good, *nods[:MOST_RAISED])]
+                found += [SourcedOffer(offer, source) for offer in (*good, *nods[:MOST_RAISED])]
         return found, met
 
     def _committed(self) -> None:
@@ -358,7 +370,7 @@ class PostgresFrontier:
                 del self._lost[key]
             self._leases.clear()
 
-    def _lease_of(self, settled: Settled) -> Lease:
+    def _lease_of(self, settled: Settled) -> SharedLease:
         visit = settled.visit
         lease = self._leases.get(_key(visit))
         if lease is None and _key(visit) in self._lost:

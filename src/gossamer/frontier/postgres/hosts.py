@@ -12,7 +12,7 @@ from gossamer.base.tell import Tell
 from gossamer.config.slices import Politeness
 from gossamer.frontier.clock_steps import TOLERANCE, Steps
 from gossamer.frontier.lanes import next_id
-from gossamer.frontier.postgres.robots import Moment, ReadTime, moment
+from gossamer.frontier.postgres.robots import ReadTime, SharedMoment, moment
 from gossamer.frontier.postgres.sieve import tally
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
@@ -223,7 +223,7 @@ class Presence:
         self._next = _Stand(life, now.elapsed_s, self._database.times_connected, clock_steps)
         return not was_there
 
-    def leave(self, connection: Connection, now: Moment) -> None:
+    def leave(self, connection: Connection, now: SharedMoment) -> None:
         if self._next is not None:
             leave(connection, self._next.life, now.at, self._politeness)
         connection.execute(_SQL["latest_at"], {"now": now.at})
@@ -231,7 +231,7 @@ class Presence:
     def left(self) -> None:
         self._stand = self._next = None
 
-    def begin(self, connection: Connection, held: Iterable[int], may_be_done: bool) -> Moment:
+    def begin(self, connection: Connection, held: Iterable[int], may_be_done: bool) -> SharedMoment:
         """The time by both clocks. `held` are the hosts whose leases we know of."""
         stand = self._stand
         if stand is None:
@@ -252,7 +252,7 @@ class Presence:
         self._stand = self._next = self._next._replace(is_anew=False)
         return is_anew
 
-    def _make_heard(self, connection: Connection, stand: _Stand, now: Moment, held: Iterable[int]) -> None:
+    def _make_heard(self, connection: Connection, stand: _Stand, now: SharedMoment, held: Iterable[int]) -> None:
         clock_steps = self._mend_clock(connection, stand.clock_steps)
         life, is_anew = stand.life, not renew(connection, stand.life, self._stay, now.at)
         if is_anew:

@@ -10,14 +10,14 @@ import msgspec
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
-from gossamer.frontier.gate import Ask, Open
+from gossamer.frontier.gate import AskFirst, Open
 from gossamer.frontier.lanes import text_of
 from gossamer.frontier.leases import choose, robots_visit
 from gossamer.frontier.list_claims import said_of
 from gossamer.frontier.politeness import FAILED, gap_s
 from gossamer.frontier.postgres.networks import Networks
 from gossamer.frontier.postgres.quarantine import set_aside
-from gossamer.frontier.postgres.robots import Moment, SharedRulebook
+from gossamer.frontier.postgres.robots import SharedMoment, SharedRulebook
 from gossamer.frontier.postgres.sieve import tally
 from gossamer.frontier.priority import LAST, pick_band
 from gossamer.frontier.settlement import lane_moves
@@ -38,7 +38,7 @@ MOST_ROUNDS = 20
 """How often one `take` looks for something at a host whose waiting pages all go into quarantine."""
 
 
-class Lease(msgspec.Struct, frozen=True):
+class SharedLease(msgspec.Struct, frozen=True):
     """A visit that is out, and what settling it needs to know."""
 
     visit: Visit
@@ -118,7 +118,7 @@ class Choosing(NamedTuple):
     template_of: Callable[[str], str] | None = None
 
 
-class Leasing:
+class SharedTake:
     """One `take`, inside its transaction."""
 
     def __init__(
@@ -127,7 +127,7 @@ class Leasing:
         worker_id: int,
         rulebook: SharedRulebook,
         choosing: Choosing,
-        moment: Moment,
+        moment: SharedMoment,
     ) -> None:
         self._connection = connection
         self._worker_id = worker_id
@@ -136,10 +136,10 @@ class Leasing:
         self._moment = moment
         self._passed: set[int] = set()
 
-    def lease(self, at_most: int) -> list[Lease]:
+    def lease(self, at_most: int) -> list[SharedLease]:
         """Lease what is due at hosts that may be touched, one visit a host: the band by lot, then the longest ready."""
         deliver(self._connection)
-        leases: list[Lease] = []
+        leases: list[SharedLease] = []
         while len(leases) < at_most and (ready := self._ready(at_most - len(leases))):
             leases += self._lease_at(self._admitted(ready))
         tally(self._connection, self._worker_id, {tallies.LEASED: len(leases)})
@@ -175,18 +175,18 @@ class Leasing:
         may_start = set(admitted.now)
         return [host for host in ready if host.id in may_start]
 
-    def _lease_at(self, ready: Sequence[Ready]) -> list[Lease]:
+    def _lease_at(self, ready: Sequence[Ready]) -> list[SharedLease]:
         """Every host given leaves the ready ones: it is leased, or it waits."""
         if not ready:
             return []
         hosts, lanes = self._look_at([host.id for host in ready])
         entries = self._entries(hosts.values(), lanes)
-        found: list[Lease] = []
+        found: list[SharedLease] = []
         leased, waiting = [], []
         for host in ready:
             looked = hosts[host.id]
             outcome = self._errand(host, looked, entries) or self._choose(host, lanes[host.id], entries)
-            if isinstance(outcome, Lease):
+            if isinstance(outcome, SharedLease):
                 gap = math.ceil(gap_s(self._politeness, looked.crawl_delay_s) * SECOND)
                 leased.append((host, outcome.address_id, self._moment.at + gap, gap))
                 found.append(outcome)
@@ -235,17 +235,17 @@ class Leasing:
             wanted |= {(row.host_id, row.lane): row.version for row in rows if row.version is not None}
         return self._rulebook.entries(self._connection, wanted)
 
-    def _errand(self, host: Ready, looked: _Host, entries: dict[tuple[int, int], Robots | None]) -> Lease | None:
+    def _errand(self, host: Ready, looked: _Host, entries: dict[tuple[int, int], Robots | None]) -> SharedLease | None:
         """The robots.txt of some origin, which has moved to this host."""
         if looked.errand_url is None or looked.errand_host_id is None or looked.errand_lane is None:
             return None
         for_host_id, lane = looked.errand_host_id, looked.errand_lane
         visit = self._robots_visit(Url(looked.errand_url), entries.get((for_host_id, lane)))
-        return Lease(visit, host.id, host.lease + 1, for_host_id, lane, *self._when(host), is_errand=True)
+        return SharedLease(visit, host.id, host.lease + 1, for_host_id, lane, *self._when(host), is_errand=True)
 
     def _choose(
         self, host: Ready, lanes: Sequence[_Lane], entries: dict[tuple[int, int], Robots | None]
-    ) -> Lease | Instant | None:
+    ) -> SharedLease | Instant | None:
         """The visit to make at this host, or when there may be one; None: not before something else happens."""
         heads = [
             ((row.priority, row.sequence), row, entries.get((host.id, row.lane)))
@@ -262,10 +262,10 @@ class Leasing:
         later = [row.later_at for row in lanes if row.later_at is not None and row.lane not in given_up]
         return min((*later, *found.opens_at), default=None)
 
-    def _lease_of(self, host: Ready, row: _Lane, gate: Open | Ask) -> Lease:
-        if isinstance(gate, Ask):
+    def _lease_of(self, host: Ready, row: _Lane, gate: Open | AskFirst) -> SharedLease:
+        if isinstance(gate, AskFirst):
             visit = self._robots_visit(Url(text_of(row.lane, host.name, "robots.txt")), gate.robots)
-            return Lease(visit, host.id, host.lease + 1, host.id, row.lane, *self._when(host))
+            return SharedLease(visit, host.id, host.lease + 1, host.id, row.lane, *self._when(host))
         visit = Visit(
             Url(row.url),
             VisitKind.PAGE,
@@ -282,7 +282,7 @@ class Leasing:
             row.priority,
             said_of(row.said_at, row.said_every_s),
         )
-        return Lease(
+        return SharedLease(
             visit,
             host.id,
             host.lease + 1,

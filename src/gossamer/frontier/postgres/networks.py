@@ -21,7 +21,7 @@ GLANCE = SECOND // 20
 """How soon an address is looked at again that has all the visits it may have."""
 
 
-class Limits(NamedTuple):
+class AddressLimits(NamedTuple):
     """An address as it is: visits out, and when the next may start. None: somebody else is deciding about it."""
 
     out: int
@@ -36,7 +36,7 @@ class Admitted(NamedTuple):
 
 
 def admit(
-    hosts: Sequence[tuple[int, str | None]], limits: Mapping[str, Limits], now: Instant, politeness: Politeness
+    hosts: Sequence[tuple[int, str | None]], limits: Mapping[str, AddressLimits], now: Instant, politeness: Politeness
 ) -> Admitted:
     """Hosts in the order of their turn, each with its address. One whose address is not known has one of its own."""
     apart = math.ceil(politeness.apart_s * SECOND)
@@ -53,7 +53,7 @@ def admit(
             found.later.append((host_id, start_at))
         else:
             found.now.append(host_id)
-            left[address] = Limits(out + 1, now + apart)
+            left[address] = AddressLimits(out + 1, now + apart)
     return found
 
 
@@ -103,9 +103,9 @@ class Networks:
                 del self._known[next(iter(self._known))]
         return name in self._known
 
-    def _limits(self, connection: Connection, addresses: list[str]) -> dict[str, Limits]:
+    def _limits(self, connection: Connection, addresses: list[str]) -> dict[str, AddressLimits]:
         given = {"addresses": addresses}
         connection.execute(_SQL["networks_met"], given)
         starts: dict[str, Instant] = dict(connection.execute(_SQL["networks_locked"], given).fetchall())
         out: dict[str, int] = dict(connection.execute(_SQL["networks_out"], given).fetchall())
-        return {address: Limits(out.get(address, 0), starts.get(address)) for address in addresses}
+        return {address: AddressLimits(out.get(address, 0), starts.get(address)) for address in addresses}

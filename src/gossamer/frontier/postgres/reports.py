@@ -12,7 +12,7 @@ from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.lanes import next_id
 from gossamer.frontier.postgres.hosts import find_host_id
 from gossamer.frontier.priority import links_in
-from gossamer.frontier.reports import HostState, Known, Ledger, Template
+from gossamer.frontier.reports import HostState, KnownState, Ledger, Template
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
 from gossamer.values.url import Url, id_of
@@ -59,7 +59,7 @@ def workers(connection: Connection) -> list[tuple[str, Instant]]:
 
 def known(
     connection: Connection, url: Url, url_id: Callable[[str], int] = id_of, identity: Callable[[str], str] = str
-) -> Known | None:
+) -> KnownState | None:
     """None when the address was never let in. What is shown is the text that was met first."""
     found = _found(connection, url, url_id, identity)
     return None if found is None else _known_of(found[1])
@@ -90,7 +90,7 @@ def _found(
     return None
 
 
-def _known_of(facts: dict[str, object]) -> Known:
+def _known_of(facts: dict[str, object]) -> KnownState:
     source = facts["source"]
     words = {"url": (facts["url"],), "source": (source,) if source else None, "detail": facts["detail"] or ""}
-    return msgspec.convert({**facts, **words}, Known, strict=False)
+    return msgspec.convert({**facts, **words}, KnownState, strict=False)

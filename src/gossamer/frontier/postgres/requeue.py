@@ -7,8 +7,8 @@ from gossamer.base.clock import Instant
 from gossamer.frontier.lanes import lane_of
 from gossamer.frontier.postgres.hosts import find_host_id
 from gossamer.frontier.postgres.reports import key_of, known
-from gossamer.frontier.postgres.robots import Moment, SharedRulebook
-from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, Naming, tally
+from gossamer.frontier.postgres.robots import SharedMoment, SharedRulebook
+from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, OfferKeys, tally
 from gossamer.frontier.postgres.sooner import come_sooner
 from gossamer.frontier.priority import priority_of
 from gossamer.frontier.requeue import (
@@ -35,7 +35,7 @@ from gossamer.values.url import Url, url_of
 # A new start for what failed, in a shared crawl: the person gives the same command again because it is mended.
 
 
-def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming: Naming) -> int:
+def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming: OfferKeys) -> int:
     """Queue seeds again that ended in a mendable way, and whatever was given up for want of a robots.txt.
 
     Several crawlers may start together: each address is revived by the first. Says how many wait again.
@@ -57,7 +57,7 @@ def revive(connection: Connection, worker_id: int, seeds: Sequence[Url], naming:
     return len(rows)
 
 
-def recall(connection: Connection, worker_id: int, naming: Naming, rulebook: SharedRulebook, now: Instant) -> int:
+def recall(connection: Connection, worker_id: int, naming: OfferKeys, rulebook: SharedRulebook, now: Instant) -> int:
     """Queue every page again that was fetched and waits for nothing, to be visited when its host's Recrawl-delay is
     over; says how many."""
     given: dict[str, object] = {"reasons": [Reason.FETCHED.value, Reason.UNCHANGED.value]}
@@ -83,7 +83,7 @@ def begin_pasts(connection: Connection, rows: Sequence[tuple[int, int, Instant]]
     connection.execute(_SQL["pasts_begun"], given)
 
 
-def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[Url], naming: Naming) -> list[Url]:
+def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[Url], naming: OfferKeys) -> list[Url]:
     """Sitemaps that the robots.txt files of new seeds are known to name: see `reviving.maps_for`."""
     new = [seed for seed in seeds if known(connection, seed, naming.url_id, naming.identity) is None]
     keys = {(seed.host.id, lane_of(seed.text)): None for seed in new}
@@ -94,7 +94,7 @@ def maps_for(connection: Connection, rulebook: SharedRulebook, seeds: Sequence[U
     return list(found)[:MOST_READ_AGAIN]
 
 
-def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], naming: Naming) -> None:
+def read_again(connection: Connection, worker_id: int, maps: Sequence[Url], naming: OfferKeys) -> None:
     """Queue those of them again that were read before."""
     if not maps:
         return
@@ -160,7 +160,7 @@ class SharedEndRow(NamedTuple):
 
 
 def requeue_some(
-    connection: Connection, worker_id: int, selection: Selection, after: Key, naming: Naming, now: Moment
+    connection: Connection, worker_id: int, selection: Selection, after: Key, naming: OfferKeys, now: SharedMoment
 ) -> tuple[int, Key | None]:
     """Of the addresses after a key so many as one transaction takes; says how many wait now that did not, or come
     sooner, and where to go on."""
@@ -172,7 +172,7 @@ def requeue_some(
     return amount, None if is_whole else (rows[-1].host_id, rows[-1].id)
 
 
-def _rows(connection: Connection, selection: Selection, after: Key, naming: Naming) -> list[SharedEndRow]:
+def _rows(connection: Connection, selection: Selection, after: Key, naming: OfferKeys) -> list[SharedEndRow]:
     reasons = [reason.value for reason in selection.reasons] or None
     if selection.urls:
         keys = [key for url in selection.urls if (key := key_of(connection, url, naming.url_id, naming.identity))]
@@ -193,7 +193,7 @@ def _rows(connection: Connection, selection: Selection, after: Key, naming: Nami
 
 
 def _wait_again(
-    connection: Connection, worker_id: int, rows: Sequence[SharedEndRow], naming: Naming, now: Moment
+    connection: Connection, worker_id: int, rows: Sequence[SharedEndRow], naming: OfferKeys, now: SharedMoment
 ) -> int:
     if not rows:
         return 0
@@ -210,7 +210,7 @@ def _wait_again(
     return len(done)
 
 
-def ended(connection: Connection, selection: Selection, naming: Naming) -> list[EndedGroup]:
+def ended(connection: Connection, selection: Selection, naming: OfferKeys) -> list[EndedGroup]:
     """How the addresses of a selection ended, the most frequent first."""
     if selection.urls:
         found: dict[Reason, list[str]] = {}
@@ -235,7 +235,7 @@ def _shown(
     return tuple([url for (url,) in urls]), tuple([(detail, many) for detail, many in details])
 
 
-def failures_of(connection: Connection, url: Url, naming: Naming) -> list[Failure]:
+def failures_of(connection: Connection, url: Url, naming: OfferKeys) -> list[Failure]:
     """Failed visits before the last one, the newest first."""
     key = key_of(connection, url, naming.url_id, naming.identity)
     if key is None:

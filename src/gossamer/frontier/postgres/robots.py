@@ -25,7 +25,7 @@ def database_time(connection: Connection) -> Instant:
     return int(row[0])
 
 
-class Moment(msgspec.Struct, frozen=True):
+class SharedMoment(msgspec.Struct, frozen=True):
     """One instant by both clocks. Wall clocks of machines may differ by minutes; only the shared one is stored."""
 
     at: Instant
@@ -60,10 +60,10 @@ class Moment(msgspec.Struct, frozen=True):
         return _shifted(robots, self.ahead)
 
 
-def moment(connection: Connection, read_time: ReadTime, clock: Clock) -> Moment:
+def moment(connection: Connection, read_time: ReadTime, clock: Clock) -> SharedMoment:
     local_at = clock.now()
     at = read_time(connection)
-    return Moment(at, local_at, at - local_at, clock.elapsed_s())
+    return SharedMoment(at, local_at, at - local_at, clock.elapsed_s())
 
 
 class SharedRulebook:

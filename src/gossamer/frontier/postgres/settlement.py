@@ -18,10 +18,10 @@ from gossamer.frontier.politeness import (
     MOST_FAILURES,
     failures_after,
 )
-from gossamer.frontier.postgres.leases import Lease, give_up, give_up_unread
+from gossamer.frontier.postgres.leases import SharedLease, give_up, give_up_unread
 from gossamer.frontier.postgres.quarantine import hold_back
-from gossamer.frontier.postgres.robots import Moment, SharedRulebook
-from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, Met, tally
+from gossamer.frontier.postgres.robots import SharedMoment, SharedRulebook
+from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, SourcedOffer, tally
 from gossamer.frontier.priority import LAST, LOWEST, band_of, is_over_budget, priority_after
 from gossamer.frontier.settlement import HostBefore, host_after, page_moves
 from gossamer.store import tallies
@@ -38,7 +38,7 @@ from gossamer.values.visit import Settled, VisitKind, Yield
 
 _SQL = load("gossamer.frontier.postgres")
 _BANDS = [band_of(priority) for priority in range(LOWEST + 1)]
-Pair = tuple[Settled, Lease]
+Pair = tuple[Settled, SharedLease]
 
 
 class LeaseLost(GossamerError):
@@ -53,7 +53,7 @@ class LeaseLost(GossamerError):
         self.urls = tuple(urls)
 
 
-class HostRow(NamedTuple):
+class SharedHostRow(NamedTuple):
     """A row of hosts_held."""
 
     id: int
@@ -75,7 +75,7 @@ class HostRow(NamedTuple):
     linked_from: int
 
 
-class Rules(NamedTuple):
+class SettlementRules(NamedTuple):
     """What settling goes by."""
 
     politeness: Politeness
@@ -85,26 +85,31 @@ class Rules(NamedTuple):
     judge_template: Callable[[TemplateTally], bool] | None
 
 
-class Settling:
+class SharedSettle:
     """One `settle`, inside its transaction."""
 
     def __init__(
-        self, connection: Connection, worker_id: int, rulebook: SharedRulebook, rules: Rules, moment: Moment
+        self,
+        connection: Connection,
+        worker_id: int,
+        rulebook: SharedRulebook,
+        rules: SettlementRules,
+        moment: SharedMoment,
     ) -> None:
         self._connection = connection
         self._worker_id = worker_id
         self._rulebook = rulebook
         self._rules = rules
         self._moment = moment
-        self._hosts: dict[int, HostRow] = {}
+        self._hosts: dict[int, SharedHostRow] = {}
 
-    def hold(self, leases: Sequence[Lease]) -> bool:
+    def hold(self, leases: Sequence[SharedLease]) -> bool:
         """Lock the hosts and make sure that we still hold each. False: an earlier try of this was committed after all.
 
         A lease number that the host no longer has belongs to a crawler that was taken for dead.
         """
         given = {"hosts": [lease.host_id for lease in leases]}
-        self._hosts = {row[0]: HostRow._make(row) for row in self._connection.execute(_SQL["hosts_held"], given)}
+        self._hosts = {row[0]: SharedHostRow._make(row) for row in self._connection.execute(_SQL["hosts_held"], given)}
         lost, done = [], 0
         for lease in leases:
             row = self._hosts[lease.host_id]
@@ -168,7 +173,7 @@ class Settling:
                 self._connection.execute(_SQL["respelt"], key)
         return page_moves(pages)
 
-    def _keep_failures(self, leases: Sequence[Lease]) -> None:
+    def _keep_failures(self, leases: Sequence[SharedLease]) -> None:
         """How each ended before, which is overwritten now."""
         if leases:
             given = {
@@ -194,7 +199,7 @@ class Settling:
             names = ("host_ids", "ids", "changed_ats", "every_s")
             self._connection.execute(_SQL["said"], dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
-    def _settle_robots(self, settled: Settled, lease: Lease, entering: Entering) -> dict[str, int]:
+    def _settle_robots(self, settled: Settled, lease: SharedLease, entering: Entering) -> dict[str, int]:
         robots = settled.robots
         assert robots is not None, "checked by the caller"
         self._rulebook.keep(self._connection, lease.lane_host_id, lease.lane, self._moment.robots_shared(robots))
@@ -218,7 +223,7 @@ class Settling:
         entering.mail(mailed - {lease.host_id})
         return {tallies.HOSTS: new_hosts}
 
-    def _learn(self, lease: Lease, yielded: Yield, entering: Entering) -> dict[str, int]:
+    def _learn(self, lease: SharedLease, yielded: Yield, entering: Entering) -> dict[str, int]:
         """Count what a page brought under its template; a template found barren goes into quarantine."""
         key = {"host_id": lease.host_id, "id": id_of(yielded.template)}
         given = {**key, "template": yielded.template, "fetched": 1, "fruitful": int(yielded.is_fruitful)}
@@ -246,7 +251,7 @@ class Settling:
         self._connection.execute(_SQL["hosts_settled"], {**given, "last": LAST, "bands": _BANDS})
         return {tallies.RETIRED: sum(1 for row in rows if row[6] is not None and row[0] not in was_retired)}
 
-    def _host_row(self, settled: Settled, lease: Lease, delay_s: float | None) -> tuple[object, ...]:
+    def _host_row(self, settled: Settled, lease: SharedLease, delay_s: float | None) -> tuple[object, ...]:
         """The parameters of hosts_settled: when the host is free again, how it stands, and the ledger."""
         host, ended_at = self._hosts[lease.host_id], self._ended_at(settled, lease)
         before = HostBefore(lease.was_free_at, host.left_at, host.troubles, host.failing, host.failing_since)
@@ -262,16 +267,16 @@ class Settling:
         is_over = is_over_budget(self._rules.budget, visits, spent / SECOND, host.linked_from)
         return host.id, *after[:5], *retired, *ledger, spent, is_over
 
-    def _ended_at(self, settled: Settled, lease: Lease) -> Instant:
+    def _ended_at(self, settled: Settled, lease: SharedLease) -> Instant:
         return self._moment.ended_at(settled.done_at, lease.since_s)
 
-    def _due_at(self, settled: Settled, lease: Lease) -> Instant | None:
+    def _due_at(self, settled: Settled, lease: SharedLease) -> Instant | None:
         if settled.due_at is None:
             return None
         return self._ended_at(settled, lease) + settled.due_at - settled.done_at
 
 
-def having_led(done: Sequence[Pair], new: Sequence[Met]) -> list[Pair]:
+def having_led(done: Sequence[Pair], new: Sequence[SourcedOffer]) -> list[Pair]:
     """The same, each page with how many new ones its visit led to, when that was not its first."""
     many = Counter(met.offer.source_id for met in new)
     found: list[Pair] = []

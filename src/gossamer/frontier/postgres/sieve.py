@@ -28,7 +28,7 @@ Letter = tuple[int, int | None, int]
 """What a host is told: bits for the hosts that link to it, the best band of what has come, how much of it is held."""
 
 
-class Naming(msgspec.Struct, frozen=True):
+class OfferKeys(msgspec.Struct, frozen=True):
     """How addresses are told apart, ranked and grouped."""
 
     url_id: Callable[[str], int] = id_of
@@ -37,7 +37,7 @@ class Naming(msgspec.Struct, frozen=True):
     template_of: Callable[[str], str] | None = None
 
 
-class Met(NamedTuple):
+class SourcedOffer(NamedTuple):
     """An offer, and the name of the host it was found on; None for seeds."""
 
     offer: Offer
@@ -52,21 +52,21 @@ class _Row(NamedTuple):
     lane: int
     sequence: int
     priority: int
-    met: Met
+    met: SourcedOffer
 
 
 class Entering:
     """Enters offers inside the caller's transaction."""
 
-    def __init__(self, connection: Connection, naming: Naming) -> None:
+    def __init__(self, connection: Connection, naming: OfferKeys) -> None:
         self._connection = connection
         self._naming = naming
-        self.known: list[tuple[tuple[int, int], Met]] = []
+        self.known: list[tuple[tuple[int, int], SourcedOffer]] = []
         """What turned out to be known: host id and id, and how it was met now."""
-        self.new: list[Met] = []
+        self.new: list[SourcedOffer] = []
         """What turned out not to be."""
 
-    def enter(self, met: Sequence[Met]) -> tuple[int, dict[str, int]]:
+    def enter(self, met: Sequence[SourcedOffer]) -> tuple[int, dict[str, int]]:
         """How many were new, and how the counters move. REQUIRES: at most MOST_AT_ONCE; each may enter."""
         if not met:
             return 0, {}
@@ -109,7 +109,9 @@ class Entering:
         given = {"ids": numbers(free), "names": texts(free.values())}
         return self._connection.execute(_SQL["hosts_met"], given).rowcount
 
-    def _laid_out(self, nearest: Mapping[str, tuple[Met, int, set[str]]], host_ids: Mapping[str, int]) -> list[_Row]:
+    def _laid_out(
+        self, nearest: Mapping[str, tuple[SourcedOffer, int, set[str]]], host_ids: Mapping[str, int]
+    ) -> list[_Row]:
         (number,) = self._connection.execute(_SQL["offer_number"]).fetchone() or (0,)
         first = number * MOST_AT_ONCE
         naming = self._naming
@@ -251,9 +253,11 @@ def vouched_for(connection: Connection, rulebook: SharedRulebook, offers: Sequen
     return [offer for offer in offers if offer not in doubted]
 
 
-def nearest_of(met: Sequence[Met], identity: Callable[[str], str]) -> dict[str, tuple[Met, int, set[str]]]:
+def nearest_of(
+    met: Sequence[SourcedOffer], identity: Callable[[str], str]
+) -> dict[str, tuple[SourcedOffer, int, set[str]]]:
     """Each address once, by its identity: as it was met nearest to its seed, its place, the hosts that link to it."""
-    found: dict[str, tuple[Met, int, set[str]]] = {}
+    found: dict[str, tuple[SourcedOffer, int, set[str]]] = {}
     for place, one in enumerate(met):
         key = identity(one.offer.url.text)
         earlier = found.get(key)
@@ -264,7 +268,7 @@ def nearest_of(met: Sequence[Met], identity: Callable[[str], str]) -> dict[str, 
             earlier[2].add(one.source)
         if one.offer.depth < earlier[0].offer.depth:
             nearer = msgspec.structs.replace(one.offer, url=earlier[0].offer.url)  # what is fetched was met first
-            found[key] = (Met(nearer, one.source), earlier[1], earlier[2])
+            found[key] = (SourcedOffer(nearer, one.source), earlier[1], earlier[2])
     return found
 
 
@@ -319,7 +323,7 @@ Key = tuple[int, int]
 """Host id and id of an address."""
 
 
-def linked_of(known: Iterable[tuple[Key, Met]]) -> dict[Key, Offer]:
+def linked_of(known: Iterable[tuple[Key, SourcedOffer]]) -> dict[Key, Offer]:
     """Of addresses that were known those that were met on another host."""
     found: dict[Key, Offer] = {}
     for key, met in known:

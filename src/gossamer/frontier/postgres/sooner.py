@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from gossamer.base.clock import DAY, Instant
 from gossamer.frontier.lanes import lane_of
 from gossamer.frontier.postgres.hosts import find_host_id
-from gossamer.frontier.postgres.robots import Moment
-from gossamer.frontier.postgres.sieve import Naming
+from gossamer.frontier.postgres.robots import SharedMoment
+from gossamer.frontier.postgres.sieve import OfferKeys
 from gossamer.frontier.requeue import noted
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
@@ -19,13 +19,13 @@ Key = tuple[int | None, int]
 """Host id and id of an address."""
 
 
-def pasts_of(connection: Connection, urls: Sequence[Url], naming: Naming) -> list[Past | None]:
+def pasts_of(connection: Connection, urls: Sequence[Url], naming: OfferKeys) -> list[Past | None]:
     keys = _keys(connection, urls, naming)
     found = _found(connection, keys)
     return [found.get(key) for key in keys]
 
 
-def hasten(connection: Connection, sooner: Sequence[Sooner], naming: Naming, now: Moment) -> int:
+def hasten(connection: Connection, sooner: Sequence[Sooner], naming: OfferKeys, now: SharedMoment) -> int:
     """A host that another crawler is busy with at this moment is passed over. Says how many moved."""
     keys = _keys(connection, [one.url for one in sooner], naming)
     hosts = sorted({host_id for host_id, _ in keys if host_id is not None})
@@ -67,7 +67,7 @@ def come_sooner(connection: Connection, waiting: Sequence[tuple[Key, int, Instan
     return moved
 
 
-def plans(connection: Connection, now: Moment) -> dict[tuple[str, int], int]:
+def plans(connection: Connection, now: SharedMoment) -> dict[tuple[str, int], int]:
     """Days by our own clock."""
     rows = connection.execute(_SQL["plans"], {"ahead": now.ahead, "day": DAY})
     return {(name, day): many for name, day, many in rows}
@@ -85,7 +85,7 @@ def _found(connection: Connection, keys: Sequence[Key]) -> dict[Key, Past]:
     return {(host_id, number): past for host_id, number, kept in rows if (past := decoded(kept)) is not None}
 
 
-def _keys(connection: Connection, urls: Sequence[Url], naming: Naming) -> list[Key]:
+def _keys(connection: Connection, urls: Sequence[Url], naming: OfferKeys) -> list[Key]:
     names = {url.host.name: None for url in urls}
     host_ids = {name: find_host_id(connection, name) for name in names}
     return [(host_ids[url.host.name], naming.url_id(naming.identity(url.text))) for url in urls]

@@ -14,29 +14,29 @@ from gossamer.base.clock import Instant
 from gossamer.frontier.address_lookup import Resolving
 from gossamer.frontier.back_queues import NEVER, PER_FETCH, Backs
 from gossamer.frontier.priority import BANDS, pick_band
-from gossamer.frontier.sqlite.leases import Lease, Leasing
+from gossamer.frontier.sqlite.leases import Lease, Take
 from gossamer.store.statements import load
 
 _SQL = load("gossamer.frontier.sqlite")
 
 
-class Chosen(NamedTuple):
+class ChosenHost(NamedTuple):
     host_id: int
     name: str
     ready_at: Instant
     band: int
 
 
-def choose(connection: sqlite3.Connection, now: Instant, at_most: int, chance: Chance) -> list[Chosen]:
+def choose(connection: sqlite3.Connection, now: Instant, at_most: int, chance: Chance) -> list[ChosenHost]:
     """Hosts that may be touched, in the order in which they get their back queues. Nothing is changed."""
-    bands: dict[int, deque[Chosen]] = {}
+    bands: dict[int, deque[ChosenHost]] = {}
     for band in range(BANDS):
         rows = connection.execute(_SQL["front_ready"], (band, now, at_most)).fetchall()
         if rows:
-            bands[band] = deque(Chosen(host_id, name, ready_at, band) for host_id, name, ready_at in rows)
+            bands[band] = deque(ChosenHost(host_id, name, ready_at, band) for host_id, name, ready_at in rows)
     if len(bands) == 1:
         return list(bands.popitem()[1])
-    chosen: list[Chosen] = []
+    chosen: list[ChosenHost] = []
     while bands and len(chosen) < at_most:
         band = pick_band(list(bands), chance.random())
         chosen.append(bands[band].popleft())
@@ -87,9 +87,7 @@ class Backing:
         """The transaction is on disk."""
         self.is_torn = False
 
-    def lease(
-        self, connection: sqlite3.Connection, leasing: Leasing, at_most: int, out: int, now: Instant
-    ) -> list[Lease]:
+    def lease(self, connection: sqlite3.Connection, leasing: Take, at_most: int, out: int, now: Instant) -> list[Lease]:
         """Up to so many visits, while `out` are under way. Hosts get back queues as they are needed."""
         leases: list[Lease] = []
         may_enter = max(ENTERING, 2 * at_most)

@@ -15,20 +15,20 @@ from gossamer.frontier.address_lookup import Resolve, Resolving
 from gossamer.frontier.back_queues import Backs
 from gossamer.frontier.clock_steps import Steps, by_this_clock
 from gossamer.frontier.list_claims import said_rows
-from gossamer.frontier.reports import Awaited, Known
+from gossamer.frontier.reports import Awaited, KnownState
 from gossamer.frontier.requeue import newly_named
-from gossamer.frontier.seen import Seen
+from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.sqlite.front_queues import Backing
 from gossamer.frontier.sqlite.hosts import meta, reinstate, retire
 from gossamer.frontier.sqlite.known import is_vouched_for, known, met_on
-from gossamer.frontier.sqlite.leases import Lease, Leasing, lease_of
+from gossamer.frontier.sqlite.leases import Lease, Take, lease_of
 from gossamer.frontier.sqlite.quarantine import Judge, Quarantine, Templates, quarantine, release
 from gossamer.frontier.sqlite.reports import awaited
-from gossamer.frontier.sqlite.requeue import Moved, ended, failures_of, maps_for, read_again, recall, requeue, revive
+from gossamer.frontier.sqlite.requeue import Requeued, ended, failures_of, maps_for, read_again, recall, requeue, revive
 from gossamer.frontier.sqlite.robots import Rulebook
-from gossamer.frontier.sqlite.settlement import Settling, Written, led
+from gossamer.frontier.sqlite.settlement import Settle, SettleResult, led
 from gossamer.frontier.sqlite.sieve import (
-    Keys,
+    IncomingKeys,
     Met,
     Sieve,
     Waiting,
@@ -105,7 +105,7 @@ class SqliteFrontier:
         self._chance = chance or seeded(0)
         self._budget = budget or SiteBudget()
         self._quarantine = Quarantine(template_of, judge_template) if template_of is not None else None
-        self._seen = Seen(self._sieve.seen_slots)
+        self._seen = SeenTable(self._sieve.seen_slots)
         self._rulebook = Rulebook()
         self._resolving = Resolving(resolve) if resolve is not None else None
         self._backing = Backing(self._new_backs(0), self._chance, self._resolving)
@@ -198,7 +198,7 @@ class SqliteFrontier:
         )
 
     async def requeue(self, selection: Selection) -> int:
-        def moved(some: Moved) -> None:
+        def moved(some: Requeued) -> None:
             self._rulebook.forget(some.lanes)
             self._look_anew()
 
@@ -265,7 +265,7 @@ class SqliteFrontier:
         return [lease.visit for lease in taken.leases]
 
     async def settle(self, done: Sequence[Settled]) -> None:
-        def work(connection: sqlite3.Connection) -> Written:
+        def work(connection: sqlite3.Connection) -> SettleResult:
             now = self._clock.now()
             leases = [lease_of(settled, self._leases) for settled in done]
             pairs = [
@@ -281,12 +281,12 @@ class SqliteFrontier:
                 quarantined.extend([found] if found is not None else [])
 
             stays = partial(self._backing.stays, now=now)
-            settling = Settling(connection, self._rulebook, self._politeness, self._chance, stays, now, learn)
+            settling = Settle(connection, self._rulebook, self._politeness, self._chance, stays, now, learn)
             settling.settle(pairs)
             for settled, _ in pairs:
                 if settled.robots is not None:
                     read_again(connection, newly_named(settled), self._keys())
-            return Written(settling, *self._journal_offers(connection, pairs), quarantined)
+            return SettleResult(settling, *self._journal_offers(connection, pairs), quarantined)
 
         if done:
             await self._keep_step()
@@ -326,7 +326,7 @@ class SqliteFrontier:
             self._seen.unmeet(set(offers) - set(good), met)
         return good
 
-    def _settled(self, done: Sequence[Settled], written: Written) -> None:
+    def _settled(self, done: Sequence[Settled], written: SettleResult) -> None:
         backing, kept = self._backing, written.settling.kept
         self._waiting = self._waiting.and_more(written.fresh, written.nods)
         self._seen.remember(written.met)
@@ -366,7 +366,7 @@ class SqliteFrontier:
     async def counts(self) -> Counts:
         return await self._database.read(tallies.counts)
 
-    async def known(self, url: Url) -> Known | None:
+    async def known(self, url: Url) -> KnownState | None:
         return await self._database.read(lambda connection: known(connection, url, self._url_id, self._identity))
 
     async def retire(self, host: str, why: str) -> bool:
@@ -406,7 +406,7 @@ class SqliteFrontier:
 
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
         self._may_enter, self._nudge = may_enter, nudge
-        self._seen = Seen(self._sieve.seen_slots)
+        self._seen = SeenTable(self._sieve.seen_slots)
 
     def _look_anew(self, _: object = None) -> None:
         """Hosts of the front may have something sooner than was known."""
@@ -430,14 +430,14 @@ class SqliteFrontier:
     def _key(self, text: str) -> int:
         return self._url_id(text if self._identity is None else self._identity(text))
 
-    def _keys(self, taken: Sequence[Lease] = ()) -> Keys:
+    def _keys(self, taken: Sequence[Lease] = ()) -> IncomingKeys:
         """`taken`: visits just leased in this transaction."""
         leased = frozenset([lease.sequence for lease in (*self._leases.values(), *taken)])
-        return Keys(self._url_id, self._identity, self._nudge, self._quarantine, leased)
+        return IncomingKeys(self._url_id, self._identity, self._nudge, self._quarantine, leased)
 
-    def _leasing(self, connection: sqlite3.Connection, now: Instant) -> Leasing:
+    def _leasing(self, connection: sqlite3.Connection, now: Instant) -> Take:
         elapsed_s = self._clock.elapsed_s()
-        return Leasing(connection, self._rulebook, self._politeness, self._budget, self._quarantine, now, elapsed_s)
+        return Take(connection, self._rulebook, self._politeness, self._budget, self._quarantine, now, elapsed_s)
 
     def _new_backs(self, started_at: Instant) -> Backs:
         politeness = self._politeness

@@ -7,10 +7,10 @@ from itertools import groupby
 from gossamer.base.clock import Instant
 from gossamer.frontier.codes import HOWS, REASONS
 from gossamer.frontier.lanes import HELD, next_id, parts_of, text_of
-from gossamer.frontier.reports import Known
+from gossamer.frontier.reports import KnownState
 from gossamer.frontier.sqlite.hosts import find_host_id, name_of
 from gossamer.frontier.sqlite.robots import Rulebook
-from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.store.statements import load
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
@@ -40,7 +40,7 @@ def known(
     url: Url,
     url_id: Callable[[str], int] = id_of,
     identity: Callable[[str], str] | None = None,
-) -> Known | None:
+) -> KnownState | None:
     """None when the address was never let in, or waits in the journal still (a second or so; longer in a large
     crawl that has much else to do)."""
     found = _found(connection, url, url_id, identity)
@@ -109,11 +109,11 @@ def _found(
     return None
 
 
-def _known_of(connection: sqlite3.Connection, url: Url, host_id: int, number: int, row: _Row) -> Known:
+def _known_of(connection: sqlite3.Connection, url: Url, host_id: int, number: int, row: _Row) -> KnownState:
     _, _, how, source_host_id, source_id, depth, hops, failures, reason, detail, settled_at, due_at = row
     place = connection.execute(_SQL["place"], (host_id, number)).fetchone()
     lane, priority, later_at = place if place is not None else (None, None, None)
-    return Known(
+    return KnownState(
         url,
         HOWS[how],
         _source(connection, source_host_id or host_id, source_id),
@@ -139,7 +139,7 @@ def _source(connection: sqlite3.Connection, host_id: int, number: int | None) ->
     return Url(text_of(row[0], name_of(connection, host_id), row[1])) if row else None
 
 
-def is_vouched_for(connection: sqlite3.Connection, rulebook: Rulebook, offer: Offer, keys: Keys) -> bool:
+def is_vouched_for(connection: sqlite3.Connection, rulebook: Rulebook, offer: Offer, keys: IncomingKeys) -> bool:
     """Whether an offer needs nobody to vouch for it, or the robots.txt known for its origin names its sitemap.
 
     (The sitemap protocol, "Sitemaps & Cross Submits".) Who names an index speaks for the sitemaps that it names. While

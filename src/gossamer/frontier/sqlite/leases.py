@@ -10,7 +10,7 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
-from gossamer.frontier.gate import Ask, Open
+from gossamer.frontier.gate import AskFirst, Open
 from gossamer.frontier.lanes import LANES_OF, text_of
 from gossamer.frontier.leases import choose, robots_visit
 from gossamer.frontier.list_claims import said_of
@@ -32,7 +32,7 @@ MOST_HELD = 1000
 """Addresses put into quarantine in one look at a host; the next look goes on."""
 
 
-class Host(NamedTuple):
+class HostRow(NamedTuple):
     """A row of hosts_looked_at."""
 
     id: int
@@ -55,7 +55,7 @@ class Lease(msgspec.Struct, frozen=True):
     """A visit that is out, and what settling it needs to know."""
 
     visit: Visit
-    host: Host
+    host: HostRow
     """As it was when the visit was taken; its promise (`next_at`) among it."""
     lane_host_id: int
     """Whose lane this visit serves: another host's only when its robots.txt has moved here."""
@@ -86,14 +86,14 @@ class _Due(NamedTuple):
     said_every_s: int | None
 
 
-class Looked(NamedTuple):
+class TakeResult(NamedTuple):
     """What `look` found: visits, and hosts that give their back queues up."""
 
     leases: list[Lease]
     left: list[int]
 
 
-class Leasing:
+class Take:
     """One `take`, inside its transaction."""
 
     def __init__(
@@ -114,12 +114,12 @@ class Leasing:
         self._now = now
         self._elapsed_s = elapsed_s
 
-    def look(self, host_ids: list[int]) -> Looked:
+    def look(self, host_ids: list[int]) -> TakeResult:
         """Lease one visit at each host that has one due; every other host leaves its back queue and waits."""
         leases: list[Lease] = []
         leased, waiting = [], []
         rows = self._connection.execute(_SQL["hosts_looked_at"], (str(host_ids),)).fetchall()
-        hosts = {row[0]: Host._make(row) for row in rows}
+        hosts = {row[0]: HostRow._make(row) for row in rows}
         for host_id in host_ids:
             host = hosts[host_id]
             later_at = self._promoted(host)
@@ -132,9 +132,9 @@ class Leasing:
                 waiting.append((found, later_at, host_id))
         self._connection.executemany(_SQL["host_leased"], leased)
         self._connection.executemany(_SQL["host_waits"], waiting)
-        return Looked(leases, [row[2] for row in waiting])
+        return TakeResult(leases, [row[2] for row in waiting])
 
-    def _promoted(self, host: Host) -> Instant | None:
+    def _promoted(self, host: HostRow) -> Instant | None:
         """Pages whose time has come join those that are due; says when the next one will."""
         if host.later_at is None or host.later_at > self._now:
             return host.later_at
@@ -146,14 +146,14 @@ class Leasing:
                 laters.append(later_at)
         return min(laters, default=None)
 
-    def _errand(self, host: Host) -> Lease:
+    def _errand(self, host: HostRow) -> Lease:
         """The robots.txt of some origin, which has moved to this host."""
         lane_host_id, lane, text = self._connection.execute(_SQL["errand_first"], (host.id,)).fetchone()
         robots = self._rulebook.entry(self._connection, lane_host_id, lane)
         visit = robots_visit(Url(text), robots, self._now)
         return Lease(visit, host, lane_host_id, lane, self._band(host, 0), self._elapsed_s, is_errand=True)
 
-    def _look_at(self, host: Host, later_at: Instant | None) -> Lease | Instant | None:
+    def _look_at(self, host: HostRow, later_at: Instant | None) -> Lease | Instant | None:
         """The visit to make at this host, or when there may be one; None: not before something else happens."""
         heads = []
         for lane in LANES_OF[host.lanes]:
@@ -170,7 +170,7 @@ class Leasing:
         (due, lane), gate = found.best
         return self._lease_of(host, due, lane, gate)
 
-    def _first_due(self, host: Host, lane: int) -> _Due | Instant | None:
+    def _first_due(self, host: HostRow, lane: int) -> _Due | Instant | None:
         """The next page of a lane; those in quarantine are put aside on the way, many of them in several looks."""
         quarantine = self._quarantine
         for _ in range(MOST_HELD):
@@ -183,9 +183,9 @@ class Leasing:
             quarantine.hold(self._connection, host.id, lane, due[:2], due.text)
         return self._now
 
-    def _lease_of(self, host: Host, due: _Due, lane: int, gate: Open | Ask) -> Lease:
+    def _lease_of(self, host: HostRow, due: _Due, lane: int, gate: Open | AskFirst) -> Lease:
         band = self._band(host, due.priority)
-        if isinstance(gate, Ask):
+        if isinstance(gate, AskFirst):
             url = Url(text_of(lane, host.name, "robots.txt"))
             visit = robots_visit(url, gate.robots, self._now)
             return Lease(visit, host, host.id, lane, band, self._elapsed_s)
@@ -227,7 +227,7 @@ class Leasing:
         row = self._connection.execute(_SQL["past_of"], (host_id, due.address_id)).fetchone()
         return decoded(row[0]) if row is not None else None
 
-    def _band(self, host: Host, priority: int) -> int:
+    def _band(self, host: HostRow, priority: int) -> int:
         return band_of(priority, is_over_budget(self._budget, host.visits, host.spent / SECOND, host.linked_from))
 
 

@@ -32,7 +32,7 @@ FARTHEST = (1 << 63) - 1
 _Row = tuple[int, int, int, int, str, str, int, int, int, str | None, int, int | None]
 
 
-class Position(NamedTuple):
+class ListPosition(NamedTuple):
     """Where a list goes on."""
 
     at: Instant
@@ -40,11 +40,11 @@ class Position(NamedTuple):
     id: int
 
 
-NEWEST, OLDEST = Position(FARTHEST, FARTHEST, FARTHEST), Position(-FARTHEST, -FARTHEST, -FARTHEST)
+NEWEST, OLDEST = ListPosition(FARTHEST, FARTHEST, FARTHEST), ListPosition(-FARTHEST, -FARTHEST, -FARTHEST)
 
 
-class Ended(msgspec.Struct, frozen=True):
-    position: Position
+class EndedUrl(msgspec.Struct, frozen=True):
+    position: ListPosition
     url: str
     host: str
     how: How
@@ -65,9 +65,9 @@ def visits(
     host: str = "",
     since_at: Instant = 0,
     until_at: Instant = FARTHEST,
-    after: Position | None = None,
+    after: ListPosition | None = None,
     is_newest_first: bool = True,
-) -> Generator[Ended, None, None]:
+) -> Generator[EndedUrl, None, None]:
     """Those that ended for one of these reasons. The caller stops when it has enough, and closes it before the
     connection."""
     start = after or (NEWEST if is_newest_first else OLDEST)
@@ -93,7 +93,7 @@ def _of_host(
     host: str,
     reasons: Sequence[Reason],
     bounds: dict[str, int],
-    start: Position,
+    start: ListPosition,
     is_newest_first: bool,
 ) -> list[_Row] | None:
     """None: there are too many."""
@@ -111,10 +111,10 @@ def _key(row: _Row) -> tuple[int, int, int]:
     return row[:3]
 
 
-def _ended(row: _Row) -> Ended:
+def _ended(row: _Row) -> EndedUrl:
     at, host_id, number, lane, name, text, how, depth, reason, detail, failures, due_at = row
-    position = Position(at, host_id, number)
-    return Ended(
+    position = ListPosition(at, host_id, number)
+    return EndedUrl(
         position, text_of(lane, name, text), name, HOWS[how], depth, REASONS[reason], detail or "", failures, due_at
     )
 
@@ -180,7 +180,7 @@ Order = Literal["queued", "visits", "troubles", "gap", "held", "next", "name"]
 STATES = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedHostRow(msgspec.Struct, frozen=True):
     """A host, with what a list of hosts shows of it."""
 
     rank: int
@@ -205,7 +205,7 @@ def hosts(
     order: Order = "queued",
     after: tuple[int, str] = (LOWEST, ""),
     most: int = 50,
-) -> list[Listed]:
+) -> list[ListedHostRow]:
     wanted = {"text": text, "state": state, "sort": order, "rank": after[0], "after": after[1], "most": most}
     rows = connection.execute(_SQL["some"], wanted | _standing(now, is_crawling)).fetchall()
     found = []
@@ -216,7 +216,7 @@ def hosts(
         entries = _entries(connection, number)
         held = [one for one in templates(connection, name) if one.quarantined_at is not None] if host.held else []
         least_gap_s = None if least_gap is None else least_gap / SECOND
-        found.append(Listed(rank, kind, host, least_gap_s, broken, entries, tuple(held)))
+        found.append(ListedHostRow(rank, kind, host, least_gap_s, broken, entries, tuple(held)))
     return found
 
 

@@ -26,7 +26,7 @@ from gossamer.frontier.requeue import (
 from gossamer.frontier.sqlite.hosts import find_host_id
 from gossamer.frontier.sqlite.known import key_of
 from gossamer.frontier.sqlite.robots import Rulebook
-from gossamer.frontier.sqlite.sieve import Keys, next_sequence
+from gossamer.frontier.sqlite.sieve import IncomingKeys, next_sequence
 from gossamer.frontier.sqlite.sooner import moved_to
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database
@@ -40,7 +40,7 @@ from gossamer.values.url import Url, url_of
 # A new start for what failed: the person gives the same command again because the trouble is mended.
 
 
-def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> int:
+def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: IncomingKeys) -> int:
     """Queue seeds again that ended in a mendable way, and whatever was given up for want of a robots.txt.
 
     REQUIRES: no robots entry is held in memory yet. Says how many wait again.
@@ -58,7 +58,7 @@ def revive(connection: sqlite3.Connection, seeds: Sequence[Url], keys: Keys) -> 
     return len(revived)
 
 
-def fetch_again(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys, now: Instant) -> int:
+def fetch_again(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys, now: Instant) -> int:
     """Make pages due whose kept content is damaged; the next answer is taken whole, whatever was kept before. Says how
     many of them are known and were not waiting already."""
     due = 0
@@ -133,14 +133,14 @@ def maps_for(connection: sqlite3.Connection, rulebook: Rulebook, seed: Url) -> l
     return [url for url in urls if url is not None][:MOST_READ_AGAIN]
 
 
-def read_again(connection: sqlite3.Connection, maps: Sequence[Url], keys: Keys) -> None:
+def read_again(connection: sqlite3.Connection, maps: Sequence[Url], keys: IncomingKeys) -> None:
     """Queue those of them again that were read before."""
     for url in maps:
         rows = connection.execute(_SQL["ended"], _key(connection, url, keys)).fetchall()
         _queue_again(connection, [row[:4] for row in rows if REASONS[row[4]] is Reason.FETCHED])
 
 
-def _key(connection: sqlite3.Connection, url: Url, keys: Keys) -> tuple[int | None, int]:
+def _key(connection: sqlite3.Connection, url: Url, keys: IncomingKeys) -> tuple[int | None, int]:
     _, name, _ = parts_of(url.text)
     return find_host_id(connection, name), keys.url_id(url.text if keys.identity is None else keys.identity(url.text))
 
@@ -169,7 +169,7 @@ class EndRow(NamedTuple):
         return priority_of(HOWS[self.how], self.depth) if is_had else priority_again(self.depth)
 
 
-class Part(NamedTuple):
+class EndScan(NamedTuple):
     """One way through the ends: a statement, what it is given first, and where it begins."""
 
     statement: str
@@ -177,7 +177,7 @@ class Part(NamedTuple):
     start: tuple[int, ...]
 
 
-class Moved(NamedTuple):
+class Requeued(NamedTuple):
     amount: int
     after: tuple[int, ...] | None
     """Where the next transaction goes on; None: nowhere."""
@@ -188,13 +188,13 @@ class Moved(NamedTuple):
 async def requeue(
     database: Database,
     selection: Selection,
-    keys: Callable[[], Keys],
+    keys: Callable[[], IncomingKeys],
     clock: Clock,
-    moved: Callable[[Moved], None],
+    moved: Callable[[Requeued], None],
 ) -> int:
     """Says how many wait now that did not, or come sooner. `moved` hears of every transaction once it is committed."""
 
-    def one_by_one(connection: sqlite3.Connection) -> Moved:
+    def one_by_one(connection: sqlite3.Connection) -> Requeued:
         found = _named(connection, selection.urls, keys())
         return _requeue(connection, _chosen(found, selection), clock.now(), None)
 
@@ -210,9 +210,9 @@ async def requeue(
 
 
 def _step(
-    part: Part, after: tuple[int, ...], selection: Selection, clock: Clock
-) -> Callable[[sqlite3.Connection], Moved]:
-    def step(connection: sqlite3.Connection) -> Moved:
+    part: EndScan, after: tuple[int, ...], selection: Selection, clock: Clock
+) -> Callable[[sqlite3.Connection], Requeued]:
+    def step(connection: sqlite3.Connection) -> Requeued:
         rows = connection.execute(_SQL[part.statement], (*part.given, *after, AT_ONCE)).fetchall()
         found = [EndRow._make(row[: len(EndRow._fields)]) for row in rows]
         last = tuple(rows[-1][len(EndRow._fields) :]) if len(rows) == AT_ONCE else None
@@ -221,17 +221,17 @@ def _step(
     return step
 
 
-def _parts(connection: sqlite3.Connection, selection: Selection) -> list[Part]:
+def _parts(connection: sqlite3.Connection, selection: Selection) -> list[EndScan]:
     if selection.host:
         host_id = find_host_id(connection, selection.host)
-        return [] if host_id is None else [Part("ended_at", (host_id,), (FIRST,))]
+        return [] if host_id is None else [EndScan("ended_at", (host_id,), (FIRST,))]
     if selection.reasons:
         codes = sorted(REASON_CODES[reason] for reason in selection.reasons)
-        return [Part("ended_as", (code,), (FIRST, FIRST, FIRST)) for code in codes]
-    return [Part("ended_all", (), (FIRST, FIRST))]
+        return [EndScan("ended_as", (code,), (FIRST, FIRST, FIRST)) for code in codes]
+    return [EndScan("ended_all", (), (FIRST, FIRST))]
 
 
-def _named(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys) -> list[EndRow]:
+def _named(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys) -> list[EndRow]:
     found = [key_of(connection, url, keys.url_id, keys.identity) for url in urls]
     rows = [connection.execute(_SQL["ended_one"], key).fetchone() for key in found if key is not None]
     return [EndRow._make(row) for row in rows if row is not None]
@@ -248,7 +248,7 @@ def _chosen(rows: Sequence[EndRow], selection: Selection) -> list[EndRow]:
 
 def _requeue(
     connection: sqlite3.Connection, rows: Sequence[EndRow], now: Instant, after: tuple[int, ...] | None
-) -> Moved:
+) -> Requeued:
     over = [row for row in rows if row.due_at is None]
     queue_at(connection, [(row.host_id, row.id, row.lane, row.priority) for row in over], [0] * len(over))
     had = [row for row in rows if REASONS[row.reason] in HAD]
@@ -257,10 +257,10 @@ def _requeue(
     sooner = sum(moved_to(connection, row.host_id, row.id, now) for row in later)
     lanes = tuple({(row.host_id, row.lane): None for row in over if REASONS[row.reason] in ASKS_ROBOTS})
     forget_robots(connection, lanes)
-    return Moved(len(over) + sooner, after, lanes)
+    return Requeued(len(over) + sooner, after, lanes)
 
 
-def ended(connection: sqlite3.Connection, selection: Selection, keys: Keys) -> list[EndedGroup]:
+def ended(connection: sqlite3.Connection, selection: Selection, keys: IncomingKeys) -> list[EndedGroup]:
     """How the URLs of a selection ended, the most frequent first; for any process."""
     if selection.urls:
         return _groups_of(connection, selection, keys)
@@ -284,7 +284,7 @@ def _shown(
     return tuple([text_of(*row) for row in urls]), tuple([(detail, many) for detail, many in details])
 
 
-def _groups_of(connection: sqlite3.Connection, selection: Selection, keys: Keys) -> list[EndedGroup]:
+def _groups_of(connection: sqlite3.Connection, selection: Selection, keys: IncomingKeys) -> list[EndedGroup]:
     """REQUIRES: the selection names URLs."""
     found: dict[Reason, list[str]] = {}
     for url in selection.urls:
@@ -316,7 +316,7 @@ def redirects_after(
     return found, tuple(rows[-1][-3:]) if len(rows) == AT_ONCE else None
 
 
-def failures_of(connection: sqlite3.Connection, url: Url, keys: Keys) -> list[Failure]:
+def failures_of(connection: sqlite3.Connection, url: Url, keys: IncomingKeys) -> list[Failure]:
     """Failed visits before the last one, the newest first; for any process."""
     key = key_of(connection, url, keys.url_id, keys.identity)
     return list(_failures(connection, key)) if key is not None else []

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from gossamer.base.clock import Instant
 from gossamer.frontier.codes import REASON_CODES, REASONS
-from gossamer.frontier.sqlite.sieve import Keys, merge_offers
+from gossamer.frontier.sqlite.sieve import IncomingKeys, merge_offers
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept
@@ -33,7 +33,7 @@ def reason_of(status: int) -> Reason | None:
             return None
 
 
-def enter_visited(connection: sqlite3.Connection, visited: Sequence[Kept], keys: Keys) -> None:
+def enter_visited(connection: sqlite3.Connection, visited: Sequence[Kept], keys: IncomingKeys) -> None:
     """Pages and how their visits ended, in the order they were made."""
     offers = [Offer(kept.url, How.LINK) for kept in visited if kept.url != kept.url.robots]
     merge_offers(connection, [(None, None, offers)], keys)
@@ -46,7 +46,7 @@ def enter_visited(connection: sqlite3.Connection, visited: Sequence[Kept], keys:
     connection.executemany(_ENDED, rows)
 
 
-def enter_found(connection: sqlite3.Connection, offers: Iterable[Offer], keys: Keys) -> int:
+def enter_found(connection: sqlite3.Connection, offers: Iterable[Offer], keys: IncomingKeys) -> int:
     """Addresses that pages link to, or seeds; says how many were not known."""
     return merge_offers(connection, [(None, None, list(offers))], keys)
 

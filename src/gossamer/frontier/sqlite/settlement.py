@@ -23,7 +23,7 @@ from gossamer.frontier.sqlite.hosts import find_host_id, host_id_of, retire
 from gossamer.frontier.sqlite.leases import Lease, give_up, give_up_unread
 from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.frontier.sqlite.sieve import (
-    Keys,
+    IncomingKeys,
     next_sequence,
 )
 from gossamer.store import tallies
@@ -56,7 +56,7 @@ _HostRow = tuple[
 """The parameters of host_settled, in order."""
 
 
-class Settling:
+class Settle:
     """One `settle`, inside its transaction."""
 
     def __init__(
@@ -215,7 +215,7 @@ MOST_ASKED = 100
 """Offers of one page that are looked up: after a restart none of them was met lately."""
 
 
-def led(connection: sqlite3.Connection, settled: Settled, fresh: Sequence[Offer], keys: Keys) -> Past | None:
+def led(connection: sqlite3.Connection, settled: Settled, fresh: Sequence[Offer], keys: IncomingKeys) -> Past | None:
     """What is to be remembered of a page whose visit led to new pages; None: it did not, or was its first.
 
     `fresh`: what it offers that was not met lately and may enter; what is known all the same is not new.
@@ -234,10 +234,10 @@ def led(connection: sqlite3.Connection, settled: Settled, fresh: Sequence[Offer]
     return past.led(new) if new else None
 
 
-class Written(NamedTuple):
+class SettleResult(NamedTuple):
     """What a settle wrote that memory is to learn after the commit."""
 
-    settling: Settling
+    settling: Settle
     fresh: int
     nods: int
     met: set[int]

@@ -206,7 +206,7 @@ class Waiting(NamedTuple):
 
 
 @dataclass(slots=True)
-class Keys:
+class IncomingKeys:
     """How an offer's keys are made, in one transaction. `nudge` is what the user's rules say of its priority."""
 
     url_id: Callable[[str], int]
@@ -259,7 +259,7 @@ def waiting_in(connection: sqlite3.Connection) -> Waiting:
     return Waiting(journalled, 0, heaped, known)
 
 
-def relieve(connection: sqlite3.Connection, waiting: Waiting, keys: Keys) -> tuple[int, Waiting]:
+def relieve(connection: sqlite3.Connection, waiting: Waiting, keys: IncomingKeys) -> tuple[int, Waiting]:
     """The journal is full: merge it, or lay it on heaps and merge those that are dense. Says how many were new."""
     if waiting.journalled * DENSE >= waiting.known:
         return merge_some(connection, waiting, keys)
@@ -273,14 +273,14 @@ def relieve(connection: sqlite3.Connection, waiting: Waiting, keys: Keys) -> tup
     return new, waiting_in(connection)
 
 
-def merge_some(connection: sqlite3.Connection, waiting: Waiting, keys: Keys) -> tuple[int, Waiting]:
+def merge_some(connection: sqlite3.Connection, waiting: Waiting, keys: IncomingKeys) -> tuple[int, Waiting]:
     """The journal, or when it is empty the largest heap. Says how many were new."""
     bucket = full_bucket(connection) if not waiting.journalled else None
     new = merge_bucket(connection, bucket, keys) if bucket is not None else merge_journal(connection, keys)
     return new, waiting_in(connection)
 
 
-def merge_offers(connection: sqlite3.Connection, met: Sequence[Met], keys: Keys) -> int:
+def merge_offers(connection: sqlite3.Connection, met: Sequence[Met], keys: IncomingKeys) -> int:
     """Enter offers at once, without the journal; says how many were new."""
     rows: list[Laid] = []
     for host_id, address_id, offers in met:
@@ -288,14 +288,14 @@ def merge_offers(connection: sqlite3.Connection, met: Sequence[Met], keys: Keys)
     return _merged(connection, rows, keys)
 
 
-def merge_journal(connection: sqlite3.Connection, keys: Keys) -> int:
+def merge_journal(connection: sqlite3.Connection, keys: IncomingKeys) -> int:
     """Empty the journal into addresses and queues, inside the caller's transaction; says how many were new."""
     rows = _in_journal(connection, keys)
     connection.execute(_SQL["journal_emptied"])
     return _merged(connection, rows, keys)
 
 
-def lay_on_heaps(connection: sqlite3.Connection, keys: Keys) -> None:
+def lay_on_heaps(connection: sqlite3.Connection, keys: IncomingKeys) -> None:
     """Empty the journal onto the heaps of its hosts' buckets."""
     rows = _in_journal(connection, keys)
     connection.execute(_SQL["journal_emptied"])
@@ -320,7 +320,7 @@ def full_bucket(connection: sqlite3.Connection) -> int | None:
     return int(row[0]) if row else None
 
 
-def merge_bucket(connection: sqlite3.Connection, bucket: int, keys: Keys) -> int:
+def merge_bucket(connection: sqlite3.Connection, bucket: int, keys: IncomingKeys) -> int:
     """Empty one heap, or the oldest part of a very large one; says how many addresses were new."""
     rows: list[Laid] = []
     taken: list[tuple[int]] = []
@@ -334,7 +334,7 @@ def merge_bucket(connection: sqlite3.Connection, bucket: int, keys: Keys) -> int
     return _merged(connection, rows, keys)
 
 
-def _in_journal(connection: sqlite3.Connection, keys: Keys) -> list[Laid]:
+def _in_journal(connection: sqlite3.Connection, keys: IncomingKeys) -> list[Laid]:
     rows: list[Laid] = []
     for (offers,) in connection.execute(_SQL["journal_rows"]).fetchall():
         for host_id, address_id, met in _JOURNAL.decode(offers):
@@ -342,7 +342,7 @@ def _in_journal(connection: sqlite3.Connection, keys: Keys) -> list[Laid]:
     return rows
 
 
-def _merged(connection: sqlite3.Connection, rows: list[Laid], keys: Keys) -> int:
+def _merged(connection: sqlite3.Connection, rows: list[Laid], keys: IncomingKeys) -> int:
     """Each address once, as it was met nearest to its seed, with the other hosts that were seen linking to it."""
     nearest: dict[tuple[int, int, str], Laid] = {}
     others: dict[tuple[int, int, str], set[int]] = {}

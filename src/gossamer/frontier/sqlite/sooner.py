@@ -7,7 +7,7 @@ from gossamer.base.clock import DAY, Instant
 from gossamer.frontier.lanes import parts_of
 from gossamer.frontier.requeue import noted
 from gossamer.frontier.sqlite.hosts import find_host_id
-from gossamer.frontier.sqlite.sieve import Keys
+from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.store.statements import load
 from gossamer.values.due import Sooner
 from gossamer.values.past import Past, decoded, encoded
@@ -16,12 +16,12 @@ from gossamer.values.url import Url
 _SQL = load("gossamer.frontier.sqlite", "sooner.sql")
 
 
-def pasts_of(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys) -> list[Past | None]:
+def pasts_of(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys) -> list[Past | None]:
     rows = [connection.execute(_SQL["past"], key).fetchone() for key in _keys(connection, urls, keys)]
     return [decoded(row[0]) if row is not None else None for row in rows]
 
 
-def hasten(connection: sqlite3.Connection, sooner: Sequence[Sooner], keys: Keys) -> int:
+def hasten(connection: sqlite3.Connection, sooner: Sequence[Sooner], keys: IncomingKeys) -> int:
     """Says how many moved. The queue has no index by address; a row is found by the time it waits for."""
     moved = 0
     for one, (host_id, number) in zip(sooner, _keys(connection, [one.url for one in sooner], keys), strict=True):
@@ -56,7 +56,7 @@ def moved_to(connection: sqlite3.Connection, host_id: int, number: int, due_at: 
     return True
 
 
-def _keys(connection: sqlite3.Connection, urls: Sequence[Url], keys: Keys) -> Iterator[tuple[int | None, int]]:
+def _keys(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys) -> Iterator[tuple[int | None, int]]:
     host_ids: dict[str, int | None] = {}
     for url in urls:
         _, name, _ = parts_of(url.text)

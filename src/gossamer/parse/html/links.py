@@ -6,7 +6,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborNode
 
 from gossamer.parse.html.text import SEAM, folded, text_of
-from gossamer.parse.html.tree import LexborMet, Seen
+from gossamer.parse.html.tree import LexborMet, ParsedHtml
 from gossamer.values.link import Link
 from gossamer.values.page import MOST_LINKS
 from gossamer.values.url import LONGEST_URL, Url, url_of
@@ -33,7 +33,7 @@ _ROOTED = re.compile(rf"/(?!/){_SAFE}\Z")
 _RELATIVE = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_~!$&()*+,;=@./?-]*\Z")
 
 
-class Links(NamedTuple):
+class HtmlLinks(NamedTuple):
     base: Url
     """What relative addresses are relative to: the page's own, or the first `<base>` that is http(s)."""
     links: tuple[Link, ...]
@@ -41,7 +41,7 @@ class Links(NamedTuple):
     flags: tuple[str, ...]
 
 
-def links_of(seen: Seen, page: Url, may_follow: bool = True) -> Links:
+def links_of(seen: ParsedHtml, page: Url, may_follow: bool = True) -> HtmlLinks:
     """REQUIRES: the tree is whole (`content.blocks_of` takes it apart). `may_follow`: what the page itself allows."""
     elements = [one for one in seen.elements if "href" in one[2] or one[1] in _FRAMES][:_MOST_ELEMENTS]
     base = _base(elements, page)
@@ -75,7 +75,7 @@ def links_of(seen: Seen, page: Url, may_follow: bool = True) -> Links:
             plain = folded(seamed)[:LONGEST_TEXT] if tag == "a" and SEAM not in seamed else ""
             words = plain or _words(element, tag, attributes, seamed)
         found[text] = Link(Url(text), words, is_free)
-    return Links(base, tuple(found.values()), canonical, flags)
+    return HtmlLinks(base, tuple(found.values()), canonical, flags)
 
 
 def _is_link(tag: str, rels: list[str] | tuple[str, ...]) -> bool:

@@ -44,7 +44,7 @@ _STATING = ",".join([f"[{name}]" for name in TELLING if name != "href"])
 """One selector for all of them costs half of what asking every element for its attributes does."""
 
 
-class Seen(NamedTuple):
+class ParsedHtml(NamedTuple):
     """A page as the one walk over it saw it."""
 
     tree: LexborHTMLParser
@@ -84,7 +84,7 @@ def parse_html(body: bytes) -> Parsed:
         return Parsed(LexborHTMLParser(b""), (*flags, "unparsable"))
 
 
-def seen_in(tree: LexborHTMLParser) -> Seen:
+def seen_in(tree: LexborHTMLParser) -> ParsedHtml:
     """The one walk over a page. REQUIRES: the tree is whole (`content.blocks_of` takes it apart)."""
     nodes = tree.css("*")
     tags = list(map(_tag_id, nodes))
@@ -98,7 +98,7 @@ def seen_in(tree: LexborHTMLParser) -> Seen:
         attributes = node.attributes
         if "href" in attributes or tag in TELLING_TAGS or at in stating:
             met.append((node, tag or node.tag or "", attributes))
-    return Seen(tree, nodes, tags, met, len(tree.raw_html))
+    return ParsedHtml(tree, nodes, tags, met, len(tree.raw_html))
 
 
 def _places_of(found: Iterable[LexborNode], nodes: list[LexborNode], tags: list[int]) -> set[int]:

@@ -17,7 +17,7 @@ from gossamer.parse.charset import as_utf8
 from gossamer.parse.dates import instant_of
 from gossamer.parse.html.text import folded
 from gossamer.parse.lists.feed_text import plain, words_of
-from gossamer.parse.lists.lenient_xml import Reader, markup_of, name_of, split_name, text_of
+from gossamer.parse.lists.lenient_xml import LenientReader, markup_of, name_of, split_name, text_of
 from gossamer.values.url import Url, url_of
 
 # The names that feeds use, over all dialects: whose an element is, and what it stands for.
@@ -118,7 +118,7 @@ class FeedLink(msgspec.Struct, frozen=True):
     length: str = ""
 
 
-class Item(msgspec.Struct, frozen=True):
+class FeedItem(msgspec.Struct, frozen=True):
     id: str
     """The name it is known under, as written; empty when it has none."""
     url: Url | None
@@ -143,7 +143,7 @@ class Feed(msgspec.Struct, frozen=True):
     published_at: Instant | None = None
     updated_at: Instant | None = None
     links: tuple[FeedLink, ...] = ()
-    entries: tuple[Item, ...] = ()
+    entries: tuple[FeedItem, ...] = ()
     flags: tuple[str, ...] = ()
     """What was odd: "not-a-feed", "too-many-items"."""
 
@@ -158,8 +158,8 @@ def parse_feed(body: bytes, url: Url, content_type: str | None = None, has_words
     """
     if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
         return NOT_A_FEED
-    reader = Reader(markup_of(body, content_type), ("item", "entry", "ITEM", "Item"))
-    entries: list[Item] = []
+    reader = LenientReader(markup_of(body, content_type), ("item", "entry", "ITEM", "Item"))
+    entries: list[FeedItem] = []
     flags: tuple[str, ...] = ()
     kind = ""
     for element in reader:
@@ -184,7 +184,7 @@ def _kind_of(root: etree._Element | None) -> str:
 
 
 def _feed(
-    root: etree._Element, url: Url, kind: str, entries: tuple[Item, ...], flags: tuple[str, ...], has_words: bool
+    root: etree._Element, url: Url, kind: str, entries: tuple[FeedItem, ...], flags: tuple[str, ...], has_words: bool
 ) -> Feed:
     channel = root
     if kind == "rss":
@@ -300,8 +300,8 @@ class _Gathered:
                 return found
         return url_of(self._permalink) if self._permalink else None
 
-    def item(self) -> Item:
-        return Item(
+    def item(self) -> FeedItem:
+        return FeedItem(
             self.id,
             self.url(),
             self.title,
@@ -369,7 +369,7 @@ def parse_json_feed(body: bytes, url: Url) -> Feed:
     )
 
 
-def _item(told: dict[str, Any], base: Url) -> Item:
+def _item(told: dict[str, Any], base: Url) -> FeedItem:
     address = _text(told, "url") or _text(told, "external_url")
     given = told.get("attachments")
     attached = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
@@ -380,7 +380,7 @@ def _item(told: dict[str, Any], base: Url) -> Item:
         if (where := _text(one, "url"))
     ]
     summary = _text(told, "summary") or _text(told, "content_text") or plain(_text(told, "content_html")[: 1 << 16])
-    return Item(
+    return FeedItem(
         _name(told)[:LONGEST_ID],
         url_of(links[0].href) if address else None,
         folded(_text(told, "title")),

@@ -59,7 +59,7 @@ def _within(markup: bytes) -> bytes:
     return markup[:at]
 
 
-class Reader:
+class LenientReader:
     """Iterating gives the elements of these names (any namespace) as they end, then those that never did.
 
     An element is emptied once the next is asked for. `root` is there afterwards, or after a `break`.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from gossamer.base.clock import DAY, Instant
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.lists.feeds import Feed, is_json_feed, parse_feed, parse_json_feed
-from gossamer.parse.lists.sitemaps import Entry, MapEntry, Sitemap, parse_sitemap
+from gossamer.parse.lists.sitemaps import MapEntry, Sitemap, SitemapEntry, parse_sitemap
 from gossamer.parse.sniff import essence, is_sitemap, is_xml
 from gossamer.values.link import How
 from gossamer.values.messages import Listed, Listing
@@ -110,7 +110,7 @@ def _from_map(found: Sitemap, url: Url, at: Instant) -> Listing | None:
     return Listing("sitemap", tuple(entries), flags=found.flags)
 
 
-def _mean(entries: Sequence[Entry]) -> float:
+def _mean(entries: Sequence[SitemapEntry]) -> float:
     given = [USUAL_PRIORITY if one.priority is None else one.priority for one in entries]
     return sum(given) / len(given) if given else USUAL_PRIORITY
 

@@ -16,7 +16,7 @@ from gossamer.parse.coding import decode
 from gossamer.parse.dates import instant_of
 from gossamer.parse.html.text import folded
 from gossamer.parse.lists.feeds import parse_feed
-from gossamer.parse.lists.lenient_xml import Reader, markup_of, name_of, text_of
+from gossamer.parse.lists.lenient_xml import LenientReader, markup_of, name_of, text_of
 from gossamer.values.url import LONGEST_URL, Url, url_of
 
 # The fields of a sitemap's entries: addresses, and what the extensions for news, images, videos and languages say.
@@ -26,7 +26,7 @@ MOST_EXTRAS = 1_000
 BLANK = " \t\r\n\f\v\ufeff\u200b"
 
 
-class News(msgspec.Struct, frozen=True):
+class SitemapNews(msgspec.Struct, frozen=True):
     title: str = ""
     published_at: Instant | None = None
     publication: str = ""
@@ -45,7 +45,7 @@ class Extras:
         self.images: list[Url] = []
         self.videos: list[Url] = []
         self.translations: list[Translation] = []
-        self.news: News | None = None
+        self.news: SitemapNews | None = None
 
     def take(self, name: str, element: etree._Element, base: Url) -> None:
         if name == "image":
@@ -65,12 +65,12 @@ class Extras:
                 into.append(found)
 
 
-def _news(element: etree._Element) -> News:
+def _news(element: etree._Element) -> SitemapNews:
     told: dict[str, str] = {}
     for child in element.iter():
         if not len(child) and len(told) < 32:
             told.setdefault(local_name(child), folded((child.text or "")[:1024]))
-    return News(
+    return SitemapNews(
         told.get("title", ""),
         instant_of(told.get("publication_date", "")),
         told.get("name", ""),
@@ -105,7 +105,7 @@ _MOST_PARTS = 8
 """Maps that somebody has joined end to end in one file."""
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class SitemapEntry(msgspec.Struct, frozen=True, gc=False):
     url: Url
     changed_at: Instant | None = None
     changefreq: str = ""
@@ -115,7 +115,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     images: tuple[Url, ...] = ()
     videos: tuple[Url, ...] = ()
     """Their players and files."""
-    news: News | None = None
+    news: SitemapNews | None = None
     translations: tuple[Translation, ...] = ()
     is_mobile: bool = False
 
@@ -130,7 +130,7 @@ class MapEntry(msgspec.Struct, frozen=True):
 class Sitemap(msgspec.Struct, frozen=True):
     kind: str = ""
     """"urlset", "index", "text" or "feed"; empty when it is no sitemap."""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[SitemapEntry, ...] = ()
     maps: tuple[MapEntry, ...] = ()
     flags: tuple[str, ...] = ()
     """What was odd: "too-many-entries", "too-large", "not-a-sitemap"."""
@@ -172,7 +172,7 @@ def _below(folder: str, found: Sitemap) -> Sitemap:
 def _fromtext_in(body: bytes, url: Url, content_type: str | None) -> Sitemap:
     """One address a line, and nothing else (sitemaps.org, "Text file")."""
     text = as_utf8(body, charset_of(content_type, body).encoding).decode("utf-8", "replace")
-    entries: dict[str, Entry] = {}
+    entries: dict[str, SitemapEntry] = {}
     lines = misses = 0
     for line in text.split("\n"):
         if not (line := line.strip(BLANK)):
@@ -186,7 +186,7 @@ def _fromtext_in(body: bytes, url: Url, content_type: str | None) -> Sitemap:
         elif len(entries) == MOST_ENTRIES and found.text not in entries:
             return Sitemap("text", tuple(entries.values()), flags=("too-many-entries",))
         else:
-            entries.setdefault(found.text, Entry(found))
+            entries.setdefault(found.text, SitemapEntry(found))
     return Sitemap("text", tuple(entries.values())) if entries else NOT_A_SITEMAP
 
 
@@ -194,24 +194,24 @@ def _from_feed(body: bytes, url: Url, content_type: str | None) -> Sitemap:
     feed = parse_feed(body, url, content_type, has_words=False)
     if not feed.kind:
         return NOT_A_SITEMAP
-    entries: dict[str, Entry] = {}
+    entries: dict[str, SitemapEntry] = {}
     for item in feed.entries:
         where = item.url or url_of(item.id)  # who offers a feed as a map means its names as addresses
         if where is not None:
             changed_at = item.updated_at if item.updated_at is not None else item.published_at
-            entries.setdefault(where.text, Entry(where, changed_at))
+            entries.setdefault(where.text, SitemapEntry(where, changed_at))
     return Sitemap("feed", tuple(entries.values()), flags=feed.flags)
 
 
 def _from_xml(markup: bytes, url: Url) -> Sitemap:
-    entries: dict[str, Entry] = {}
+    entries: dict[str, SitemapEntry] = {}
     maps: dict[str, MapEntry] = {}
     kind, looked_at = "", 0
     flags: set[str] = set()
     if (end := markup.rfind(b">")) > markup.rfind(b"<"):
         markup = markup[: end + 1]  # it ends in the middle of words: they may be half of an address
     for part in _parts(markup):
-        reader = Reader(part, ("url", "sitemap"))
+        reader = LenientReader(part, ("url", "sitemap"))
         for element in reader:
             name = local_name(element)
             parent = element.getparent()
@@ -257,7 +257,7 @@ def _take_maps(element: etree._Element, url: Url, maps: dict[str, MapEntry]) -> 
             maps[last.url.text] = MapEntry(last.url, instant_of(text_in(child)))
 
 
-def _entry(element: etree._Element, base: Url) -> Entry | None:
+def _entry(element: etree._Element, base: Url) -> SitemapEntry | None:
     url: Url | None = None
     extras: Extras | None = None
     changed_at, changefreq, priority, is_mobile = None, "", None, False
@@ -281,9 +281,9 @@ def _entry(element: etree._Element, base: Url) -> Entry | None:
     if url is None:
         return None
     if extras is None:
-        return Entry(url, changed_at, changefreq, priority, is_mobile=is_mobile)
+        return SitemapEntry(url, changed_at, changefreq, priority, is_mobile=is_mobile)
     more = (tuple(extras.images), tuple(extras.videos), extras.news, tuple(extras.translations))
-    return Entry(url, changed_at, changefreq, priority, *more, is_mobile)
+    return SitemapEntry(url, changed_at, changefreq, priority, *more, is_mobile)
 
 
 def _frequency(text: str) -> str:

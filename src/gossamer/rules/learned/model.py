@@ -43,7 +43,7 @@ class Learned(msgspec.Struct, frozen=True):
     """The host that turned out to be a mirror just now: to be retired."""
 
 
-class Learning:
+class LearnedHosts:
     """One for a crawler; `most_bytes` bounds the sketches, what else is kept is bounded by count (some 40 MB)."""
 
     def __init__(self, most_bytes: int = 64 << 20, key: int = 0) -> None:

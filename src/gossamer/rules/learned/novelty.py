@@ -14,7 +14,7 @@ from xxhash import xxh32_intdigest
 from gossamer.rules.learned.sketch import Sketch
 from gossamer.rules.learned.snapshot import HostRow, HostsKept, LinksKept, YoungKept, batches
 from gossamer.rules.learned.templates import template_of
-from gossamer.rules.learned.traps import Run, after, is_barren, is_trap
+from gossamer.rules.learned.traps import TemplateRun, after, is_barren, is_trap
 from gossamer.values.messages import Marks
 from gossamer.values.url import Host, Url
 from gossamer.values.visit import Yield
@@ -29,7 +29,7 @@ _TURNS = 8
 _MOST_RUNS = 128
 _RUN_BYTES = 300
 _HOST_BYTES = 700
-_NO_RUN = Run()
+_NO_RUN = TemplateRun()
 
 
 class Novelty:
@@ -155,7 +155,7 @@ class _Host:
     def __init__(self) -> None:
         self.seen = 0
         self.sketch = Sketch()
-        self.runs: dict[str, Run] = {}
+        self.runs: dict[str, TemplateRun] = {}
         """By template, the longest unvisited first."""
 
     @property

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from gossamer.rules.learned.traps import Run
+from gossamer.rules.learned.traps import TemplateRun
 
 T = TypeVar("T")
 MOST_IN_A_PART = 128
@@ -25,9 +25,9 @@ class SketchKept(msgspec.Struct, frozen=True, array_like=True):
     are_phrases_folded: bool = True
 
 
-HostRow = tuple[int, int, SketchKept, tuple[tuple[str, Run], ...]]
+HostRow = tuple[int, int, SketchKept, tuple[tuple[str, TemplateRun], ...]]
 """Host id, when it was last seen, what it said, and how its templates stand."""
-DomainRow = tuple[str, SketchKept, tuple[str, ...], tuple[str, ...], Run]
+DomainRow = tuple[str, SketchKept, tuple[str, ...], tuple[str, ...], TemplateRun]
 """Name, what its hosts said first, hosts met, hosts that are good, and how they stand."""
 
 

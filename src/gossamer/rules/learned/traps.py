@@ -82,7 +82,7 @@ def _judge_query(query: str) -> Denied | None:
     return None
 
 
-class Run(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class TemplateRun(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What the latest pages of one template on one host have brought.
 
     A debt is a cumulative sum: up by one with each barren page, down by nine with each fruitful one, never below zero.
@@ -103,16 +103,18 @@ class Run(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return self.new >= STANDING and self.own_debt < TRAP // 4
 
 
-def after(run: Run, is_new: bool, leads_on: bool = False) -> Run:
+def after(run: TemplateRun, is_new: bool, leads_on: bool = False) -> TemplateRun:
     """The run with one page more: it brought something itself, or led to something."""
-    return Run(run.fetched + 1, run.new + is_new, _debt(run.debt, is_new or leads_on), _debt(run.own_debt, is_new))
+    return TemplateRun(
+        run.fetched + 1, run.new + is_new, _debt(run.debt, is_new or leads_on), _debt(run.own_debt, is_new)
+    )
 
 
 def _debt(debt: int, is_fruitful: bool) -> int:
     return max(0, debt - FRUITFUL) if is_fruitful else debt + BARREN
 
 
-def is_trap(run: Run) -> bool:
+def is_trap(run: TemplateRun) -> bool:
     """Whether the rest of the template is to wait in quarantine."""
     return run.debt >= TRAP
 

@@ -25,7 +25,7 @@ _MOST_PARTS_KNOWN = 20_000
 _CODES = frozenset(("{hex}", "{uuid}", "{random}", "{other}"))
 
 
-class Part(NamedTuple):
+class UrlPart(NamedTuple):
     """A part of an address, and the address without it."""
 
     name: str
@@ -103,11 +103,11 @@ class Voids:
         return None
 
 
-def _key(host_id: int, part: Part) -> int:
+def _key(host_id: int, part: UrlPart) -> int:
     return id_of(f"{host_id} {part.name} {part.rest}")
 
 
-def parts_of(url: Url) -> Iterator[Part]:
+def parts_of(url: Url) -> Iterator[UrlPart]:
     """Every parameter, every segment of the path that looks like a code, and all that look like codes together."""
     path, _, query = url.target.partition("?")
     pairs = query.split("&") if query else []
@@ -117,16 +117,18 @@ def parts_of(url: Url) -> Iterator[Part]:
     codes = []
     for at, pair in enumerate(pairs):
         name, _, value = pair.partition("=")
-        yield Part(f"the parameter {name!r}", value, _joined(path, pairs[:at] + pairs[at + 1 :]))
+        yield UrlPart(f"the parameter {name!r}", value, _joined(path, pairs[:at] + pairs[at + 1 :]))
         if kind_of(value) in _CODES:
             codes.append(at)
     for at, segment in enumerate(segments):
         if len(segment) >= 6 and kind_of(segment) in _CODES:
-            yield Part(f"part {at} of the path", segment, _joined("/".join(segments[:at] + segments[at + 1 :]), pairs))
+            yield UrlPart(
+                f"part {at} of the path", segment, _joined("/".join(segments[:at] + segments[at + 1 :]), pairs)
+            )
     if len(codes) > 1:
         plain = [pair for at, pair in enumerate(pairs) if at not in codes]
         names = " and ".join([repr(pairs[at].partition("=")[0]) for at in codes])
-        yield Part(f"the parameters {names} together", str([pairs[at] for at in codes]), _joined(path, plain))
+        yield UrlPart(f"the parameters {names} together", str([pairs[at] for at in codes]), _joined(path, plain))
 
 
 def _joined(path: str, pairs: list[str]) -> str:

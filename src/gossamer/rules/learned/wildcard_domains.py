@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gossamer.rules.learned.sketch import Sketch
 from gossamer.rules.learned.snapshot import DomainRow, DomainsKept, batches
-from gossamer.rules.learned.traps import Run, after, is_trap
+from gossamer.rules.learned.traps import TemplateRun, after, is_trap
 from gossamer.rules.scope import domain_of
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied
 from gossamer.values.messages import Marks
@@ -12,7 +12,7 @@ from gossamer.values.url import Url
 
 MOST_DOMAINS = 10_000
 MOST_HOSTS = 1_000
-_NO_RUN = Run()
+_NO_RUN = TemplateRun()
 
 
 class Farms:

@@ -15,10 +15,10 @@ from gossamer.rules.robots.parser import (
     MOST_SAID,
     RULES,
     UNKNOWN,
-    Group,
     Groups,
-    Line,
     Naming,
+    RobotsGroup,
+    RobotsLine,
     lines_of,
     matches,
     normal_target,
@@ -42,7 +42,7 @@ def parse(body: bytes, agent: str, naming: Naming = "name") -> ParsedRobots:
     text, flags = text_of(body)
     lines = lines_of(text)
     groups = Groups(agent, naming)
-    whole, sitemaps = Group(), dict[str, None]()
+    whole, sitemaps = RobotsGroup(), dict[str, None]()
     open_groups = [groups.orphans]
     agents_go_on = False
     for line in lines:
@@ -73,7 +73,7 @@ def parse(body: bytes, agent: str, naming: Naming = "name") -> ParsedRobots:
     return _parsed(groups.chosen(), groups.orphans, whole, sitemaps, flags)
 
 
-def names_nobody(lines: Sequence[Line], text: str) -> bool:
+def names_nobody(lines: Sequence[RobotsLine], text: str) -> bool:
     """Whether the file has rules for nobody, from its first line on: its owner means everybody. When something that
     cannot be read stands before them, that may have been the name."""
     if not lines or any(line.key == "agent" for line in lines):
@@ -89,7 +89,9 @@ _ENDS_AGENTS = frozenset({"allow", "disallow", "noindex"})
 """Rules. Any other line between two agents does not part them (RFC 9309, 2.2.1 and 2.2.4)."""
 
 
-def _parsed(chosen: Group, orphans: Group, whole: Group, sitemaps: dict[str, None], flags: list[str]) -> ParsedRobots:
+def _parsed(
+    chosen: RobotsGroup, orphans: RobotsGroup, whole: RobotsGroup, sitemaps: dict[str, None], flags: list[str]
+) -> ParsedRobots:
     """Signals before any agent are for everybody; rules before any agent only in a file that names none."""
     return ParsedRobots(
         rules=tuple(sorted(chosen.rules, key=precedence)),

@@ -12,8 +12,8 @@ from gossamer.rules.robots.parser import (
     MOST_RECRAWL_DELAY_S,
     RULES,
     UNKNOWN,
-    Line,
     Naming,
+    RobotsLine,
     delay_asked,
     line_count,
     lines_of,
@@ -46,7 +46,7 @@ FLAGS_MEAN = {
 }
 
 
-class Oddity(msgspec.Struct, frozen=True):
+class RobotsNotice(msgspec.Struct, frozen=True):
     line: int | None
     """From 1; None: the whole file."""
     kind: str
@@ -54,32 +54,32 @@ class Oddity(msgspec.Struct, frozen=True):
     says: str
 
 
-class Survey(msgspec.Struct, frozen=True):
+class RobotsSurvey(msgspec.Struct, frozen=True):
     """A file as one agent reads it, and what is odd about it."""
 
     parsed: ParsedRobots
-    oddities: tuple[Oddity, ...] = ()
+    oddities: tuple[RobotsNotice, ...] = ()
 
 
-def survey(body: bytes, agent: str, naming: Naming = "name") -> Survey:
+def survey(body: bytes, agent: str, naming: Naming = "name") -> RobotsSurvey:
     """Never raises, whatever the bytes are."""
     parsed = parse(body, agent, naming)
-    found: list[Oddity] = []
+    found: list[RobotsNotice] = []
     for oddity in _oddities(body, parsed):
         if len(found) == MOST_ODDITIES:
-            found.append(Oddity(None, "more", f"only the first {MOST_ODDITIES} oddities are told"))
+            found.append(RobotsNotice(None, "more", f"only the first {MOST_ODDITIES} oddities are told"))
             break
         found.append(oddity)
-    return Survey(parsed, tuple(found))
+    return RobotsSurvey(parsed, tuple(found))
 
 
-def _oddities(body: bytes, parsed: ParsedRobots) -> Iterator[Oddity]:
+def _oddities(body: bytes, parsed: ParsedRobots) -> Iterator[RobotsNotice]:
     for flag in parsed.flags:
         if flag in FLAGS_MEAN:
-            yield Oddity(None, flag, FLAGS_MEAN[flag])
+            yield RobotsNotice(None, flag, FLAGS_MEAN[flag])
     text, _ = text_of(body)
     if "too-long" in parsed.flags:
-        yield Oddity(
+        yield RobotsNotice(
             line_count(text),
             "beyond",
             f"from this line on nothing is read: {MOST_BYTES // 1024} KiB are enough",
@@ -90,34 +90,36 @@ def _oddities(body: bytes, parsed: ParsedRobots) -> Iterator[Oddity]:
     yield from sorted(_of_lines(text, lines), key=lambda oddity: oddity.line or 0)
 
 
-def _of_lines(text: str, lines: list[Line]) -> Iterator[Oddity]:
+def _of_lines(text: str, lines: list[RobotsLine]) -> Iterator[RobotsNotice]:
     read = {line.number for line in lines}
     bare = {line.number for line in written(text)} - read
     for number, words in plain_lines(text):
         if number in bare:
-            yield Oddity(number, "no-colon", f"has no colon, while other lines have one; ignored: {_shown(words)}")
+            yield RobotsNotice(
+                number, "no-colon", f"has no colon, while other lines have one; ignored: {_shown(words)}"
+            )
         elif number not in read:
-            yield Oddity(number, "unread", f"not a directive; ignored: {_shown(words)}")
+            yield RobotsNotice(number, "unread", f"not a directive; ignored: {_shown(words)}")
     has_agent, is_for_all = False, names_nobody(lines, text)
     for line in lines:
         has_agent = has_agent or line.key == "agent"
         if line.key in ("allow", "disallow") and not has_agent and not is_for_all:
-            yield Oddity(line.number, "orphan", "a rule before any user-agent speaks to nobody; ignored")
+            yield RobotsNotice(line.number, "orphan", "a rule before any user-agent speaks to nobody; ignored")
         yield from _of_line(line)
 
 
-def _of_line(line: Line) -> Iterator[Oddity]:
+def _of_line(line: RobotsLine) -> Iterator[RobotsNotice]:
     number, key, name, value, has_colon = line
     if key == UNKNOWN:
-        yield Oddity(number, "unknown", f"unknown directive; ignored: {_shown(name)}")
+        yield RobotsNotice(number, "unknown", f"unknown directive; ignored: {_shown(name)}")
         return
     right = RIGHT.get(key, name)
     if name != right:
-        yield Oddity(number, "misspelt", f"{name} is read as {right}")
+        yield RobotsNotice(number, "misspelt", f"{name} is read as {right}")
     if not has_colon:
-        yield Oddity(number, "no-colon", f"has no colon; read as {right}: {_shown(value)}")
+        yield RobotsNotice(number, "no-colon", f"has no colon; read as {right}: {_shown(value)}")
     if key in RULES or key in ("delay", "rate", "recrawl", "sitemap"):
-        yield from (Oddity(number, kind, says) for kind, says in _of_value(key, value))
+        yield from (RobotsNotice(number, kind, says) for kind, says in _of_value(key, value))
 
 
 def _of_value(key: str, value: str) -> Iterator[tuple[str, str]]:

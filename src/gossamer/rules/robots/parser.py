@@ -39,7 +39,7 @@ _BARE = re.compile(
 _DIRECTIVE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
-class Line(NamedTuple):
+class RobotsLine(NamedTuple):
     number: int
     """From 1."""
     key: str
@@ -80,7 +80,7 @@ def _utf16_of(body: bytes) -> str | None:
     return "utf-16-le" if head[1::2].count(b"\0") > head[0::2].count(b"\0") else "utf-16-be"
 
 
-def lines_of(text: str) -> list[Line]:
+def lines_of(text: str) -> list[RobotsLine]:
     """Every line written like a directive, in order.
 
     A missing colon is forgiven in a file that has none anywhere: among lines with colons, a line without is a slip of
@@ -93,7 +93,7 @@ def lines_of(text: str) -> list[Line]:
     return found
 
 
-def written(text: str) -> Iterator[Line]:
+def written(text: str) -> Iterator[RobotsLine]:
     """The lines as they stand, those without a colon too."""
     for number, line in plain_lines(text):
         name, colon, value = line.partition(":")
@@ -101,10 +101,10 @@ def written(text: str) -> Iterator[Line]:
             name = name.strip(" \t").lower()
             key = KEYS.get(name, UNKNOWN)
             if key or _DIRECTIVE.fullmatch(name):
-                yield Line(number, key, name, value.strip(" \t"))
+                yield RobotsLine(number, key, name, value.strip(" \t"))
         elif bare := _BARE.fullmatch(line):
             name = (bare[1] or bare[3]).lower()
-            yield Line(number, KEYS[name], name, bare[2] or bare[4], has_colon=False)
+            yield RobotsLine(number, KEYS[name], name, bare[2] or bare[4], has_colon=False)
 
 
 def plain_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -202,7 +202,7 @@ _UNIT_S = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SIGNAL = re.compile(r"([a-z0-9-]{1,40})\s*=\s*([a-z0-9-]{1,40})")
 
 
-class Group:
+class RobotsGroup:
     """The lines that speak to one set of agents, gathered while reading."""
 
     def __init__(self) -> None:
@@ -215,7 +215,7 @@ class Group:
         self.signals: dict[tuple[str, str], None] = {}
         self.extensions: dict[tuple[str, str], None] = {}
 
-    def hear(self, line: Line) -> None:
+    def hear(self, line: RobotsLine) -> None:
         """A line of the group that is not an agent."""
         number, key, name, value, _ = line
         if key in ("allow", "disallow"):
@@ -250,11 +250,11 @@ class Groups:
         self._naming = naming
         self._wanted = (agent.lower(),) if naming == "token" else names_in(agent)
         self._is_anyone = EVERYONE in _BETWEEN_NAMES.split(agent)
-        self.everyone, self.orphans = Group(), Group()
-        self._ours: dict[int, Group] = {}
+        self.everyone, self.orphans = RobotsGroup(), RobotsGroup()
+        self._ours: dict[int, RobotsGroup] = {}
         """By how many letters of the name they spell; only a loose reading knows more than one."""
 
-    def named(self, value: str) -> list[Group]:
+    def named(self, value: str) -> list[RobotsGroup]:
         """The groups that an agent line opens."""
         if value == EVERYONE or (value[:1] == EVERYONE and value[1:2].isspace()):
             self.everyone.name = EVERYONE
@@ -262,7 +262,7 @@ class Groups:
         length, name = self._meant(value)
         if not length:
             return []
-        group = self._ours.setdefault(length, Group())
+        group = self._ours.setdefault(length, RobotsGroup())
         group.name = group.name or name
         return [group]
 
@@ -276,7 +276,7 @@ class Groups:
         found = next((name for name in spelt if name and name in self._wanted), "")
         return int(bool(found)), found
 
-    def chosen(self) -> Group:
+    def chosen(self) -> RobotsGroup:
         """Whoever is named is meant by those groups alone (RFC 9309, 2.2.1), unless `*` is among its names."""
         if not self._ours:
             return self.everyone

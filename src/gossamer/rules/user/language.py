@@ -21,7 +21,7 @@ from gossamer.rules.user.regex import DEEPEST, Misread, Pattern, pattern_of
 from gossamer.values.url import DEFAULT_PORTS, Url, url_of
 
 
-class Asked(NamedTuple):
+class RuleSubject(NamedTuple):
     url: Url
     depth: int
     media_type: str | None
@@ -34,15 +34,15 @@ class OneOf(msgspec.Struct, frozen=True):
     part: Callable[[Url], str]
     texts: frozenset[str]
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         return self.part(asked.url) in self.texts
 
 
-class Matches(msgspec.Struct, frozen=True):
+class PatternTest(msgspec.Struct, frozen=True):
     part: Callable[[Url], str]
     pattern: Pattern
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         return self.pattern.found_in(self.part(asked.url))
 
 
@@ -52,7 +52,7 @@ class InDomain(msgspec.Struct, frozen=True):
     names: frozenset[str]
     ends: tuple[str, ...]
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         hostname = asked.url.hostname
         return hostname in self.names or hostname.endswith(self.ends)
 
@@ -60,7 +60,7 @@ class InDomain(msgspec.Struct, frozen=True):
 class Begins(msgspec.Struct, frozen=True):
     prefixes: tuple[str, ...]
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         return asked.url.text.startswith(self.prefixes)
 
 
@@ -68,7 +68,7 @@ class Deep(msgspec.Struct, frozen=True):
     least: int
     most: int | None
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         return self.least <= asked.depth and (self.most is None or asked.depth <= self.most)
 
 
@@ -78,7 +78,7 @@ class Typed(msgspec.Struct, frozen=True):
     names: frozenset[str]
     families: tuple[str, ...]
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         media_type = asked.media_type
         return None if media_type is None else media_type in self.names or media_type.startswith(self.families)
 
@@ -88,7 +88,7 @@ class Has(msgspec.Struct, frozen=True):
 
     name: str
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         query = query_of(asked.url)
         return self.name in query and self.name in [pair.partition("=")[0] for pair in query.split("&")]
 
@@ -96,7 +96,7 @@ class Has(msgspec.Struct, frozen=True):
 class Not(msgspec.Struct, frozen=True):
     term: "Expression"
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         held = self.term.holds(asked)
         return None if held is None else not held
 
@@ -104,7 +104,7 @@ class Not(msgspec.Struct, frozen=True):
 class All(msgspec.Struct, frozen=True):
     terms: "tuple[Expression, ...]"
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         known: bool | None = True
         for term in self.terms:
             held = term.holds(asked)
@@ -117,7 +117,7 @@ class All(msgspec.Struct, frozen=True):
 class Any(msgspec.Struct, frozen=True):
     terms: "tuple[Expression, ...]"
 
-    def holds(self, asked: Asked) -> bool | None:
+    def holds(self, asked: RuleSubject) -> bool | None:
         known: bool | None = False
         for term in self.terms:
             held = term.holds(asked)
@@ -127,7 +127,7 @@ class Any(msgspec.Struct, frozen=True):
         return known
 
 
-Expression = OneOf | Matches | InDomain | Begins | Deep | Typed | Has | Not | All | Any
+Expression = OneOf | PatternTest | InDomain | Begins | Deep | Typed | Has | Not | All | Any
 
 
 def host_of(url: Url) -> str:
@@ -240,7 +240,7 @@ class _Reader:
         if field == "depth":
             return self._deep(sign, signed_at)
         if sign in ("~", "!~") and field in PARTS:
-            found: Expression = Matches(PARTS[field], self._pattern())
+            found: Expression = PatternTest(PARTS[field], self._pattern())
         elif sign in ("=", "!="):
             found = _meant(field, [self._value()])
         else:

@@ -54,11 +54,11 @@ class Edge(msgspec.Struct, frozen=True):
     is_end: bool
 
 
-class Row(msgspec.Struct, frozen=True):
+class PatternSequence(msgspec.Struct, frozen=True):
     parts: "tuple[Node, ...]"
 
 
-class Choice(msgspec.Struct, frozen=True):
+class Alternatives(msgspec.Struct, frozen=True):
     parts: "tuple[Node, ...]"
 
 
@@ -68,7 +68,7 @@ class Repeat(msgspec.Struct, frozen=True):
     most: int | None
 
 
-Node = Letters | Edge | Row | Choice | Repeat
+Node = Letters | Edge | PatternSequence | Alternatives | Repeat
 
 
 class Pattern:
@@ -167,10 +167,10 @@ def _built(node: Node, following: int, states: list[_State], text: str) -> int:
             states.append(_State([following], bits))
         case Edge():
             states.append(_State([following], edge=node))
-        case Choice(parts):
+        case Alternatives(parts):
             begins = [_built(part, following, states, text) for part in parts]
             states.append(_State(begins))
-        case Row(parts):
+        case PatternSequence(parts):
             for part in reversed(parts):
                 following = _built(part, following, states, text)
             return following
@@ -212,7 +212,7 @@ class _Parser:
         while self._next() == "|":
             self._at += 1
             parts.append(self._row())
-        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+        return parts[0] if len(parts) == 1 else Alternatives(tuple(parts))
 
     def _row(self) -> Node:
         parts = []
@@ -224,7 +224,7 @@ class _Parser:
                     raise Misread("^ and $ are places and cannot be repeated", begun)
                 node = Repeat(node, *times)
             parts.append(node)
-        return Row(tuple(parts))
+        return PatternSequence(tuple(parts))
 
     def _times(self) -> tuple[int, int | None] | None:
         known = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(self._next())

@@ -23,7 +23,7 @@ import msgspec
 
 from gossamer.rules.scope import Reach, Scope, scope_of
 from gossamer.rules.scope import judge as judge_scope
-from gossamer.rules.user.language import Asked, Expression, expression_of
+from gossamer.rules.user.language import Expression, RuleSubject, expression_of
 from gossamer.rules.user.regex import Misread
 from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.link import How
@@ -42,7 +42,7 @@ OwnFilter = Callable[[str, int], Allowed | Denied | FilterFailed]
 """The user's own filter, already made safe to call (app.own_filters): address and depth to a verdict."""
 
 
-class Kind(StrEnum):
+class RuleKind(StrEnum):
     INCLUDE = "include"
     EXCLUDE = "exclude"
     SOONER = "sooner"
@@ -51,7 +51,7 @@ class Kind(StrEnum):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    kind: Kind
+    kind: RuleKind
     text: str
     """As it was written."""
     line: int
@@ -65,7 +65,7 @@ class Rule(msgspec.Struct, frozen=True):
         return f"rule {self.line}: {self.text}"
 
 
-class Problem(msgspec.Struct, frozen=True):
+class RuleProblem(msgspec.Struct, frozen=True):
     """Why a line is no rule."""
 
     line: int
@@ -80,7 +80,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Problems(msgspec.Struct, frozen=True):
-    problems: tuple[Problem, ...]
+    problems: tuple[RuleProblem, ...]
 
     @property
     def in_words(self) -> str:
@@ -108,7 +108,7 @@ class RuleBook(msgspec.Struct, frozen=True):
         """`media_type` is given once the headers are in; then the answer is never Unknown."""
         if not self.decides:
             return ALLOWED
-        asked = Asked(url, depth, media_type)
+        asked = RuleSubject(url, depth, media_type)
         first = self._by_rules(asked)
         if isinstance(first, Denied) or not self.by_seed:
             return first
@@ -119,7 +119,7 @@ class RuleBook(msgspec.Struct, frozen=True):
         """How much sooner (below zero) or later; all that apply add up, within -4 and 4."""
         if not self.nudging:
             return 0
-        asked = Asked(url, depth, None)
+        asked = RuleSubject(url, depth, None)
         total = sum(rule.amount for rule in self.nudging if rule.expression.holds(asked))
         return max(-MOST_NUDGE, min(MOST_NUDGE, total))
 
@@ -136,13 +136,13 @@ class RuleBook(msgspec.Struct, frozen=True):
             free=scope_of([(seed, reach) for seed, reach in seeds if seed not in ruled]),
         )
 
-    def _by_rules(self, asked: Asked) -> Judgement:
+    def _by_rules(self, asked: RuleSubject) -> Judgement:
         possible: Judgement | None = None
         for rule in self.deciding:
             held = rule.expression.holds(asked)
             if held is False:
                 continue
-            says = ALLOWED if rule.kind is Kind.INCLUDE else Denied(rule.in_words)
+            says = ALLOWED if rule.kind is RuleKind.INCLUDE else Denied(rule.in_words)
             if possible is not None and type(possible) is not type(says):
                 return UNKNOWN
             if held:
@@ -152,9 +152,9 @@ class RuleBook(msgspec.Struct, frozen=True):
         return default if possible is None or type(possible) is type(default) else UNKNOWN
 
     def _has_include(self) -> bool:
-        return any(rule.kind is Kind.INCLUDE for rule in self.deciding)
+        return any(rule.kind is RuleKind.INCLUDE for rule in self.deciding)
 
-    def _by_seeds(self, asked: Asked) -> Judgement:
+    def _by_seeds(self, asked: RuleSubject) -> Judgement:
         """One seed that takes it is enough; an address that no seed with rules reaches is none of their business."""
         refused: Judgement = ALLOWED
         for scope, rules in self.by_seed:
@@ -201,13 +201,13 @@ def judge(
 
 def load_rules(text: str) -> RuleBook | Problems:
     """A whole rules.txt. All that is wrong is told at once."""
-    rules, problems = list[Rule](), list[Problem]()
+    rules, problems = list[Rule](), list[RuleProblem]()
     for number, line in enumerate(text.splitlines(), 1):
         read = line.strip()
         if not read or read.startswith("#"):
             continue
         found = rule_of(read, number)
-        if isinstance(found, Problem):
+        if isinstance(found, RuleProblem):
             problems.append(msgspec.structs.replace(found, column=found.column + line.index(read), text=line))
         else:
             rules.append(found)
@@ -215,8 +215,8 @@ def load_rules(text: str) -> RuleBook | Problems:
 
 
 def book_of(rules: Sequence[Rule]) -> RuleBook:
-    deciding = tuple(rule for rule in reversed(rules) if rule.kind in (Kind.INCLUDE, Kind.EXCLUDE))
-    nudging = tuple(rule for rule in rules if rule.kind in (Kind.SOONER, Kind.LATER))
+    deciding = tuple(rule for rule in reversed(rules) if rule.kind in (RuleKind.INCLUDE, RuleKind.EXCLUDE))
+    nudging = tuple(rule for rule in rules if rule.kind in (RuleKind.SOONER, RuleKind.LATER))
     return RuleBook(tuple(rules), deciding, nudging).for_seeds(())
 
 
@@ -225,22 +225,22 @@ _AMOUNT = re.compile(r"([1-9]\d*)\s+")
 _SEED = re.compile(r"(\S+):(?:\s+|$)")
 
 
-def rule_of(text: str, line: int = 1) -> Rule | Problem:
+def rule_of(text: str, line: int = 1) -> Rule | RuleProblem:
     """One rule, as it stands on a line of its own."""
     head = _HEAD.match(text)
     if head is None:
-        return Problem(line, 1, "a rule begins with include, exclude, sooner, later or seed", text)
-    kind, at = Kind(head[1]), head.end()
+        return RuleProblem(line, 1, "a rule begins with include, exclude, sooner, later or seed", text)
+    kind, at = RuleKind(head[1]), head.end()
     try:
-        if kind is Kind.SEED:
+        if kind is RuleKind.SEED:
             seed, at = _seed(text, at)
             return Rule(kind, text, line, _expression(text, at), seed=seed)
-        if kind in (Kind.SOONER, Kind.LATER):
+        if kind in (RuleKind.SOONER, RuleKind.LATER):
             amount, at = _amount(text, at)
-            return Rule(kind, text, line, _expression(text, at), -amount if kind is Kind.SOONER else amount)
+            return Rule(kind, text, line, _expression(text, at), -amount if kind is RuleKind.SOONER else amount)
         return Rule(kind, text, line, _expression(text, at))
     except Misread as trouble:
-        return Problem(line, trouble.at + 1, trouble.says, text)
+        return RuleProblem(line, trouble.at + 1, trouble.says, text)
 
 
 def _expression(text: str, at: int) -> Expression:

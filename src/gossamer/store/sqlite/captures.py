@@ -228,7 +228,7 @@ def kept_of(row: Row) -> Kept:
 # Looks over the whole catalogue, for reports: slow where the catalogue is large, and never asked by a crawl.
 
 
-class Moment(msgspec.Struct, frozen=True):
+class CapturedAt(msgspec.Struct, frozen=True):
     """A host was visited: when the visit began, what for, and where the answer lies."""
 
     at: Instant
@@ -242,14 +242,14 @@ def totals(connection: sqlite3.Connection) -> tuple[int, int]:
     return int(pages), int(size)
 
 
-def moments(connection: sqlite3.Connection, host: Host | None = None) -> Iterator[tuple[str, list[Moment]]]:
+def moments(connection: sqlite3.Connection, host: Host | None = None) -> Iterator[tuple[str, list[CapturedAt]]]:
     """Each host with its visits that brought an answer, in the order they were made; or that one host."""
     found = connection.execute(_SQL["moments"]) if host is None else connection.execute(_SQL["moments_of"], (host.id,))
     for _, rows in groupby(found, key=itemgetter(0)):
-        by_name: dict[str, list[Moment]] = {}  # two names only where ids collide
+        by_name: dict[str, list[CapturedAt]] = {}  # two names only where ids collide
         for _, at, text, volume, number, offset, length in rows:
             url = Url(text)
-            by_name.setdefault(url.host.name, []).append(Moment(at, url, Place(volume, number, offset, length)))
+            by_name.setdefault(url.host.name, []).append(CapturedAt(at, url, Place(volume, number, offset, length)))
         for name, visits in by_name.items():
             if host is None or name == host.name:
                 yield name, sorted(visits, key=lambda one: one.at)

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import msgspec
 
-from gossamer.rules.retention import Version
+from gossamer.rules.retention import RetainedVersion
 from gossamer.store import tallies
 from gossamer.store.sqlite import damage
 from gossamer.store.statements import load
@@ -19,7 +19,7 @@ _SQL = load("gossamer.store.sqlite", "captures_moved.sql")
 class Lying(msgspec.Struct, frozen=True):
     """A capture, and where it lies."""
 
-    version: Version
+    version: RetainedVersion
     volume: str
     offset: int
     length: int
@@ -34,7 +34,7 @@ class Laid(msgspec.Struct, frozen=True):
     url: str
 
 
-class Moved(msgspec.Struct, frozen=True):
+class MovedRecord(msgspec.Struct, frozen=True):
     """A record that goes on in another volume."""
 
     old_number: int
@@ -48,7 +48,7 @@ def by_address(connection: sqlite3.Connection) -> Iterator[tuple[str, list[Lying
         yield (
             url,
             [
-                Lying(Version(at, status, bool(is_page), refers_at), volume, offset, length)
+                Lying(RetainedVersion(at, status, bool(is_page), refers_at), volume, offset, length)
                 for _, at, status, is_page, refers_at, volume, offset, length in rows
             ],
         )
@@ -83,7 +83,7 @@ def copies_of(connection: sqlite3.Connection, hosts: Iterable[Host], is_unwanted
     return sorted({url for url, digest in rows if digest in going and not is_unwanted(url)})
 
 
-def replaced(connection: sqlite3.Connection, old: str, new: str, moved: Sequence[Moved]) -> int:
+def replaced(connection: sqlite3.Connection, old: str, new: str, moved: Sequence[MovedRecord]) -> int:
     """Volume `new` takes the place of `old`, inside the caller's transaction; captures that have not moved are gone.
     Says how many those were."""
     row = connection.execute(_SQL["volume_id"], (old,)).fetchone()

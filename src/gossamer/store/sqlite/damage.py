@@ -13,7 +13,7 @@ Key = tuple[str, int]
 """A volume's name and a record's number in it."""
 
 
-class Mark(msgspec.Struct, frozen=True):
+class DamageMark(msgspec.Struct, frozen=True):
     volume: str
     number: int
     capture_id: int | None
@@ -30,7 +30,9 @@ class MarkCounts(msgspec.Struct, frozen=True):
     """Those that nobody has acknowledged."""
 
 
-def replace(connection: sqlite3.Connection, volumes: Iterable[str], marks: Sequence[Mark], now: Instant) -> list[Mark]:
+def replace(
+    connection: sqlite3.Connection, volumes: Iterable[str], marks: Sequence[DamageMark], now: Instant
+) -> list[DamageMark]:
     """These are the damaged records of these volumes; what was marked there before and is not among them is whole
     again. Inside the caller's transaction. Says which marks are new."""
     damaged = {mark.key for mark in marks}
@@ -40,7 +42,7 @@ def replace(connection: sqlite3.Connection, volumes: Iterable[str], marks: Seque
     return [mark for mark in marks if mark.key not in known]
 
 
-def add(connection: sqlite3.Connection, marks: Sequence[Mark], now: Instant) -> list[Mark]:
+def add(connection: sqlite3.Connection, marks: Sequence[DamageMark], now: Instant) -> list[DamageMark]:
     """These are damaged too; those that were marked before stay so. Inside the caller's transaction. Says which are
     new."""
     volumes = {mark.volume for mark in marks}
@@ -49,7 +51,7 @@ def add(connection: sqlite3.Connection, marks: Sequence[Mark], now: Instant) -> 
     return [mark for mark in marks if mark.key not in known]
 
 
-def _mark(connection: sqlite3.Connection, marks: Sequence[Mark], now: Instant) -> None:
+def _mark(connection: sqlite3.Connection, marks: Sequence[DamageMark], now: Instant) -> None:
     rows = [(mark.volume, mark.number, mark.capture_id, mark.why, now) for mark in marks]
     connection.executemany(_SQL["mark"], rows)
 

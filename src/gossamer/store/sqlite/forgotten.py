@@ -15,7 +15,7 @@ from gossamer.store.statements import load
 _SQL = load("gossamer.store.sqlite", "forgotten.sql")
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ForgottenEntry(msgspec.Struct, frozen=True):
     name: str
     """A host's name, or the text of an address."""
     is_host: bool
@@ -24,7 +24,7 @@ class Entry(msgspec.Struct, frozen=True):
     """When the last of it was gone; None: it was begun, and did not come to its end."""
 
 
-def put(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
+def put(connection: sqlite3.Connection, entries: Iterable[ForgottenEntry]) -> None:
     """Inside the caller's transaction; what is forgotten is no seed any more either."""
     asked = list(entries)
     connection.executemany(_SQL["put"], [(one.name, one.is_host, one.asked_at) for one in asked])
@@ -33,15 +33,15 @@ def put(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
     connection.executemany(_SQL["unseeded"], gone)
 
 
-def every(connection: sqlite3.Connection) -> list[Entry]:
-    return [Entry(name, bool(is_host), *ats) for name, is_host, *ats in connection.execute(_SQL["all"])]
+def every(connection: sqlite3.Connection) -> list[ForgottenEntry]:
+    return [ForgottenEntry(name, bool(is_host), *ats) for name, is_host, *ats in connection.execute(_SQL["all"])]
 
 
 def done(connection: sqlite3.Connection, at: Instant) -> None:
     connection.execute(_SQL["done"], (at,))
 
 
-def allow(connection: sqlite3.Connection, entry: Entry) -> bool:
+def allow(connection: sqlite3.Connection, entry: ForgottenEntry) -> bool:
     """Whether it was there. An address is found however it is spelt."""
     wanted = key_of(entry.name) if not entry.is_host else entry.name
     names = [
@@ -57,7 +57,7 @@ def block(connection: sqlite3.Connection) -> Forgotten:
     return block_of(every(connection))
 
 
-def block_of(entries: Iterable[Entry]) -> Forgotten:
+def block_of(entries: Iterable[ForgottenEntry]) -> Forgotten:
     asked = list(entries)
     return forgotten_of([one.name for one in asked if one.is_host], [one.name for one in asked if not one.is_host])
 

@@ -27,7 +27,7 @@ KEPT = 2
 EVERY_S = 30.0
 
 
-class Live(Protocol):
+class LiveStore(Protocol):
     """What copies are made of: `graph.store.Graph`, which is not loaded by those who only look for the newest."""
 
     changes: int
@@ -68,7 +68,7 @@ class Checkpoints:
         """Another process has made one now: the next is due after the interval, whatever the clock does."""
         self._looked_at = self._clock.now()
 
-    def make(self, graph: Live) -> Checkpoint | None:
+    def make(self, graph: LiveStore) -> Checkpoint | None:
         """Make one now, if anything has changed; None when the newest still tells the truth."""
         now = self._clock.now()
         self._looked_at = now

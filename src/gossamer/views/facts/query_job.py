@@ -7,7 +7,7 @@ import msgspec
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, QueryBoolean, QuerySolutions, Store, Triple
 
 from gossamer.base.errors import ConfigError, QueryRefused, ViewDamaged
-from gossamer.extract.origins import Source, text_of
+from gossamer.extract.origins import FactOrigin, text_of
 from gossamer.extract.vocabularies.canonical import canonical
 from gossamer.extract.vocabularies.relations import Kind, Vocabularies, with_own
 from gossamer.views.facts import results
@@ -27,7 +27,7 @@ SPECIALISES = NamedNode("urn:gossamer:specialises")
 """The same for properties."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class SparqlQuestion(msgspec.Struct, frozen=True):
     checkpoint: str
     """The folder to read; empty while there is none, which is a store without facts."""
     query: str
@@ -46,7 +46,7 @@ class Question(msgspec.Struct, frozen=True):
     """Whether the names in the query are put to the store as they are spelt, variants not understood."""
 
 
-class Found(msgspec.Struct, frozen=True, tag=True):
+class SparqlFound(msgspec.Struct, frozen=True, tag=True):
     media_type: str
     body: bytes
     truncated: bool
@@ -56,15 +56,15 @@ class Found(msgspec.Struct, frozen=True, tag=True):
     """What inference added, where it does not reach, and strings that look like names."""
 
 
-class Refused(msgspec.Struct, frozen=True, tag=True):
+class SparqlRefused(msgspec.Struct, frozen=True, tag=True):
     words: str
 
 
-class Gone(msgspec.Struct, frozen=True, tag=True):
+class CheckpointGone(msgspec.Struct, frozen=True, tag=True):
     """The checkpoint is no longer there; ask again with a newer one."""
 
 
-class Damaged(msgspec.Struct, frozen=True, tag=True):
+class CheckpointDamaged(msgspec.Struct, frozen=True, tag=True):
     """The checkpoint is there, and cannot be read."""
 
     words: str
@@ -76,9 +76,9 @@ class Unsourced(msgspec.Struct, frozen=True, tag=True):
     words: str
 
 
-Reply = Found | Refused | Gone | Damaged | Unsourced
+Reply = SparqlFound | SparqlRefused | CheckpointGone | CheckpointDamaged | Unsourced
 
-_questions = msgspec.msgpack.Decoder(Question)
+_questions = msgspec.msgpack.Decoder(SparqlQuestion)
 _replies = msgspec.msgpack.Encoder()
 _at_hand: dict[str, Store] = {}
 """The one store this process has open, by its folder: opening costs more than most queries."""
@@ -92,21 +92,21 @@ def job(payload: bytes) -> bytes:
     return _replies.encode(_reply(_questions.decode(payload)))
 
 
-def _reply(question: Question) -> Reply:
+def _reply(question: SparqlQuestion) -> Reply:
     try:
         inspect(question.query)
         try:
             return _answer(_store(question.checkpoint), question)
         except (OSError, RuntimeError) as trouble:  # the latter is how corruption is told
             _at_hand.clear()
-            return Damaged(str(trouble)) if Path(question.checkpoint).is_dir() else Gone()
+            return CheckpointDamaged(str(trouble)) if Path(question.checkpoint).is_dir() else CheckpointGone()
         finally:
             for reader in _told_from.values():
                 reader.close()
     except (QueryRefused, ConfigError) as refused:
-        return Refused(str(refused))
+        return SparqlRefused(str(refused))
     except SyntaxError as trouble:
-        return Refused(explained(question.query, str(trouble)))
+        return SparqlRefused(explained(question.query, str(trouble)))
 
 
 def _store(folder: str) -> Store:
@@ -119,7 +119,7 @@ def _store(folder: str) -> Store:
     return _at_hand[folder]
 
 
-def _answer(store: Store, question: Question) -> Reply:
+def _answer(store: Store, question: SparqlQuestion) -> Reply:
     known = with_own(question.vocabulary)
     unsourced: list[str] = []
     functions = _functions(store, question.sources, unsourced) | _relations(known)
@@ -151,10 +151,10 @@ def _answer(store: Store, question: Question) -> Reply:
     if unsourced:
         return Unsourced(unsourced[0])
     notes = (*meant.notes, *asked.notes)
-    return Found(media_type, body, cut, asked.query if asked.query != question.query else "", notes)
+    return SparqlFound(media_type, body, cut, asked.query if asked.query != question.query else "", notes)
 
 
-def _meant(question: Question, functions: Functions) -> Canonical:
+def _meant(question: SparqlQuestion, functions: Functions) -> Canonical:
     """The query with canonical names. Raises SyntaxError."""
     if question.has_exact_names:
         return Canonical(question.query, ())
@@ -213,7 +213,7 @@ def _functions(store: Store, path: str, unsourced: list[str]) -> Functions:
         _told_from[path] = SourcesReader(Path(path))
     reader = _told_from[path]
 
-    def source(graph: Term, subject: Term, predicate: Term, thing: Term) -> Source | None:
+    def source(graph: Term, subject: Term, predicate: Term, thing: Term) -> FactOrigin | None:
         if not isinstance(graph, NamedNode) or isinstance(subject, Literal) or not isinstance(predicate, NamedNode):
             return None
         if not path or Quad(subject, predicate, thing, graph) not in store:  # only of facts, not of what looks like one

@@ -85,12 +85,12 @@ _SERVICE = re.compile("service", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryNeeds:
     graphs: tuple[str, ...]
     """IRIs named by FROM and FROM NAMED."""
 
 
-def inspect(query: str) -> Asked:
+def inspect(query: str) -> QueryNeeds:
     """Raises QueryRefused, in words for the person who asked."""
     if len(query) > LONGEST_QUERY:
         raise QueryRefused(f"The query is longer than {LONGEST_QUERY:,} characters.")
@@ -99,7 +99,7 @@ def inspect(query: str) -> Asked:
     words = _Words()
     for token in tokens:
         words.take(token)
-    return Asked(tuple(words.graphs))
+    return QueryNeeds(tuple(words.graphs))
 
 
 def refuse_remote(tokens: list[Token]) -> None:

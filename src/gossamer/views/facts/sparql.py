@@ -16,7 +16,16 @@ from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell
 from gossamer.extract.vocabularies.relations import LONGEST_OWN
 from gossamer.views.facts.checkpoints import EVERY_S, newest
-from gossamer.views.facts.query_job import Damaged, Found, Gone, Question, Refused, Reply, Unsourced, job
+from gossamer.views.facts.query_job import (
+    CheckpointDamaged,
+    CheckpointGone,
+    Reply,
+    SparqlFound,
+    SparqlQuestion,
+    SparqlRefused,
+    Unsourced,
+    job,
+)
 from gossamer.views.facts.query_text import LONGEST_QUERY
 from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import MIB, Limits
@@ -135,7 +144,7 @@ class QueryPool:
             raise QueryRefused("The query holds half of a character (a lone surrogate).")
         async with self._turn():
             return await self._answered(
-                Question(
+                SparqlQuestion(
                     checkpoint="",
                     query=query,
                     accept=accept,
@@ -150,7 +159,7 @@ class QueryPool:
                 )
             )
 
-    async def _answered(self, question: Question) -> SparqlResult:
+    async def _answered(self, question: SparqlQuestion) -> SparqlResult:
         damaged: dict[str, str] = {}
         for _ in range(3):
             checkpoint = newest(self._files, self._checkpoints(), damaged)
@@ -161,17 +170,17 @@ class QueryPool:
                 self._refresh()
             folder = str(checkpoint.folder) if checkpoint else ""
             match await self._put(msgspec.structs.replace(question, checkpoint=folder)):
-                case Found(media_type, body, truncated, asked, notes):
+                case SparqlFound(media_type, body, truncated, asked, notes):
                     return SparqlResult(media_type, body, truncated, as_of, asked, notes)
-                case Refused(words):
+                case SparqlRefused(words):
                     raise QueryRefused(words)
-                case Damaged(words):  # the one before it may be whole
+                case CheckpointDamaged(words):  # the one before it may be whole
                     damaged[Path(folder).name] = words
                 case Unsourced(words):
                     if self._sources is None or question.sources == str(self._sources()):
                         raise ViewDamaged(Path(question.sources).parent, words)
                     question = msgspec.structs.replace(question, sources=str(self._sources()))  # a rebuild moved it
-                case Gone():
+                case CheckpointGone():
                     continue
         if damaged:
             raise ViewDamaged(self._checkpoints(), "; ".join(f"{name}: {why}" for name, why in damaged.items()))
@@ -201,7 +210,7 @@ class QueryPool:
             return b""
         return self._files.read(self._vocabulary, length=LONGEST_OWN + 1)
 
-    async def _put(self, question: Question) -> Reply:
+    async def _put(self, question: SparqlQuestion) -> Reply:
         try:
             return _replies.decode(await self._pool.call(_questions.encode(question)))
         except WorkerLost as lost:

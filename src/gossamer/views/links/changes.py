@@ -35,7 +35,7 @@ WINDOW = 256
 """Rows that are cheaper to read at once than to look for one by one."""
 
 
-class Standing(msgspec.Struct, frozen=True, array_like=True):
+class KeptLink(msgspec.Struct, frozen=True, array_like=True):
     """A link that stands at its target."""
 
     source: int
@@ -45,7 +45,7 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
 
 class Target(msgspec.Struct, frozen=True):
     count: int = 0
-    anchors: tuple[Standing, ...] = ()
+    anchors: tuple[KeptLink, ...] = ()
     """At most MOST_ANCHORS: those from other hosts first, then by the sources' ids, which are as good as chance."""
 
 
@@ -142,7 +142,7 @@ def applied(target: Target, changes: Iterable[Change]) -> Target:
             standing.pop(source, None)
         else:
             count += 1
-            standing[source] = Standing(source, kind == INNER, text)
+            standing[source] = KeptLink(source, kind == INNER, text)
     ranked = sorted(standing.values(), key=_rank) if len(standing) > 1 else list(standing.values())
     return Target(count, tuple(ranked[:MOST_ANCHORS]))
 
@@ -167,5 +167,5 @@ def _first_row(count: int, read: Read, target: int) -> int:
     return low + bisect_left(array("q", read(8 * low, 8 * (high - low))), target)
 
 
-def _rank(anchor: Standing) -> tuple[bool, int]:
+def _rank(anchor: KeptLink) -> tuple[bool, int]:
     return anchor.is_inner, anchor.source

@@ -18,7 +18,7 @@ from gossamer.spool.deflate import Broken, inflated
 from gossamer.store.statements import load
 from gossamer.values.link import Link
 from gossamer.values.url import Url
-from gossamer.views.links.changes import Change, Read, Standing, Target, applied, rows_between, unpack
+from gossamer.views.links.changes import Change, KeptLink, Read, Target, applied, rows_between, unpack
 
 SQL = load("gossamer.views.links")
 LOWEST, BEYOND = -(1 << 63), 1 << 63
@@ -30,7 +30,7 @@ TARGET_BYTES = 16
 
 _LINKS = msgspec.msgpack.Decoder(tuple[Link, ...])
 _NOBODY = Target()
-_STANDING = msgspec.msgpack.Decoder(tuple[Standing, ...])
+_STANDING = msgspec.msgpack.Decoder(tuple[KeptLink, ...])
 
 
 class Anchor(msgspec.Struct, frozen=True, gc=False):
@@ -255,7 +255,7 @@ def _told(target: Target, addresses: dict[int, Url]) -> tuple[Incoming, list[Anc
     return Incoming(target.count, sources), _anchors(target.anchors, addresses)
 
 
-def _anchors(standing: Sequence[Standing], addresses: dict[int, Url]) -> list[Anchor]:
+def _anchors(standing: Sequence[KeptLink], addresses: dict[int, Url]) -> list[Anchor]:
     tally = Counter(
         [
             (anchor.is_inner, addresses[anchor.source].host.name, words)

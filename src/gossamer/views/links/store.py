@@ -56,7 +56,7 @@ class _Outgoing(NamedTuple):
     pointing: Columns
 
 
-class Links:
+class LinksWriter:
     """A page's outgoing links replace its earlier ones, never by those of an older capture. Read it with
     `LinksReader`, here or in another process."""
 

@@ -12,7 +12,7 @@ from gossamer.views.words import query as filters
 from gossamer.views.words.dictionary import Form, beginning, forms
 from gossamer.views.words.entry import WITH_WORDS, card_at
 from gossamer.views.words.ontology import means, supertypes_of
-from gossamer.views.words.schema import Card, Named, key_of, may_have
+from gossamer.views.words.schema import Card, IndexedEntity, key_of, may_have
 from gossamer.views.words.snapshot import Snapshot, any_of
 
 MOST_ENTITIES = 6
@@ -37,7 +37,7 @@ class Entity(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(slots=True)
 class _Seen:
-    thing: Named
+    thing: IndexedEntity
     card: Card
     types: dict[str, None] = field(default_factory=dict)
     rank: int = 0
@@ -123,7 +123,7 @@ def _look_through(
         known.types |= dict.fromkeys(thing.types)
 
 
-def _is_of(query: Query, thing: Named) -> bool:
+def _is_of(query: Query, thing: IndexedEntity) -> bool:
     """Whether the filters on types let it through, inferred types counted."""
     types = (*thing.types, *supertypes_of(thing.types))
     if any(means(name, iri) for name in query.without_types for iri in types):

@@ -8,7 +8,7 @@ import tantivy
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import id_of
 from gossamer.views.words.ontology import ontologies_of, supertypes_of
-from gossamer.views.words.schema import TRAITS, Card, Named, Pointers, key_of, last_part, names_above, signs_of
+from gossamer.views.words.schema import TRAITS, Card, IndexedEntity, Pointers, key_of, last_part, names_above, signs_of
 from gossamer.views.words.snapshot import Snapshot
 
 MOST_TEXT = 400_000
@@ -141,16 +141,16 @@ def _pointers_of(page: Page) -> list[tuple[str, str]]:
     return found[:MOST_POINTERS]
 
 
-def _things_of(reading: Reading) -> tuple[Named, ...]:
+def _things_of(reading: Reading) -> tuple[IndexedEntity, ...]:
     return tuple(
         [
-            Named("" if thing.id.startswith("_:") else thing.id, thing.name[:LONGEST_NAME], thing.types)
+            IndexedEntity("" if thing.id.startswith("_:") else thing.id, thing.name[:LONGEST_NAME], thing.types)
             for thing in reading.things
         ]
     )
 
 
-def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[Named, ...]) -> Card:
+def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[IndexedEntity, ...]) -> Card:
     page, asks = reading.page, reading.page.directives
     quotable = LONGEST_TITLE if asks.most_snippet < 0 else min(asks.most_snippet, LONGEST_TITLE)
     return Card(

@@ -9,11 +9,19 @@ import tantivy
 
 from gossamer.views.words.anchors import targets_of
 from gossamer.views.words.dictionary import Form
-from gossamer.views.words.query import ANCHORS, BOOSTS, FORMS_TIE_BREAKER, OTHER_FORM, TIE_BREAKER, Asking, Part
+from gossamer.views.words.query import (
+    ANCHORS,
+    BOOSTS,
+    FORMS_TIE_BREAKER,
+    OTHER_FORM,
+    TIE_BREAKER,
+    WantedWord,
+    WordsQuery,
+)
 from gossamer.views.words.snapshot import Snapshot
 
 
-class Reason(msgspec.Struct, frozen=True):
+class ScoreReason(msgspec.Struct, frozen=True):
     """A word in one part of the page."""
 
     field: str
@@ -38,7 +46,7 @@ class WordScore(msgspec.Struct, frozen=True):
     word: str
     score: float
     """That of the best reason, and a share of the others."""
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ScoreReason, ...]
     """Best first; none: the word is not on the page."""
 
 
@@ -55,19 +63,23 @@ class Explanation(msgspec.Struct, frozen=True):
     )
 
 
-def explained(snapshot: Snapshot, asking: Asking, url: str, url_id: int, place: tantivy.DocAddress) -> Explanation:
+def explained(snapshot: Snapshot, asking: WordsQuery, url: str, url_id: int, place: tantivy.DocAddress) -> Explanation:
     words = tuple(_word(snapshot, asking, part, url_id, place) for part in asking.parts)
     total = sum(word.score for word in words)
     return Explanation(url, total, words, snapshot.pages, all(word.reasons for word in words), asking.omitted)
 
 
-def _word(snapshot: Snapshot, asking: Asking, part: Part, url_id: int, place: tantivy.DocAddress) -> WordScore:
+def _word(
+    snapshot: Snapshot, asking: WordsQuery, part: WantedWord, url_id: int, place: tantivy.DocAddress
+) -> WordScore:
     reasons = [*_reasons(snapshot, asking, part, place), *_pointed(snapshot, asking, part, url_id)]
     reasons.sort(key=lambda reason: -reason.score)
     return WordScore(" ".join(part.word.text), _score(part.query, snapshot, place), tuple(reasons))
 
 
-def _reasons(snapshot: Snapshot, asking: Asking, part: Part, place: tantivy.DocAddress) -> Iterator[Reason]:
+def _reasons(
+    snapshot: Snapshot, asking: WordsQuery, part: WantedWord, place: tantivy.DocAddress
+) -> Iterator[ScoreReason]:
     for field, boost in BOOSTS.items():
         if part.word.field not in (None, field):
             continue
@@ -75,7 +87,7 @@ def _reasons(snapshot: Snapshot, asking: Asking, part: Part, place: tantivy.DocA
             told = _told(query, snapshot, place)
             if told is not None:
                 facts = dict(_facts(told))
-                yield Reason(
+                yield ScoreReason(
                     field,
                     form,
                     round(told["value"] * share * boost, 4),
@@ -88,12 +100,12 @@ def _reasons(snapshot: Snapshot, asking: Asking, part: Part, place: tantivy.DocA
                 )
 
 
-def _pointed(snapshot: Snapshot, asking: Asking, part: Part, url_id: int) -> list[Reason]:
+def _pointed(snapshot: Snapshot, asking: WordsQuery, part: WantedWord, url_id: int) -> list[ScoreReason]:
     if part.word.field not in (None, "anchors") or part.word.is_prefix or part.word.is_fuzzy:
         return []
     wanted: list[list[Form]] = asking.pointing(part.word, part.tokens)
     score = targets_of(snapshot, wanted).get(url_id)
-    return [Reason("anchors", " ".join(part.tokens), round(ANCHORS * score, 4), weight=ANCHORS)] if score else []
+    return [ScoreReason("anchors", " ".join(part.tokens), round(ANCHORS * score, 4), weight=ANCHORS)] if score else []
 
 
 def _score(query: tantivy.Query, snapshot: Snapshot, place: tantivy.DocAddress) -> float:

@@ -68,7 +68,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     count: int
 
 
-class Counts(msgspec.Struct, frozen=True):
+class FacetCounts(msgspec.Struct, frozen=True):
     facets: dict[str, tuple[Facet, ...]] = {}
     dates: tuple[Span, ...] = ()
     counted: int = 0
@@ -83,7 +83,7 @@ def counted(
     total: int,
     most: int = MOST_COUNTED,
     sample: int = SAMPLE,
-) -> Counts:
+) -> FacetCounts:
     """REQUIRES: names in FACETS. `pages_without(group)` finds what matches without the filters of that group;
     `pages_without("")` finds the `total` pages that match.
 
@@ -102,7 +102,7 @@ def counted(
             facets |= {name: _facets(snapshot, query, name, tallies, share, pages) for name in some if name != "date"}
             if "date" in some:
                 dates = _spans(told["date"]["buckets"], share)
-    return Counts({name: facets[name] for name in names if name != "date"}, dates, total // share)
+    return FacetCounts({name: facets[name] for name in names if name != "date"}, dates, total // share)
 
 
 def in_use(snapshot: Snapshot, most: int) -> dict[str, dict[str, int]]:

@@ -131,7 +131,7 @@ FULL = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WantedWord:
     """One word or phrase that is wanted."""
 
     word: Word
@@ -143,7 +143,7 @@ class Part:
     """What a snippet should light up."""
 
 
-class Asking:
+class WordsQuery:
     """One question put to one snapshot. REQUIRES: the snapshot's schema is ours."""
 
     def __init__(self, snapshot: Snapshot, query: Query) -> None:
@@ -193,7 +193,7 @@ class Asking:
         clauses += [(Occur.MustNot, part) for part in [*unwanted, *self._unwanted()]]
         return tantivy.Query.boolean_query(clauses)
 
-    def _chosen(self) -> list[Part]:
+    def _chosen(self) -> list[WantedWord]:
         """Each word once, those that say nothing left out unless there are only such."""
         wanted = Counter(zip(self._query.wanted, map(tuple, self._tokens(self._query.wanted)), strict=True))
         saying = {one: times for one, times in wanted.items() if one[1]}
@@ -229,15 +229,15 @@ class Asking:
         is_plain = not (word.field or word.is_exact or word.is_prefix or word.is_fuzzy)
         return is_plain and len(tokens) == 1 and len(word.text) == 1 and is_stop_word(tokens[0], self.languages)
 
-    def _part(self, word: Word, tokens: Sequence[str], is_exact: bool = False, times: int = 1) -> Part:
+    def _part(self, word: Word, tokens: Sequence[str], is_exact: bool = False, times: int = 1) -> WantedWord:
         """REQUIRES: there are tokens. A word that was said twice counts twice."""
         key = word, tuple(tokens), is_exact, times, self.languages
 
-        def find() -> Part:
+        def find() -> WantedWord:
             return self._made(word, tokens, is_exact, times)
 
         recall = self._snapshot.recall_parts if self._lasts(word, tokens) else self._snapshot.recall
-        part: Part = recall(key, find)
+        part: WantedWord = recall(key, find)
         return part
 
     def _lasts(self, word: Word, tokens: Sequence[str]) -> bool:
@@ -248,10 +248,10 @@ class Asking:
     def _is_frequent(self, token: str) -> bool:
         return self._snapshot.with_word("content", token) >= FREQUENT
 
-    def _made(self, word: Word, tokens: Sequence[str], is_exact: bool, times: int) -> Part:
+    def _made(self, word: Word, tokens: Sequence[str], is_exact: bool, times: int) -> WantedWord:
         if signs_of(tokens[0]):
             phrase = self._phrase("signs", tokens)
-            return Part(word, tuple(tokens), phrase, phrase, ())
+            return WantedWord(word, tuple(tokens), phrase, phrase, ())
         places: list[tantivy.Query] = []
         flat: list[tantivy.Query] = []
         shown: dict[str, None] = {}
@@ -270,9 +270,9 @@ class Asking:
             places = [tantivy.Query.empty_query()]
         query = tantivy.Query.disjunction_max_query(places, TIE_BREAKER)
         query = query if times == 1 else tantivy.Query.boost_query(query, float(times))
-        return Part(word, tuple(tokens), query, any_of(flat or [tantivy.Query.empty_query()]), tuple(shown))
+        return WantedWord(word, tuple(tokens), query, any_of(flat or [tantivy.Query.empty_query()]), tuple(shown))
 
-    def places(self, part: Part, field: str) -> list[tuple[str, float, tantivy.Query]]:
+    def places(self, part: WantedWord, field: str) -> list[tuple[str, float, tantivy.Query]]:
         """Each form of it that may stand in this field, the factor of its score, and what finds it."""
         if len(part.tokens) > 1:
             is_phrase_field = field in PHRASE_FIELDS or field == part.word.field

@@ -56,7 +56,7 @@ _SIGNS = re.compile(
 _ASCII = bytes(range(128))
 
 
-class Named(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class IndexedEntity(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A thing the page speaks of."""
 
     iri: str
@@ -86,7 +86,7 @@ class Card(msgspec.Struct, frozen=True, array_like=True, gc=False):
     fetched_at: Instant
     capture_id: int
     inferred: tuple[str, ...] = ()
-    things: tuple[Named, ...] = ()
+    things: tuple[IndexedEntity, ...] = ()
     may_cache: bool = True
     """As in `Directives`; entries written before these two were kept allow everything."""
     most_snippet: int = -1
@@ -151,7 +151,7 @@ def last_part(iri: str) -> str:
     return _ENDS.split(iri.rstrip("/#"))[-1].lower()
 
 
-def key_of(thing: Named, host: str) -> int:
+def key_of(thing: IndexedEntity, host: str) -> int:
     """By which a thing is known from page to page; one without an IRI is known within a site, by name and types."""
     return id_of(thing.iri or "\n".join((host, thing.name.lower(), *sorted(thing.types))))
 

@@ -19,8 +19,8 @@ from gossamer.views.words import entities, facets
 from gossamer.views.words.entities import Entity
 from gossamer.views.words.entry import WITH_WORDS, card_at, card_in, entry_at
 from gossamer.views.words.explanation import Explanation, explained
-from gossamer.views.words.facets import Counts, Facet, Span
-from gossamer.views.words.query import Asking
+from gossamer.views.words.facets import Facet, FacetCounts, Span
+from gossamer.views.words.query import WordsQuery
 from gossamer.views.words.schema import ANALYZER, FORMAT, POSITION, VERSION, Card, analyzer, signs_of
 from gossamer.views.words.snapshot import Snapshot, count, held_at, integers
 from gossamer.views.words.snippets import Segment, around, limited, snippets
@@ -30,20 +30,20 @@ from gossamer.views.words.snippets import Segment, around, limited, snippets
 MOST_COPIES = 100
 
 
-class Copy(msgspec.Struct, frozen=True):
+class SameText(msgspec.Struct, frozen=True):
     url: str
     title: str
     site: str
     fetched_at: Instant
 
 
-def copies_of(snapshot: Snapshot, url: Url, at_most: int = MOST_COPIES) -> list[Copy]:
+def copies_of(snapshot: Snapshot, url: Url, at_most: int = MOST_COPIES) -> list[SameText]:
     """The page itself included, in the order of their addresses; empty when it is not in the index."""
     hits = snapshot.best(snapshot.term("url_id", url.id), 1)
     copy = integers(snapshot.searcher, "copy_id", [hits[0][1]])[0] if hits else 0
     alike = snapshot.best(snapshot.term("copy_id", copy), at_most) if copy else hits
     cards = [card for _, place in alike if (card := card_at(snapshot, place)) is not None]
-    found = [Copy(card.url.text, card.title, card.url.host.name, card.fetched_at) for card in cards]
+    found = [SameText(card.url.text, card.title, card.url.host.name, card.fetched_at) for card in cards]
     return sorted(found, key=lambda one: one.url)
 
 
@@ -51,7 +51,7 @@ FEW = 10
 """With fewer pages than this that have all the words, those that have some of them follow."""
 
 
-class Found(msgspec.Struct, frozen=True, gc=False):
+class FoundPage(msgspec.Struct, frozen=True, gc=False):
     """One page that matches; `copies` counts the pages with the same text, this one included."""
 
     card: Card
@@ -75,7 +75,7 @@ class Stored(msgspec.Struct, frozen=True):
     """False: the site asks not to show a copy. The owner of the collection may still read it."""
 
 
-class Counted(msgspec.Struct, frozen=True):
+class WordCount(msgspec.Struct, frozen=True):
     """A word of a page, how often it stands there, and where: the forward index."""
 
     word: str
@@ -84,8 +84,8 @@ class Counted(msgspec.Struct, frozen=True):
     """Among "title", "headings", "content", "address"."""
 
 
-class Matches(msgspec.Struct, frozen=True):
-    found: tuple[Found, ...]
+class MatchedPages(msgspec.Struct, frozen=True):
+    found: tuple[FoundPage, ...]
     total: int
     """Pages that match, each copy counted."""
     all_words: bool = True
@@ -181,7 +181,7 @@ class Searcher:
         assert self._snapshot is not None, "the index is not open"
         return self._snapshot
 
-    def find(self, query: Query, count_by: Sequence[str] = ()) -> Matches:
+    def find(self, query: Query, count_by: Sequence[str] = ()) -> MatchedPages:
         """REQUIRES: offset and limit are not negative, and `count_by` names facets. Copies of one text are folded into
         the best of them.
 
@@ -191,9 +191,9 @@ class Searcher:
         if query.limit > MOST_HITS or query.offset + query.limit > DEEPEST_HIT:
             raise QueryRefused(f"at most {MOST_HITS} results at a time, and none beyond the {DEEPEST_HIT:,}th")
         if query.is_empty:
-            return Matches((), 0)
+            return MatchedPages((), 0)
         snapshot = self.snapshot
-        asking = Asking(snapshot, query)
+        asking = WordsQuery(snapshot, query)
         wanted = asking.all_words()
         best, total = _folded(snapshot, query, wanted, has_all=True)
         with_all, all_words = total, True
@@ -205,19 +205,19 @@ class Searcher:
         found = tuple(_shown(snapshot, query, asking, some, all_words))
         unreadable = _unreadable(snapshot, some) if len(found) < len(some) else ()
         key = msgspec.structs.replace(query, offset=0, limit=0, sort="best"), all_words, *count_by
-        counts: Counts = (
+        counts: FacetCounts = (
             snapshot.recall_counts(
                 key, lambda: facets.counted(snapshot, query, count_by, partial(asking.matching, all_words), total)
             )
             if count_by
-            else Counts()
+            else FacetCounts()
         )
         told = counts.facets, counts.dates, asking.omitted, counts.counted
-        return Matches(found, total, all_words, with_all, *told, unreadable)
+        return MatchedPages(found, total, all_words, with_all, *told, unreadable)
 
     def matching(self, query: Query) -> int:
         """How many pages have all that is asked for."""
-        return 0 if query.is_empty else count(self.snapshot.searcher, Asking(self.snapshot, query).matching(True))
+        return 0 if query.is_empty else count(self.snapshot.searcher, WordsQuery(self.snapshot, query).matching(True))
 
     def entities(self, query: Query) -> list[Entity]:
         """Things by that name."""
@@ -230,9 +230,9 @@ class Searcher:
         hits = snapshot.best(snapshot.term("url_id", url.id), 1)
         if not hits or query.is_empty:
             return None
-        return explained(snapshot, Asking(snapshot, query), url.text, url.id, hits[0][1])
+        return explained(snapshot, WordsQuery(snapshot, query), url.text, url.id, hits[0][1])
 
-    def copies(self, url: Url) -> list[Copy]:
+    def copies(self, url: Url) -> list[SameText]:
         """Pages with the same text, this one included."""
         return copies_of(self.snapshot, url)
 
@@ -245,7 +245,7 @@ class Searcher:
         facts = card.language, card.types, card.fetched_at, card.description, card.fact_count
         return Stored(card.title, text, *facts, card.may_cache)
 
-    def words(self, url: Url) -> list[Counted]:
+    def words(self, url: Url) -> list[WordCount]:
         """The forward index of a page: its words, most frequent first; empty when it is not here."""
         entry, card = self._entry(url)
         if entry is None or card is None:
@@ -261,7 +261,7 @@ class Searcher:
         for tally in tallies.values():
             total.update(tally)
         return [
-            Counted(word, times, tuple(field for field, tally in tallies.items() if word in tally))
+            WordCount(word, times, tuple(field for field, tally in tallies.items() if word in tally))
             for word, times in sorted(total.items(), key=lambda one: (-one[1], one[0]))
         ]
 
@@ -327,7 +327,9 @@ def _folded(
         deep *= 4
 
 
-def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked], all_words: bool) -> Iterator[Found]:
+def _shown(
+    snapshot: Snapshot, query: Query, asking: WordsQuery, best: list[_Ranked], all_words: bool
+) -> Iterator[FoundPage]:
     if not best:
         return
     snippet_of = snippets(snapshot.searcher, snapshot.schema, "content", asking.shown())
@@ -344,7 +346,7 @@ def _shown(snapshot: Snapshot, query: Query, asking: Asking, best: list[_Ranked]
         if card.quotable > 0:
             snippet = limited(snippet, card.quotable)
         copies = snapshot.with_number("copy_id", copy) if copy else 1
-        yield Found(card, score, snippet, copies, has_all or all_words)
+        yield FoundPage(card, score, snippet, copies, has_all or all_words)
 
 
 def _unreadable(snapshot: Snapshot, ranked: list[_Ranked]) -> tuple[int, ...]:
@@ -375,7 +377,7 @@ def _wanted(snapshot: Snapshot, query: Query) -> tuple[tantivy.Query, int]:
     """What a search of the same words would find."""
     if query.is_empty:
         return WITH_WORDS, snapshot.pages
-    asking = Asking(snapshot, query)
+    asking = WordsQuery(snapshot, query)
     wanted = asking.all_words()
     total = count(snapshot.searcher, wanted)
     if len(asking.parts) > 1 and total < FEW and (query.sort == "best" or not total):

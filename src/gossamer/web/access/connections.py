@@ -52,8 +52,8 @@ class Serving(uvicorn.Config):
     def __init__(self, app: ASGIApp, most_connections: int, **more: Any) -> None:
         super().__init__(app, **more)
         self.most_connections = most_connections
-        self.waiting: dict[Connection, None] = {}
-        self.slow: dict[Connection, None] = {}
+        self.waiting: dict[WebConnection, None] = {}
+        self.slow: dict[WebConnection, None] = {}
         """Those that have not read what was sent, longest first."""
 
 
@@ -75,7 +75,7 @@ class Metered:
         return getattr(self._inner, name)
 
 
-class Connection(H11Protocol):
+class WebConnection(H11Protocol):
     config: Serving
     _head_timer: asyncio.TimerHandle | None = None
     _rate_timer: asyncio.TimerHandle | None = None
@@ -207,7 +207,7 @@ def server_of(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
             connections_allowed(),
             host=host,
             port=port,
-            http=Connection,  # h11: stricter than the others, and it tells an absolute-form target from a path
+            http=WebConnection,  # h11: stricter than the others, and it tells an absolute-form target from a path
             h11_max_incomplete_event_size=LONGEST_HEAD,
             ws="none",
             lifespan="off",

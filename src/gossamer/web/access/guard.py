@@ -67,7 +67,7 @@ class Gate:
         if self._door.is_behind_tls:
             scope = {**scope, "scheme": "https"}
         request = Request(scope)
-        body = Body(request, receive)
+        body = RequestBody(request, receive)
         ROLE.set(Role.ANONYMOUS)
         if not self._under_way.take():
             full = fault(request, self._show, 503, "Too many are asking at once. Please try again in a few seconds.")
@@ -84,7 +84,7 @@ class Gate:
         finally:
             sending.close()
 
-    def _dressed(self, request: Request, body: "Body", send: Send) -> Send:
+    def _dressed(self, request: Request, body: "RequestBody", send: Send) -> Send:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._dress(MutableHeaders(scope=message), request)
@@ -232,7 +232,7 @@ class Sending:
             self._making.give_back()
 
 
-class Body:
+class RequestBody:
     """The body of one request, cut off when it is too long or too slow."""
 
     def __init__(self, request: Request, receive: Receive) -> None:

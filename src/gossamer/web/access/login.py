@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from gossamer.base.clock import Clock
 from gossamer.web.access.sessions import SESSION_S, Sessions
-from gossamer.web.access.tokens import ROLE, Door, Role, Tries, address_in, is_near
+from gossamer.web.access.tokens import ROLE, Access, Role, Tries, address_in, is_near
 from gossamer.web.faults import fault
 from gossamer.web.page_frame import Show
 
@@ -24,13 +24,13 @@ def same_site(target: str) -> str:
     return target if is_path and target.isprintable() else "/"
 
 
-def cookie_name(request: Request, door: Door) -> str:
+def cookie_name(request: Request, door: Access) -> str:
     """With the port: cookies are shared by all servers on one host. Browsers take one that is called __Host- from that
     host alone, and by HTTPS alone (RFC 6265bis, 4.1.3)."""
     return f"{'__Host-' if door.is_behind_tls else ''}gossamer-{(request.scope.get('server') or ('', 0))[1]}"
 
 
-def client_of(request: Request, door: Door) -> str:
+def client_of(request: Request, door: Access) -> str:
     """The address that asks. A proxy on this machine says last for whom it does; nobody else is believed."""
     peer = request.client.host if request.client else ""
     if door.is_behind_tls and is_near(peer):
@@ -65,7 +65,7 @@ def unauthorized(request: Request, show: Show, words: str) -> Response:
 class Entrance:
     """Where tokens are looked at."""
 
-    def __init__(self, door: Door, clock: Clock, show: Show) -> None:
+    def __init__(self, door: Access, clock: Clock, show: Show) -> None:
         self.door, self._show = door, show
         self.sessions = Sessions(door.keys, clock)
         self.tries = Tries(clock)

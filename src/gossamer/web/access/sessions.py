@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from gossamer.base.chance import unguessable
 from gossamer.base.clock import Clock
-from gossamer.web.access.tokens import Keys, Role
+from gossamer.web.access.tokens import AccessTokens, Role
 
 SESSION_S = 7 * 24 * 3600.0
 """How long a browser stays signed in."""
@@ -25,7 +25,7 @@ class Session:
 class Sessions:
     """By the digest of their ids: looking one up takes the same time however much of an id was guessed."""
 
-    def __init__(self, keys: Callable[[], Keys], clock: Clock, draw: Callable[[], str] = unguessable) -> None:
+    def __init__(self, keys: Callable[[], AccessTokens], clock: Clock, draw: Callable[[], str] = unguessable) -> None:
         self._keys, self._clock, self._draw = keys, clock, draw
         self._begun_with = keys()
         self._known: dict[bytes, Session] = {}

@@ -33,7 +33,7 @@ def may_change() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class AccessTokens:
     """The two tokens. One that is empty opens nothing."""
 
     admin: str = ""
@@ -50,10 +50,10 @@ def _same(given: str, right: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Access:
     """Who may come in, and how."""
 
-    keys: Callable[[], Keys] = Keys
+    keys: Callable[[], AccessTokens] = AccessTokens
     """The tokens that hold now: a token file that changes takes effect at once."""
     is_open: bool = True
     """Reading needs no token."""

@@ -3,16 +3,16 @@
 from typing import Any
 
 from gossamer.web.answers import JSON, Described, Refusal, Responses, answers_with
-from gossamer.web.crawl.forms import Notice
+from gossamer.web.crawl.forms import FormNotice
 from gossamer.web.sparql.protocol import FORM
 
 DONE = "It is done, and in words what became of it."
 NOT_DONE = "It could not be done, and in words why."
 SHOWN = "To whoever likes HTML: on to the page that says what became of it."
 ANSWERS: Responses = {
-    **answers_with(Notice, words=DONE),
+    **answers_with(FormNotice, words=DONE),
     303: {"description": SHOWN},
-    409: Described(Notice, JSON, NOT_DONE),
+    409: Described(FormNotice, JSON, NOT_DONE),
     413: Described(Refusal, JSON, "The form is too long."),
 }
 NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]

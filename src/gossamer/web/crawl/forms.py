@@ -16,7 +16,7 @@ LONGEST = 1_500_000
 MOST_KEPT = 100
 
 
-class Notice(msgspec.Struct, frozen=True):
+class FormNotice(msgspec.Struct, frozen=True):
     """What became of a change."""
 
     words: str
@@ -28,17 +28,17 @@ class Notices:
     """The last of them, by number: the page after a change names one in its address."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Notice] = {}
+        self._kept: dict[str, FormNotice] = {}
         self._number = 0
 
-    def keep(self, notice: Notice) -> str:
+    def keep(self, notice: FormNotice) -> str:
         self._number += 1
         self._kept[str(self._number)] = notice
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         return str(self._number)
 
-    def named(self, number: str) -> Notice | None:
+    def named(self, number: str) -> FormNotice | None:
         return self._kept.get(number)
 
 
@@ -55,17 +55,17 @@ async def form_of(request: Request) -> dict[str, str]:
         raise HTTPException(400) from None
 
 
-async def told(doing: Awaitable[str]) -> Notice:
+async def told(doing: Awaitable[str]) -> FormNotice:
     """Our own faults have words for the person who asked."""
     try:
-        return Notice(await doing)
+        return FormNotice(await doing)
     except GossamerError as trouble:
         return refusal(trouble)
 
 
-def refusal(trouble: GossamerError) -> Notice:
+def refusal(trouble: GossamerError) -> FormNotice:
     first, *lines = str(trouble).splitlines() or ["It could not be done."]
-    return Notice(first[:1].upper() + first[1:], "bad", tuple(lines))
+    return FormNotice(first[:1].upper() + first[1:], "bad", tuple(lines))
 
 
 def is_program(request: Request) -> bool:
@@ -73,7 +73,7 @@ def is_program(request: Request) -> bool:
     return "text/html" not in request.headers.get("accept", "")
 
 
-def then(request: Request, notices: Notices, notice: Notice, path: str, **state: str) -> Response:
+def then(request: Request, notices: Notices, notice: FormNotice, path: str, **state: str) -> Response:
     """On to a page that says it; a program gets it at once."""
     if is_program(request):
         return json_answer(notice, 200 if notice.kind == "good" else 409)

@@ -11,8 +11,8 @@ from gossamer.base.clock import Instant, from_words
 from gossamer.monitor.freshness import (
     MEANINGS,
     Box,
+    FreshnessReport,
     Point,
-    Told,
     days_in_words,
     is_curve,
     rounded_up,
@@ -53,7 +53,7 @@ class Picture(msgspec.Struct, frozen=True):
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
 
-    def looked_at(site: str) -> Told:
+    def looked_at(site: str) -> FreshnessReport:
         found = told(rooms.monitor.chronicle(), None, rooms.dates.now(), site.strip().lower())
         return msgspec.structs.replace(found, sites=found.sites[:MOST_SITES])
 
@@ -62,7 +62,9 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         runs = rooms.monitor.chronicle().runs
         return show("freshness.html", **page_of(looked_at(site)), is_over=bool(runs) and runs[-1].is_over)
 
-    @routes.get("/crawl/freshness.json", responses=answers_with(Told), summary="The freshness of the collection")
+    @routes.get(
+        "/crawl/freshness.json", responses=answers_with(FreshnessReport), summary="The freshness of the collection"
+    )
     def as_json(site: Site = "") -> Response:
         """How old the copies are and how many are fresh, now and over time, by site; what as many visits could lead to;
         what visits found. Samples are taken while a crawl that comes back to pages runs."""
@@ -71,7 +73,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     return routes
 
 
-def page_of(found: Told) -> dict[str, Any]:
+def page_of(found: FreshnessReport) -> dict[str, Any]:
     points = found.samples
     return {
         "told": found,
@@ -85,7 +87,7 @@ def page_of(found: Told) -> dict[str, Any]:
     }
 
 
-def cards_of(found: Told) -> list[tuple[str, str, str]]:
+def cards_of(found: FreshnessReport) -> list[tuple[str, str, str]]:
     """Each with the list behind it; none is kept of what is counted as it happens."""
     whole, visits = found.all, found.visits
     assert whole is not None, "the caller has seen to that"

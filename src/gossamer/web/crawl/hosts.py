@@ -15,7 +15,7 @@ from gossamer.frontier.sqlite.lists import STATES, Order
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.cells import csv_line
 from gossamer.web.crawl.changes import change, field
-from gossamer.web.crawl.forms import Notice, Notices, form_of, then, told
+from gossamer.web.crawl.forms import FormNotice, Notices, form_of, then, told
 from gossamer.web.crawl.rooms import HostAction, HostsAsked, HostsFound, ListedHost
 from gossamer.web.exports import full
 from gossamer.web.faults import fault
@@ -52,7 +52,7 @@ COLUMNS = (
 State = Literal["", "under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done"]
 
 
-class Asked(msgspec.Struct, frozen=True):
+class HostsParameters(msgspec.Struct, frozen=True):
     text: str = ""
     state: State = ""
     sort: Order = "queued"
@@ -61,7 +61,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     def href(self, path: str = "/crawl/hosts", **other: object) -> str:
         values = msgspec.structs.asdict(self) | other
-        default = msgspec.structs.asdict(Asked())
+        default = msgspec.structs.asdict(HostsParameters())
         return f"{path}?" + urlencode({k: v for k, v in values.items() if v != default[k]})
 
 
@@ -71,11 +71,11 @@ def asked(
     sort: Order = "queued",
     after: Annotated[str, Query(max_length=400, description="A position: that of the last host seen.")] = "",
     most: Annotated[int, Query(ge=1, le=1000)] = 50,
-) -> Asked:
-    return Asked(text.strip(), state, sort, after, most)
+) -> HostsParameters:
+    return HostsParameters(text.strip(), state, sort, after, most)
 
 
-Wanted = Annotated[Asked, Depends(asked)]
+Wanted = Annotated[HostsParameters, Depends(asked)]
 CHANGE_FORM = {
     "action": field("What is to become of it.", *get_args(HostAction), needed=True),
     "host": field("Its name, with its port if it has one.", needed=True),
@@ -86,7 +86,7 @@ CHANGE_FORM = {
 def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
     routes, slots = APIRouter(), Slots(MOST_EXPORTS)
 
-    def found_of(wanted: Asked) -> HostsFound:
+    def found_of(wanted: HostsParameters) -> HostsFound:
         return rooms.crawl.hosts(HostsAsked(wanted.text, wanted.state, wanted.sort, wanted.after, wanted.most))
 
     @routes.get("/crawl/hosts", response_class=HTMLResponse)
@@ -120,7 +120,7 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
         fields = await form_of(request)
         action, host = fields.get("action", ""), fields.get("host", "")
         if action not in get_args(HostAction) or not host:
-            notice = Notice("Say which host, and whether to retire, reinstate, release or exclude it.", "bad")
+            notice = FormNotice("Say which host, and whether to retire, reinstate, release or exclude it.", "bad")
         else:
             doing = rooms.crawl.change_host(cast(HostAction, action), host, fields.get("words", ""))
             notice = await told(doing)
@@ -130,7 +130,7 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
     return routes
 
 
-def page_of(wanted: Asked) -> dict[str, Any]:
+def page_of(wanted: HostsParameters) -> dict[str, Any]:
     return {
         "wanted": wanted,
         "states": STATES,
@@ -142,7 +142,7 @@ def page_of(wanted: Asked) -> dict[str, Any]:
 
 
 def every_line(
-    found_of: Callable[[Asked], HostsFound], wanted: Asked, most: int | None
+    found_of: Callable[[HostsParameters], HostsFound], wanted: HostsParameters, most: int | None
 ) -> Generator[bytes, None, None]:
     """Some hundred hosts at a time; each group is asked for when the one before has been taken."""
     yield csv_line(COLUMNS)

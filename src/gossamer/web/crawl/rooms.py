@@ -44,7 +44,7 @@ class Seed(msgspec.Struct, frozen=True):
     reach: str
 
 
-class Standing(msgspec.Struct, frozen=True):
+class CrawlState(msgspec.Struct, frozen=True):
     crawler: Crawler = Crawler()
     seeds: tuple[Seed, ...] = ()
     seed_count: int = 0
@@ -192,7 +192,7 @@ class Effect(msgspec.Struct, frozen=True):
     is_whole: bool
 
 
-class Rules(msgspec.Struct, frozen=True):
+class RuleSet(msgspec.Struct, frozen=True):
     text: str = ""
     mark: str = ""
     """Of the text: who saves names the mark of what was edited, so that nobody's work is overwritten unseen."""
@@ -205,12 +205,12 @@ class RulesChanged(GossamerError):
     """Somebody else has saved the rules meanwhile."""
 
 
-def no_standing() -> Standing:
-    return Standing()
+def no_standing() -> CrawlState:
+    return CrawlState()
 
 
-def no_rules() -> Rules:
-    return Rules()
+def no_rules() -> RuleSet:
+    return RuleSet()
 
 
 def no_visits(_asked: VisitsAsked) -> VisitsFound:
@@ -246,11 +246,11 @@ class CrawlRooms:
     """What changes something raises GossamerError, with words fit for the person who asked; else it says what is so
     now. The others read databases, so they are called on a thread."""
 
-    standing: Callable[[], Standing] = no_standing
+    standing: Callable[[], CrawlState] = no_standing
     visits: Callable[[VisitsAsked], VisitsFound] = no_visits
     pages: Callable[[PagesAsked], PagesFound] = no_pages
     hosts: Callable[[HostsAsked], HostsFound] = no_hosts
-    rules: Callable[[], Rules] = no_rules
+    rules: Callable[[], RuleSet] = no_rules
     wrong: Callable[[str], tuple[Wrong, ...]] = nothing_wrong
     effect: Callable[[str, float], Effect] = no_effect
     """Of these rules, if they were saved; looked into for so many seconds at most. REQUIRES: nothing wrong in them."""

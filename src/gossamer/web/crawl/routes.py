@@ -19,9 +19,9 @@ from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.crawl import hosts, visits
 from gossamer.web.crawl import rules as crawl_rules
 from gossamer.web.crawl.changes import change, field
-from gossamer.web.crawl.forms import Notice, Notices, form_of, refusal, then, told
+from gossamer.web.crawl.forms import FormNotice, Notices, form_of, refusal, then, told
 from gossamer.web.crawl.number_lists import LISTS
-from gossamer.web.crawl.rooms import Crawler, ListedVisit, Seed, Standing, VisitsAsked
+from gossamer.web.crawl.rooms import Crawler, CrawlState, ListedVisit, Seed, VisitsAsked
 from gossamer.web.nodes.routes import pieces
 from gossamer.web.page import list
 from gossamer.web.page_frame import Show
@@ -130,8 +130,8 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         notice, are_added = await added(rooms, typed, fields.get("reach", "host"), fields.get("contact", ""))
         if are_added and fields.get("then") == "start":
             begun = await told(rooms.crawl.start(fields.get("contact", "")))
-            notice = Notice(f"{notice.words} {begun.words}", begun.kind, (*notice.lines, *begun.lines))
-        refill = notices.keep(Notice(typed[:20_000])) if not are_added and typed.strip() else ""
+            notice = FormNotice(f"{notice.words} {begun.words}", begun.kind, (*notice.lines, *begun.lines))
+        refill = notices.keep(FormNotice(typed[:20_000])) if not are_added and typed.strip() else ""
         return then(request, notices, notice, "/crawl", seeds=refill)
 
     for subject in (visits, list, hosts, crawl_rules):
@@ -139,10 +139,10 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     return routes
 
 
-async def added(rooms: WebRooms, typed: str, reach: str, contact: str) -> tuple[Notice, bool]:
+async def added(rooms: WebRooms, typed: str, reach: str, contact: str) -> tuple[FormNotice, bool]:
     texts = [line.strip() for line in typed.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not texts:
-        return Notice("Write at least one address, one a line.", "bad"), False
+        return FormNotice("Write at least one address, one a line.", "bad"), False
     try:
         taken = await rooms.crawl.add_seeds(texts, reach, contact.strip())
     except GossamerError as trouble:
@@ -150,10 +150,10 @@ async def added(rooms: WebRooms, typed: str, reach: str, contact: str) -> tuple[
     words = f"{taken.taken:,} address{'es are' if taken.taken != 1 else ' is'} added."
     if taken.left_out:
         words += " Left out:" if taken.taken else " Why:"
-    return Notice(words, "good" if taken.taken else "bad", taken.left_out[:50]), bool(taken.taken)
+    return FormNotice(words, "good" if taken.taken else "bad", taken.left_out[:50]), bool(taken.taken)
 
 
-def looked_at(rooms: WebRooms) -> tuple[CrawlNow, Standing, tuple[ListedVisit, ...]]:
+def looked_at(rooms: WebRooms) -> tuple[CrawlNow, CrawlState, tuple[ListedVisit, ...]]:
     system, standing = rooms.monitor.system(), rooms.crawl.standing()
     state = state_of(system, standing.crawler)
     says = standing.crawler.ended if state == "at rest" and standing.crawler.ended else SENTENCES.get(state, "")
@@ -198,7 +198,7 @@ def freshness_of(known: Chronicle) -> dict[str, float]:
     return {"freshness": last.freshness, "age_days": last.average_age_days}
 
 
-def page_of(now: CrawlNow, standing: Standing, newest: tuple[ListedVisit, ...]) -> dict[str, Any]:
+def page_of(now: CrawlNow, standing: CrawlState, newest: tuple[ListedVisit, ...]) -> dict[str, Any]:
     words = {reason.value: text for reason, text in IN_WORDS.items()}
     ends = sorted(now.outcomes.items(), key=lambda one: -one[1])
     return {

@@ -10,8 +10,8 @@ from fastapi.responses import HTMLResponse
 
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.crawl.changes import change, field
-from gossamer.web.crawl.forms import Notice, Notices, form_of, is_program, refusal, then, told
-from gossamer.web.crawl.rooms import Effect, Rules, RulesChanged, Wrong
+from gossamer.web.crawl.forms import FormNotice, Notices, form_of, is_program, refusal, then, told
+from gossamer.web.crawl.rooms import Effect, RulesChanged, RuleSet, Wrong
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
 
@@ -59,7 +59,7 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
     routes = APIRouter()
 
     def shown(
-        rules: Rules, now: RulesNow, mark: str, seconds: float, said: Notice | None, status_code: int = 200
+        rules: RuleSet, now: RulesNow, mark: str, seconds: float, said: FormNotice | None, status_code: int = 200
     ) -> Response:
         return show(
             "rules.html",
@@ -101,11 +101,11 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
             said = not_saved(wrong)
             if is_program(request):
                 return json_answer(said, 409)
-            return shown(rules, now, mark, SECONDS, Notice(said.words, "bad"), 400)  # the page points at the lines
+            return shown(rules, now, mark, SECONDS, FormNotice(said.words, "bad"), 400)  # the page points at the lines
         try:
-            notice = Notice(await rooms.crawl.save_rules(text, mark))
+            notice = FormNotice(await rooms.crawl.save_rules(text, mark))
         except RulesChanged as trouble:
-            said = Notice(refusal(trouble).words, "bad", (BOTH,))
+            said = FormNotice(refusal(trouble).words, "bad", (BOTH,))
             return json_answer(said, 409) if is_program(request) else shown(rules, now, rules.mark, SECONDS, said, 409)
         return then(request, notices, notice, "/crawl/rules")
 
@@ -116,13 +116,13 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
     return routes
 
 
-def not_saved(wrong: Sequence[Wrong]) -> Notice:
+def not_saved(wrong: Sequence[Wrong]) -> FormNotice:
     words = f"Nothing is saved: {len(wrong)} line{'s are' if len(wrong) > 1 else ' is'} no rule."
     lines = [f"line {one.line}, column {one.column}: {one.says}" for one in wrong[:MOST_LINES]]
-    return Notice(words, "bad", tuple(lines))
+    return FormNotice(words, "bad", tuple(lines))
 
 
-def now_of(rooms: WebRooms, rules: Rules, draft: str | None, add: str, seconds: float) -> RulesNow:
+def now_of(rooms: WebRooms, rules: RuleSet, draft: str | None, add: str, seconds: float) -> RulesNow:
     if draft is None and not add.strip():
         return RulesNow(rules.text, False, rules.mark, rules.wrong, None)
     text = (rules.text if draft is None else draft).replace("\r\n", "\n")

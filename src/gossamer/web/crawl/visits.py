@@ -44,7 +44,7 @@ Words = Annotated[str, Query(max_length=2048)]
 Sort = Literal["newest", "oldest"]
 
 
-class Asked(msgspec.Struct, frozen=True):
+class VisitsParameters(msgspec.Struct, frozen=True):
     """As it stands in the address."""
 
     reason: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     def href(self, path: str = "/crawl/visits", **other: object) -> str:
         values = msgspec.structs.asdict(self) | other
-        default = msgspec.structs.asdict(Asked())
+        default = msgspec.structs.asdict(VisitsParameters())
         return f"{path}?" + urlencode({k: v for k, v in values.items() if v != default[k]}, doseq=True)
 
 
@@ -75,14 +75,14 @@ def asked(
     sort: Sort = "newest",
     after: Annotated[str, Query(max_length=80, description="A position: that of the last visit seen.")] = "",
     most: Annotated[int, Query(ge=1, le=1000)] = 50,
-) -> Asked:
+) -> VisitsParameters:
     chosen = tuple(code for code in reason if code)
-    return Asked(
+    return VisitsParameters(
         chosen, host.strip().lower(), text.strip(), status[:1], type.strip().lower(), since, until, sort, after, most
     )
 
 
-Wanted = Annotated[Asked, Depends(asked)]
+Wanted = Annotated[VisitsParameters, Depends(asked)]
 
 
 def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
@@ -120,18 +120,18 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
     return routes
 
 
-def page_of(wanted: Asked) -> dict[str, Any]:
+def page_of(wanted: VisitsParameters) -> dict[str, Any]:
     return {
         "wanted": wanted,
         "groups": [(key, HEADINGS[key], reasons) for key, reasons in GROUPS.items()],
         "words": IN_WORDS,
         "badges": {code: BADGES[group] for code, group in GROUP_OF.items()},
         "types": TYPES,
-        "is_filtered": wanted.href(after="", most=50, sort="newest") != Asked().href(),
+        "is_filtered": wanted.href(after="", most=50, sort="newest") != VisitsParameters().href(),
     }
 
 
-def meant(wanted: Asked) -> VisitsAsked:
+def meant(wanted: VisitsParameters) -> VisitsAsked:
     """Raises QueryRefused for a value that cannot be."""
     reasons: dict[Reason, None] = {}
     for code in wanted.reason:
@@ -173,9 +173,9 @@ def sentence(trouble: QueryRefused) -> str:
     return words[:1].upper() + words[1:] + "."
 
 
-def total(rooms: WebRooms, wanted: Asked) -> int | None:
+def total(rooms: WebRooms, wanted: VisitsParameters) -> int | None:
     """How many there are in all, where counters know it; None: nobody counts them."""
-    if wanted.href(after="", most=50, sort="newest", reason=()) != Asked().href():
+    if wanted.href(after="", most=50, sort="newest", reason=()) != VisitsParameters().href():
         return None
     counts = rooms.counts().by_reason
     reasons = meant(wanted).reasons

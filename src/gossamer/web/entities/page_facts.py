@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from gossamer.values.url import id_of
 from gossamer.web.names import named, short
-from gossamer.web.terms import Term, term_of
+from gossamer.web.terms import ShownTerm, term_of
 
 Row = Mapping[str, Mapping[str, str]]
 """One fact: `thing`, `property` and `value`, as in SPARQL 1.1 Query Results JSON; and, where known, its `syntax` and
@@ -19,7 +19,7 @@ CALLED = ("name", "title", "headline", "label", "legalName")
 class Stated(NamedTuple):
     predicate: str
     property: str
-    value: Term
+    value: ShownTerm
     syntax: str
     path: str
     """Which syntaxes state it, and which element; empty when that is not known."""
@@ -27,7 +27,7 @@ class Stated(NamedTuple):
     """The fact as the page spells it, as N-Triples, where that is another spelling."""
 
 
-class Thing(NamedTuple):
+class PageEntity(NamedTuple):
     anchor: str
     name: str
     title: str
@@ -35,7 +35,7 @@ class Thing(NamedTuple):
     facts: list[Stated]
 
 
-def things_of(rows: Sequence[Row], page: str, pages: Collection[str]) -> list[Thing]:
+def things_of(rows: Sequence[Row], page: str, pages: Collection[str]) -> list[PageEntity]:
     """Things with a class first, in the order of their names; what is said of the page itself last."""
     facts: dict[tuple[str, str], list[Row]] = {}
     for row in sorted(rows, key=lambda one: (one["property"]["value"] != TYPE, one["property"]["value"])):
@@ -44,7 +44,7 @@ def things_of(rows: Sequence[Row], page: str, pages: Collection[str]) -> list[Th
     anchors = {key: anchor_of({"type": key[0], "value": key[1]}) for key in order}
     names = {key: _name(key, facts[key], page, number) for number, key in enumerate(order, 1)}
     return [
-        Thing(
+        PageEntity(
             anchors[key],
             names[key],
             key[1] if key[0] == "uri" else "",
@@ -82,7 +82,7 @@ def _stated(
     predicate, key = row["property"]["value"], _key(row["value"])
     value = term_of(row["value"], pages)
     if key in anchors and not value.href.startswith("/page"):
-        value = Term(names[key], key[1] if key[0] == "uri" else "", "#" + anchors[key])
+        value = ShownTerm(names[key], key[1] if key[0] == "uri" else "", "#" + anchors[key])
     told = "is a" if predicate == TYPE else short(predicate)
     syntax, path, spelling = [row[name]["value"] if name in row else "" for name in ("syntax", "path", "spelling")]
     return Stated(predicate, told, value, syntax, path, spelling)

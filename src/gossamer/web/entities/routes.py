@@ -42,7 +42,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     ) -> Response:
         """Everything known of an IRI. Accept chooses: HTML, JSON, Turtle, N-Quads, JSON-LD or CSV."""
         kind = media_type_for(request.headers.get("accept", HTML), KINDS)
-        asked = Asked(request, iri, via, start, instances_from)
+        asked = EntityRequest(request, iri, via, start, instances_from)
         answer = await answered(rooms, show, asked, kind)
         answer.headers["Vary"] = "Accept"
         return answer
@@ -51,20 +51,20 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     async def as_json(
         request: Request, iri: str = "", via: str = "", start: Start = 0, instances_from: InstancesFrom = 0
     ) -> Response:
-        return await answered(rooms, show, Asked(request, iri, via, start, instances_from), JSON)
+        return await answered(rooms, show, EntityRequest(request, iri, via, start, instances_from), JSON)
 
     @routes.get("/entity.{ending}", responses=answers_with(str, media_type="*/*", words="The facts, as a file."))
     async def as_file(request: Request, ending: str, iri: str = "") -> Response:
         """What is said of it, as Turtle (ttl), N-Quads with the pages as graphs (nq), JSON-LD (jsonld) or CSV."""
         if ending not in FORMATS:
             return fault(request, show, 404, f"Things come as json, {', '.join(FORMATS)}.")
-        return await answered(rooms, show, Asked(request, iri), FORMATS[ending])
+        return await answered(rooms, show, EntityRequest(request, iri), FORMATS[ending])
 
     return routes
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EntityRequest:
     """The parameters of one request, not yet looked at."""
 
     request: Request
@@ -79,7 +79,7 @@ class Asked:
         return Wanted(iri_of(self.iri), via, self.start, self.instances_from)
 
 
-async def answered(rooms: WebRooms, show: Show, asked: Asked, kind: str) -> Response:
+async def answered(rooms: WebRooms, show: Show, asked: EntityRequest, kind: str) -> Response:
     try:
         wanted = asked.read()
     except ValueError as trouble:

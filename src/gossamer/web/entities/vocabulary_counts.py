@@ -9,7 +9,7 @@ from gossamer.base.errors import QueryRefused
 from gossamer.web.entities.found import bindings
 from gossamer.web.entities.queries import TYPE
 from gossamer.web.entities.vocabulary_rooms import FactsInUse
-from gossamer.web.rooms import Ask
+from gossamer.web.rooms import SparqlAsk
 
 FRESH_S, OLD_S = 2.0, 300.0
 """A count serves for so long at least, and at most; in between, for as long as counting took, times SHARE."""
@@ -24,7 +24,7 @@ BY_CLASS = f"SELECT ?term (COUNT(*) AS ?facts) WHERE {{ ?thing <{TYPE}> ?term }}
 class FactCounter:
     """`async with FactCounter(ask, clock) as counter: await counter.latest()`. It counts when asked, one at a time."""
 
-    def __init__(self, ask: Ask, clock: Clock) -> None:
+    def __init__(self, ask: SparqlAsk, clock: Clock) -> None:
         self._ask, self._clock = ask, clock
         self._latest: FactsInUse | None = None
         self._began_s: float | None = None

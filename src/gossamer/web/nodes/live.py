@@ -22,7 +22,7 @@ STILL_HERE = b": not just now\n\n"
 
 
 @dataclass(slots=True)
-class Feed:
+class LiveFeed:
     """What is new, at most once in `every_s` seconds however many ask. `make` is run on a thread."""
 
     make: Callable[[], bytes]
@@ -60,10 +60,10 @@ class Feed:
                     return
 
 
-class Live(StreamingResponse):
+class LiveStream(StreamingResponse):
     """One reader's stream of a feed; refused when too many watch."""
 
-    def __init__(self, feed: Feed, request: Request) -> None:
+    def __init__(self, feed: LiveFeed, request: Request) -> None:
         super().__init__(feed.follow(request), media_type="text/event-stream")
         self._feed = feed
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.monitor.history import History, as_csv, history_of, since, step_for
+from gossamer.monitor.history import HourHistory, as_csv, history_of, since, step_for
 from gossamer.monitor.system import System
 from gossamer.monitor.vitals import Figures
 from gossamer.monitor.words import BADGES, CARDS, COUNTERS, cells_of, figure, key_of, moment, rows_of
@@ -16,7 +16,7 @@ from gossamer.values.json_form import json_bytes
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.crawl.number_lists import LISTS
 from gossamer.web.exports import drawn, full
-from gossamer.web.nodes.live import Feed, Live
+from gossamer.web.nodes.live import LiveFeed, LiveStream
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
 from gossamer.web.streams import MOST_EXPORTS, Slots, Stream
@@ -46,7 +46,7 @@ SPANS = (5, 15, 60)
 Minutes = Annotated[int, Query(ge=1, le=60, description="How far back, in minutes.")]
 
 
-class Shown(msgspec.Struct, frozen=True):
+class NodesEvent(msgspec.Struct, frozen=True):
     """One live event: texts by the key of the cell they belong to. A page whose shape is another one is old."""
 
     at: Instant
@@ -65,9 +65,9 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     def event() -> bytes:
         return json_bytes(live_of(monitor.system()))
 
-    feed = Feed(event, rooms.clock, monitor.ending, watched=monitor.watched)
+    feed = LiveFeed(event, rooms.clock, monitor.ending, watched=monitor.watched)
 
-    def recent(minutes: int, step_s: int | None = None) -> History:
+    def recent(minutes: int, step_s: int | None = None) -> HourHistory:
         now = rooms.clock.now()
         since_at = since(now, minutes)
         return history_of(monitor.history(since_at), since_at, now, step_s or step_for(minutes))
@@ -102,9 +102,9 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 
     @routes.get("/nodes/live", include_in_schema=False)
     async def live(request: Request) -> Response:
-        return Live(feed, request)
+        return LiveStream(feed, request)
 
-    @routes.get("/nodes/history.json", responses=answers_with(History))
+    @routes.get("/nodes/history.json", responses=answers_with(HourHistory))
     def history(minutes: Minutes = 60) -> Response:
         """What all processes came to, at most an hour back; longer spans in longer steps."""
         return json_answer(recent(minutes))
@@ -125,10 +125,10 @@ def pieces(words: str) -> list[tuple[str, bool]]:
     return [(piece, place % 2 == 1) for place, piece in enumerate(words.split("`")) if piece]
 
 
-def live_of(system: System) -> Shown:
+def live_of(system: System) -> NodesEvent:
     every = (*system.nodes, *system.processes)
     badges = {key_of(one): BADGES[one.life] for one in every}
-    return Shown(system.at, shape_of(system), cells_of(system), badges, points_of(system))
+    return NodesEvent(system.at, shape_of(system), cells_of(system), badges, points_of(system))
 
 
 def shape_of(system: System) -> str:
@@ -144,7 +144,7 @@ def points_of(system: System) -> Figures:
     return points | {"cpu": max((one.figures.get("cpu", 0) for one in system.nodes), default=0), "memory_used": used}
 
 
-def minutes_of(history: History) -> Iterator[tuple[str, Sequence[str]]]:
+def minutes_of(history: HourHistory) -> Iterator[tuple[str, Sequence[str]]]:
     """The newest first; minutes in which nothing ran are left out."""
     columns = [(name, history.series[name]) for name, _ in MINUTES]
     for place in range(len(history.at) - 1, -1, -1):

@@ -39,7 +39,7 @@ DAMAGED = (
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
-    turns = Turns()
+    turns = CopyTurns()
 
     @routes.get("/page/cached", response_class=HTMLResponse, summary="The kept copy of a page, made harmless")
     async def cached(request: Request, url: str = "", at: str = "") -> Response:
@@ -64,7 +64,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     return routes
 
 
-class Turns:
+class CopyTurns:
     """Copies are made a few at a time; whoever waits holds nothing yet."""
 
     def __init__(self) -> None:

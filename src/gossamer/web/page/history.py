@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from gossamer.archive.versions import Timeline, Version
+from gossamer.archive.versions import CaptureVersion, Timeline
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.errors import GossamerError
 from gossamer.values.capture import Kept
@@ -110,9 +110,9 @@ async def line_of(rooms: WebRooms, url: Url, versions: Sequence[Kept]) -> Timeli
         return Timeline(url.text, [_plain(kept, number) for number, kept in enumerate(shown, earlier + 1)], earlier)
 
 
-def _plain(kept: Kept, number: int) -> Version:
+def _plain(kept: Kept, number: int) -> CaptureVersion:
     at, note = in_words(kept.fetched_at), NOT_YET
-    return Version(
+    return CaptureVersion(
         number,
         at,
         kept.status,
@@ -154,13 +154,13 @@ def drawing(known: PageJson, history: PageHistory) -> dict[str, Any]:
     }
 
 
-def badges_of(version: Version) -> list[tuple[str, str]]:
+def badges_of(version: CaptureVersion) -> list[tuple[str, str]]:
     if version.is_gone:
         return [LOOKS["gone"], (LOOKS["note"][0], version.note)] if version.note else [LOOKS["gone"]]
     return [LOOKS["back"], *change_of(version)] if version.is_back else change_of(version)
 
 
-def change_of(version: Version) -> list[tuple[str, str]]:
+def change_of(version: CaptureVersion) -> list[tuple[str, str]]:
     if version.changes is None:
         return [(LOOKS["note"][0], version.note)] if version.note else [LOOKS["first"]]
     strong = [LOOKS[name] for name in version.changes if name != "bytes"]
@@ -193,7 +193,7 @@ def ticks_of(timeline: Timeline) -> list[int]:
     return sorted({EDGE + round(place * (WIDTH - 2 * EDGE)) for place in places if 0 <= place <= 1})
 
 
-def _kind(version: Version) -> str:
+def _kind(version: CaptureVersion) -> str:
     if version.is_gone:
         return "trouble"
     if version.note == NOT_YET:

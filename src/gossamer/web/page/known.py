@@ -12,10 +12,10 @@ from gossamer.base.errors import QueryRefused
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.names import PATH, SPELLING, SYNTAX, graph_name
-from gossamer.views.words.searcher import Counted
+from gossamer.views.words.searcher import WordCount
 from gossamer.web.entities.page_facts import Row
 from gossamer.web.names import named
-from gossamer.web.page.rooms import TargetState, Why
+from gossamer.web.page.rooms import TargetState, WhyAnswer
 from gossamer.web.rooms import WebRooms
 
 MOST_FACTS = 200
@@ -98,8 +98,8 @@ class PageJson(msgspec.Struct, frozen=True):
     """Each as in SPARQL 1.1 Query Results JSON; None when they cannot be had just now."""
     facts_cut: bool
     facts_as_of: str | None
-    why: Why | None
-    words: list[Counted] | None = None
+    why: WhyAnswer | None
+    words: list[WordCount] | None = None
     """Its words and how often each stands in it, when they were asked for."""
     may_cache: bool = True
     """False: the site asks not to show a copy, so there is neither text nor copy."""
@@ -146,7 +146,7 @@ def gathered(rooms: WebRooms, text: str, wants_words: bool = False) -> PageJson 
     )
 
 
-def _fetched_as(url: Url, why: Why | None, rooms: WebRooms) -> Url:
+def _fetched_as(url: Url, why: WhyAnswer | None, rooms: WebRooms) -> Url:
     """The spelling under which it is fetched: without what does not select content, or as it was met first."""
     if why is None or rooms.versions(url):
         return url

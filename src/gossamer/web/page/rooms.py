@@ -8,7 +8,7 @@ import msgspec
 
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url, id_of
-from gossamer.views.words.searcher import Counted
+from gossamer.views.words.searcher import WordCount
 
 TargetState = Literal["captured", "waiting", "refused", "moved", "gone", "failed", "unknown"]
 
@@ -18,7 +18,7 @@ class WhySection(msgspec.Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-class Why(msgspec.Struct, frozen=True):
+class WhyAnswer(msgspec.Struct, frozen=True):
     """The whole trail of an address: in sentences, and as `gossamer why --json` has it."""
 
     url: str
@@ -63,7 +63,7 @@ def all_unknown(urls: Sequence[Url]) -> list[TargetState]:
     return ["unknown"] * len(urls)
 
 
-def no_words(_url: Url) -> Sequence[Counted]:
+def no_words(_url: Url) -> Sequence[WordCount]:
     return ()
 
 
@@ -73,10 +73,10 @@ class PageRooms:
     """A capture out of the archive, for `copy`; None when only its headers were kept."""
     copy: Callable[[bytes], Awaitable[bytes | None]] = no_copy
     """A kept page as HTML that can do nothing; empty when it is no text. Raises WorkerLost."""
-    why: Callable[[Url], Why | None] = nobody_knows
+    why: Callable[[Url], WhyAnswer | None] = nobody_knows
     host: Callable[[str], HostWhy | None] = nobody_knows
     states: Callable[[Sequence[Url]], list[TargetState]] = all_unknown
-    words: Callable[[Url], Sequence[Counted]] = no_words
+    words: Callable[[Url], Sequence[WordCount]] = no_words
 
 
 def place_of(path: str) -> str:

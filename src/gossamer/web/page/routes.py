@@ -10,16 +10,16 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
 from gossamer.values.url import Url
-from gossamer.views.words.searcher import Counted
+from gossamer.views.words.searcher import WordCount
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.crawl.changes import change, field
-from gossamer.web.crawl.forms import Notice, Notices, form_of, then, told
+from gossamer.web.crawl.forms import FormNotice, Notices, form_of, then, told
 from gossamer.web.entities.page_facts import things_of
 from gossamer.web.faults import fault
 from gossamer.web.page import copy, host
 from gossamer.web.page import history as page_history
 from gossamer.web.page.known import MOST_LINKS, PageJson, chosen, gathered, instant_of, version_of, with_facts
-from gossamer.web.page.rooms import Why, place_of
+from gossamer.web.page.rooms import WhyAnswer, place_of
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
 from gossamer.web.sparql.console import pages_in
@@ -55,7 +55,7 @@ class PageWords(msgspec.Struct, frozen=True):
     """The forward index of a page."""
 
     url: str
-    words: list[Counted]
+    words: list[WordCount]
 
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:
@@ -82,7 +82,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     @routes.post("/page/again", summary="Fetch a page again", **change(url=field("Its URL.", needed=True)))
     async def again(request: Request) -> Response:
         url = (await form_of(request)).get("url", "")
-        notice = await told(rooms.crawl.fetch_again(url)) if url else Notice("Say which page: send its url.", "bad")
+        notice = await told(rooms.crawl.fetch_again(url)) if url else FormNotice("Say which page: send its url.", "bad")
         return then(request, notices, notice, "/page", url=url, show="why")
 
     @routes.get("/page/words", response_class=HTMLResponse, summary="The words of a page and their counts")
@@ -113,7 +113,9 @@ def as_json(rooms: WebRooms, show: Show) -> APIRouter:
             return missing(request, show, url)
         return json_answer(PageWords(known.url, known.words or []))
 
-    @routes.get("/page/why.json", responses=answers_with(Why), summary="Why a page is, or is not, in the collection")
+    @routes.get(
+        "/page/why.json", responses=answers_with(WhyAnswer), summary="Why a page is, or is not, in the collection"
+    )
     async def why_json(request: Request, url: str = "") -> Response:
         known = await run_in_threadpool(gathered, rooms, url)
         if known is None or known.why is None:

@@ -28,7 +28,7 @@ LONGEST_FILTERS = 8_192
 """Characters of all of them."""
 
 
-class Group(NamedTuple):
+class FilterGroup(NamedTuple):
     """One kind of filter: its parameter, what people call it, and its field in a Query."""
 
     name: GroupName
@@ -37,12 +37,12 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group("type", "Type", FIELDS["type"]),
-    Group("ontology", "Vocabulary", FIELDS["ontology"]),
-    Group("property", "Property", FIELDS["property"]),
-    Group("site", "Site", FIELDS["site"]),
-    Group("lang", "Language", FIELDS["lang"]),
-    Group("syntax", "Syntax", FIELDS["syntax"]),
+    FilterGroup("type", "Type", FIELDS["type"]),
+    FilterGroup("ontology", "Vocabulary", FIELDS["ontology"]),
+    FilterGroup("property", "Property", FIELDS["property"]),
+    FilterGroup("site", "Site", FIELDS["site"]),
+    FilterGroup("lang", "Language", FIELDS["lang"]),
+    FilterGroup("syntax", "Syntax", FIELDS["syntax"]),
 )
 _FILTERS = (name for group in GROUPS for name in (group.name, f"not_{group.name}"))
 RANK = {name: rank for rank, name in enumerate(("q", *_FILTERS, "since", "until", "sort", "from"))}
@@ -58,7 +58,7 @@ def quoted(value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchAddress:
     """REQUIRES: the names in `only` and `never` are those of GROUPS."""
 
     words: str = ""
@@ -96,25 +96,25 @@ class Asked:
     def href(self) -> str:
         return f"/?{self.parameters}"
 
-    def at(self, start: int) -> "Asked":
+    def at(self, start: int) -> "SearchAddress":
         return replace(self, start=start)
 
-    def between(self, since: str, until: str) -> "Asked":
+    def between(self, since: str, until: str) -> "SearchAddress":
         return replace(self, since=since, until=until, start=0)
 
-    def saying(self, words: str) -> "Asked":
+    def saying(self, words: str) -> "SearchAddress":
         return replace(self, words=words, start=0)
 
-    def with_only(self, name: str, value: str) -> "Asked":
+    def with_only(self, name: str, value: str) -> "SearchAddress":
         """Of this kind too; it is then no longer unwanted."""
         free = self.without(name, value)
         return replace(free, only={**free.only, name: (*free.only[name], value)})
 
-    def with_never(self, name: str, value: str) -> "Asked":
+    def with_never(self, name: str, value: str) -> "SearchAddress":
         free = self.without(name, value)
         return replace(free, never={**free.never, name: (*free.never[name], value)})
 
-    def without(self, name: str, value: str) -> "Asked":
+    def without(self, name: str, value: str) -> "SearchAddress":
         """Neither wanted nor unwanted."""
         only = {**self.only, name: tuple(one for one in self.only.get(name, ()) if one != value)}
         never = {**self.never, name: tuple(one for one in self.never.get(name, ()) if one != value)}
@@ -125,7 +125,7 @@ class Addresses:
     """Where the links of one page lead: the same question, a little different, from its beginning. There are a hundred
     and more of them; what they share is written once."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: SearchAddress) -> None:
         pairs = [(name, value) for name, value in asked.pairs() if name != "from"]
         self._pieces = [(RANK[name], name, f"{name}={quoted(value)}") for name, value in pairs]
         self._ends: dict[str, tuple[str, str]] = {}
@@ -157,9 +157,9 @@ def asked_of(
     until: str = "",
     sort: Sort = "best",
     start: int = 0,
-) -> Asked:
+) -> SearchAddress:
     """Without the empty values that forms send, each value once, and a place for every filter."""
-    return Asked(words, _each_once(only), _each_once(never), since.strip(), until.strip(), sort, start)
+    return SearchAddress(words, _each_once(only), _each_once(never), since.strip(), until.strip(), sort, start)
 
 
 def _each_once(chosen: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -169,7 +169,7 @@ def _each_once(chosen: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]
     }
 
 
-def query_of(asked: Asked, limit: int = PER_PAGE) -> Query:
+def query_of(asked: SearchAddress, limit: int = PER_PAGE) -> Query:
     """Raises QueryRefused, in words. Of one filter any value will do, typed or clicked."""
     typed = parse(asked.words, offset=asked.start, limit=limit)
     more: dict[str, object] = {}
@@ -194,7 +194,7 @@ def query_of(asked: Asked, limit: int = PER_PAGE) -> Query:
     return msgspec.structs.replace(typed, **more)
 
 
-def with_open_end(asked: Asked) -> Asked | None:
+def with_open_end(asked: SearchAddress) -> SearchAddress | None:
     """The same, the last word only a beginning; None when it cannot be one."""
     typed = parse(asked.words)
     last = typed.wanted[-1] if typed.wanted else None

@@ -19,8 +19,8 @@ from gossamer.web.faults import fault
 from gossamer.web.page_frame import Show
 from gossamer.web.render import make_templates
 from gossamer.web.rooms import WebRooms, numbers_of, state_of
-from gossamer.web.search.address import PER_PAGE, Asked
-from gossamer.web.search.page import UNAVAILABLE, Answering, Kind, Pulse, Question, Reply
+from gossamer.web.search.address import PER_PAGE, SearchAddress
+from gossamer.web.search.page import UNAVAILABLE, Answering, CrawlPulse, Kind, Reply, SearchQuestion
 from gossamer.web.search.parameters import LONGEST_TYPED, number_in, pairs_in, plainly_asked
 from gossamer.web.search.table import HEAD, cut_line
 
@@ -45,12 +45,12 @@ class Desk:
         self._answering = Answering(
             rooms.find, searching.is_found, searching.suggest, make_templates(), rooms.suggestions
         )
-        self._pulse: Pulse | None = None
+        self._pulse: CrawlPulse | None = None
         self._is_feeling = False
 
-    async def answer(self, request: Request, kind: Kind, asked: Asked, limit: int = PER_PAGE) -> Response:
+    async def answer(self, request: Request, kind: Kind, asked: SearchAddress, limit: int = PER_PAGE) -> Response:
         began_s = self._rooms.clock.elapsed_s()
-        question = Question(kind, asked, limit, await self._pulse_now() if kind == "page" else None)
+        question = SearchQuestion(kind, asked, limit, await self._pulse_now() if kind == "page" else None)
         reply = await self._reply(question)
         if reply.refused:
             return fault(request, self._show, reply.status, reply.refused)
@@ -60,16 +60,16 @@ class Desk:
             headers["Retry-After"] = RETRY_AFTER_S
         return Response(reply.body, reply.status, headers, MEDIA_TYPES[kind])
 
-    async def table(self, request: Request, asked: Asked) -> Response:
+    async def table(self, request: Request, asked: SearchAddress) -> Response:
         """All results as CSV, some at a time, up to the last one that can be paged to; a table that is cut says so in
         its last line."""
-        first = await self._reply(Question("csv", asked, MOST_HITS))
+        first = await self._reply(SearchQuestion("csv", asked, MOST_HITS))
         if first.refused:
             return fault(request, self._show, first.status, first.refused)
         headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
         return StreamingResponse(self._rows(asked, first), headers=headers, media_type=MEDIA_TYPES["csv"])
 
-    async def _rows(self, asked: Asked, reply: Reply) -> AsyncIterator[bytes]:
+    async def _rows(self, asked: SearchAddress, reply: Reply) -> AsyncIterator[bytes]:
         yield reply.body
         start = asked.start
         while reply.is_full:
@@ -78,13 +78,13 @@ class Desk:
             if start + MOST_HITS > DEEPEST_HIT:
                 yield cut_line(rows, "/export/pages.csv with the same parameters has every page that is found")
                 return
-            reply = await self._reply(Question("csv", replace(asked, start=start), MOST_HITS))
+            reply = await self._reply(SearchQuestion("csv", replace(asked, start=start), MOST_HITS))
             if reply.refused:
                 yield cut_line(rows, reply.refused)
                 return
             yield reply.body.removeprefix(HEAD)
 
-    async def _reply(self, question: Question) -> Reply:
+    async def _reply(self, question: SearchQuestion) -> Reply:
         try:
             reply = None if question.asked.is_empty else await self._rooms.searching.elsewhere(question)
         except WorkerLost as lost:
@@ -92,7 +92,7 @@ class Desk:
             return self._answering.sorry(question, LOST.get(lost.why, DIED))
         return reply if reply is not None else await run_in_threadpool(self._answering, question)
 
-    async def _pulse_now(self) -> Pulse:
+    async def _pulse_now(self) -> CrawlPulse:
         """How the crawl goes, asked at most once a second: results come with every letter typed. While one asks, the
         last one will do for the others."""
         last, now = self._pulse, self._rooms.clock.now()
@@ -103,11 +103,11 @@ class Desk:
             numbers, state = await run_in_threadpool(lambda: (numbers_of(self._rooms), state_of(self._rooms)))
         finally:
             self._is_feeling = False
-        self._pulse = Pulse(now, numbers, state)
+        self._pulse = CrawlPulse(now, numbers, state)
         return self._pulse
 
 
-Read = Callable[[bytes], tuple[Asked, int] | None]
+Read = Callable[[bytes], tuple[SearchAddress, int] | None]
 """The parameters in an address; None when they are not plainly right."""
 
 
@@ -141,18 +141,18 @@ def plain_routes(desk: Desk) -> Sequence[BaseRoute]:
     )
 
 
-def of_page(query_string: bytes) -> tuple[Asked, int] | None:
+def of_page(query_string: bytes) -> tuple[SearchAddress, int] | None:
     asked = plainly_asked(pairs_in(query_string))
     return None if asked is None else (asked, PER_PAGE)
 
 
-def of_json(query_string: bytes) -> tuple[Asked, int] | None:
+def of_json(query_string: bytes) -> tuple[SearchAddress, int] | None:
     pairs = pairs_in(query_string)
     asked = plainly_asked(pairs)
     limit = number_in(dict(pairs).get("limit", str(PER_PAGE)))
     return None if asked is None or not 1 <= limit <= MOST_HITS else (asked, limit)
 
 
-def of_suggestions(query_string: bytes) -> tuple[Asked, int] | None:
+def of_suggestions(query_string: bytes) -> tuple[SearchAddress, int] | None:
     words = dict(pairs_in(query_string)).get("q", "")
-    return None if len(words) > LONGEST_TYPED else (Asked(words), PER_PAGE)
+    return None if len(words) > LONGEST_TYPED else (SearchAddress(words), PER_PAGE)

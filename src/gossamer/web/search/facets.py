@@ -13,7 +13,7 @@ from gossamer.search.query import parse, text_of, toggled
 from gossamer.values.query import Query
 from gossamer.web.names import PREFIXES, language, named, short
 from gossamer.web.render import number, shortened
-from gossamer.web.search.address import GROUPS, Addresses, Asked, Group
+from gossamer.web.search.address import GROUPS, Addresses, FilterGroup, SearchAddress
 
 SHOWN = 8
 """Values of a group that are always in sight; the rest unfolds."""
@@ -64,7 +64,7 @@ class Chip(NamedTuple):
     href: str
 
 
-def groups_of(asked: Asked, answer: Answer, addresses: Addresses) -> list[ShownGroup]:
+def groups_of(asked: SearchAddress, answer: Answer, addresses: Addresses) -> list[ShownGroup]:
     """Those with something to choose."""
     typed = parse(asked.words)
     found = [(group, _in_order(group, answer.facets.get(group.name, ()))) for group in GROUPS]
@@ -73,9 +73,9 @@ def groups_of(asked: Asked, answer: Answer, addresses: Addresses) -> list[ShownG
 
 
 def _group(
-    asked: Asked,
+    asked: SearchAddress,
     typed: Query,
-    group: Group,
+    group: FilterGroup,
     values: Sequence[tuple[Facet, int]],
     addresses: Addresses,
     about: str,
@@ -91,7 +91,9 @@ def _group(
     return ShownGroup(group.name, group.heading, [*chosen_below, *shown[:in_sight]], rest)
 
 
-def _turns(asked: Asked, typed: Query, group: Group, facet: Facet, addresses: Addresses) -> tuple[str, str]:
+def _turns(
+    asked: SearchAddress, typed: Query, group: FilterGroup, facet: Facet, addresses: Addresses
+) -> tuple[str, str]:
     """Where a click on the value leads, and one on its `not`."""
     value, name = facet.value, group.name
     if not (facet.is_chosen or facet.is_excluded):
@@ -103,7 +105,9 @@ def _turns(asked: Asked, typed: Query, group: Group, facet: Facet, addresses: Ad
     )
 
 
-def _shown(href: str, not_href: str, group: Group, facet: Facet, depth: int, label: str, about: str) -> ShownFacet:
+def _shown(
+    href: str, not_href: str, group: FilterGroup, facet: Facet, depth: int, label: str, about: str
+) -> ShownFacet:
     look = f"depth-{min(depth, DEEPEST)}"
     return ShownFacet(
         id_of(group.name, facet.value),
@@ -124,7 +128,7 @@ def id_of(group: str, value: str) -> str:
     return f"f-{group}-{crc32(value.encode('utf-8', 'replace')):08x}"
 
 
-def released(asked: Asked, typed: Query, group: Group, value: str) -> Asked:
+def released(asked: SearchAddress, typed: Query, group: FilterGroup, value: str) -> SearchAddress:
     """The same question without this value, clicked or typed, by whichever of its names."""
     names = {value, named(value).name, short(value)} if group.name in ("type", "property") else {value}
     if group.name == "ontology":
@@ -139,7 +143,7 @@ def released(asked: Asked, typed: Query, group: Group, value: str) -> Asked:
     return freed if mended == typed else freed.saying(text_of(mended))
 
 
-def labels_of(group: Group, values: Sequence[str]) -> dict[str, str]:
+def labels_of(group: FilterGroup, values: Sequence[str]) -> dict[str, str]:
     """One name may stand for terms of two vocabularies; then each is told with its prefix."""
     match group.name:
         case "type":
@@ -158,7 +162,7 @@ def labels_of(group: Group, values: Sequence[str]) -> dict[str, str]:
             return {value: value for value in values}
 
 
-def _in_order(group: Group, facets: Sequence[Facet]) -> list[tuple[Facet, int]]:
+def _in_order(group: FilterGroup, facets: Sequence[Facet]) -> list[tuple[Facet, int]]:
     if group.name == "type":
         return as_tree(facets, bundled().superclasses)
     return [(facet, 0) for facet in facets]
@@ -186,14 +190,14 @@ def _descend(below: Mapping[str, list[Facet]], parent: str, depth: int, told: di
             _descend(below, facet.value, depth + 1, told)
 
 
-def spans_of(asked: Asked, answer: Answer, addresses: Addresses) -> list[ShownSpan]:
+def spans_of(asked: SearchAddress, answer: Answer, addresses: Addresses) -> list[ShownSpan]:
     """Newest first; those without a page are left out."""
     about = "≈" if answer.counted < answer.total else ""
     some = islice((span for span in reversed(answer.dates) if span.count), MOST_SPANS)
     return [_span(asked, span, addresses, about) for span in some]
 
 
-def _span(asked: Asked, span: Span, addresses: Addresses, about: str) -> ShownSpan:
+def _span(asked: SearchAddress, span: Span, addresses: Addresses, about: str) -> ShownSpan:
     since, until = in_short(span.since), in_short(span.until)
     is_chosen = (asked.since, asked.until) == (since, until)
     href = addresses.instead({"since": "" if is_chosen else since, "until": "" if is_chosen else until})
@@ -205,7 +209,7 @@ def in_short(at: Instant) -> str:
     return in_words(at).removesuffix("T00:00:00.000000Z")
 
 
-def chips_of(asked: Asked) -> list[Chip]:
+def chips_of(asked: SearchAddress) -> list[Chip]:
     """Every filter in use, typed or clicked, each with the address of the same question without it."""
     typed = parse(asked.words)
     chips = []
@@ -224,7 +228,7 @@ def chips_of(asked: Asked) -> list[Chip]:
     return chips + _date_chips(asked)
 
 
-def _date_chips(asked: Asked) -> list[Chip]:
+def _date_chips(asked: SearchAddress) -> list[Chip]:
     chips = []
     if asked.since:
         chips.append(Chip("Fetched from", asked.since, asked.since, False, asked.between("", asked.until).href))

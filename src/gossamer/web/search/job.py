@@ -14,7 +14,7 @@ from gossamer.extract.vocabularies.relations import bundled
 from gossamer.store.directory import Directory
 from gossamer.web.render import make_templates
 from gossamer.web.search.address import asked_of
-from gossamer.web.search.page import Answering, Question
+from gossamer.web.search.page import Answering, SearchQuestion
 
 RENEW = b""
 """No question: look for what was indexed since. It is sent every second while questions come, to one process after the
@@ -29,7 +29,7 @@ TROUBLE = (GossamerError, OSError, ValueError, sqlite3.Error)
 """Views that cannot be read: no fault of the question, nor of the process."""
 NO_ANSWER = b""
 
-_question = msgspec.msgpack.Decoder(Question)
+_question = msgspec.msgpack.Decoder(SearchQuestion)
 _reply = msgspec.msgpack.Encoder()
 
 
@@ -41,7 +41,7 @@ def search_in(argument: str) -> Callable[[bytes], bytes]:
     with contextlib.suppress(*TROUBLE):  # the first question reports it
         if search.renew():
             for words in FIRST:
-                answering(Question("page", asked_of(words, {}, {})))
+                answering(SearchQuestion("page", asked_of(words, {}, {})))
 
     def job(payload: bytes) -> bytes:
         question = _question.decode(payload) if payload != RENEW else None

@@ -13,7 +13,7 @@ from gossamer.base.errors import QueryRefused
 from gossamer.search.answer import Answer, Completion
 from gossamer.values.json_form import json_bytes
 from gossamer.values.query import Query
-from gossamer.web.search.address import GROUPS, PER_PAGE, Asked, query_of, with_open_end
+from gossamer.web.search.address import GROUPS, PER_PAGE, SearchAddress, query_of, with_open_end
 from gossamer.web.search.facets import chips_of
 from gossamer.web.search.results import STALE_S, carried, plain, shown_answer
 from gossamer.web.search.table import as_csv
@@ -34,35 +34,35 @@ class Find(Protocol):
     def __call__(self, query: Query, facets: Sequence[str] = ()) -> Answer: ...
 
 
-class Pulse(NamedTuple):
+class CrawlPulse(NamedTuple):
     at: Instant
     numbers: dict[str, float]
     state: str
 
 
-NO_PULSE = Pulse(0, {"pages": 0, "queued": 0, "hosts": 0}, "at rest")
+NO_PULSE = CrawlPulse(0, {"pages": 0, "queued": 0, "hosts": 0}, "at rest")
 
 
-class Way(NamedTuple):
+class WayOut(NamedTuple):
     text: str
     words: str
 
 
 WAYS = (
-    Way("tropical fish", "pages with both words, in any of their forms"),
-    Way('"tropical fish"', "the words side by side, as they stand"),
-    Way("fish -soup", "without this word; -soup alone finds every page without it"),
-    Way("harb*", "whatever begins so; harbor~ finds near spellings"),
-    Way("title:harbour", "in the title; also heading:, text:, anchor: and url:"),
-    Way("type:Person", "pages that state facts about a person; -type:Person about none"),
-    Way("ontology:schema", "with facts in this vocabulary; property:schema:author with this property"),
-    Way("site:example.org", "on this host, or one below it"),
-    Way("lang:de", "in this language"),
-    Way("since:2026-01-01 sort:newest", "fetched since that day, the newest first"),
+    WayOut("tropical fish", "pages with both words, in any of their forms"),
+    WayOut('"tropical fish"', "the words side by side, as they stand"),
+    WayOut("fish -soup", "without this word; -soup alone finds every page without it"),
+    WayOut("harb*", "whatever begins so; harbor~ finds near spellings"),
+    WayOut("title:harbour", "in the title; also heading:, text:, anchor: and url:"),
+    WayOut("type:Person", "pages that state facts about a person; -type:Person about none"),
+    WayOut("ontology:schema", "with facts in this vocabulary; property:schema:author with this property"),
+    WayOut("site:example.org", "on this host, or one below it"),
+    WayOut("lang:de", "in this language"),
+    WayOut("since:2026-01-01 sort:newest", "fetched since that day, the newest first"),
 )
 
 
-class Suggestion(msgspec.Struct, frozen=True):
+class SearchSuggestion(msgspec.Struct, frozen=True):
     text: str
     kind: str
     """What it is: title, name or word."""
@@ -70,19 +70,19 @@ class Suggestion(msgspec.Struct, frozen=True):
     """Pages that have it; 0 when nobody counted."""
 
 
-class Suggestions(msgspec.Struct, frozen=True):
-    suggestions: tuple[Suggestion, ...]
+class SearchSuggestions(msgspec.Struct, frozen=True):
+    suggestions: tuple[SearchSuggestion, ...]
     """Best first."""
 
 
-class Question(msgspec.Struct, frozen=True, array_like=True):
+class SearchQuestion(msgspec.Struct, frozen=True, array_like=True):
     """What is asked, and all that its answer needs beside the index."""
 
     kind: Kind
-    asked: Asked
+    asked: SearchAddress
     """For suggestions its words are the beginning of some."""
     limit: int = PER_PAGE
-    pulse: Pulse | None = None
+    pulse: CrawlPulse | None = None
     """For pages, which say how the crawl goes."""
 
 
@@ -104,7 +104,7 @@ class Answering:
     examples: tuple[str, ...] = ()
     """Questions that the page proposes before anything was asked."""
 
-    def __call__(self, question: Question) -> Reply:
+    def __call__(self, question: SearchQuestion) -> Reply:
         if question.kind == "suggest":
             return Reply(msgspec.json.encode(suggestions_for(self.suggest, question.asked.words)))
         if question.kind == "page":
@@ -116,7 +116,7 @@ class Answering:
         is_full = len(answer.hits) == question.limit
         return Reply(as_csv(answer.hits) if is_table else json_bytes(answer), is_full=is_full)
 
-    def sorry(self, question: Question, words: str) -> Reply:
+    def sorry(self, question: SearchQuestion, words: str) -> Reply:
         """For a question that nobody could answer, through no fault of its own: who sees the page keeps it."""
         if question.kind != "page":
             return Reply(b"", UNAVAILABLE, words)
@@ -124,7 +124,7 @@ class Answering:
         page = self.templates.get_template("search.html").render(shown | {"words": question.asked.words})
         return Reply(page.encode(), UNAVAILABLE)
 
-    def _page(self, asked: Asked, pulse: Pulse) -> Reply:
+    def _page(self, asked: SearchAddress, pulse: CrawlPulse) -> Reply:
         answer, error = found(self.find, asked)
         meant, answer = unfinished(self.find, self.is_found, asked, answer)
         shown = values(self.examples, pulse, meant, answer, error) | {"words": asked.words}
@@ -132,7 +132,9 @@ class Answering:
         return Reply(page.encode(), 400 if error else 200)
 
 
-def found(find: Find, asked: Asked, limit: int = PER_PAGE, facets: Sequence[str] = FACETS) -> tuple[Answer | None, str]:
+def found(
+    find: Find, asked: SearchAddress, limit: int = PER_PAGE, facets: Sequence[str] = FACETS
+) -> tuple[Answer | None, str]:
     """The answer, or what is wrong with the question; neither when nothing was asked."""
     if asked.is_empty:
         return None, ""
@@ -143,8 +145,8 @@ def found(find: Find, asked: Asked, limit: int = PER_PAGE, facets: Sequence[str]
 
 
 def unfinished(
-    find: Find, is_found: Callable[[Query], bool], asked: Asked, answer: Answer | None
-) -> tuple[Asked, Answer | None]:
+    find: Find, is_found: Callable[[Query], bool], asked: SearchAddress, answer: Answer | None
+) -> tuple[SearchAddress, Answer | None]:
     """Results come while one types: when no page has all the words, the last may not be finished yet. The question that
     was then answered (`harb*` for `harb`) is the one that every link of the page goes on from."""
     if answer is None or answer.with_all_words or asked.start or (longer := with_open_end(asked)) is None:
@@ -162,7 +164,7 @@ def sentence(trouble: QueryRefused) -> str:
 
 
 def values(
-    examples: tuple[str, ...], pulse: Pulse, asked: Asked, answer: Answer | None, error: str
+    examples: tuple[str, ...], pulse: CrawlPulse, asked: SearchAddress, answer: Answer | None, error: str
 ) -> dict[str, object]:
     told: dict[str, object] = {
         "asked": asked,
@@ -183,13 +185,13 @@ def values(
     return told | shown_answer(asked, answer) if answer else told
 
 
-def suggestions_for(suggest: Suggest, text: str) -> Suggestions:
+def suggestions_for(suggest: Suggest, text: str) -> SearchSuggestions:
     """Some of each kind: words go on with the question, names and titles end it. None for what is too long to be the
     beginning of anything."""
     if not text.strip() or len(text) > LONGEST_BEGINNING:
-        return Suggestions(())
+        return SearchSuggestions(())
     found = suggest(text, CONSIDERED)
     few = {kind: [one for one in found if one.kind == kind][:EACH] for kind in ("word", "name")}
     titles = [one for one in found if one.kind == "title"]
     chosen = [*few["word"], *few["name"], *titles][:MOST_SUGGESTIONS]
-    return Suggestions(tuple(Suggestion(one.text, one.kind, one.count) for one in chosen))
+    return SearchSuggestions(tuple(SearchSuggestion(one.text, one.kind, one.count) for one in chosen))

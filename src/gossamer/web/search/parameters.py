@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 from fastapi import Query as Parameter
 
 from gossamer.values.query import Sort
-from gossamer.web.search.address import DEEPEST, GROUPS, ORDERS, Asked, asked_of
+from gossamer.web.search.address import DEEPEST, GROUPS, ORDERS, SearchAddress, asked_of
 
 MOST_VALUES = 20
 """Of one filter; and of all together MOST_FILTERS, those typed among the words included (`search_address`)."""
@@ -42,7 +42,7 @@ async def asked(
     until: Day = "",
     sort: Sort = "best",
     start: Annotated[int, Parameter(alias="from", ge=0, le=DEEPEST)] = 0,
-) -> Asked:
+) -> SearchAddress:
     """A dependency for FastAPI: the parameters of a search, the same for its page, its JSON and its CSV.
 
     It waits for nothing, but one that is not `async` is sent to another thread.
@@ -68,7 +68,7 @@ def pairs_in(query_string: bytes) -> list[tuple[str, str]]:
     return parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)
 
 
-def plainly_asked(pairs: list[tuple[str, str]]) -> Asked | None:
+def plainly_asked(pairs: list[tuple[str, str]]) -> SearchAddress | None:
     """The same as `asked` makes of them; None when something is not plainly right, and FastAPI must look at it."""
     single = {"q": "", "since": "", "until": "", "sort": "best", "from": "0"}
     only: dict[str, list[str]] = {}

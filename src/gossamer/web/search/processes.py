@@ -13,7 +13,7 @@ from gossamer.base.tell import Tell, silent
 from gossamer.search.find import REFRESH_S
 from gossamer.store.directory import Directory
 from gossamer.web.search.job import NO_ANSWER, RENEW
-from gossamer.web.search.page import Question, Reply
+from gossamer.web.search.page import Reply, SearchQuestion
 from gossamer.workers.jobs import SEARCH
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
@@ -69,7 +69,7 @@ class Searchers:
         """Of those that are up."""
         return self._pool.pids if self._pool is not None else []
 
-    async def answer(self, question: Question) -> Reply | None:
+    async def answer(self, question: SearchQuestion) -> Reply | None:
         """None while none is up, or when the views could not be read. Raises WorkerLost when no process survived it."""
         self._was_asked = True
         self._wanted.set()

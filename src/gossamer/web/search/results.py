@@ -9,8 +9,8 @@ import msgspec
 from gossamer.base.clock import in_words
 from gossamer.search.answer import Answer, Entity, Hit
 from gossamer.search.query import parse, text_of
-from gossamer.web.names import Named, named
-from gossamer.web.search.address import DEEPEST, ORDERS, PER_PAGE, Addresses, Asked
+from gossamer.web.names import ShortName, named
+from gossamer.web.search.address import DEEPEST, ORDERS, PER_PAGE, Addresses, SearchAddress
 from gossamer.web.search.facets import groups_of, spans_of
 
 ENDS = tuple(".!?…。！？»”\"'")
@@ -20,7 +20,7 @@ MOST_THINGS = 6
 MOST_KINDS = 6
 
 
-class Kind(NamedTuple):
+class EntityKind(NamedTuple):
     iri: str
     name: str
     href: str
@@ -34,7 +34,7 @@ class ShownHit(NamedTuple):
     """Of the view of the page."""
     title: str
     snippet: list[tuple[str, bool]]
-    kinds: list[Kind]
+    kinds: list[EntityKind]
     anchors: list[str]
     language: str
     fetched: str
@@ -51,13 +51,13 @@ class ShownHit(NamedTuple):
 
 class ShownThing(NamedTuple):
     name: str
-    types: list[Named]
+    types: list[ShortName]
     pages: int
     href: str
     pages_href: str
 
 
-class Order(NamedTuple):
+class SortOrder(NamedTuple):
     words: str
     href: str
     is_chosen: bool
@@ -68,7 +68,7 @@ class Meant(NamedTuple):
     href: str
 
 
-def shown_answer(asked: Asked, answer: Answer) -> dict[str, object]:
+def shown_answer(asked: SearchAddress, answer: Answer) -> dict[str, object]:
     """The values of search_found.html."""
     # The total counts copies, which are folded: a page that is not full is the last one.
     addresses = Addresses(asked)
@@ -80,7 +80,7 @@ def shown_answer(asked: Asked, answer: Answer) -> dict[str, object]:
         "entities": [shown_thing(thing, addresses) for thing in answer.entities[:MOST_THINGS]],
         "meant": meant_by(asked, answer.did_you_mean) if answer.did_you_mean else None,
         "orders": [
-            Order(words, addresses.instead({"sort": "" if sort == "best" else sort}), sort == asked.sort)
+            SortOrder(words, addresses.instead({"sort": "" if sort == "best" else sort}), sort == asked.sort)
             for sort, words in ORDERS.items()
         ],
         "previous": _page_from(addresses, max(0, asked.start - PER_PAGE)) if asked.start else "",
@@ -93,23 +93,23 @@ def _page_from(addresses: Addresses, start: int) -> str:
     return addresses.instead({"from": str(start) if start else ""})
 
 
-def meant_by(asked: Asked, better: str) -> Meant:
+def meant_by(asked: SearchAddress, better: str) -> Meant:
     """`better` is the whole question, clicked filters included; those stay where they are."""
     words = text_of(msgspec.structs.replace(parse(asked.words), wanted=parse(better).wanted))
     return Meant(words, asked.saying(words).href)
 
 
-def carried(asked: Asked, *without: str) -> list[tuple[str, str]]:
+def carried(asked: SearchAddress, *without: str) -> list[tuple[str, str]]:
     """What a form must send along so that its answer stays as narrow as this one."""
     return [(name, value) for name, value in asked.pairs() if name not in ("from", *without)]
 
 
-def plain(asked: Asked) -> str:
+def plain(asked: SearchAddress) -> str:
     """The same words without the filters beside them."""
-    return Asked(words=asked.words, sort=asked.sort).href
+    return SearchAddress(words=asked.words, sort=asked.sort).href
 
 
-def shown_hits(asked: Asked, hits: Sequence[Hit], addresses: Addresses) -> list[ShownHit]:
+def shown_hits(asked: SearchAddress, hits: Sequence[Hit], addresses: Addresses) -> list[ShownHit]:
     chosen = set(asked.only.get("type", ()))
 
     def narrowed(iri: str) -> str:
@@ -118,7 +118,7 @@ def shown_hits(asked: Asked, hits: Sequence[Hit], addresses: Addresses) -> list[
     return [shown_hit(hit, kinds_of(hit, chosen, narrowed), addresses.parameters) for hit in hits]
 
 
-def shown_hit(hit: Hit, kinds: list[Kind], question: str) -> ShownHit:
+def shown_hit(hit: Hit, kinds: list[EntityKind], question: str) -> ShownHit:
     address = quote(hit.url, errors="replace")
     whole, fetched = address.replace("/", "%2F"), in_words(hit.fetched_at)
     return ShownHit(
@@ -155,14 +155,14 @@ def pieces(hit: Hit) -> list[tuple[str, bool]]:
     return shown
 
 
-def kinds_of(hit: Hit, chosen: Collection[str], narrowed: Callable[[str], str]) -> list[Kind]:
+def kinds_of(hit: Hit, chosen: Collection[str], narrowed: Callable[[str], str]) -> list[EntityKind]:
     """One a name: two vocabularies may both have a Person. Of the inferred ones, those that were asked for."""
-    by_name: dict[str, Kind] = {}
+    by_name: dict[str, EntityKind] = {}
     inferred = [iri for iri in hit.inferred if iri in chosen]
     for iri, is_inferred in [*((iri, True) for iri in inferred), *((iri, False) for iri in hit.types)]:
         name = named(iri).name
         if name not in by_name:
-            by_name[name] = Kind(iri, name, narrowed(iri), is_inferred)
+            by_name[name] = EntityKind(iri, name, narrowed(iri), is_inferred)
     return list(by_name.values())[:MOST_KINDS]
 
 
@@ -173,5 +173,5 @@ def shown_thing(thing: Entity, addresses: Addresses) -> ShownThing:
     return ShownThing(thing.name, unique(thing.types), thing.pages, href, pages_href)
 
 
-def unique(iris: Sequence[str]) -> list[Named]:
+def unique(iris: Sequence[str]) -> list[ShortName]:
     return list({named(iri).name: named(iri) for iri in iris}.values())[:4]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.words.explanation import Explanation
-from gossamer.views.words.searcher import Copy
+from gossamer.views.words.searcher import SameText
 from gossamer.views.words.suggest import Completion
-from gossamer.web.search.page import Question, Reply, Suggest
+from gossamer.web.search.page import Reply, SearchQuestion, Suggest
 
 
 def no_suggestions(_text: str, _at_most: int) -> Sequence[Completion]:
@@ -19,7 +19,7 @@ def no_reasons(_query: Query, _url: Url) -> Explanation | None:
     return None
 
 
-def no_copies(_url: Url) -> Sequence[Copy]:
+def no_copies(_url: Url) -> Sequence[SameText]:
     return ()
 
 
@@ -28,7 +28,7 @@ def perhaps(_query: Query) -> bool:
     return True
 
 
-async def nowhere(_question: Question) -> Reply | None:
+async def nowhere(_question: SearchQuestion) -> Reply | None:
     return None
 
 
@@ -38,9 +38,9 @@ class SearchRooms:
     """What a text may be the beginning of; best first."""
     explain: Callable[[Query, Url], Explanation | None] = no_reasons
     """Why a page stands where it stands in an answer; None when it is not in the index."""
-    copies: Callable[[Url], Sequence[Copy]] = no_copies
+    copies: Callable[[Url], Sequence[SameText]] = no_copies
     """Pages with the very text of this one, itself included."""
     is_found: Callable[[Query], bool] = perhaps
     """Whether any page has all that is asked for."""
-    elsewhere: Callable[[Question], Awaitable[Reply | None]] = nowhere
+    elsewhere: Callable[[SearchQuestion], Awaitable[Reply | None]] = nowhere
     """The answer of a process that does nothing but search; None while there is none."""

@@ -12,14 +12,14 @@ from gossamer.search.answer import Answer
 from gossamer.values.query import MOST_HITS
 from gossamer.values.url import url_of
 from gossamer.views.words.explanation import Explanation
-from gossamer.views.words.searcher import Copy
+from gossamer.views.words.searcher import SameText
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.faults import fault
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
-from gossamer.web.search.address import PER_PAGE, Asked, query_of
+from gossamer.web.search.address import PER_PAGE, SearchAddress, query_of
 from gossamer.web.search.desk import Desk
-from gossamer.web.search.page import Suggestions, sentence
+from gossamer.web.search.page import SearchSuggestions, sentence
 from gossamer.web.search.parameters import LONGEST_TYPED, asked
 
 NOT_FOUND_SO = "That page is not in the index."
@@ -33,12 +33,12 @@ PLACES = {
 }
 
 
-class Copies(msgspec.Struct, frozen=True):
-    copies: tuple[Copy, ...]
+class CopiesAnswer(msgspec.Struct, frozen=True):
+    copies: tuple[SameText, ...]
     """Pages with one text, in the order of their addresses; at most 100."""
 
 
-Question = Annotated[Asked, Depends(asked)]
+Question = Annotated[SearchAddress, Depends(asked)]
 Limit = Annotated[int, Query(ge=1, le=MOST_HITS)]
 
 
@@ -60,9 +60,9 @@ def router(rooms: WebRooms, show: Show, desk: Desk) -> APIRouter:
         says. Beyond the 10,000th it ends with a line that says so; /export/pages.csv has every page that is found."""
         return await (desk.table(request, asked) if limit is None else desk.answer(request, "csv", asked, limit))
 
-    @routes.get("/suggest.json", responses=answers_with(Suggestions))
+    @routes.get("/suggest.json", responses=answers_with(SearchSuggestions))
     async def suggest(request: Request, q: Annotated[str, Query(max_length=LONGEST_TYPED)] = "") -> Response:
-        return await desk.answer(request, "suggest", Asked(q))
+        return await desk.answer(request, "suggest", SearchAddress(q))
 
     @routes.get("/search/why", response_class=HTMLResponse)
     def why(request: Request, asked: Question, url: str = "") -> Response:
@@ -83,15 +83,15 @@ def router(rooms: WebRooms, show: Show, desk: Desk) -> APIRouter:
             return fault(request, show, 404, NOT_FOUND_SO)
         return show("search_copies.html", url=url, copies=alike)
 
-    @routes.get("/search/copies.json", responses=answers_with(Copies))
+    @routes.get("/search/copies.json", responses=answers_with(CopiesAnswer))
     def copies_json(request: Request, url: str = "") -> Response:
         alike = copies_of(rooms, url)
-        return json_answer(Copies(tuple(alike))) if alike else fault(request, show, 404, NOT_FOUND_SO)
+        return json_answer(CopiesAnswer(tuple(alike))) if alike else fault(request, show, 404, NOT_FOUND_SO)
 
     return routes
 
 
-def reasons_of(rooms: WebRooms, asked: Asked, text: str) -> Explanation | str:
+def reasons_of(rooms: WebRooms, asked: SearchAddress, text: str) -> Explanation | str:
     """Or what is wrong, in words."""
     url = url_of(text.strip())
     if url is None or asked.is_empty:
@@ -102,6 +102,6 @@ def reasons_of(rooms: WebRooms, asked: Asked, text: str) -> Explanation | str:
         return sentence(trouble)
 
 
-def copies_of(rooms: WebRooms, text: str) -> Sequence[Copy]:
+def copies_of(rooms: WebRooms, text: str) -> Sequence[SameText]:
     url = url_of(text.strip())
     return rooms.searching.copies(url) if url is not None else ()

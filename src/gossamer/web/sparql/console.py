@@ -20,8 +20,8 @@ from gossamer.web.rooms import WebRooms
 from gossamer.web.sparql.asker import status_of, unless_left
 from gossamer.web.sparql.examples import EXAMPLES
 from gossamer.web.sparql.graph import Cell, Fact, key_of, names_in
-from gossamer.web.sparql.protocol import Asked
-from gossamer.web.terms import Term, term_of
+from gossamer.web.sparql.protocol import ProtocolQuery
+from gossamer.web.terms import ShownTerm, term_of
 
 MOST_SHOWN = 1000
 """Rows on a page; the whole answer is there as a file."""
@@ -37,13 +37,13 @@ _IRI = re.compile(r"<([^<>]+)>")
 _PLACE = re.compile(r"line (\d+), column (\d+)")
 
 
-class Shown(NamedTuple):
+class ShownResult(NamedTuple):
     """One answer, laid out."""
 
     form: str
     """rows, truth or graph."""
     names: Sequence[str] = ()
-    rows: Sequence[Sequence[Term]] = ()
+    rows: Sequence[Sequence[ShownTerm]] = ()
     facts: Sequence[Fact] = ()
     """Of a graph: its cells, which a drawing joins by their keys."""
     pages: frozenset[str] = frozenset()
@@ -58,7 +58,7 @@ class Mistake(NamedTuple):
     """Where it is; 0: nowhere in particular."""
 
 
-async def console(rooms: WebRooms, show: Show, request: Request, asked: Asked) -> Response:
+async def console(rooms: WebRooms, show: Show, request: Request, asked: ProtocolQuery) -> Response:
     values: dict[str, object] = {
         "query": asked.query,
         "has_inference": asked.has_inference,
@@ -94,7 +94,7 @@ async def console(rooms: WebRooms, show: Show, request: Request, asked: Asked) -
     return await run_in_threadpool(show, "sparql.html", **values | {"called": called})
 
 
-def address_of(asked: Asked) -> str:
+def address_of(asked: ProtocolQuery) -> str:
     """What follows `?` in an address that asks the same; empty when it would be too long to pass on."""
     pairs = [("query", asked.query)]
     pairs += [("default-graph-uri", graph) for graph in asked.default_graphs]
@@ -116,23 +116,23 @@ def readable(notes: Sequence[str]) -> list[str]:
     return [_IRI.sub(lambda found: short(found[1]), note) for note in notes]
 
 
-def shown_of(rooms: WebRooms, result: SparqlResult) -> Shown:
+def shown_of(rooms: WebRooms, result: SparqlResult) -> ShownResult:
     if result.media_type != JSON:
         return _graph(rooms, result.body)
     found: dict[str, Any] = json.loads(result.body)
     if "boolean" in found:
-        return Shown("truth", truth=found["boolean"])
+        return ShownResult("truth", truth=found["boolean"])
     names, bindings = found["head"]["vars"], found["results"]["bindings"]
     pages = pages_in(rooms, bindings)
-    return Shown("rows", names, [[term_of(row.get(name, {}), pages) for name in names] for row in bindings])
+    return ShownResult("rows", names, [[term_of(row.get(name, {}), pages) for name in names] for row in bindings])
 
 
-def _graph(rooms: WebRooms, body: bytes) -> Shown:
+def _graph(rooms: WebRooms, body: bytes) -> ShownResult:
     triples = [(quad.subject, quad.predicate, quad.object) for quad in parse(body, RdfFormat.N_TRIPLES)]
     cells = [[_cell(term) for term in triple] for triple in triples]
     pages = pages_in(rooms, [dict(zip(GRAPH_NAMES, row, strict=True)) for row in cells])
     rows = [[term_of(cell, pages) for cell in row] for row in cells]
-    return Shown("graph", GRAPH_NAMES, rows, cells, frozenset(pages))
+    return ShownResult("graph", GRAPH_NAMES, rows, cells, frozenset(pages))
 
 
 def _cell(term: object) -> Cell:

@@ -12,7 +12,7 @@ from gossamer.views.facts.query_job import IS_A, SPECIALISES
 from gossamer.views.facts.results import JSON_LD, N_TRIPLES, RDF_XML, ROWS, TRIPLES, TURTLE, media_type_for
 from gossamer.views.facts.sparql import MOST_BYTES, MOST_ROWS
 from gossamer.web.rooms import WebRooms
-from gossamer.web.sparql.terms import Counted, UsedTerms
+from gossamer.web.sparql.terms import TermCounts, UsedTerms
 
 SD = "http://www.w3.org/ns/sparql-service-description#"
 VOID = "http://rdfs.org/ns/void#"
@@ -91,7 +91,7 @@ def service(origin: str, limit_s: float) -> Iterator[Triple]:
     yield Triple(it, NamedNode(RDFS + "comment"), Literal(words, language="en"))
 
 
-def dataset(origin: str, counted: Counted, has_parts: bool) -> Iterator[Triple]:
+def dataset(origin: str, counted: TermCounts, has_parts: bool) -> Iterator[Triple]:
     """VoID, sections 2 and 4. Without a count it says only that the facts are there."""
     it = NamedNode(f"{origin}/void.ttl#facts")
     yield _fact(it, RDF + "type", VOID + "Dataset")

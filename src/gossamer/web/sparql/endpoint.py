@@ -15,7 +15,7 @@ from gossamer.web.sparql import description, terms
 from gossamer.web.sparql.asker import status_of, unless_left
 from gossamer.web.sparql.console import console
 from gossamer.web.sparql.description import describes
-from gossamer.web.sparql.protocol import DIRECT, FORM, LONGEST_BODY, Asked, Declined, from_address, from_body
+from gossamer.web.sparql.protocol import DIRECT, FORM, LONGEST_BODY, Declined, ProtocolQuery, from_address, from_body
 from gossamer.web.sparql.terms import UsedTerms
 
 HTML = "text/html"
@@ -70,7 +70,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     async def ask(request: Request) -> Response:
         asked = from_address(request.query_params.multi_items())
         accept = request.headers.get("accept", "*/*")
-        if isinstance(asked, Asked) and "query" not in request.query_params and describes(accept):
+        if isinstance(asked, ProtocolQuery) and "query" not in request.query_params and describes(accept):
             return await description.described(request, rooms, used)
         return await answer(rooms, show, request, asked, accept)
 
@@ -103,7 +103,9 @@ async def bounded_body(request: Request) -> bytes | None:
     return b"".join(pieces)
 
 
-async def answer(rooms: WebRooms, show: Show, request: Request, asked: Asked | Declined, accept: str) -> Response:
+async def answer(
+    rooms: WebRooms, show: Show, request: Request, asked: ProtocolQuery | Declined, accept: str
+) -> Response:
     if isinstance(asked, Declined):
         return fault(request, show, asked.status, asked.words)
     if media_type_for(accept, (*ROWS, *TRIPLES, HTML)) == HTML:

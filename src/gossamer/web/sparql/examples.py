@@ -3,27 +3,27 @@
 from typing import NamedTuple
 
 
-class Example(NamedTuple):
+class QueryExample(NamedTuple):
     words: str
     query: str
     has_inference: bool = False
 
 
 EXAMPLES = (
-    Example(
+    QueryExample(
         "The kinds of things found",
         "SELECT ?type (COUNT(?thing) AS ?times)\n"
         "WHERE { ?thing a ?type }\n"
         "GROUP BY ?type\nORDER BY DESC(?times)\nLIMIT 20",
     ),
-    Example(
+    QueryExample(
         "Names, and the page that says so",
         "PREFIX schema: <http://schema.org/>\n"
         "SELECT ?name ?type ?page\n"
         "WHERE { GRAPH ?page { ?thing a ?type ; schema:name ?name } }\n"
         "LIMIT 50",
     ),
-    Example(
+    QueryExample(
         "Facts, and where they stand",
         "SELECT ?page ?property ?value\n"
         "  (<urn:gossamer:syntax>(?page, ?thing, ?property, ?value) AS ?syntax)\n"
@@ -31,7 +31,7 @@ EXAMPLES = (
         "WHERE { GRAPH ?page { ?thing ?property ?value } FILTER(?page != <urn:gossamer:provenance>) }\n"
         "LIMIT 50",
     ),
-    Example(
+    QueryExample(
         "Creative works, inferred kinds too",
         "PREFIX schema: <http://schema.org/>\n"
         "SELECT ?thing ?kind ?name\n"
@@ -41,14 +41,14 @@ EXAMPLES = (
         "}\nLIMIT 50",
         has_inference=True,
     ),
-    Example(
+    QueryExample(
         "Types below another one",
         "PREFIX schema: <http://schema.org/>\n"
         "SELECT ?type (COUNT(?thing) AS ?times)\n"
         "WHERE { ?thing a ?type FILTER(<urn:gossamer:is-a>(?type, schema:CreativeWork)) }\n"
         "GROUP BY ?type\nORDER BY DESC(?times)",
     ),
-    Example(
+    QueryExample(
         "A graph of things that are linked",
         "CONSTRUCT { ?one ?property ?other }\n"
         "WHERE {\n"
@@ -57,19 +57,19 @@ EXAMPLES = (
         "  LIMIT 40\n"
         "}",
     ),
-    Example(
+    QueryExample(
         "The properties in use",
         "SELECT ?property (COUNT(*) AS ?times)\n"
         "WHERE { ?thing ?property ?value }\n"
         "GROUP BY ?property\nORDER BY DESC(?times)\nLIMIT 50",
     ),
-    Example(
+    QueryExample(
         "Things that several pages speak of",
         "SELECT ?thing (COUNT(DISTINCT ?page) AS ?pages)\n"
         "WHERE { GRAPH ?page { ?thing a ?type } FILTER isIRI(?thing) }\n"
         "GROUP BY ?thing\nHAVING (COUNT(DISTINCT ?page) > 1)\nORDER BY DESC(?pages)\nLIMIT 20",
     ),
-    Example(
+    QueryExample(
         "When the newest facts came",
         "PREFIX prov: <http://www.w3.org/ns/prov#>\n"
         "SELECT ?page ?seen\n"

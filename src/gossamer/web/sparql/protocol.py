@@ -12,7 +12,7 @@ NO_UPDATE = "This endpoint is read only: facts come from pages alone. Send a que
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProtocolQuery:
     query: str
     default_graphs: tuple[str, ...] = ()
     named_graphs: tuple[str, ...] = ()
@@ -31,12 +31,12 @@ class Declined:
 Pairs = Sequence[tuple[str, str]]
 
 
-def from_address(parameters: Pairs) -> Asked | Declined:
+def from_address(parameters: Pairs) -> ProtocolQuery | Declined:
     """Query via GET (2.1.1). An address without a query is not refused here: people come to type one."""
     return _asked(parameters, [value for name, value in parameters if name == "query"])
 
 
-def from_body(content_type: str, body: bytes, parameters: Pairs) -> Asked | Declined:
+def from_body(content_type: str, body: bytes, parameters: Pairs) -> ProtocolQuery | Declined:
     """Query via POST, as a form (2.1.2) or as it is, the graphs in the address (2.1.3)."""
     kind = content_type.partition(";")[0].strip().lower()
     text = body.decode("utf-8", "replace")
@@ -51,7 +51,7 @@ def from_body(content_type: str, body: bytes, parameters: Pairs) -> Asked | Decl
     return _asked(fields, queries)
 
 
-def _asked(parameters: Pairs, queries: list[str]) -> Asked | Declined:
+def _asked(parameters: Pairs, queries: list[str]) -> ProtocolQuery | Declined:
     if any(name in ("update", "using-graph-uri", "using-named-graph-uri") for name, _ in parameters):
         return Declined(403, NO_UPDATE)
     if len(queries) > 1:
@@ -62,7 +62,7 @@ def _asked(parameters: Pairs, queries: list[str]) -> Asked | Declined:
     names = {value for name, value in parameters if name == "names"} - {"", "any"}
     if names - {"exact"}:
         return Declined(400, "“names” can be “exact”; leave it out to match names in every spelling.")
-    return Asked(
+    return ProtocolQuery(
         queries[0] if queries else "",
         tuple(value for name, value in parameters if name == "default-graph-uri"),
         tuple(value for name, value in parameters if name == "named-graph-uri"),

@@ -17,7 +17,7 @@ from gossamer.views.facts.names import CAPTURE, FETCHED_AT
 from gossamer.views.facts.results import JSON
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.names import PREFIXES, named
-from gossamer.web.rooms import Ask
+from gossamer.web.rooms import SparqlAsk
 
 FRESH_S = 60.0
 MOST_TERMS = 5_000
@@ -29,7 +29,7 @@ COUNTING = {
 _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 
 
-class Suggestion(msgspec.Struct, frozen=True):
+class TermSuggestion(msgspec.Struct, frozen=True):
     iri: str
     short: str
     """As one writes it in a query: `schema:Person`, or `<the IRI>` when nobody has a prefix for it."""
@@ -42,13 +42,13 @@ class Suggestion(msgspec.Struct, frozen=True):
     """How often the collection's pages use it; 0: it is only known from its vocabulary."""
 
 
-class Suggestions(msgspec.Struct, frozen=True):
-    terms: list[Suggestion]
+class TermSuggestions(msgspec.Struct, frozen=True):
+    terms: list[TermSuggestion]
     prefixes: dict[str, str]
     """The namespace of each prefix that the terms use."""
 
 
-class Counted(msgspec.Struct, frozen=True):
+class TermCounts(msgspec.Struct, frozen=True):
     classes: Mapping[str, int]
     properties: Mapping[str, int]
     pages: int
@@ -59,19 +59,19 @@ class Counted(msgspec.Struct, frozen=True):
         return sum(self.properties.values())
 
 
-NOTHING = Counted({}, {}, 0, 0)
+NOTHING = TermCounts({}, {}, 0, 0)
 
 
 class UsedTerms:
     """Counted when first asked for, and again when that is older than FRESH_S. One count at a time."""
 
-    def __init__(self, ask: Ask, clock: Clock) -> None:
+    def __init__(self, ask: SparqlAsk, clock: Clock) -> None:
         self._ask, self._clock = ask, clock
         self._counted = NOTHING
         self._until: Instant = 0
         self._turn = asyncio.Lock()
 
-    async def counted(self) -> Counted:
+    async def counted(self) -> TermCounts:
         """What was counted last when counting takes longer than a query may."""
         async with self._turn:
             if self._clock.now() >= self._until:
@@ -80,13 +80,13 @@ class UsedTerms:
                 self._until = self._clock.now() + int(FRESH_S * SECOND)
         return self._counted
 
-    async def _count(self) -> Counted:
+    async def _count(self) -> TermCounts:
         classes, as_of = await self._times("class")
         properties, _ = await self._times("property")
         pages = properties.pop(CAPTURE, 0)  # each page has one of these, and a moment, in the graph of provenance
         if FETCHED_AT in properties:
             properties[FETCHED_AT] -= pages
-        return Counted(classes, {iri: times for iri, times in properties.items() if times > 0}, pages, as_of)
+        return TermCounts(classes, {iri: times for iri, times in properties.items() if times > 0}, pages, as_of)
 
     async def _times(self, kind: Kind) -> tuple[dict[str, int], Instant]:
         query = f"{COUNTING[kind]} ORDER BY DESC(?times) LIMIT {MOST_TERMS}"
@@ -98,7 +98,7 @@ class UsedTerms:
 def router(used: UsedTerms) -> APIRouter:
     routes = APIRouter()
 
-    @routes.get("/sparql/terms.json", responses=answers_with(Suggestions))
+    @routes.get("/sparql/terms.json", responses=answers_with(TermSuggestions))
     async def terms(
         prefix: Annotated[str, Query(max_length=200)] = "",
         kind: Literal["class", "property"] | None = None,
@@ -116,8 +116,8 @@ def router(used: UsedTerms) -> APIRouter:
     return routes
 
 
-def suggested(counted: Counted, text: str, kind: Kind | None, at_most: int) -> Suggestions:
-    found: dict[tuple[Kind, str], Suggestion] = {}
+def suggested(counted: TermCounts, text: str, kind: Kind | None, at_most: int) -> TermSuggestions:
+    found: dict[tuple[Kind, str], TermSuggestion] = {}
     kinds: tuple[Kind, ...] = ("class", "property") if kind is None else (kind,)
     in_use = [
         (times, one, iri)
@@ -131,25 +131,25 @@ def suggested(counted: Counted, text: str, kind: Kind | None, at_most: int) -> S
     for known in bundled().terms(text, kind, at_most):
         found.setdefault((known.kind, known.iri), suggestion_of(known.iri, known.kind, 0))
     terms = list(found.values())[:at_most]
-    return Suggestions(terms, prefixes_of(terms))
+    return TermSuggestions(terms, prefixes_of(terms))
 
 
-def begins(suggestion: Suggestion, text: str) -> bool:
+def begins(suggestion: TermSuggestion, text: str) -> bool:
     wanted = text.lower()
     names = (suggestion.short, suggestion.iri, named(suggestion.iri).name)
     return any(name.lower().startswith(wanted) for name in names)
 
 
-def suggestion_of(iri: str, kind: Kind, times: int) -> Suggestion:
+def suggestion_of(iri: str, kind: Kind, times: int) -> TermSuggestion:
     namespace = bundled().namespace_of(iri)
     local = iri[len(namespace) :]
     prefix = PREFIXES.get(namespace, "")
     if not prefix or not _LOCAL.fullmatch(local):
-        return Suggestion(iri, f"<{iri}>", "", "", kind, label_of(named(iri).name), times)
-    return Suggestion(iri, f"{prefix}:{local}", prefix, namespace, kind, label_of(local), times)
+        return TermSuggestion(iri, f"<{iri}>", "", "", kind, label_of(named(iri).name), times)
+    return TermSuggestion(iri, f"{prefix}:{local}", prefix, namespace, kind, label_of(local), times)
 
 
-def prefixes_of(terms: Iterable[Suggestion]) -> dict[str, str]:
+def prefixes_of(terms: Iterable[TermSuggestion]) -> dict[str, str]:
     return {term.prefix: term.namespace for term in terms if term.prefix}
 
 
