@@ -142,7 +142,10 @@ def test_M_E7_what_a_protocol_dials_is_guarded_like_all_else(tmp_path: Path) -> 
     assert done.returncode != 0 and not hits
 
 
-def test_what_is_plugged_in_is_written_down_once_and_removed_with_it(tmp_path: Path) -> None:
+def test_what_is_plugged_in_is_written_down_once_and_removed_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # other tests allow readers by the same name
     plugged = Plugged((("text/csv", "/x.py:read"),), (("quay", 1900),))
     write(plugged, tmp_path, DiskFiles())
     assert kept_in(tmp_path, DiskFiles()) == plugged
