@@ -13,20 +13,24 @@ del extract
 
 __version__ = "0.1.0"
 _WHERE = {
+    "Answer": "gossamer.fetch.protocols",
     "PROCESSOR_GRAPH": "gossamer.reader.extraction",
     "Extracted": "gossamer.reader.extraction",
     "Quad": "gossamer.reader.extraction",
     "Remark": "gossamer.reader.extraction",
+    "Text": "gossamer.values.page",
     "extract": "gossamer.reader.extraction",
     "Collection": "gossamer.api",
     "open": "gossamer.api",
 }
 __all__ = [
     "PROCESSOR_GRAPH",
+    "Answer",
     "Collection",
     "Extracted",
     "Quad",
     "Remark",
+    "Text",
     "__version__",
     "extract",
     "open",

@@ -34,7 +34,7 @@ from gossamer.crawler.rules_file import RulesFile
 from gossamer.monitor.control import Control
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.reader.extraction import Quad
-from gossamer.search.answer import Answer
+from gossamer.search.answer import SearchAnswer
 from gossamer.search.query import parse
 from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
@@ -172,7 +172,7 @@ class Collection:
         sort: Sort = "best",
         start: int = 0,
         limit: int = 10,
-    ) -> Answer:
+    ) -> SearchAnswer:
         """What the search page finds; `words` may hold its syntax too (`type:Person -soup "tropical fish"`).
 
         >>> collection.search("harbour", limit=2).total

@@ -10,7 +10,7 @@ from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
-from gossamer.fetch.protocols import Dial, ProtocolAnswer
+from gossamer.fetch.protocols import Answer, Dial
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused
 from gossamer.values.url import DEFAULT_PORTS, Url
@@ -30,14 +30,14 @@ class Quay:
     with_tls: bool = False
     most_bytes: int = 0
 
-    async def fetch(self, url: str, dial: Dial, most_bytes: int) -> ProtocolAnswer:
+    async def fetch(self, url: str, dial: Dial, most_bytes: int) -> Answer:
         self.most_bytes = most_bytes
         if self.dials:
             reader, writer = await dial()
             writer.write(url.encode() + b"\r\n")
             body = await reader.read()
             if self.answer is None:
-                return ProtocolAnswer(body, "text/plain")
+                return Answer(body, "text/plain")
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer  # type: ignore[return-value]
@@ -68,7 +68,7 @@ def test_what_the_server_says_is_captured_with_its_address() -> None:
 
 
 def test_a_protocol_that_dials_nobody_leaves_no_address() -> None:
-    outcome = asked(Quay(ProtocolAnswer(b"x", "text/plain"), dials=False))
+    outcome = asked(Quay(Answer(b"x", "text/plain"), dials=False))
     assert isinstance(outcome, Fetched) and outcome.capture.address == ""
 
 
@@ -84,22 +84,22 @@ def test_a_protocol_that_dials_nobody_leaves_no_address() -> None:
     ],
 )
 def test_a_status_means_what_it_means_in_http(status: int, kind: type, reason: Reason | None) -> None:
-    outcome = asked(Quay(ProtocolAnswer(b"", status=status)))
+    outcome = asked(Quay(Answer(b"", status=status)))
     assert type(outcome) is kind and getattr(outcome, "reason", None) is reason
 
 
 def test_a_move_is_handed_back_joined() -> None:
-    outcome = asked(Quay(ProtocolAnswer(status=301, location="/b")))
+    outcome = asked(Quay(Answer(status=301, location="/b")))
     assert isinstance(outcome, Moved) and outcome.to == Url("quay://site.test/b")
 
 
 def test_a_body_is_cut_at_the_limit_of_its_kind() -> None:
     settings = replace(SETTINGS, body_limit=100, other_limit=10, robots_limit=50, list_limit=70)
-    quay = Quay(ProtocolAnswer(b"x" * 101, "text/plain"))
+    quay = Quay(Answer(b"x" * 101, "text/plain"))
     outcome = asked(quay, settings=settings)
     assert isinstance(outcome, Fetched) and quay.most_bytes == 100
     assert (len(outcome.capture.body), outcome.capture.truncated) == (100, Truncated.LENGTH)
-    whole = asked(Quay(ProtocolAnswer(b"x" * 100, "text/plain")), settings=settings)
+    whole = asked(Quay(Answer(b"x" * 100, "text/plain")), settings=settings)
     assert isinstance(whole, Fetched) and whole.capture.truncated is None
     for kind, limit in ((VisitKind.ROBOTS, 50), (VisitKind.LIST, 70)):
         asked(quay, kind, settings)
@@ -107,10 +107,10 @@ def test_a_body_is_cut_at_the_limit_of_its_kind() -> None:
 
 
 def test_a_page_of_an_unwanted_type_is_refused_and_a_robots_txt_is_not() -> None:
-    picture = ProtocolAnswer(b"x", "image/png")
+    picture = Answer(b"x", "image/png")
     assert asked(Quay(picture)) == Refused(Reason.MEDIA_TYPE, "image/png")
     assert isinstance(asked(Quay(picture), VisitKind.ROBOTS), Fetched)
-    missing = asked(Quay(ProtocolAnswer(b"x", "image/png", status=404)))
+    missing = asked(Quay(Answer(b"x", "image/png", status=404)))
     assert isinstance(missing, Gone)
 
 
@@ -145,9 +145,9 @@ def test_a_host_that_does_not_resolve_or_must_not_be_dialled_is_told() -> None:
 
 
 def test_an_answer_is_empty_and_good_unless_it_says_otherwise() -> None:
-    found = asked(Quay(answer=ProtocolAnswer(status=404), dials=False))
+    found = asked(Quay(answer=Answer(status=404), dials=False))
     assert isinstance(found, Gone) and found.capture is not None and found.capture.body == b""
-    assert ProtocolAnswer() == ProtocolAnswer(b"", "", 200, "")
+    assert Answer() == Answer(b"", "", 200, "")
 
 
 def test_a_host_that_cannot_be_reached_in_time_is_told_from_one_that_does_not_answer() -> None:

@@ -23,7 +23,7 @@ from gossamer.values.messages import Plugged
 from gossamer.workers.jobs import READ, job_for
 
 PROTOCOL = """
-from gossamer.fetch.protocols import Answer
+from gossamer import Answer
 
 class Quay:
     port = 1900
@@ -41,7 +41,7 @@ class Quay:
         return Answer(await reader.read(most_bytes + 1), head[1])
 """
 READERS = """
-from gossamer.values.page import Text
+from gossamer import Text
 
 def tables(body, url, media_type):
     rows = [line.split(",") for line in body.decode().splitlines()]

@@ -12,8 +12,8 @@ from gossamer.base.clock import SECOND, from_words
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.cli.search import show
-from gossamer.search.answer import Hit
-from gossamer.search.find import FACETS, Answer, Search
+from gossamer.search.answer import Hit, SearchAnswer
+from gossamer.search.find import FACETS, Search
 from gossamer.search.query import parse
 from gossamer.testing import FakeClock
 from gossamer.values.link import Link
@@ -42,7 +42,7 @@ class House:
             view.commit()
         self.clock.advance(2)
 
-    def find(self, text: str, *facets: str) -> Answer:
+    def find(self, text: str, *facets: str) -> SearchAnswer:
         return self.search.find(parse(text), facets)
 
     def urls(self, text: str) -> list[str]:
@@ -375,5 +375,5 @@ def test_awkward_filters_are_answered(house):
 def test_F_W17_nothing_a_page_says_commands_the_terminal() -> None:
     title, told = "\x1b]0;owned\x07Harbour", StringIO()
     hit = Hit("http://a.example/", title, (Segment("\x1b[31mred\x9b", True),), "a.example", "", "en", 0, (), (), 0, 1.0)
-    show(Answer((hit,), 1, 0.0, 0), Console(file=told, force_terminal=False))
+    show(SearchAnswer((hit,), 1, 0.0, 0), Console(file=told, force_terminal=False))
     assert "Harbour" in told.getvalue() and not {"\x1b", "\x07", "\x9b"} & set(told.getvalue())

@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.base.clock import from_words
 from gossamer.base.errors import QueryRefused
-from gossamer.search.answer import Answer, Facet, Span
+from gossamer.search.answer import Facet, SearchAnswer, Span
 from gossamer.values.spreadsheet import harmless
 from gossamer.web.names import language
 from gossamer.web.render import shortened
@@ -110,7 +110,10 @@ def test_a_count_that_is_an_estimate_says_so() -> None:
     facets = {"lang": (Facet("de", 1_200),)}
     dates = (Span(0, 86_400_000_000, "1970-01-01", 40),)
     for counted, shown in ((90_000, ("1,200", "40")), (2_500, ("≈1,200", "≈40"))):
-        asked, answer = SearchAddress("fish"), Answer((), 90_000, 0.0, 0, facets=facets, dates=dates, counted=counted)
+        asked, answer = (
+            SearchAddress("fish"),
+            SearchAnswer((), 90_000, 0.0, 0, facets=facets, dates=dates, counted=counted),
+        )
         [group] = groups_of(asked, answer, Addresses(asked))
         [span] = spans_of(asked, answer, Addresses(asked))
         assert (group.first[0].pages, span.pages) == shown

@@ -19,7 +19,7 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.environment import real_outside
 from gossamer.base.processes import SystemProcesses
 from gossamer.cli.serve import ReadHandles
-from gossamer.search.answer import Answer
+from gossamer.search.answer import SearchAnswer
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.render import make_templates
@@ -68,7 +68,7 @@ async def answered(searchers: Searchers, asked: SearchQuestion) -> Reply:
 def timeless(reply: Reply) -> object:
     """Without what no two answers share."""
     if reply.body[:1] == b"{" and b"took_s" in reply.body:
-        return msgspec.structs.replace(decoded(reply.body, Answer), took_s=0.0, as_of=0)
+        return msgspec.structs.replace(decoded(reply.body, SearchAnswer), took_s=0.0, as_of=0)
     page = re.sub(rb"\d+ ms|<time>[^<]+</time>", b"", reply.body)
     return msgspec.structs.replace(reply, body=page)
 
@@ -150,7 +150,7 @@ def test_one_that_dies_is_replaced_and_the_question_asked_again(collection: Dire
 def test_a_collection_that_is_not_there_yet_is_an_answer_without_pages(tmp_path: Path) -> None:
     async def ask(searchers: Searchers) -> None:
         reply = await answered(searchers, question("json", "harbour"))
-        assert decoded(reply.body, Answer).total == 0
+        assert decoded(reply.body, SearchAnswer).total == 0
 
     with_searchers(Directory(tmp_path), ask)
 

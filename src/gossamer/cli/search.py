@@ -18,7 +18,8 @@ from gossamer.base.errors import ConfigError, QueryRefused
 from gossamer.base.tell import silent
 from gossamer.collection.directory import existing
 from gossamer.collection.views import open_search, queries, refuse_missing
-from gossamer.search.find import FACETS, Answer, Entity, Hit
+from gossamer.search.answer import Entity, Hit, SearchAnswer
+from gossamer.search.find import FACETS
 from gossamer.search.query import parse
 from gossamer.store.directory import DEFAULT
 from gossamer.values.format import as_json, counted, harmless
@@ -70,7 +71,7 @@ def search(
     return 0 if answer.hits else 1
 
 
-def show(answer: Answer, console: Console, told: Mapping[str, Explanation | None] | None = None) -> None:
+def show(answer: SearchAnswer, console: Console, told: Mapping[str, Explanation | None] | None = None) -> None:
     for entity in answer.entities:
         console.print(entity_line(entity), soft_wrap=True)
     if answer.entities:
@@ -103,7 +104,7 @@ def entity_line(entity: Entity) -> Text:
     return line.append(harmless(entity.iri or entity.page), style="cyan")
 
 
-def facet_lines(answer: Answer) -> Iterator[Text]:
+def facet_lines(answer: SearchAnswer) -> Iterator[Text]:
     """A line a group; what is only inferred is marked with a star."""
     for name, facets in answer.facets.items():
         told = [f"{one.value}{'*' if one.inferred == one.count > 0 else ''} {one.count:,}" for one in facets[:8]]

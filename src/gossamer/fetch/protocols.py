@@ -23,7 +23,7 @@ from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 
 
-class ProtocolAnswer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True):
     """What came back, in the terms of HTTP: the rest of the house knows no others."""
 
     body: bytes = b""
@@ -46,7 +46,7 @@ class OtherProtocol(Protocol):
     has_robots: bool
     """Whether hosts may have a /robots.txt, which is then asked for in this protocol. Without, all may be fetched."""
 
-    async def fetch(self, url: str, dial: Dial, most_bytes: int) -> ProtocolAnswer:
+    async def fetch(self, url: str, dial: Dial, most_bytes: int) -> Answer:
         """Ask for one address. What is beyond `most_bytes` is cut. OSError, EOFError or ValueError: it went wrong."""
         ...
 
@@ -108,11 +108,11 @@ class OtherExchange:
                 streams.writer.transport.abort()
         return (
             self._outcome(answer, lambda kind: judge_type(self._url, kind, depth))
-            if isinstance(answer, ProtocolAnswer)
+            if isinstance(answer, Answer)
             else answer
         )
 
-    async def _asked(self) -> ProtocolAnswer | Failed:
+    async def _asked(self) -> Answer | Failed:
         limit = limit_of(self._kind, 200, "", self._settings)
         try:
             answer = await self._protocol.fetch(self._url.text, self._dial, limit)
@@ -122,7 +122,7 @@ class OtherExchange:
             words = f"{type(trouble).__name__}: {trouble}"[:200]
             self._tell("protocol.failed", scheme=self._url.scheme, url=self._url.text, trouble=words)
             return Failed(Reason.PROTOCOL, next((says for kind, says in TROUBLES if isinstance(trouble, kind)), FAULTY))
-        return answer if isinstance(answer, ProtocolAnswer) else Failed(Reason.PROTOCOL, NO_ANSWER)
+        return answer if isinstance(answer, Answer) else Failed(Reason.PROTOCOL, NO_ANSWER)
 
     async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:
@@ -135,7 +135,7 @@ class OtherExchange:
         self._opened.append(found)
         return found.reader, found.writer
 
-    def _outcome(self, answer: ProtocolAnswer, judge_type: Callable[[str], str | None]) -> Outcome:
+    def _outcome(self, answer: Answer, judge_type: Callable[[str], str | None]) -> Outcome:
         if not 200 <= answer.status <= 599:
             return Failed(Reason.PROTOCOL, f"status {answer.status}")
         fields = [("Content-Type", answer.media_type)] if answer.media_type else []

@@ -42,7 +42,7 @@ class Hit(msgspec.Struct, frozen=True, gc=False):
     """False when the site asks not to show a copy (noarchive, nocache): then there is no snippet and no copy."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class SearchAnswer(msgspec.Struct, frozen=True):
     hits: tuple[Hit, ...]
     total: int
     """Pages that match, each copy counted."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged
-from gossamer.search.answer import Answer, Completion, Entity, Facet, Hit, Segment, Span
+from gossamer.search.answer import Completion, Entity, Facet, Hit, SearchAnswer, Segment, Span
 from gossamer.search.query import text_of, with_words
 from gossamer.values.link import Link
 from gossamer.values.query import Query
@@ -75,11 +75,11 @@ class Search:
         with self._turn:
             return self._renewed(self._clock.now())
 
-    def find(self, query: Query, facets: Sequence[str] = ()) -> Answer:
+    def find(self, query: Query, facets: Sequence[str] = ()) -> SearchAnswer:
         """`facets`: names from `FACETS` to count the matching pages by."""
         began = self._clock.elapsed_s()
         if not self._refreshed():
-            return Answer((), 0, self._clock.elapsed_s() - began, self._as_of)
+            return SearchAnswer((), 0, self._clock.elapsed_s() - began, self._as_of)
         as_of, searcher = self._as_of, self._searcher
         with searcher.damage_named():
             matches = searcher.find(query, facets)
@@ -87,7 +87,7 @@ class Search:
         with self._reader() as links:
             called = links.called([found.card.url for found in matches.found]) if links is not None else []
         hits = tuple(starmap(_hit_of, zip_longest(matches.found, called)))
-        return Answer(
+        return SearchAnswer(
             hits,
             matches.total,
             self._clock.elapsed_s() - began,

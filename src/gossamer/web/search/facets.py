@@ -8,7 +8,7 @@ from zlib import crc32
 
 from gossamer.base.clock import Instant, in_words
 from gossamer.extract.vocabularies.relations import bundled
-from gossamer.search.answer import Answer, Facet, Span
+from gossamer.search.answer import Facet, SearchAnswer, Span
 from gossamer.search.query import parse, text_of, toggled
 from gossamer.values.query import Query
 from gossamer.web.names import PREFIXES, language, named, short
@@ -64,7 +64,7 @@ class Chip(NamedTuple):
     href: str
 
 
-def groups_of(asked: SearchAddress, answer: Answer, addresses: Addresses) -> list[ShownGroup]:
+def groups_of(asked: SearchAddress, answer: SearchAnswer, addresses: Addresses) -> list[ShownGroup]:
     """Those with something to choose."""
     typed = parse(asked.words)
     found = [(group, _in_order(group, answer.facets.get(group.name, ()))) for group in GROUPS]
@@ -190,7 +190,7 @@ def _descend(below: Mapping[str, list[Facet]], parent: str, depth: int, told: di
             _descend(below, facet.value, depth + 1, told)
 
 
-def spans_of(asked: SearchAddress, answer: Answer, addresses: Addresses) -> list[ShownSpan]:
+def spans_of(asked: SearchAddress, answer: SearchAnswer, addresses: Addresses) -> list[ShownSpan]:
     """Newest first; those without a page are left out."""
     about = "≈" if answer.counted < answer.total else ""
     some = islice((span for span in reversed(answer.dates) if span.count), MOST_SPANS)

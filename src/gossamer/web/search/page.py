@@ -10,7 +10,7 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import QueryRefused
-from gossamer.search.answer import Answer, Completion
+from gossamer.search.answer import Completion, SearchAnswer
 from gossamer.values.json_form import json_bytes
 from gossamer.values.query import Query
 from gossamer.web.search.address import GROUPS, PER_PAGE, SearchAddress, query_of, with_open_end
@@ -31,7 +31,7 @@ Suggest = Callable[[str, int], Sequence[Completion]]
 class Find(Protocol):
     """`facets`: names of filters to count the matching pages by. Raises QueryRefused."""
 
-    def __call__(self, query: Query, facets: Sequence[str] = ()) -> Answer: ...
+    def __call__(self, query: Query, facets: Sequence[str] = ()) -> SearchAnswer: ...
 
 
 class CrawlPulse(NamedTuple):
@@ -134,7 +134,7 @@ class Answering:
 
 def found(
     find: Find, asked: SearchAddress, limit: int = PER_PAGE, facets: Sequence[str] = FACETS
-) -> tuple[Answer | None, str]:
+) -> tuple[SearchAnswer | None, str]:
     """The answer, or what is wrong with the question; neither when nothing was asked."""
     if asked.is_empty:
         return None, ""
@@ -145,8 +145,8 @@ def found(
 
 
 def unfinished(
-    find: Find, is_found: Callable[[Query], bool], asked: SearchAddress, answer: Answer | None
-) -> tuple[SearchAddress, Answer | None]:
+    find: Find, is_found: Callable[[Query], bool], asked: SearchAddress, answer: SearchAnswer | None
+) -> tuple[SearchAddress, SearchAnswer | None]:
     """Results come while one types: when no page has all the words, the last may not be finished yet. The question that
     was then answered (`harb*` for `harb`) is the one that every link of the page goes on from."""
     if answer is None or answer.with_all_words or asked.start or (longer := with_open_end(asked)) is None:
@@ -164,7 +164,7 @@ def sentence(trouble: QueryRefused) -> str:
 
 
 def values(
-    examples: tuple[str, ...], pulse: CrawlPulse, asked: SearchAddress, answer: Answer | None, error: str
+    examples: tuple[str, ...], pulse: CrawlPulse, asked: SearchAddress, answer: SearchAnswer | None, error: str
 ) -> dict[str, object]:
     told: dict[str, object] = {
         "asked": asked,

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from gossamer.base.clock import in_words
-from gossamer.search.answer import Answer, Entity, Hit
+from gossamer.search.answer import Entity, Hit, SearchAnswer
 from gossamer.search.query import parse, text_of
 from gossamer.web.names import ShortName, named
 from gossamer.web.search.address import DEEPEST, ORDERS, PER_PAGE, Addresses, SearchAddress
@@ -68,7 +68,7 @@ class Meant(NamedTuple):
     href: str
 
 
-def shown_answer(asked: SearchAddress, answer: Answer) -> dict[str, object]:
+def shown_answer(asked: SearchAddress, answer: SearchAnswer) -> dict[str, object]:
     """The values of search_found.html."""
     # The total counts copies, which are folded: a page that is not full is the last one.
     addresses = Addresses(asked)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from gossamer.base.errors import QueryRefused
-from gossamer.search.answer import Answer
+from gossamer.search.answer import SearchAnswer
 from gossamer.values.query import MOST_HITS
 from gossamer.values.url import url_of
 from gossamer.views.words.explanation import Explanation
@@ -50,7 +50,7 @@ def router(rooms: WebRooms, show: Show, desk: Desk) -> APIRouter:
     async def search(request: Request, asked: Question) -> Response:
         return await desk.answer(request, "page", asked)
 
-    @routes.get("/search.json", responses=answers_with(Answer))
+    @routes.get("/search.json", responses=answers_with(SearchAnswer))
     async def search_json(request: Request, asked: Question, limit: Limit = PER_PAGE) -> Response:
         return await desk.answer(request, "json", asked, limit)
 
