@@ -28,7 +28,7 @@ EVERY_S = 30.0
 
 
 class LiveStore(Protocol):
-    """What copies are made of: `graph.store.Graph`, which is not loaded by those who only look for the newest."""
+    """What copies are made of: `views.facts.store.Graph`, which is not loaded by those who only look for the newest."""
 
     changes: int
 
