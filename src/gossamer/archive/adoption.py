@@ -74,15 +74,15 @@ def _kept_of(scanned: Scanned) -> Kept | None:
 
 def _kept(scanned: Scanned, said: Capture | Trace, digest: bytes, size: int, is_page: bool) -> Kept:
     return Kept(
-        capture_id_of(said.url, said.fetched_at),
-        said.url,
-        said.fetched_at,
-        scanned.place,
-        said.status,
-        _media_type(said),
-        digest,
-        size,
-        is_page,
+        capture_id=capture_id_of(said.url, said.fetched_at),
+        url=said.url,
+        fetched_at=said.fetched_at,
+        place=scanned.place,
+        status=said.status,
+        media_type=_media_type(said),
+        digest=digest,
+        size=size,
+        is_page=is_page,
     )
 
 

@@ -158,7 +158,15 @@ class HistoryCommand:
         async with self._past() as past:
             with Working("reading again", self._outside.clock) as progress:
                 found = await asked_at(
-                    past, self._directory, self._outside, query, FORMATS[form], at, host, most, progress.says
+                    past=past,
+                    directory=self._directory,
+                    outside=self._outside,
+                    query=query,
+                    accept=FORMATS[form],
+                    at=at,
+                    host=host,
+                    most=most,
+                    says=progress.says,
                 )
         about = PastFacts(in_words(at), host.name if host else None, found.replayed.pages, found.replayed.unread)
         self._answer(found, about, form)

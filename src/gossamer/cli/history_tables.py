@@ -51,18 +51,18 @@ def gone_in_words(gone: Kept, last: Kept) -> str:
 
 def past_page(said: ReadVersion, kept: Kept, at: Instant, extractor: str, gone: Kept | None = None) -> PastPage:
     return PastPage(
-        said.url,
-        in_words(at),
-        in_words(kept.fetched_at),
-        kept.status,
-        said.title,
-        said.description,
-        said.language,
-        said.text,
-        said.facts.decode("utf-8", "replace").splitlines(),
-        extractor,
-        in_words(gone.fetched_at) if gone is not None else None,
-        gone.status if gone is not None else None,
+        url=said.url,
+        asked_at=in_words(at),
+        fetched_at=in_words(kept.fetched_at),
+        status=kept.status,
+        title=said.title,
+        description=said.description,
+        language=said.language,
+        text=said.text,
+        facts=said.facts.decode("utf-8", "replace").splitlines(),
+        extractor=extractor,
+        gone_at=in_words(gone.fetched_at) if gone is not None else None,
+        gone_status=gone.status if gone is not None else None,
     )
 
 

@@ -107,16 +107,16 @@ def shown(
 ) -> HostShown:
     kind, says = state_of(host, polite, now, is_crawling, robots)
     return HostShown(
-        host.name,
-        kind,
-        says,
-        host.queued,
-        host.held,
-        host.visits,
-        host.gap_s,
-        host.troubles,
-        host.next_at or None,
-        host.retired_at,
+        host=host.name,
+        state=kind,
+        says=says,
+        queued=host.queued,
+        held=host.held,
+        visits=host.visits,
+        gap_s=host.gap_s,
+        troubles=host.troubles,
+        next_at=host.next_at or None,
+        retired_at=host.retired_at,
     )
 
 

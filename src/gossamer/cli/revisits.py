@@ -95,18 +95,22 @@ def revisit_of(one: Remembered) -> Revisit:
     past, history = one.past, one.past.known
     is_known = past.why in set(Why)
     return Revisit(
-        one.url,
-        one.host,
-        one.due_at,
-        past.why,
-        IN_WORDS[Why(past.why)] if is_known else "it is looked for again, ever more rarely" if past.gone else past.why,
-        past.visited_at,
-        past.changed_at or None,
-        history.visits,
-        (history.recent & 0xFF).bit_count(),
-        round(likely_rate(posterior(history, IGNORANT)), 4),
-        None if one.due_at is None else round((one.due_at - past.visited_at) / SECOND / 86_400, 3),
-        past.gone,
+        url=one.url,
+        host=one.host,
+        due_at=one.due_at,
+        why=past.why,
+        says=IN_WORDS[Why(past.why)]
+        if is_known
+        else "it is looked for again, ever more rarely"
+        if past.gone
+        else past.why,
+        visited_at=past.visited_at,
+        changed_at=past.changed_at or None,
+        visits=history.visits,
+        changes=(history.recent & 0xFF).bit_count(),
+        changes_a_day=round(likely_rate(posterior(history, IGNORANT)), 4),
+        every_days=None if one.due_at is None else round((one.due_at - past.visited_at) / SECOND / 86_400, 3),
+        gone=past.gone,
     )
 
 

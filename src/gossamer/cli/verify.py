@@ -189,16 +189,16 @@ class Verification:
         damaged = [told(one, (one.volume, one.number) in accepted) for one in found.findings]
         is_whole = all(one.is_acknowledged for one in damaged) and not any(one.fault for one in checked)
         return VerifyReport(
-            is_whole,
-            len(found.volumes),
-            found.records,
-            found.unknown_records,
-            damaged,
-            [told(one, False) for one in repaired],
-            due_again,
-            is_marked,
-            checked[:1],
-            checked[1:],
+            is_whole=is_whole,
+            volumes=len(found.volumes),
+            records=found.records,
+            unknown_records=found.unknown_records,
+            damaged=damaged,
+            repaired=[told(one, False) for one in repaired],
+            due_again=due_again,
+            is_marked=is_marked,
+            databases=checked[:1],
+            views=checked[1:],
         )
 
 

@@ -339,20 +339,20 @@ async def crawl_rooms(
         sowing = Sowing(directory, helm.settings, outside, control, helm.is_crawling)
         try:
             yield CrawlRooms(
-                helm.standing,
-                lists.visits,
-                lists.pages,
-                lists.hosts,
-                helm.rules,
-                wrong_in,
-                helm.effect,
-                helm.start,
-                helm.ask,
-                sowing.add,
-                helm.save_rules,
-                helm.undo_rules,
-                helm.change_host,
-                helm.fetch_again,
+                standing=helm.standing,
+                visits=lists.visits,
+                pages=lists.pages,
+                hosts=lists.hosts,
+                rules=helm.rules,
+                wrong=wrong_in,
+                effect=helm.effect,
+                start=helm.start,
+                ask=helm.ask,
+                add_seeds=sowing.add,
+                save_rules=helm.save_rules,
+                undo_rules=helm.undo_rules,
+                change_host=helm.change_host,
+                fetch_again=helm.fetch_again,
             )
         finally:
             await helm.close()

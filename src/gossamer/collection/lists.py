@@ -119,21 +119,21 @@ class CollectionLists:
     def _listed(self, one: EndedUrl, kept: Kept | None) -> ListedVisit:
         is_page = kept is not None and kept.is_page
         return ListedVisit(
-            one.url,
-            one.host,
-            one.reason.value,
-            IN_WORDS[one.reason],
-            one.detail,
-            one.ended_at,
-            one.due_at,
-            one.failures,
-            one.how.value,
-            one.depth,
-            kept.status if kept else None,
-            kept.media_type if kept else "",
-            kept.size if kept else None,
-            self.facts_of(Url(one.url)) if is_page else None,
-            text_of(one.position),
+            url=one.url,
+            host=one.host,
+            outcome=one.reason.value,
+            says=IN_WORDS[one.reason],
+            detail=one.detail,
+            ended_at=one.ended_at,
+            due_at=one.due_at,
+            failures=one.failures,
+            how=one.how.value,
+            depth=one.depth,
+            status=kept.status if kept else None,
+            media_type=kept.media_type if kept else "",
+            size=kept.size if kept else None,
+            facts=self.facts_of(Url(one.url)) if is_page else None,
+            position=text_of(one.position),
         )
 
     def _shown(self, one: ListedHostRow, now: int, is_crawling: bool) -> ListedHost:
@@ -141,20 +141,20 @@ class CollectionLists:
         _, says = state_of(host, politeness(self.settings()), now, is_crawling, one.robots)
         states = {entry.state for entry in one.robots}
         return ListedHost(
-            host.name,
-            one.state,
-            says,
-            host.queued,
-            host.visits,
-            host.troubles,
-            host.gap_s,
-            one.least_gap_s,
-            one.broken,
-            next((state.value for state in WORST if state in states), ""),
-            host.held,
-            tuple(trap.template for trap in one.traps),
-            host.next_at or None,
-            f"{one.rank}~{host.name}",
+            host=host.name,
+            state=one.state,
+            says=says,
+            queued=host.queued,
+            visits=host.visits,
+            troubles=host.troubles,
+            gap_s=host.gap_s,
+            least_gap_s=one.least_gap_s,
+            broken=one.broken,
+            robots=next((state.value for state in WORST if state in states), ""),
+            held=host.held,
+            traps=tuple(trap.template for trap in one.traps),
+            next_at=host.next_at or None,
+            position=f"{one.rank}~{host.name}",
         )
 
 

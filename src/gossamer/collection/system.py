@@ -73,20 +73,20 @@ class Watch:
             delay_s=self.outside.lasting_s(self.settings.politeness.delay_s),
         )
         return System(
-            now,
-            state_of(processes),
-            nodes,
-            processes,
-            totals_of(nodes, processes),
-            averages_of(nodes),
-            counters
+            at=now,
+            state=state_of(processes),
+            nodes=nodes,
+            processes=processes,
+            totals=totals_of(nodes, processes),
+            averages=averages_of(nodes),
+            counters=counters
             | {
                 "visited": sum(counts.by_reason.values()),
                 "ready_hosts": self._survey.ready_hosts,
                 "waiting_hosts": self._survey.waiting_hosts,
             },
-            counts.by_reason,
-            (*([CONTROL_MISSED] if self.control.is_missed else ()), *hints(standing)),
+            outcomes=counts.by_reason,
+            hints=(*([CONTROL_MISSED] if self.control.is_missed else ()), *hints(standing)),
         )
 
     def history(self, since_at: Instant) -> list[Sample]:

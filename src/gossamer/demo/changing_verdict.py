@@ -69,16 +69,16 @@ def check_changing(
     gone = [url for url, hits in by_url.items() if hits[-1].status == 410 and hits[0].status == 200]
     news = [url for url in kept.shown if "/news/" in url]
     return ChangingVerdict(
-        visits,
-        passed_over,
-        tuple(wrong),
-        prices,
-        tuple(prices_missed),
-        spared / (spared + received) if spared + received else 0.0,
-        len(gone),
-        tuple([url for url in gone if url in kept.shown]),
-        len(news),
-        tuple(too_early(log, {}, delay_s - slack_s)),
+        visits=visits,
+        passed_over=passed_over,
+        taken_for_changes=tuple(wrong),
+        prices=prices,
+        prices_missed=tuple(prices_missed),
+        spared_share=spared / (spared + received) if spared + received else 0.0,
+        vanished=len(gone),
+        still_shown=tuple([url for url in gone if url in kept.shown]),
+        appeared=len(news),
+        politeness_violations=tuple(too_early(log, {}, delay_s - slack_s)),
     )
 
 

@@ -171,15 +171,15 @@ def open_views(
             control.done(command.id)
 
     return Views(
-        {"links": links, "facts": GraphView(facts), "words": words},
-        lambda: Follower(outside.files, directory.spool, places, tell),
-        reread,
-        outside.clock,
-        tell,
-        published.heard,
-        Following(drain_s=math.inf),
-        lambda: bool(control.pending(NAME)) and checkpoints.is_due(),
-        checkpoint,
+        views={"links": links, "facts": GraphView(facts), "words": words},
+        follower=lambda: Follower(outside.files, directory.spool, places, tell),
+        reread=reread,
+        clock=outside.clock,
+        tell=tell,
+        publish=published.heard,
+        settings=Following(drain_s=math.inf),
+        checkpoint_wanted=lambda: bool(control.pending(NAME)) and checkpoints.is_due(),
+        checkpoint=checkpoint,
     )
 
 

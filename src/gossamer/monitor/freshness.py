@@ -92,21 +92,21 @@ def told(
         return FreshnessReport(in_words(at), None, site=site, runs=runs)
     last, visits = samples[-1], visits_in(samples)
     return FreshnessReport(
-        in_words(last.at),
-        last.all,
-        last.gone,
-        last.overdue,
-        last.hubs,
-        last.estimated_from,
-        last.site_count,
-        last.sites,
-        visits,
-        visits.changed_share,
-        visits.spared_share,
-        in_words(samples[0].at),
-        site,
-        tuple(points_of(samples, site)),
-        runs,
+        at=in_words(last.at),
+        all=last.all,
+        gone=last.gone,
+        overdue=last.overdue,
+        hubs=last.hubs,
+        estimated_from=last.estimated_from,
+        site_count=last.site_count,
+        sites=last.sites,
+        visits=visits,
+        changed_share=visits.changed_share,
+        spared_share=visits.spared_share,
+        since=in_words(samples[0].at),
+        site=site,
+        samples=tuple(points_of(samples, site)),
+        runs=runs,
     )
 
 
@@ -123,30 +123,30 @@ def points_of(samples: Sequence[FreshnessSample], site: str = "") -> list[Point]
 def _of_all(sample: FreshnessSample) -> Point:
     found = sample.all
     return Point(
-        in_words(sample.at),
-        found.pages,
-        found.average_age_days,
-        found.freshness,
-        found.planned_age_days,
-        found.possible_age_days,
-        found.visits_a_day,
-        sample.gone,
-        sample.overdue,
-        sample.visits,
+        at=in_words(sample.at),
+        pages=found.pages,
+        age_days=found.average_age_days,
+        freshness=found.freshness,
+        planned_age_days=found.planned_age_days,
+        possible_age_days=found.possible_age_days,
+        visits_a_day=found.visits_a_day,
+        gone=sample.gone,
+        overdue=sample.overdue,
+        visits=sample.visits,
     )
 
 
 def _of_site(at: Instant, one: SiteSample) -> Point:
     return Point(
-        in_words(at),
-        one.pages,
-        one.age_days,
-        one.freshness,
-        one.planned_age_days,
-        one.possible_age_days,
-        one.visits_a_day,
-        one.gone,
-        one.overdue,
+        at=in_words(at),
+        pages=one.pages,
+        age_days=one.age_days,
+        freshness=one.freshness,
+        planned_age_days=one.planned_age_days,
+        possible_age_days=one.possible_age_days,
+        visits_a_day=one.visits_a_day,
+        gone=one.gone,
+        overdue=one.overdue,
     )
 
 

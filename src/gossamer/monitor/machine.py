@@ -96,7 +96,17 @@ class ThisMachine:
         self._asked += 1
         disk_total, disk_free = self._disk()
         cores = os.cpu_count() or 1
-        return NodeSample(self._name, cores, self._mhz, busy_s, passed_s, total, free, disk_total, disk_free)
+        return NodeSample(
+            name=self._name,
+            cores=cores,
+            mhz=self._mhz,
+            busy_s=busy_s,
+            passed_s=passed_s,
+            memory_total=total,
+            memory_free=free,
+            disk_total=disk_total,
+            disk_free=disk_free,
+        )
 
     def process(self, pid: int) -> ProcessSample | None:
         if said := self._read(f"{pid}/stat"):

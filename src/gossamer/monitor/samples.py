@@ -61,15 +61,15 @@ def sampled(
     assert whole is not None, "there is a page"
     worst = sorted(sums, key=lambda name: -sums[name].age)[:most_sites]
     return FreshnessSample(
-        now,
-        grown(whole, step),
-        sum(site.gone for site in sites.values()),
-        sum(site.overdue for site in sites.values()),
-        sum(site.hubs for site in sites.values()),
-        len(every),
-        visits,
-        tuple([site_sample(name, sums[name], sites[name], step) for name in worst]),
-        len(sums),
+        at=now,
+        all=grown(whole, step),
+        gone=sum(site.gone for site in sites.values()),
+        overdue=sum(site.overdue for site in sites.values()),
+        hubs=sum(site.hubs for site in sites.values()),
+        estimated_from=len(every),
+        visits=visits,
+        sites=tuple([site_sample(name, sums[name], sites[name], step) for name in worst]),
+        site_count=len(sums),
     )
 
 
@@ -109,15 +109,15 @@ def site_sample(name: str, sums: Sums, site: _Site, step: int) -> SiteSample:
     found = in_short(sums)
     assert found is not None, "it has a page"
     return SiteSample(
-        name,
-        found.pages * step,
-        found.average_age_days,
-        found.freshness,
-        found.planned_age_days,
-        found.possible_age_days,
-        found.visits_a_day * step,
-        site.gone,
-        site.overdue,
+        site=name,
+        pages=found.pages * step,
+        age_days=found.average_age_days,
+        freshness=found.freshness,
+        planned_age_days=found.planned_age_days,
+        possible_age_days=found.possible_age_days,
+        visits_a_day=found.visits_a_day * step,
+        gone=site.gone,
+        overdue=site.overdue,
     )
 
 

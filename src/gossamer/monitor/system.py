@@ -59,16 +59,16 @@ def beaten(one: Vitals, now: Instant) -> Beaten:
     says = one.state if one.state in OWN_WORDS and life in ("fresh", "late") else ""
     until_at = now if life in ("fresh", "late") else one.at
     return Beaten(
-        one.process or one.node,
-        one.node,
-        one.pid if one.process != NODE else None,
-        life,
-        says,
-        one.at,
-        round(age_s, 1),
-        round(max(0.0, (until_at - one.since_at) / SECOND), 1),
-        one.version,
-        one.figures,
+        name=one.process or one.node,
+        node=one.node,
+        pid=one.pid if one.process != NODE else None,
+        life=life,
+        says=says,
+        at=one.at,
+        age_s=round(age_s, 1),
+        uptime_s=round(max(0.0, (until_at - one.since_at) / SECOND), 1),
+        version=one.version,
+        figures=one.figures,
     )
 
 

@@ -59,20 +59,20 @@ def said_in(capture: Capture, agent: str, own: Own) -> ReadVersion:
     page = reading.page
     may_index = page.directives.may_index
     return ReadVersion(
-        capture.url.text,
-        capture.fetched_at,
-        capture.status,
-        prints_of(reading, capture.body),
-        page.title,
-        page.description,
-        page.content,
-        page.language,
-        reading.facts if may_index else b"",
-        reading.fact_count if may_index else 0,
-        reading.sources if may_index else b"",
-        is_readable(reading),
-        may_index,
-        page.directives.may_cache,
+        url=capture.url.text,
+        fetched_at=capture.fetched_at,
+        status=capture.status,
+        prints=prints_of(reading, capture.body),
+        title=page.title,
+        description=page.description,
+        text=page.content,
+        language=page.language,
+        facts=reading.facts if may_index else b"",
+        fact_count=reading.fact_count if may_index else 0,
+        sources=reading.sources if may_index else b"",
+        is_readable=is_readable(reading),
+        may_index=may_index,
+        may_cache=page.directives.may_cache,
     )
 
 

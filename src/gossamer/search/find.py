@@ -88,19 +88,19 @@ class Search:
             called = links.called([found.card.url for found in matches.found]) if links is not None else []
         hits = tuple(starmap(_hit_of, zip_longest(matches.found, called)))
         return SearchAnswer(
-            hits,
-            matches.total,
-            self._clock.elapsed_s() - began,
-            as_of,
-            matches.all_words,
-            matches.with_all_words,
-            matches.facets,
-            matches.dates,
-            entities,
-            self._meant(query, matches),
-            matches.omitted,
-            matches.counted,
-            matches.unreadable,
+            hits=hits,
+            total=matches.total,
+            took_s=self._clock.elapsed_s() - began,
+            as_of=as_of,
+            all_words=matches.all_words,
+            with_all_words=matches.with_all_words,
+            facets=matches.facets,
+            dates=matches.dates,
+            entities=entities,
+            did_you_mean=self._meant(query, matches),
+            omitted=matches.omitted,
+            counted=matches.counted,
+            unreadable=matches.unreadable,
         )
 
     def is_found(self, query: Query) -> bool:

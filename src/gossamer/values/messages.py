@@ -151,18 +151,18 @@ def job_of(payload: bytes) -> ReadJob:
 def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
     """What the catalogue holds of it, once its record lies at `place`."""
     return Kept(
-        capture.id,
-        capture.url,
-        capture.fetched_at,
-        place,
-        capture.status,
-        done.media_type,
-        done.digest,
-        done.size,
-        done.is_page and done.is_shown and done.refers_at is None,
-        done.refers_at,
-        done.charset,
-        done.charset_from,
+        capture_id=capture.id,
+        url=capture.url,
+        fetched_at=capture.fetched_at,
+        place=place,
+        status=capture.status,
+        media_type=done.media_type,
+        digest=done.digest,
+        size=done.size,
+        is_page=done.is_page and done.is_shown and done.refers_at is None,
+        refers_at=done.refers_at,
+        charset=done.charset,
+        charset_from=done.charset_from,
     )
 
 

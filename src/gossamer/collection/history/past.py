@@ -228,16 +228,16 @@ def _compared(shown: Sequence[Kept], gists: Sequence[Gist], first_number: int) -
             last = kept, gist.prints
         found.append(
             CaptureVersion(
-                number,
-                in_words(kept.fetched_at),
-                kept.status,
-                kept.media_type,
-                kept.size,
-                kept.is_page,
-                changes,
-                gist.title,
-                gist.fact_count,
-                gist.note,
+                number=number,
+                fetched_at=in_words(kept.fetched_at),
+                status=kept.status,
+                media_type=kept.media_type,
+                size=kept.size,
+                is_page=kept.is_page,
+                changes=changes,
+                title=gist.title,
+                fact_count=gist.fact_count,
+                note=gist.note,
                 charset=kept.charset,
                 charset_from=kept.charset_from,
             )

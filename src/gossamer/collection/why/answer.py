@@ -341,16 +341,16 @@ def removed(whole: Url, url: Url) -> tuple[str, ...]:
 def visited(kept: Kept, damaged: str) -> Visited:
     place = kept.place
     return Visited(
-        kept.fetched_at,
-        kept.status,
-        kept.media_type,
-        kept.size,
-        kept.is_page,
-        place.volume,
-        place.number,
-        damaged,
-        kept.charset,
-        kept.charset_from,
+        fetched_at=kept.fetched_at,
+        status=kept.status,
+        media_type=kept.media_type,
+        size=kept.size,
+        is_page=kept.is_page,
+        volume=place.volume,
+        number=place.number,
+        damaged=damaged,
+        charset=kept.charset,
+        charset_from=kept.charset_from,
     )
 
 

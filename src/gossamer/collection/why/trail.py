@@ -172,15 +172,15 @@ def asked_of(origin: str, robots: Robots | None) -> RobotsKnown:
     if robots is None:
         return RobotsKnown(origin, None)
     return RobotsKnown(
-        origin,
-        robots.state,
-        robots.fetched_at,
-        robots.expires_at,
-        robots.failures,
-        robots.crawl_delay_s,
-        len(robots.rules),
-        robots.ask.text if robots.ask is not None else None,
-        robots.recrawl_delay_s,
+        origin=origin,
+        state=robots.state,
+        fetched_at=robots.fetched_at,
+        expires_at=robots.expires_at,
+        failures=robots.failures,
+        crawl_delay_s=robots.crawl_delay_s,
+        rules=len(robots.rules),
+        moved_to=robots.ask.text if robots.ask is not None else None,
+        recrawl_delay_s=robots.recrawl_delay_s,
     )
 
 

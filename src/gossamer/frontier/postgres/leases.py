@@ -267,20 +267,22 @@ class SharedTake:
             visit = self._robots_visit(Url(text_of(row.lane, host.name, "robots.txt")), gate.robots)
             return SharedLease(visit, host.id, host.lease + 1, host.id, row.lane, *self._when(host))
         visit = Visit(
-            Url(row.url),
-            VisitKind.PAGE,
-            self._moment.local_at,
-            row.depth,
-            row.hops,
-            row.failures,
-            self._moment.robots_here(gate.robots),
-            How(row.how),
-            host.failing,
-            None if host.failing_since is None else self._moment.local_at - (self._moment.at - host.failing_since),
-            row.last_detail is not None and row.last_detail.startswith(FOLLOWED),
-            decoded(row.past),
-            row.priority,
-            said_of(row.said_at, row.said_every_s),
+            url=Url(row.url),
+            kind=VisitKind.PAGE,
+            taken_at=self._moment.local_at,
+            depth=row.depth,
+            hops=row.hops,
+            failures=row.failures,
+            robots=self._moment.robots_here(gate.robots),
+            how=How(row.how),
+            host_failing=host.failing,
+            host_failing_since=None
+            if host.failing_since is None
+            else self._moment.local_at - (self._moment.at - host.failing_since),
+            is_followed=row.last_detail is not None and row.last_detail.startswith(FOLLOWED),
+            past=decoded(row.past),
+            priority=row.priority,
+            said=said_of(row.said_at, row.said_every_s),
         )
         return SharedLease(
             visit,

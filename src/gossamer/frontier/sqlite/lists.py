@@ -115,7 +115,15 @@ def _ended(row: _Row) -> EndedUrl:
     at, host_id, number, lane, name, text, how, depth, reason, detail, failures, due_at = row
     position = ListPosition(at, host_id, number)
     return EndedUrl(
-        position, text_of(lane, name, text), name, HOWS[how], depth, REASONS[reason], detail or "", failures, due_at
+        position=position,
+        url=text_of(lane, name, text),
+        host=name,
+        how=HOWS[how],
+        depth=depth,
+        reason=REASONS[reason],
+        detail=detail or "",
+        failures=failures,
+        due_at=due_at,
     )
 
 
@@ -168,7 +176,17 @@ def every_visit(connect: Callable[[], sqlite3.Connection]) -> Iterator[LastVisit
             last = (host_id, url_id)
             url = text_of(lane, name, text)
             why = REASONS[reason]
-            yield LastVisit(url, HOWS[how], depth, hops, why, detail or "", failures, settled_at, due_at)
+            yield LastVisit(
+                url=url,
+                how=HOWS[how],
+                depth=depth,
+                hops=hops,
+                reason=why,
+                detail=detail or "",
+                failures=failures,
+                settled_at=settled_at,
+                due_at=due_at,
+            )
         is_more = len(rows) == AT_ONCE
 
 

@@ -191,16 +191,16 @@ def _feed(
         channel = next((child for child in root.iterchildren() if module_and_name(child) == ("", "channel")), root)
     told = _Gathered(channel, url, kind, has_words)
     return Feed(
-        kind,
-        told.title,
-        told.id,
-        told.url(),
-        told.ttl_s(),
-        told.dates.get("published", told.dates.get("created")),
-        told.dates.get("updated"),
-        tuple(told.links),
-        entries,
-        flags,
+        kind=kind,
+        title=told.title,
+        id=told.id,
+        url=told.url(),
+        ttl_s=told.ttl_s(),
+        published_at=told.dates.get("published", told.dates.get("created")),
+        updated_at=told.dates.get("updated"),
+        links=tuple(told.links),
+        entries=entries,
+        flags=flags,
     )
 
 

@@ -210,18 +210,18 @@ def kept_of(row: Row) -> Kept:
         charset_from,
     ) = row
     return Kept(
-        capture_id,
-        Url(url),
-        fetched_at,
-        Place(volume, number, offset, length),
-        status,
-        media_type,
-        digest,
-        size,
-        bool(is_page),
-        refers_at,
-        charset,
-        charset_from,
+        capture_id=capture_id,
+        url=Url(url),
+        fetched_at=fetched_at,
+        place=Place(volume, number, offset, length),
+        status=status,
+        media_type=media_type,
+        digest=digest,
+        size=size,
+        is_page=bool(is_page),
+        refers_at=refers_at,
+        charset=charset,
+        charset_from=charset_from,
     )
 
 

@@ -154,19 +154,19 @@ def _card_of(reading: Reading, inferred: tuple[str, ...], things: tuple[IndexedE
     page, asks = reading.page, reading.page.directives
     quotable = LONGEST_TITLE if asks.most_snippet < 0 else min(asks.most_snippet, LONGEST_TITLE)
     return Card(
-        page.url,
-        page.title[:LONGEST_TITLE],
-        page.description[: quotable if asks.may_cache else 0],
-        page.language,
-        reading.types[:MOST_TYPES],
-        reading.syntaxes,
-        reading.fact_count,
-        reading.fetched_at,
-        reading.capture_id,
-        inferred,
-        things,
-        asks.may_cache,
-        asks.most_snippet,
+        url=page.url,
+        title=page.title[:LONGEST_TITLE],
+        description=page.description[: quotable if asks.may_cache else 0],
+        language=page.language,
+        types=reading.types[:MOST_TYPES],
+        syntaxes=reading.syntaxes,
+        fact_count=reading.fact_count,
+        fetched_at=reading.fetched_at,
+        capture_id=reading.capture_id,
+        inferred=inferred,
+        things=things,
+        may_cache=asks.may_cache,
+        most_snippet=asks.most_snippet,
     )
 
 

@@ -88,15 +88,15 @@ def _reasons(
             if told is not None:
                 facts = dict(_facts(told))
                 yield ScoreReason(
-                    field,
-                    form,
-                    round(told["value"] * share * boost, 4),
-                    facts.get("freq", 0.0),
-                    int(facts.get("n", 0)),
-                    round(facts.get("idf", 0.0) * share / (1.0 if share == 1.0 else OTHER_FORM), 4),
-                    facts.get("dl", 0.0),
-                    round(facts.get("avgdl", 0.0), 1),
-                    round(boost * (1.0 if form == part.tokens[0] or len(part.tokens) > 1 else OTHER_FORM), 3),
+                    field=field,
+                    form=form,
+                    score=round(told["value"] * share * boost, 4),
+                    times=facts.get("freq", 0.0),
+                    pages=int(facts.get("n", 0)),
+                    rarity=round(facts.get("idf", 0.0) * share / (1.0 if share == 1.0 else OTHER_FORM), 4),
+                    length=facts.get("dl", 0.0),
+                    usual_length=round(facts.get("avgdl", 0.0), 1),
+                    weight=round(boost * (1.0 if form == part.tokens[0] or len(part.tokens) > 1 else OTHER_FORM), 3),
                 )
 
 

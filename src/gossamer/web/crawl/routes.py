@@ -158,17 +158,17 @@ def looked_at(rooms: WebRooms) -> tuple[CrawlNow, CrawlState, tuple[ListedVisit,
     state = state_of(system, standing.crawler)
     says = standing.crawler.ended if state == "at rest" and standing.crawler.ended else SENTENCES.get(state, "")
     now = CrawlNow(
-        state,
-        says,
-        numbers_of(system) | freshness_of(rooms.monitor.chronicle()),
-        system.outcomes,
-        standing.crawler,
-        standing.seeds,
-        standing.seed_count,
-        standing.contact,
-        standing.rules,
-        system.hints,
-        in_words(system.at),
+        state=state,
+        says=says,
+        numbers=numbers_of(system) | freshness_of(rooms.monitor.chronicle()),
+        outcomes=system.outcomes,
+        crawler=standing.crawler,
+        seeds=standing.seeds,
+        seed_count=standing.seed_count,
+        contact=standing.contact,
+        rules=standing.rules,
+        hints=system.hints,
+        as_of=in_words(system.at),
     )
     return now, standing, rooms.crawl.visits(VisitsAsked(most=NEWEST)).visits
 

@@ -78,7 +78,16 @@ def asked(
 ) -> VisitsParameters:
     chosen = tuple(code for code in reason if code)
     return VisitsParameters(
-        chosen, host.strip().lower(), text.strip(), status[:1], type.strip().lower(), since, until, sort, after, most
+        reason=chosen,
+        host=host.strip().lower(),
+        text=text.strip(),
+        status=status[:1],
+        type=type.strip().lower(),
+        since=since,
+        until=until,
+        sort=sort,
+        after=after,
+        most=most,
     )
 
 
@@ -137,16 +146,16 @@ def meant(wanted: VisitsParameters) -> VisitsAsked:
     for code in wanted.reason:
         reasons |= dict.fromkeys(GROUPS.get(code) or (known(code),))
     return VisitsAsked(
-        tuple(reasons),
-        wanted.host,
-        wanted.text,
-        int(wanted.status) if wanted.status else None,
-        wanted.type,
-        instant(wanted.since),
-        instant(wanted.until, is_end=True),
-        wanted.sort == "newest",
-        wanted.after,
-        wanted.most,
+        reasons=tuple(reasons),
+        host=wanted.host,
+        text=wanted.text,
+        status=int(wanted.status) if wanted.status else None,
+        media_type=wanted.type,
+        since_at=instant(wanted.since),
+        until_at=instant(wanted.until, is_end=True),
+        is_newest_first=wanted.sort == "newest",
+        after=wanted.after,
+        most=wanted.most,
     )
 
 

@@ -234,7 +234,17 @@ def _as_class(wanted: Wanted, instances: Sequence[Row], uses: Sequence[Row], ind
     below, in_use = _by_use(relations.subclasses(iri), indexed.terms.classes)
     above = relations.superclasses(iri)
     has = tuple(one for one in uses_in(uses, "has") if not _is_type(one.term))
-    return ClassUse(indexed.pages, listed, wanted.instances_from, has_more, has, SAMPLE, above, below, in_use)
+    return ClassUse(
+        pages=indexed.pages,
+        instances=listed,
+        instances_from=wanted.instances_from,
+        has_more=has_more,
+        properties=has,
+        sampled=SAMPLE,
+        superclasses=above,
+        subclasses=below,
+        in_use=in_use,
+    )
 
 
 def _as_property(iri: str, uses: Sequence[Row], used: Mapping[str, int]) -> PropertyUse | None:
@@ -244,15 +254,15 @@ def _as_property(iri: str, uses: Sequence[Row], used: Mapping[str, int]) -> Prop
         return None
     below, in_use = _by_use(relations.subproperties(iri), used)
     return PropertyUse(
-        facts,
-        things,
-        pages,
-        facts >= WINDOW,
-        uses_in(uses, "value"),
-        uses_in(uses, "on"),
-        relations.superproperties(iri),
-        below,
-        in_use,
+        facts=facts,
+        things=things,
+        pages=pages,
+        is_at_least=facts >= WINDOW,
+        values=uses_in(uses, "value"),
+        on=uses_in(uses, "on"),
+        superproperties=relations.superproperties(iri),
+        subproperties=below,
+        in_use=in_use,
     )
 
 

@@ -156,15 +156,15 @@ def _fetched_as(url: Url, why: WhyAnswer | None, rooms: WebRooms) -> Url:
 def version_of(kept: Kept) -> PageVersion:
     place = kept.place
     return PageVersion(
-        in_words(kept.fetched_at),
-        kept.status,
-        kept.media_type,
-        kept.size,
-        place.volume,
-        place.offset,
-        kept.is_page,
-        kept.charset,
-        kept.charset_from,
+        fetched_at=in_words(kept.fetched_at),
+        status=kept.status,
+        media_type=kept.media_type,
+        size=kept.size,
+        volume=place.volume,
+        offset=place.offset,
+        is_page=kept.is_page,
+        charset=kept.charset,
+        charset_from=kept.charset_from,
     )
 
 

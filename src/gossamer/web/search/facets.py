@@ -110,16 +110,16 @@ def _shown(
 ) -> ShownFacet:
     look = f"depth-{min(depth, DEEPEST)}"
     return ShownFacet(
-        id_of(group.name, facet.value),
-        f"{look} chosen" if facet.is_chosen else f"{look} unwanted" if facet.is_excluded else look,
-        shortened(label, LONGEST_LABEL),
-        facet.value if facet.value != label else "",
-        about + number(facet.count),
-        href,
-        not_href,
-        facet.is_chosen,
-        facet.is_excluded,
-        facet.inferred == facet.count > 0,
+        id=id_of(group.name, facet.value),
+        look=f"{look} chosen" if facet.is_chosen else f"{look} unwanted" if facet.is_excluded else look,
+        label=shortened(label, LONGEST_LABEL),
+        title=facet.value if facet.value != label else "",
+        pages=about + number(facet.count),
+        href=href,
+        not_href=not_href,
+        is_chosen=facet.is_chosen,
+        is_unwanted=facet.is_excluded,
+        is_inferred=facet.inferred == facet.count > 0,
     )
 
 
