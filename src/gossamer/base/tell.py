@@ -1,4 +1,4 @@
-"""Rooms say what happened through the `Tell` they were given; who listens is decided where a process is put together."""
+"""Rooms say what happened through the `Tell` they were given; who listens is decided where a process starts."""
 
 from typing import Protocol
 

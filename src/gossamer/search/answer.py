@@ -9,7 +9,7 @@ from gossamer.views.words.facets import Facet, Span
 from gossamer.views.words.snippets import Segment
 from gossamer.views.words.suggest import Completion
 
-__all__ = ["Anchor", "Answer", "Completion", "Entity", "Facet", "Hit", "Segment", "Span"]
+__all__ = ["Anchor", "Completion", "Entity", "Facet", "Hit", "SearchAnswer", "Segment", "Span"]
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):

@@ -19,7 +19,7 @@ from gossamer.views.words.facets import FACETS
 from gossamer.views.words.searcher import FEW, FoundPage, MatchedPages, SameText, Searcher, Stored, WordCount
 from gossamer.views.words.suggest import better, completions
 
-__all__ = ["FACETS", "Answer", "Completion", "Entity", "Facet", "Hit", "Search", "Segment", "Span"]
+__all__ = ["FACETS", "Completion", "Entity", "Facet", "Hit", "Search", "SearchAnswer", "Segment", "Span"]
 
 REFRESH_S = 1.0
 """How old a snapshot of the index may be before a search takes a new one."""
