@@ -256,7 +256,7 @@ async def web_rooms(
         hosts=names_of(settings.web),
         tell=tell,
         door=door_of(settings.web, partial(kept_keys, directory, outside.files)),
-        monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside, lambda: pool.barriers)),
+        monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside, pool)),
         exports=exports_of(directory, outside),
         crawl=await opened.enter_async_context(crawl_rooms(directory, settings, outside, handles.search.stored)),
         pages=await opened.enter_async_context(page_rooms(directory, settings, outside, handles.search.words)),

@@ -116,6 +116,10 @@ class QueryPool:
         """What holds around its workers; None while none is ready."""
         return self._pool.barriers
 
+    @property
+    def pids(self) -> list[int]:
+        return self._pool.pids
+
     async def ask(
         self,
         query: str,
