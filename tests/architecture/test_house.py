@@ -9,7 +9,7 @@ from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, mo
 
 LIMITS = {
     "files": 533,
-    "lines": 72_200,
+    "lines": 72_300,
     "modules in the fullest folder": 39,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,
@@ -25,7 +25,7 @@ LIMITS = {
 PURE = ("values", "config", "rules", "parse", "extract", "recrawl")
 OUTSIDE = {
     "asyncio", "socket", "ssl", "sqlite3", "os", "time", "random", "logging", "subprocess",
-    "multiprocessing", "threading", "shutil", "tempfile", "urllib", "http", "aiohttp",
+    "multiprocessing", "threading", "shutil", "tempfile", "urllib", "http", "aiohttp", "httptools",
 }  # fmt: skip
 READS_FILES = {"config/load.py"}
 """It reads gossamer.toml and the variables of the environment."""

@@ -167,7 +167,7 @@ def test_work_that_takes_long_is_told_in_plain_lines_where_there_is_no_terminal(
 
 def test_a_crawl_may_open_as_many_sockets_as_the_system_lets_it() -> None:
     program = (
-        "import resource; from gossamer.base.processes import MOST_OPEN_FILES, allow_open_files\n"
+        "import resource; from gossamer.base.tuning import MOST_OPEN_FILES, allow_open_files\n"
         "_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))\n"
         "allow_open_files()\n"

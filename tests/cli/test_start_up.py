@@ -6,10 +6,10 @@ import sys
 import pytest
 
 SERVING = {"fastapi", "jinja2", "pydantic", "uvicorn"}
-FETCHING = {"aiohttp"}
+FETCHING = {"httptools"}
 READING = {"fasttext", "lxml", "rensa", "selectolax"}
 VIEWS = {"pyoxigraph", "tantivy"}
-HEAVY = {"aiohttp", "cyclopts", "fastapi", "jinja2", "pydantic", "rich", "uvicorn"}
+HEAVY = {"httptools", "cyclopts", "fastapi", "jinja2", "pydantic", "rich", "uvicorn"}
 
 
 def loaded_by(module):

@@ -26,7 +26,7 @@ LATE_S = 5.0
 """Longer than a busy machine takes over streams that come to their end."""
 FORGIVEN = {
     "Missing expected CR after response line",  # a bare LF may be taken for a line's end (RFC 9112, 2.2)
-    "Invalid character in chunk size",  # blanks after the size: aiohttp lets them pass
+    "Invalid character in chunk size",  # blanks after the size: browsers let them pass
 }
 
 pytestmark = pytest.mark.skipif(not STREAMS.is_file(), reason="the streams are not here; set GOSSAMER_CONFORMANCE")

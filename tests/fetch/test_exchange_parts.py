@@ -1,30 +1,14 @@
-"""The parts of an exchange that need no server: bodies in pieces, what exceptions mean, names and robots entries."""
+"""The parts of an exchange that need no server: bodies in pieces, names and robots entries."""
 
 import msgspec
 import pytest
-from aiohttp.client_exceptions import (
-    ClientConnectionError,
-    ClientError,
-    ClientOSError,
-    ClientPayloadError,
-    ServerDisconnectedError,
-)
-from aiohttp.http_exceptions import (
-    BadStatusLine,
-    ContentEncodingError,
-    ContentLengthError,
-    HttpProcessingError,
-    InvalidHeader,
-    LineTooLong,
-    TransferEncodingError,
-)
 
 from gossamer.base.clock import SECOND
 from gossamer.base.errors import ConfigError
 from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.fetch.client import _fields, conditions, user_agent
 from gossamer.fetch.dns import in_turns
-from gossamer.fetch.exchange import ResponseBody, _reason_of, _words
+from gossamer.fetch.exchange import ResponseBody
 from gossamer.fetch.pool import plain
 from gossamer.fetch.robots import NOTHING, OLD_COPY, entry_of
 from gossamer.values.capture import Capture
@@ -43,48 +27,6 @@ def test_a_body_in_pieces_knows_its_size_at_any_time(pieces: list[bytes]) -> Non
         body.add(piece)
         so_far += piece
         assert (body.size, body.whole()) == (len(so_far), so_far)
-
-
-def caused(outer: Exception, cause: Exception) -> Exception:
-    outer.__cause__ = cause
-    return outer
-
-
-@pytest.mark.parametrize(
-    ("foreign", "reason", "words"),
-    [
-        (LineTooLong(b"x"), Reason.HEADERS_TOO_LARGE, "a header line is too long"),
-        (HttpProcessingError(message="Too many headers received"), Reason.HEADERS_TOO_LARGE,
-         "the answer is not valid HTTP"),
-        (BadStatusLine("x"), Reason.PROTOCOL, "the first line of the answer is no HTTP status line"),
-        (InvalidHeader("x"), Reason.PROTOCOL, "a header field is malformed"),
-        (HttpProcessingError(message="x"), Reason.PROTOCOL, "the answer is not valid HTTP"),
-        (ContentLengthError("x"), Reason.PROTOCOL, "the body is shorter than its Content-Length says"),
-        (TransferEncodingError("x"), Reason.PROTOCOL, "the chunks of the body are malformed, or end too early"),
-        (ContentEncodingError("x"), Reason.PROTOCOL, "the body does not fit its Content-Encoding"),
-        (ServerDisconnectedError(), Reason.DISCONNECTED, "the server closed the connection without an answer"),
-        (ClientOSError("x"), Reason.DISCONNECTED, "the connection broke"),
-        (ClientPayloadError("Response payload is not completed"), Reason.DISCONNECTED,
-         "the body is malformed, or ends too early"),
-        (ClientPayloadError("x"), Reason.PROTOCOL, "the body is malformed, or ends too early"),
-        (ClientConnectionError("x"), Reason.PROTOCOL, "the answer could not be read"),
-        (ClientError("x"), Reason.PROTOCOL, "the answer could not be read"),
-        (ConnectionResetError("x"), Reason.DISCONNECTED, "the server cut the connection off"),
-        (OSError("x"), Reason.DISCONNECTED, "the connection broke"),
-        (caused(ClientPayloadError("x"), ContentLengthError("y")), Reason.PROTOCOL,
-         "the body is shorter than its Content-Length says"),
-        (caused(ClientPayloadError("is not completed"), ContentLengthError("y")), Reason.DISCONNECTED,
-         "the body is shorter than its Content-Length says"),
-        (caused(ClientError("x"), LineTooLong(b"y")), Reason.HEADERS_TOO_LARGE, "a header line is too long"),
-        (caused(ServerDisconnectedError(), ConnectionResetError("y")), Reason.DISCONNECTED,
-         "the server cut the connection off"),
-        (caused(ClientOSError("x"), TimeoutError()), Reason.DISCONNECTED, "the server fell silent"),
-    ],
-)  # fmt: skip
-def test_an_exception_of_the_library_has_a_reason_and_words_of_ours(
-    foreign: Exception, reason: Reason, words: str
-) -> None:
-    assert (_reason_of(foreign), _words(foreign)) == (reason, words)
 
 
 def test_why_no_connection_came_to_be_is_told_as_the_system_calls_it() -> None:

@@ -21,15 +21,18 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull, WorkerLost
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import Child, SystemProcesses
+from gossamer.base.tuning import (
+    GRAPH_MERGES,
+    GRAPH_MERGES_NICENESS,
+    INDEX_MERGES,
+    INDEX_MERGES_NICENESS,
+    INDEXER_NICENESS,
+    READER_NICENESS,
+)
 from gossamer.indexer.graph_client import AT_A_TIME, MODULE, MOST_BYTES, FactsApart, facts_apart, in_messages
-from gossamer.indexer.graph_process import MERGING, MERGING_NICENESS
-from gossamer.indexer.process import MERGING as INDEX_MERGING
-from gossamer.indexer.process import MERGING_NICENESS as INDEX_MERGING_NICENESS
-from gossamer.indexer.process import NICENESS
 from gossamer.indexer.supervisor import MODULE as INDEXER
 from gossamer.indexer.supervisor import become_the_one
 from gossamer.monitor.control import Control
-from gossamer.reader.processes import NICENESS as READERS_NICENESS
 from gossamer.store.directory import Directory
 from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import newest
@@ -217,33 +220,35 @@ def test_one_whose_indexer_is_gone_already_touches_nothing(tmp_path: Path) -> No
 def test_both_stand_back_behind_whoever_searches(indexer: "subprocess.Popen[str]") -> None:
     keeper = started_keeper(indexer.pid)
     own = os.getpriority(os.PRIO_PROCESS, 0)
-    assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in (indexer.pid, keeper.pid)] == [own + NICENESS] * 2
-    assert NICENESS < READERS_NICENESS, "pages are not read sooner than they are found"
+    assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in (indexer.pid, keeper.pid)] == [own + INDEXER_NICENESS] * 2
+    assert INDEXER_NICENESS < READER_NICENESS, "pages are not read sooner than they are found"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")
 def test_merges_of_the_index_stand_back_and_its_commits_do_not(indexer: "subprocess.Popen[str]") -> None:
     def standing(is_merging: bool) -> set[int]:
-        threads = [number for number, name in threads_of(indexer.pid) if name.startswith(INDEX_MERGING) == is_merging]
+        threads = [number for number, name in threads_of(indexer.pid) if name.startswith(INDEX_MERGES) == is_merging]
         return {os.getpriority(os.PRIO_PROCESS, number) for number in threads}
 
-    wait_until(lambda: standing(is_merging=True) == {INDEX_MERGING_NICENESS}, "merges take what commits need")
-    assert standing(is_merging=False) == {os.getpriority(os.PRIO_PROCESS, 0) + NICENESS}
+    wait_until(lambda: standing(is_merging=True) == {INDEX_MERGES_NICENESS}, "merges take what commits need")
+    assert standing(is_merging=False) == {os.getpriority(os.PRIO_PROCESS, 0) + INDEXER_NICENESS}
 
 
 @pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
 def test_its_session_stands_back_as_the_indexer_does(indexer: "subprocess.Popen[str]") -> None:
     keeper = started_keeper(indexer.pid)
     wait_until(lambda: session_of(keeper.pid)[1] != 0, "its session takes as much as anybody's")
-    assert session_of(keeper.pid)[1] == os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
+    assert session_of(keeper.pid)[1] == os.getpriority(os.PRIO_PROCESS, 0) + INDEXER_NICENESS
     assert session_of(keeper.pid)[0] != session_of(indexer.pid)[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives each thread a niceness")
 def test_its_merges_stand_back_and_nothing_else_does(apart: tuple[FactsApart, Child]) -> None:
     pid = apart[1].pid
-    nice = [(name.startswith(MERGING), os.getpriority(os.PRIO_PROCESS, number)) for number, name in threads_of(pid)]
-    assert {niceness for is_merging, niceness in nice if is_merging} == {MERGING_NICENESS}
+    nice = [
+        (name.startswith(GRAPH_MERGES), os.getpriority(os.PRIO_PROCESS, number)) for number, name in threads_of(pid)
+    ]
+    assert {niceness for is_merging, niceness in nice if is_merging} == {GRAPH_MERGES_NICENESS}
     assert {niceness for is_merging, niceness in nice if not is_merging} == {os.getpriority(os.PRIO_PROCESS, 0)}
 
 

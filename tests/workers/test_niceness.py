@@ -65,7 +65,7 @@ def test_where_sessions_share_the_cpus_the_worker_s_own_stands_back_and_nobody_e
 @pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
 def test_a_session_that_others_share_is_left_alone() -> None:
     before = session_of("self")
-    told = "from gossamer.base.processes import let_others_go_first; let_others_go_first(4)"
+    told = "from gossamer.base.tuning import let_others_go_first; let_others_go_first(4)"
     subprocess.run([sys.executable, "-c", told], check=True, timeout=60)
     assert session_of("self") == before
 

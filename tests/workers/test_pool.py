@@ -15,7 +15,7 @@ from gossamer.base.clock import SystemClock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
-from gossamer.workers.child import generation_of
+from gossamer.base.tuning import generation_of
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool, name_of
 

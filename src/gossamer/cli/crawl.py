@@ -17,9 +17,8 @@ from rich.console import Console
 from gossamer.base import crash
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.base.processes import allow_open_files, keep_freed_memory
 from gossamer.base.tell import Tell
-from gossamer.base.tuning import spare_the_collector
+from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, spare_the_collector
 from gossamer.cli.progress import Face, JsonLines, face_for
 from gossamer.cli.summary import STOPPED, CrawlEnd, summary, waiting_for_options
 from gossamer.collection.fetch_again import FetchedBy, fetch_again
@@ -43,8 +42,6 @@ from gossamer.values.url import Url
 LEAST_ROOM = 16 << 20
 """Bytes free on the disk, to end in order."""
 LOOK_S = 0.25
-LARGE = 1 << 20
-"""Bytes: a body this large comes seldom enough for its memory to go back to the system."""
 
 
 def crawl(
@@ -176,7 +173,7 @@ async def crawl_to_end(
             catch_signals(stop, face.close)
         async with open_crawl(directory, settings, seeds, network, outside, tell, stop) as crawling:
             tally.counted(await crawling.frontier.counts(), 0.0)
-            keep_freed_memory(LARGE)
+            keep_freed_memory(KEPT_BY_CRAWLER)
             allow_open_files()
             spare_the_collector()
             beating = asyncio.ensure_future(

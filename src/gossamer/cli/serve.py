@@ -1,7 +1,6 @@
 """`gossamer serve`: the search page of a collection, also while it is being crawled."""
 
 import asyncio
-import gc
 import os
 import socket
 import sys
@@ -19,6 +18,7 @@ from cyclopts import Parameter
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tell import Tell, silent
+from gossamer.base.tuning import make_nimble
 from gossamer.collection.calendar import outside_of
 from gossamer.collection.control import crawl_rooms
 from gossamer.collection.directory import existing
@@ -55,8 +55,6 @@ THREADS = 3
 QUERIES = 3
 """SPARQL queries answered at one time: two that run away leave one for everybody else."""
 SEARCHERS = 2
-COLLECT_AFTER = 50_000
-SWITCH_S = 0.0005
 BEFOREHAND = {FILE_NAME, "rules.txt", VOCABULARY, CONTEXTS, ADMIN, READER}
 """What may lie in a directory before there is a collection in it."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -112,19 +110,6 @@ async def serve_until_stopped(directory: Directory, settings: Settings, outside:
         for line in warnings(settings.web):
             print(line, file=sys.stderr, flush=True)
         await serving
-
-
-def make_nimble() -> None:
-    """Settings of the interpreter for a process that answers many small questions from a few threads.
-
-    What is loaded by now stays, so the collector need not look at it again; answers die by count, so it need not come
-    often. A thread that returns from the index waits for the interpreter as long as another may keep it: 5 ms, five
-    times an answer, were most of the time of a search under load.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(COLLECT_AFTER, 20, 50)
-    sys.setswitchinterval(SWITCH_S)
 
 
 def outer_address(web: WebSettings, address: str) -> str:
@@ -256,7 +241,7 @@ async def web_rooms(
         hosts=names_of(settings.web),
         tell=tell,
         door=door_of(settings.web, partial(kept_keys, directory, outside.files)),
-        monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside, lambda: pool.barriers)),
+        monitor=await opened.enter_async_context(monitor_rooms(directory, settings, outside, pool)),
         exports=exports_of(directory, outside),
         crawl=await opened.enter_async_context(crawl_rooms(directory, settings, outside, handles.search.stored)),
         pages=await opened.enter_async_context(page_rooms(directory, settings, outside, handles.search.words)),

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 
@@ -23,10 +23,9 @@ from gossamer.store import tallies
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.visit import Counts
+from gossamer.views.facts.sparql import QueryPool
 from gossamer.web.nodes.rooms import MonitorRooms
-from gossamer.workers.barriers import Barriers
 
-QUERY_JOB = "gossamer.views.facts.query_job:"
 QUERY_WORKER = "query worker"
 LOOK_OVER_S = 15.0
 """How old sizes on disk and the survey of hosts may be: both walk over many things."""
@@ -138,12 +137,12 @@ def in_real_time(found: HostSums, outside: Outside) -> HostSums:
 
 @asynccontextmanager
 async def monitor_rooms(
-    directory: Directory, settings: Settings, outside: Outside, barriers: Callable[[], Barriers | None]
+    directory: Directory, settings: Settings, outside: Outside, queries: QueryPool
 ) -> AsyncIterator[MonitorRooms]:
-    """While the block runs, the web process beats too; `barriers` are those around its query workers."""
+    """While the block runs, the web process beats too, and its query workers with it."""
     with Control(directory.control, outside.clock) as control:
         watch = Watch(directory, settings, outside, control)
-        beating = asyncio.ensure_future(beat(watch, barriers))
+        beating = asyncio.ensure_future(beat(watch, queries))
         try:
             yield MonitorRooms(watch.system, watch.history, watch.watched, chronicle=watch.chronicle)
         finally:
@@ -152,12 +151,11 @@ async def monitor_rooms(
                 await beating
 
 
-async def beat(watch: Watch, barriers: Callable[[], Barriers | None]) -> None:
+async def beat(watch: Watch, queries: QueryPool) -> None:
     outside, machine = watch.outside, ThisMachine(watch.directory.root)
     pulse = Pulse("web", outside.processes.own_pid(), watch.control, machine, outside.clock, QUERY_WORKER)
     with pulse.beating():
         while True:
-            workers = machine.workers_of(pulse.pid, QUERY_JOB)
-            said = guarded(ProcessReport({"streams": watch.streams}), barriers())
-            await asyncio.to_thread(pulse.beat, said, workers)
+            said = guarded(ProcessReport({"streams": watch.streams}), queries.barriers)
+            await asyncio.to_thread(pulse.beat, said, queries.pids)
             await outside.clock.sleep(BEAT_S)

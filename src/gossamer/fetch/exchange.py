@@ -5,32 +5,20 @@ from collections.abc import Awaitable, Callable
 from io import BytesIO
 from itertools import chain
 
-from aiohttp.client_exceptions import ClientError, ClientOSError, ClientPayloadError, ServerDisconnectedError
-from aiohttp.http_exceptions import (
-    BadStatusLine,
-    ContentEncodingError,
-    ContentLengthError,
-    HttpProcessingError,
-    InvalidHeader,
-    LineTooLong,
-    PayloadEncodingError,
-    TransferEncodingError,
-)
-from aiohttp.http_parser import RawResponseMessage
-from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from gossamer.base.clock import Clock
 from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import ResponseHead, is_wanted, is_what_we_have, limit_of, outcome_of
 from gossamer.fetch.budget import Budget
 from gossamer.fetch.pool import Connections, PooledConnection
+from gossamer.fetch.wire import INVALID, UNANSWERED, Broken, Message
 from gossamer.parse.coding import STEP, Decoder, codings_of
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.outcome import Failed, Outcome, Reason, Refused, Unchanged
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 
-READ_BUFFER = 64 * 1024
 MOST_INTERIM = 8
 """Answers with status 1xx that are let pass before the real one."""
 UNVERIFIED = "tls-unverified"
@@ -40,17 +28,6 @@ BREATH = 8
 
 JudgeType = Callable[[Url, str, int], str | None]
 """Why an answer of this media type at this address, so many links from its seed, is not wanted; None: it is."""
-FOREIGN: tuple[tuple[type[Exception], Reason], ...] = (  # the first that fits decides
-    (LineTooLong, Reason.HEADERS_TOO_LARGE),
-    (HttpProcessingError, Reason.PROTOCOL),
-    (PayloadEncodingError, Reason.PROTOCOL),
-    (ServerDisconnectedError, Reason.DISCONNECTED),
-    (ClientOSError, Reason.DISCONNECTED),
-    (ClientPayloadError, Reason.DISCONNECTED),
-    (ClientError, Reason.PROTOCOL),
-    (OSError, Reason.DISCONNECTED),
-)
-FAULTS = tuple(kind for kind, _ in FOREIGN)
 
 
 class ResponseBody:
@@ -101,8 +78,7 @@ class Exchange:
         self._at, self._begun_s = clock.now(), clock.elapsed_s()
         self._connection: PooledConnection | None = None
         self._address = self._distrust = ""
-        self._message: RawResponseMessage | None = None
-        self._stream: StreamReader = EMPTY_PAYLOAD
+        self._message: Message | None = None
         self._kept = ResponseBody()
         self._etag = ""
         self._is_slow = False
@@ -117,9 +93,8 @@ class Exchange:
                 return trouble or await self._receive(deadline)
         except TimeoutError:
             return self._late()
-        except FAULTS as foreign:
-            reason = _reason_of(foreign)
-            return self._cut(reason, _words(foreign), Truncated.DISCONNECT)
+        except Broken as broken:
+            return self._cut(broken.reason, broken.words, Truncated.DISCONNECT)
         finally:
             if self._connection is not None:  # not given back: the answer did not end well
                 self._connection.protocol.abort()
@@ -151,45 +126,38 @@ class Exchange:
         """Send the question and wait for the head of the answer."""
         question = f"GET {self._url.target} HTTP/1.1\r\nHost: {self._url.host.name}\r\n".encode("ascii") + fields
         try:
-            self._message, self._stream = await self._head(question)
-        except (ServerDisconnectedError, ClientOSError):
+            self._message = await self._head(question)
+        except Broken as broken:
             # A kept connection may be closed just as it is used again. When not a byte has come back, the question
             # goes out once more, and on a new connection (RFC 9112, 9.3.1): that one is not asked a second time.
             lost = self._connection
-            if lost is None or lost.is_new or lost.protocol.has_heard:
+            if broken.reason is not Reason.DISCONNECTED or lost is None or lost.is_new or lost.protocol.has_heard:
                 raise
             lost.protocol.abort()
             self._connection = None
             return await self._dial(self._connections.redial) or await self._ask(fields)
         return None
 
-    async def _head(self, question: bytes) -> tuple[RawResponseMessage, StreamReader]:
+    async def _head(self, question: bytes) -> Message:
         assert self._connection is not None
         protocol, settings = self._connection.protocol, self._settings
-        protocol.set_response_params(
-            read_until_eof=True,
-            auto_decompress=False,
-            read_bufsize=READ_BUFFER,
-            max_line_size=settings.header_limit,
-            max_field_size=settings.header_limit,
-            max_headers=settings.header_fields,
-        )
         if protocol.transport is None:
-            raise ServerDisconnectedError
-        protocol.expect(settings.header_limit)
+            raise Broken(Reason.DISCONNECTED, UNANSWERED)
+        protocol.expect(settings.header_limit, settings.header_fields)
         protocol.transport.write(question)
         for _ in range(MOST_INTERIM):
-            message, stream = await protocol.read()
+            message = await protocol.message()
             if not 100 <= message.code <= 199 or message.code == 101:
-                return message, stream
-        raise HttpProcessingError(message="one interim answer after another")
+                return message
+        raise Broken(Reason.PROTOCOL, INVALID)
 
     async def _receive(self, deadline: asyncio.Timeout) -> Outcome:
         assert self._message is not None
         self._head_s = self._clock.elapsed_s() - self._begun_s
         status, settings = self._message.code, self._settings
-        head = ResponseHead(self._message.headers)
-        if (size := sum(map(len, chain.from_iterable(self._message.raw_headers)))) > settings.header_limit:
+        fields = fields_of(self._message.fields)
+        head = ResponseHead(fields)
+        if (size := sum(map(len, chain.from_iterable(self._message.fields)))) > settings.header_limit:
             return Failed(Reason.HEADERS_TOO_LARGE, f"{size} bytes of header fields")
         if head.fault is not None or not 200 <= status <= 599:
             return Failed(Reason.PROTOCOL, head.fault or f"status {status}")
@@ -198,7 +166,7 @@ class Exchange:
             return Refused(Reason.MEDIA_TYPE, head.media_type)
         if is_page and (why := self._judge_type(self._url, head.media_type, self._depth)) is not None:
             return Refused(Reason.MEDIA_TYPE, why)
-        if status == 200 and is_what_we_have(self._message.headers, head, self._etag):
+        if status == 200 and is_what_we_have(fields, head, self._etag):
             return Unchanged(self._capture(Truncated.LENGTH))  # with its connection the rest of the body is given up
         limit = limit_of(self._kind, status, head.media_type, settings)
         decoder = Decoder(codings_of(head.codings), limit) if head.codings else None
@@ -219,7 +187,8 @@ class Exchange:
 
     async def _body(self, limit: int, likely: int, decoder: Decoder | None, deadline: asyncio.Timeout) -> bool:
         """Take the body in; True when it was cut at the limit, which holds for bytes as sent and as decoded."""
-        stream, received, work, turns = self._stream, 0, 0, 0
+        assert self._message is not None
+        stream, received, work, turns = self._message.body, 0, 0, 0
         held, windows = self._budget.share, 0  # bytes there is room for, and of those that the decoder keeps
         loop = asyncio.get_running_loop()
         begun, last = loop.time(), deadline.when() or 0.0
@@ -305,8 +274,8 @@ class Exchange:
             url=self._url,
             fetched_at=self._at,
             status=message.code,
-            reason=message.reason.encode("utf-8", "surrogateescape").decode("latin-1"),
-            headers=tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.raw_headers]),
+            reason=message.reason.decode("latin-1"),
+            headers=tuple(message.fields),
             body=self._kept.whole(),
             address=self._address,
             truncated=truncated,
@@ -316,35 +285,10 @@ class Exchange:
         )
 
 
-def _reason_of(foreign: Exception) -> Reason:
-    """aiohttp wraps what its parser found: the cause, where there is one, tells more than the wrapping."""
-    for trouble in (foreign.__cause__, foreign):
-        if isinstance(trouble, LineTooLong) or "Too many headers" in str(trouble):
-            return Reason.HEADERS_TOO_LARGE
-    if isinstance(foreign, ClientPayloadError) and "not completed" not in str(foreign):
-        return Reason.PROTOCOL
-    return next(reason for kind, reason in FOREIGN if isinstance(foreign, kind))
+def fields_of(said: list[tuple[str, str]]) -> CIMultiDictProxy[str]:
+    """By name. Values are UTF-8, with surrogates for what is not."""
+    return CIMultiDictProxy(CIMultiDict([(name, value if value.isascii() else _utf8(value)) for name, value in said]))
 
 
-_PLAIN: tuple[tuple[type[Exception], str], ...] = (
-    (ContentLengthError, "the body is shorter than its Content-Length says"),
-    (TransferEncodingError, "the chunks of the body are malformed, or end too early"),
-    (LineTooLong, "a header line is too long"),
-    (ContentEncodingError, "the body does not fit its Content-Encoding"),
-    (BadStatusLine, "the first line of the answer is no HTTP status line"),
-    (InvalidHeader, "a header field is malformed"),
-    (HttpProcessingError, "the answer is not valid HTTP"),
-    (ServerDisconnectedError, "the server closed the connection without an answer"),
-    (TimeoutError, "the server fell silent"),
-    (ConnectionError, "the server cut the connection off"),
-    (ClientPayloadError, "the body is malformed, or ends too early"),
-    (OSError, "the connection broke"),
-)
-"""What a library's exception means to people, the particular before the general: its own words are never shown."""
-
-
-def _words(foreign: Exception) -> str:
-    for trouble in (foreign.__cause__, foreign):
-        if (words := next((words for kind, words in _PLAIN if isinstance(trouble, kind)), "")) != "":
-            return words
-    return "the answer could not be read"
+def _utf8(value: str) -> str:
+    return value.encode("latin-1").decode("utf-8", "surrogateescape")

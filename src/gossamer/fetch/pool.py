@@ -1,8 +1,7 @@
 """The only place that opens connections: name, guard, dialer, socket, TLS, in this order and never round it.
 
-aiohttp's connector and session are left out: what is used of aiohttp is the protocol with its parser and flow control.
-That halves the cost of a fetch, and leaves nothing that could follow a redirect, read a proxy variable, a .netrc or a
-cookie.
+No HTTP client's session is used, only a parser (`fetch/wire.py`). That halves the cost of a fetch, and leaves nothing
+that could follow a redirect, read a proxy variable, a .netrc or a cookie.
 """
 
 import asyncio

@@ -1,46 +1,151 @@
-"""An answer's bytes on their way to the parser, counted and bounded."""
+"""An answer's bytes on their way through the parser, counted and bounded."""
 
 import asyncio
 import select
+from collections import deque
+from typing import NamedTuple, cast
 
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.helpers import _EXC_SENTINEL
-from aiohttp.http_exceptions import HttpProcessingError, LineTooLong, TransferEncodingError
+import httptools
+
+from gossamer.values.outcome import Reason
 
 BEGINS = b"HTTP/1."
 SLICE = 32 * 1024
 FRAMING = 64 * 1024
+MOST_UNREAD = 128 * 1024
+MOST_PIECES = 4096
+"""Bytes and pieces of a body that wait for their reader before nothing more is read."""
+INVALID = "the answer is not valid HTTP"
+LINE_TOO_LONG = "a header line is too long"
+CHUNKS = "the chunks of the body are malformed, or end too early"
+UNANSWERED = "the server closed the connection without an answer"
 
 
-class Protocol(ResponseHandler):
-    """aiohttp's protocol and parser, held to what an answer may cost.
+class Broken(Exception):
+    """What was asked for will not come, or not whole. The words are for people."""
+
+    def __init__(self, reason: Reason, words: str) -> None:
+        super().__init__(words)
+        self.reason, self.words = reason, words
+
+
+class Surplus(Exception):
+    """Another answer follows that nobody asked for."""
+
+
+class BodyStream:
+    """The body of an answer as it comes. For one reader."""
+
+    __slots__ = ("_pieces", "_protocol", "_trouble", "_unread", "_waiter", "has_ended", "total")
+
+    def __init__(self, protocol: "Protocol") -> None:
+        self._protocol = protocol
+        self._pieces: list[bytes] = []
+        self._unread = self.total = 0
+        self._trouble: Broken | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self.has_ended = False
+
+    @property
+    def is_full(self) -> bool:
+        return self._unread > MOST_UNREAD or len(self._pieces) > MOST_PIECES
+
+    def feed(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._unread += len(piece)
+        self.total += len(piece)
+        self._wake()
+
+    def end(self, trouble: Broken | None = None) -> None:
+        if not self.has_ended:
+            self.has_ended, self._trouble = True, trouble
+            self._wake()
+
+    def read_nowait(self) -> bytes:
+        """What has come; empty: nothing yet, or nothing more."""
+        if self._pieces:
+            found = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+            self._pieces, self._unread = [], 0
+            self._protocol.resume_reading()
+            return found
+        if self._trouble is not None:
+            raise self._trouble
+        return b""
+
+    def at_eof(self) -> bool:
+        return self.has_ended and not self._pieces and self._trouble is None
+
+    async def readany(self) -> bytes:
+        while not self._pieces and not self.has_ended:
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        return self.read_nowait()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class Message(NamedTuple):
+    code: int
+    reason: bytes
+    fields: list[tuple[str, str]]
+    """As they came, in Latin-1, which is every byte."""
+    body: BodyStream
+
+
+class Protocol(asyncio.Protocol):
+    """A connection with its parser, held to what an answer may cost.
 
     Bounded are the bytes before its headers are whole, the bytes that frame its body (chunk sizes, extensions,
     trailers), and how much is parsed in one turn of the loop: a read may bring 40,000 chunks of one byte.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop)
-        self._backlog = b""
-        self._wire = 0
-        self._head_limit = 0
-        self._has_head = False
+        self._loop = loop
+        self.transport: asyncio.Transport | None = None
+        self._parser: httptools.HttpResponseParser | None = None
+        self._messages: deque[Message] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._trouble: Broken | None = None
+        self._body: BodyStream | None = None
+        self._fields: list[tuple[str, str]] = []
+        self._reason, self._backlog = b"", b""
+        self._wire = self._head_limit = self._most_fields = self._count = self._code = 0
         self._start: bytes | None = None
-        self._waiting: select.poll | None = None
+        self._is_whole = self._is_spoilt = self._is_paused = False
+        self._quiet: select.poll | None = None
 
-    def expect(self, head_limit: int) -> None:
-        """A question goes out: count anew."""
-        self._wire, self._head_limit, self._has_head, self._start = 0, head_limit, False, b""
-        self._payload = None  # the last answer's
+    def expect(self, head_limit: int, most_fields: int) -> None:
+        """A question goes out: count anew. REQUIRES: nothing is left of the last answer."""
+        self._wire, self._head_limit, self._most_fields = 0, head_limit, most_fields
+        self._start, self._body, self._is_whole, self._code, self._fields = b"", None, False, 0, []
+        self._parser = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
+
+    async def message(self) -> Message:
+        while not self._messages:
+            if self._trouble is not None:
+                raise self._trouble
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        return self._messages.popleft()
 
     @property
     def has_heard(self) -> bool:
         """Whether a single byte has come since the question."""
         return self._wire > 0
 
+    def is_connected(self) -> bool:
+        return self.transport is not None and not self.transport.is_closing()
+
     def is_usable(self) -> bool:
         """Whether another question may be asked: the last answer has ended, and nothing was read after it."""
-        return self.is_connected() and not self.should_close
+        if not self.is_connected() or self._is_spoilt or self._messages:
+            return False
+        return self._parser is None or (self._is_whole and self._trouble is None and not self._backlog)
 
     def is_quiet(self) -> bool:
         """Usable, and nothing waits in the system that the loop has not read yet.
@@ -49,45 +154,88 @@ class Protocol(ResponseHandler):
         """
         if self.transport is None or not self.is_usable():
             return False
-        if self._waiting is None:
-            self._waiting = select.poll()
-            self._waiting.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return not self._waiting.poll(0)
+        if self._quiet is None:
+            self._quiet = select.poll()
+            self._quiet.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return not self._quiet.poll(0)
+
+    def abort(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+            self.transport = None
+        self._parser = self._body = None  # they hold this one
+
+    # What the transport calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if len(data) <= SLICE:
-            self._take(data)
+        if self._is_paused:  # it was on its way
+            self._backlog += data
             return
         for start in range(0, len(data), SLICE):
-            self._take(data[start : start + SLICE])
-            if self._reading_paused:
+            self._take(data[start : start + SLICE] if len(data) > SLICE else data)
+            if self._body is not None and self._body.is_full and not self._body.has_ended:
                 self._backlog = data[start + SLICE :]
+                self._pause()
                 return
 
-    def resume_reading(self, resume_parser: bool = True) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._body is not None:
+            self._body.end(self._cut_short())
+        self._fail(Broken(Reason.DISCONNECTED, _words_of(exc)))
+        self.transport = self._parser = self._body = None
+
+    def resume_reading(self) -> None:
         """Readers call this after every piece, though reading was hardly ever paused: then there is nothing to do."""
-        if not (self._reading_paused or self._buffer_paused):
+        if not self._is_paused:
             return
+        self._is_paused = False
         if self._backlog:
-            waiting, self._backlog, self._reading_paused = self._backlog, b"", False
+            waiting, self._backlog = self._backlog, b""
             self.data_received(waiting)
-            if self._reading_paused:
-                return
-        super().resume_reading(resume_parser)
+        if not self._is_paused and self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def _pause(self) -> None:
+        self._is_paused = True
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
 
     def _take(self, data: bytes) -> None:
         self._wire += len(data)
-        if self._start is not None and not self._begins_well(data):
-            self._give_up(HttpProcessingError(message="not HTTP/1"))
+        if self._parser is None or self._is_whole or self._trouble is not None:
+            self._is_spoilt = True  # nobody asked for it
             return
-        super().data_received(data)
-        if self._payload is None or not self._has_head:
-            if self._payload is not None:
-                self._has_head = True
-            elif self._wire > self._head_limit:
-                self._give_up(LineTooLong(b"header fields"))
-        elif self._wire > self._head_limit + FRAMING + 4 * self._payload.total_bytes:
-            self._give_up(TransferEncodingError("more framing than content"))
+        if self._start is not None and not self._begins_well(data):
+            self._give_up(Reason.PROTOCOL, INVALID)
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._is_spoilt = True
+        except httptools.HttpParserError as trouble:
+            self._misread(trouble)
+            return
+        if self._body is None:
+            if self._wire > self._head_limit:
+                self._give_up(Reason.HEADERS_TOO_LARGE, LINE_TOO_LONG)
+        elif self._wire > self._head_limit + FRAMING + 4 * self._body.total:
+            self._give_up(Reason.PROTOCOL, CHUNKS)
+
+    def _misread(self, trouble: httptools.HttpParserError) -> None:
+        if self._code == 101 or isinstance(trouble.__context__, Surplus) or (self._is_whole and not self._messages):
+            self._is_spoilt = True
+        elif self._is_whole:  # more than it announced: who is to say which part is meant?
+            self._messages.clear()
+            self._give_up(Reason.PROTOCOL, INVALID)
+        elif isinstance(trouble.__context__, Broken):
+            self._give_up(trouble.__context__.reason, trouble.__context__.words)
+        elif self._code == 0 and not self._fields:
+            self._give_up(Reason.PROTOCOL, "the first line of the answer is no HTTP status line")
+        else:
+            self._give_up(Reason.PROTOCOL, INVALID)
 
     def _begins_well(self, data: bytes) -> bool:
         """The parser takes RTSP and other kinds, and HTTP/0.9 with a status, for HTTP; we do not (FAULTS H10)."""
@@ -96,15 +244,80 @@ class Protocol(ResponseHandler):
         self._start = start if len(start) < len(BEGINS) else None
         return start.startswith(BEGINS) or BEGINS.startswith(start)
 
-    def _give_up(self, why: HttpProcessingError) -> None:
-        if self._exception is None and self.transport is not None:
-            self.set_exception(why)
-            self._payload = None  # or its reader would be told of the end of the connection instead
+    def _cut_short(self) -> Broken | None:
+        """Without a length or chunks the end of the connection is the end of the body (RFC 9112, 6.3)."""
+        names = {name.lower() for name, _ in self._fields}
+        if "transfer-encoding" in names:
+            return Broken(Reason.DISCONNECTED, CHUNKS)
+        if "content-length" in names:
+            return Broken(Reason.DISCONNECTED, "the body is shorter than its Content-Length says")
+        return None
+
+    def _give_up(self, reason: Reason, words: str) -> None:
+        self._fail(Broken(reason, words))
+        if self.transport is not None:
             self.transport.abort()
 
-    def set_exception(self, exc: BaseException, exc_cause: BaseException = _EXC_SENTINEL) -> None:
-        """Whoever is reading the body is told too: aiohttp lets them wait when a chunk goes wrong."""
-        super().set_exception(exc, exc_cause)
-        body = self._payload
-        if body is not None and not body.is_eof() and body.exception() is None:
-            body.set_exception(exc, exc_cause)
+    def _fail(self, trouble: Broken) -> None:
+        if self._trouble is None:
+            self._trouble = trouble
+        if self._body is not None:
+            self._body.end(trouble)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        if self._is_whole:
+            self._is_spoilt = True
+            return
+        self._fields, self._reason, self._count = [], b"", 0
+
+    def on_status(self, piece: bytes) -> None:
+        self._reason += piece
+        if len(self._reason) > self._head_limit:
+            raise Broken(Reason.HEADERS_TOO_LARGE, LINE_TOO_LONG)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count += 1
+        if self._count > self._most_fields:
+            raise Broken(Reason.HEADERS_TOO_LARGE, INVALID)
+        value = value.rstrip(b" \t")
+        if b"\0" in value:
+            raise Broken(Reason.PROTOCOL, "a header field is malformed")
+        if self._body is None:  # else a trailer
+            self._fields.append((name.decode("latin-1"), value.decode("latin-1")))
+
+    def on_headers_complete(self) -> None:
+        assert self._parser is not None
+        if self._is_whole:
+            raise Surplus
+        self._code = code = self._parser.get_status_code()
+        self._body = BodyStream(self)
+        self._is_spoilt = self._is_spoilt or not self._parser.should_keep_alive()
+        self._messages.append(Message(code, self._reason, self._fields, self._body))
+        self._wake()
+
+    def on_body(self, piece: bytes) -> None:
+        assert self._body is not None
+        self._body.feed(piece)
+
+    def on_message_complete(self) -> None:
+        assert self._body is not None
+        self._body.end()
+        if self._code // 100 == 1 and self._code != 101:
+            self._body = None  # an interim answer: the real one follows
+        else:
+            self._is_whole = True
+
+
+def _words_of(exc: Exception | None) -> str:
+    if exc is None:
+        return UNANSWERED
+    if isinstance(exc, TimeoutError):
+        return "the server fell silent"
+    return "the server cut the connection off" if isinstance(exc, ConnectionError) else "the connection broke"

@@ -18,9 +18,8 @@ from gossamer.base import crash
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
-from gossamer.base.processes import let_other_sessions_go_first
 from gossamer.base.tell import Tell, silent
-from gossamer.base.tuning import spare_the_collector
+from gossamer.base.tuning import GRAPH_MERGES, GRAPH_MERGES_NICENESS, let_other_sessions_go_first, spare_the_collector
 from gossamer.indexer.graph_client import NAME, Commit, MakeCheckpoint, Order, Pages, orders
 from gossamer.indexer.supervisor import dropped, only_one
 from gossamer.store.directory import Directory
@@ -31,12 +30,6 @@ from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.store import FactsHere, Graph
 from gossamer.workers.sandbox import leave_with_parent
 from gossamer.workers.wire import MessageKind, frame
-
-MERGING = ("rocksdb:low",)
-"""Threads of the store that merge what was written before: they begin anew with every second commit."""
-MERGING_NICENESS = 10
-"""Such a merge waits for spare time, and then takes all there is in one go: done at once they were a third of what it
-takes to index 60,000 pages."""
 
 
 def main() -> None:
@@ -66,7 +59,7 @@ async def keep(directory: Directory, channel: socket.socket, outside: Outside, t
         with channel, Graph(directory.graph, outside.files, outside.clock, tell) as graph:
             checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
             here = FactsHere(graph, directory.graph, outside.files, tell)
-            outside.processes.stand_back(MERGING, MERGING_NICENESS)
+            outside.processes.stand_back(GRAPH_MERGES, GRAPH_MERGES_NICENESS)
             spare_the_collector()
             channel.sendall(frame(MessageKind.READY, here.position))
             orders(cast(BinaryIO, channel.makefile("rb")), Obeying(graph, here, checkpoints), channel.sendall)

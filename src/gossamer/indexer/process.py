@@ -25,9 +25,15 @@ from gossamer.base import crash
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, ViewDamaged, WorkerLost
 from gossamer.base.files import DiskFiles
-from gossamer.base.processes import keep_freed_memory, let_others_go_first
 from gossamer.base.tell import Tell, silent
-from gossamer.base.tuning import spare_the_collector
+from gossamer.base.tuning import (
+    INDEX_MERGES,
+    INDEX_MERGES_NICENESS,
+    INDEXER_NICENESS,
+    keep_freed_memory,
+    let_others_go_first,
+    spare_the_collector,
+)
 from gossamer.config.settings import Settings
 from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.frontier.sqlite.sooner import pasts_of
@@ -62,15 +68,8 @@ from gossamer.workers.jobs import job_for
 from gossamer.workers.sandbox import leave_with_parent
 
 NAME = "indexer"
-NICENESS = 3
-"""Who searches goes first; but the readers stand back further still, so that pages are not read sooner than found."""
-
-MERGING = ("merge_thread",)
-"""Threads of the index that merge what was written before: a commit does not wait for them, and they should not take
-from it what it needs."""
-MERGING_NICENESS = 8
 NAMED_S = 1.0
-"""By then they have their names."""
+"""By then the threads of the index have their names."""
 
 
 def main() -> None:
@@ -78,7 +77,7 @@ def main() -> None:
     root, views, agent, channel = sys.argv[1:]
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
     told = ""
-    let_others_go_first(NICENESS)
+    let_others_go_first(INDEXER_NICENESS)
     if views:
         leave_with_parent()  # a rebuild that was killed is asked for again, and goes on from the last commit
     try:
@@ -140,7 +139,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
 
 async def merges_stand_back(outside: Outside) -> None:
     await outside.clock.sleep(NAMED_S)
-    outside.processes.stand_back(MERGING, MERGING_NICENESS)
+    outside.processes.stand_back(INDEX_MERGES, INDEX_MERGES_NICENESS)
 
 
 def open_views(

@@ -7,13 +7,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
+from gossamer.base.tuning import READER_NICENESS
 from gossamer.config.settings import Settings
 from gossamer.workers.jobs import READ
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
-
-NICENESS = 5
-"""A crawl can wait, and who searches meanwhile should not. More would let a page of a second run out of its time."""
 
 AHEAD = 4
 """Some milliseconds of work, so that a reader need not wait for the crawl, which rests now and then (`journey`)."""
@@ -27,7 +25,7 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = REA
         memory_bytes=settings.readers.memory_mib * MIB,
         ahead=AHEAD,
         spare=1,
-        niceness=NICENESS,
+        niceness=READER_NICENESS,
     )
     size = settings.readers.count or len(os.sched_getaffinity(0))
     return Pool(job, size, limits, outside.processes, outside.clock, tell)

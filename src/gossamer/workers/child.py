@@ -4,7 +4,6 @@ It answers jobs one after the other until the channel ends, and it imports nothi
 """
 
 import contextlib
-import gc
 import importlib
 import os
 import socket
@@ -15,16 +14,13 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.processes import keep_freed_memory
+from gossamer.base.tuning import collect_after, collect_between_jobs, keep_freed_memory
 from gossamer.workers import sandbox, seccomp
 from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import Limits
 from gossamer.workers.wire import MessageKind, frame, received
 
 MANY_WORDS = 2_000
-COLLECT_EVERY = 100
-"""Jobs: the answer is out, so nobody waits for it but the next. What has outlived one is looked at
-with every tenth only, and all there is with every hundredth: a process that remembers much would stand still for it."""
 
 
 def main(job_name: str, limits_json: str, descriptor: str) -> None:
@@ -36,9 +32,7 @@ def main(job_name: str, limits_json: str, descriptor: str) -> None:
     has_network = sandbox.close_network()
     keep_freed_memory()
     job: Callable[[bytes], bytes] | None = _named(job_name)
-    gc.collect()
-    gc.freeze()
-    gc.disable()  # most garbage dies by count; what does not is collected between jobs, below
+    collect_between_jobs()
     if limits.is_silent:
         _fall_silent()
     share = sandbox.CpuShare(limits.cpu_s, SystemClock())
@@ -82,13 +76,7 @@ def _serve(
         channel.sendall(frame(kind, body, clock.cpu_s() - began_s))
         del body
         done += 1
-        if done % COLLECT_EVERY == 0:
-            gc.collect(generation_of(done // COLLECT_EVERY))
-
-
-def generation_of(turn: int) -> int:
-    """The oldest generation that the collector looks at in its nth turn."""
-    return 2 if turn % 100 == 0 else 1 if turn % 10 == 0 else 0
+        collect_after(done)
 
 
 def _answer(job: Callable[[bytes], bytes], payload: bytes) -> tuple[MessageKind, bytes]:

@@ -15,13 +15,12 @@ import sys
 from pathlib import Path
 
 from gossamer.base.clock import Clock
-from gossamer.base.processes import let_others_go_first
+from gossamer.base.tuning import keep_one_arena, let_others_go_first
 from gossamer.workers.limits import Limits
 
 CLONE_NEWUSER = 0x10000000  # unshare(2)
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1  # prctl(2)
-M_ARENA_MAX = -8  # mallopt(3)
 ADDRESS_SPACE, WRITABLE = 0, 5  # columns of /proc/PID/statm, proc(5)
 
 REFUSED = frozenset(
@@ -88,9 +87,7 @@ def limit_resources(limits: Limits) -> tuple[bool, bool]:
     """Whether memory, and whether files are limited now.
 
     REQUIRES: the job's libraries are loaded, since memory is counted from here."""
-    libc = ctypes.CDLL(None)
-    with contextlib.suppress(AttributeError):
-        libc.mallopt(M_ARENA_MAX, 1)  # each further arena would reserve 64 MiB of address space
+    keep_one_arena()
     if limits.niceness:
         let_others_go_first(limits.niceness)
     _lower(resource.RLIMIT_CORE, 0)

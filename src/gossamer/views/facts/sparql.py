@@ -14,6 +14,7 @@ from gossamer.base.errors import QueryRefused, QueryTooLong, ViewDamaged, Worker
 from gossamer.base.files import Files
 from gossamer.base.processes import Processes
 from gossamer.base.tell import Tell
+from gossamer.base.tuning import QUERY_NICENESS
 from gossamer.extract.vocabularies.relations import LONGEST_OWN
 from gossamer.views.facts.checkpoints import EVERY_S, newest
 from gossamer.views.facts.query_job import (
@@ -43,8 +44,6 @@ UNGUARDED = (
 )
 TIME_S = 10.0
 MEMORY_BYTES = 1024 * MIB
-NICENESS = 10
-"""Behind the searches: a query may take seconds, and whoever typed a word waits."""
 
 _questions = msgspec.msgpack.Encoder()
 _replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
@@ -105,7 +104,7 @@ class QueryPool:
             open_files=1024,
             answer_bytes=2 * MOST_BYTES,
             ahead=0,
-            niceness=NICENESS,
+            niceness=QUERY_NICENESS,
             is_silent=True,
             needs_closed_network=True,
         )
@@ -124,6 +123,10 @@ class QueryPool:
     def barriers(self) -> Barriers | None:
         """What holds around its workers; None while none is ready."""
         return self._pool.barriers
+
+    @property
+    def pids(self) -> list[int]:
+        return self._pool.pids
 
     async def ask(
         self,

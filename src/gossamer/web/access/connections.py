@@ -8,7 +8,6 @@ have not read yet is bounded (FAULTS X10).
 
 import asyncio
 import contextlib
-import resource
 import socket
 import struct
 from typing import Any, cast
@@ -18,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from gossamer.base.tuning import allow_open_files
 from gossamer.web.access.headers import HEADERS
 
 LONGEST_HEAD = 1 << 20
@@ -191,12 +191,7 @@ class WebConnection(H11Protocol):
 
 def connections_allowed() -> int:
     """How many we may hold, once the system has been asked for as many open files as it lets us have."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
-    files = MOST_FILES if soft == resource.RLIM_INFINITY else soft
+    files = allow_open_files(MOST_FILES)
     return max(16, min(MOST_CONNECTIONS, files - FILES_KEPT, files // 2))
 
 
