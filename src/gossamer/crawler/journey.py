@@ -8,6 +8,7 @@ settles the group's visits. That transaction is the acknowledgement. A crash bef
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
@@ -400,7 +401,7 @@ class Crawl:
 
     async def _settle(self, group: list[Followed]) -> None:
         rooms = self.rooms
-        done = await self._with_room(lambda: asyncio.to_thread(put_down, group, rooms)) or []
+        done = await self._with_room(lambda: in_turn(group, rooms)) or []
         is_acknowledged = bool(done) and await self._with_room(lambda: acknowledged(done, rooms))
         self._flying -= len(group)
         for followed in group:
@@ -439,6 +440,12 @@ def is_new_page(one: Settled) -> bool:
 async def acknowledged(done: list[Settled], rooms: Rooms) -> bool:
     await rooms.frontier.settle(done)
     return True
+
+
+async def in_turn(group: list[Followed], rooms: Rooms) -> list[Settled]:
+    returning = rooms.measures.returning
+    async with returning.turn if returning is not None else nullcontext():
+        return await asyncio.to_thread(put_down, group, rooms)
 
 
 def put_down(group: list[Followed], rooms: Rooms) -> list[Settled]:
