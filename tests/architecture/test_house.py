@@ -9,7 +9,7 @@ from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, mo
 
 LIMITS = {
     "files": 527,
-    "lines": 71_800,
+    "lines": 71_950,
     "modules in the fullest folder": 39,
     "module names ending in -ing": 0,
     "public class names with two meanings": 95,

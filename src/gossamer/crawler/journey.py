@@ -188,12 +188,19 @@ async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None
             continue
         try:
             done, cpu_s = await _call(job if task == job.task else msgspec.structs.replace(job, task=task), rooms)
-            return done, lost if task != job.task else None, spent_s + cpu_s
+            if task == job.task:
+                return done, None, spent_s + cpu_s
+            return unread(done, job), lost, spent_s + cpu_s
         except WorkerLost as trouble:
             lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
             is_hopeless, spent_s = is_hopeless or trouble.used_up, spent_s + trouble.cpu_s
             rooms.tell("reader.lost", url=job.capture.url.text, why=trouble.why, detail=str(trouble))
-    return await asyncio.to_thread(stored, job.capture), lost, spent_s
+    return unread(await asyncio.to_thread(stored, job.capture), job), lost, spent_s
+
+
+def unread(done: ReadDone, job: ReadJob) -> ReadDone:
+    """What is kept of a page that no reader could read."""
+    return msgspec.structs.replace(done, is_unread=job.task == "read")
 
 
 def tasks_for(task: Task) -> tuple[Task, ...]:

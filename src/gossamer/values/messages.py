@@ -125,6 +125,8 @@ class ReadDone(msgspec.Struct, frozen=True):
     charset: str = ""
     charset_from: str = ""
     """The encoding of its text, and what told it."""
+    is_unread: bool = False
+    """It was to be read, and no reader could."""
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -163,6 +165,7 @@ def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
         done.refers_at,
         done.charset,
         done.charset_from,
+        done.is_unread,
     )
 
 

@@ -20,7 +20,7 @@ from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.plugins.record import recalled
-from gossamer.reader.processes import reader_pool
+from gossamer.reader.processes import asked_twice, reader_pool
 from gossamer.recrawl.change import compared
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
@@ -171,7 +171,8 @@ class Past:
             if capture is None:
                 return NO_BODY
             job = HistoryJob("body" if task == "body" else "read", capture, self._agent)
-            return VERSIONS_DONE.decode(await self._call(VERSIONS_JOBS.encode(job)))
+            payload = VERSIONS_JOBS.encode(job)
+            return VERSIONS_DONE.decode(await asked_twice(lambda: self._call(payload)))
         except ArchiveDamaged:
             return DAMAGED
         except WorkerLost as lost:
