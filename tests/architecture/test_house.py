@@ -8,8 +8,8 @@ import pytest
 from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, modules
 
 LIMITS = {
-    "files": 527,
-    "lines": 71_950,
+    "files": 528,
+    "lines": 72_000,
     "modules in the fullest folder": 39,
     "module names ending in -ing": 0,
     "public class names with two meanings": 95,

@@ -21,6 +21,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, WorkerLost
+from gossamer.base.tasks import background
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
 from gossamer.config.settings import Settings
@@ -136,10 +137,10 @@ async def take_in(directory: Directory, archives: tuple[Path, ...], settings: Se
 
 async def saying(work: Awaitable[T], say: Callable[[], None]) -> T:
     """The work's result; every second until then `say` is called, for a file may hold nothing usable for long."""
-    working = asyncio.ensure_future(work)
-    while not (await asyncio.wait([working], timeout=1.0))[0]:
-        say()
-    return working.result()
+    async with background(work) as working:
+        while not (await asyncio.wait([working], timeout=1.0))[0]:
+            say()
+        return working.result()
 
 
 def groups_of(

@@ -39,7 +39,7 @@ NEXT_STEP = {
     Reason.SOFT_404: "it answers that there is no such page: check the address",
     Reason.SCOPE: "it lies outside this crawl: name its site too, or widen crawl.scope",
     Reason.FILTER: "a rule of your own keeps it out: `gossamer rules` shows which",
-    Reason.TRAP: "it looks like one of an endless series: `gossamer why --host HOST` shows the pattern, and how to open it",
+    Reason.TRAP: "it looks endless: `gossamer why --host HOST` shows the pattern, `gossamer hosts release` opens it",
     Reason.RETIRED: "its host was down or too slow for long: `gossamer hosts reinstate HOST` tries it again",
     Reason.FORGOTTEN: "it was forgotten on request: `gossamer forget --list` shows what is",
     Reason.TOO_MANY_REDIRECTS: "name the address at which its redirects end, if there is one",

@@ -20,6 +20,7 @@ from gossamer.archive.record import stored
 from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND, Clock
 from gossamer.base.errors import DiskFull, WorkerLost
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.crawler.pace import Hold, Pace, hold_of, room_for, sleep_s
 from gossamer.crawler.revisit import shown_once
@@ -325,12 +326,8 @@ class Crawl:
         """Until a visit is settled, a host is ready again, somebody wakes it, or a moment has passed."""
         self._freed.clear()
         seconds = sleep_s(hold, await self._next_in_s() if hold is None else None)
-        waits = [asyncio.ensure_future(self._freed.wait()), asyncio.ensure_future(stop.wait())]
-        try:
-            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for waiting in waits:
-                waiting.cancel()
+        async with background(self._freed.wait()) as freed, background(stop.wait()) as stopped:
+            await asyncio.wait([freed, stopped], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
     async def _next_in_s(self) -> float | None:
         """None: nothing can be taken before something happens."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import DirectoryUnusable, DiskFull
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.crawler.revisit import Returning
 from gossamer.frontier.api import Frontier
@@ -176,14 +177,8 @@ class Hastening:
 @asynccontextmanager
 async def hastening(work: Hastening, frontier: Frontier, clock: Clock) -> AsyncIterator[None]:
     """While it is open, sweeps are made: each few minutes, and when the crawl has nothing due."""
-    sweeping = asyncio.ensure_future(_now_and_then(work, frontier, clock))
-    try:
+    async with background(_now_and_then(work, frontier, clock)):
         yield
-    finally:
-        sweeping.cancel()
-        await asyncio.wait([sweeping])
-        if not sweeping.cancelled() and (trouble := sweeping.exception()) is not None:
-            raise trouble
 
 
 async def _now_and_then(work: Hastening, frontier: Frontier, clock: Clock) -> None:

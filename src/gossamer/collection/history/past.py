@@ -17,6 +17,7 @@ from gossamer.archive.versions import Timeline, Version, in_force, kinds_of, see
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
+from gossamer.base.tasks import background
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.plugins.record import recalled
@@ -79,13 +80,13 @@ async def past_of(directory: Directory, settings: Settings, outside: Outside, co
         await is_open.wait()
         return await readers.call(payload)
 
-    keeping = asyncio.ensure_future(keep_open())
-    try:
-        yield Past(directory, outside, settings.agent, call)
-    finally:
-        over.set()
-        wanted.set()
-        await keeping
+    async with background(keep_open()) as keeping:
+        try:
+            yield Past(directory, outside, settings.agent, call)
+        finally:
+            over.set()
+            wanted.set()
+            await asyncio.wait([keeping])
 
 
 class Past:

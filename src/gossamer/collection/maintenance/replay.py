@@ -14,6 +14,7 @@ from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell, silent
 from gossamer.cli.steps import Working
 from gossamer.collection.history.past import batches
@@ -102,11 +103,11 @@ async def followed(directory: Directory, agent: str, outside: Outside) -> int:
     with Control(directory.control, outside.clock, mends=True) as control, Working(SAYS, outside.clock) as progress:
         async with indexer_running(directory, outside, silent, agent) as indexer:
             for is_last in (False, True):
-                finishing = asyncio.ensure_future(indexer.finish())
-                while not finishing.done():
-                    await outside.clock.sleep(0.2)
-                    progress.says(f"{SAYS}: {pages_by(control, indexer.pid):,} of {total:,} pages")
-                if not (code := await finishing):
+                async with background(indexer.finish()) as finishing:
+                    while not finishing.done():
+                        await outside.clock.sleep(0.2)
+                        progress.says(f"{SAYS}: {pages_by(control, indexer.pid):,} of {total:,} pages")
+                if not (code := finishing.result()):
                     break
                 if is_last:
                     raise GossamerError(f"the indexer ended with exit code {code}, see above; ask again to go on")
