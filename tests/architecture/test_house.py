@@ -8,8 +8,8 @@ import pytest
 from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, modules
 
 LIMITS = {
-    "files": 533,
-    "lines": 72_300,
+    "files": 534,
+    "lines": 72_400,
     "modules in the fullest folder": 39,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

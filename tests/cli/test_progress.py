@@ -8,6 +8,7 @@ from gossamer.cli.progress import JsonLines, LiveTable, PlainLines, _live_table
 from gossamer.cli.summary import CrawlEnd, next_steps, summary
 from gossamer.crawler.tally import Tally
 from gossamer.testing import FakeClock
+from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.visit import Counts
 
 
@@ -184,6 +185,22 @@ def test_a_contact_or_an_address_that_is_missing_names_its_flag() -> None:
     tally.settled(settled("http://b.test/robots.txt", "address", "robots"))
     steps = "\n".join(next_steps(tally, Counts()))
     assert "--contact" in steps and "--allow-address" in steps
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_a_seed_that_brought_nothing_is_told_by_how_its_visit_ended_and_what_helps(reason: Reason) -> None:
+    tally = Tally(FakeClock())
+    tally.settled(settled("http://a.test/", reason.value))
+    ended = CrawlEnd(False, Counts(known=1, by_reason={reason.value: 1}))
+    (step,) = next_steps(tally, ended.counts)
+    assert step.startswith(f"  {reason}: ") and len(step) > len(reason) + 10
+    text = shown(summary(tally, ended, "there"))
+    assert IN_WORDS[reason][:40] in text and "name an address to begin with" not in text
+
+
+def test_only_who_named_no_address_is_asked_to_name_one() -> None:
+    assert "name an address" in next_steps(Tally(FakeClock()), Counts())[0]
+    assert "goes on from here" in next_steps(Tally(FakeClock()), Counts(known=1, queued=1))[0]
 
 
 def test_a_stopped_crawl_ends_with_the_code_of_ctrl_c() -> None:

@@ -4,15 +4,17 @@ import asyncio
 import json
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 import urllib.request
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.archive.test_damage import flipped
-from tests.cli.site import QUICK, Held, Site, gossamer, harbour, held, searchable, started, wait_until
+from tests.cli.site import QUICK, Held, Site, gossamer, harbour, held, page, searchable, started, wait_until
 
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.clock import SystemClock
@@ -24,7 +26,10 @@ from gossamer.collection.maintenance.generation import ORIGIN, Origin, begin, or
 from gossamer.collection.maintenance.replay import build_again
 from gossamer.collection.search import search_of
 from gossamer.search.query import parse
+from gossamer.store import tallies
 from gossamer.store.directory import Directory, generations
+from gossamer.store.sqlite import captures
+from gossamer.store.sqlite.database import read_only
 
 AGENT = "gossamer"
 PAGES = 24
@@ -214,3 +219,27 @@ def test_forgetting_reaches_views_that_are_half_made(collection: Path) -> None:
     host = next(iter(searchable(collection))).partition("://")[2].partition("/")[0]
     assert gossamer("forget", f"http://{host}/people/1", "--yes", "--dir", collection).returncode == 0
     assert found_in(collection) == PAGES - 1 and not unfinished(directory, DiskFiles())
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+def test_a_page_that_no_reader_could_read_is_read_by_the_next_rebuild_and_found(tmp_path: Path, is_older: bool) -> None:
+    """`is_older`: its collection was made before the catalogue told such a page from what is no page."""
+    root = tmp_path / "collection"
+    with Site({"/": page("Keeper", "the keeper of the light " + "<p>lamp" * 300_000)}).serving() as site:
+        gossamer("crawl", site.root, *QUICK, "--dir", root, GOSSAMER_READERS_WALL_S="0.1")
+    directory = Directory(root)
+    with closing(read_only(directory.state)) as state:
+        assert [one.is_page for one in captures.unread(state)] == [False]
+        assert tallies.counts(state).pages == 0
+    if is_older:
+        with closing(sqlite3.connect(directory.state)) as state:
+            state.executescript(
+                "DROP INDEX captures_unread; ALTER TABLE captures DROP COLUMN is_unread; PRAGMA user_version = 11;"
+            )
+    done = gossamer("rebuild", "--dir", root)
+    assert done.returncode == 0 and "1 capture that could not be read before can be read now" in done.stderr
+    assert found_in(root) == 1
+    with closing(read_only(directory.state)) as state:
+        assert captures.unread(state) == [] and tallies.counts(state).pages == 1
+    again = gossamer("rebuild", "--dir", root)
+    assert again.returncode == 0 and "could not be read" not in again.stderr and found_in(root) == 1

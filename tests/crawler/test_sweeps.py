@@ -1,23 +1,30 @@
 """Selective revisits: a page comes sooner because pages next to it have changed, and the links view says which."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 
 from gossamer.base.chance import seeded
-from gossamer.base.clock import DAY
+from gossamer.base.clock import DAY, Instant
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.collection.why.revisits import again_of, in_words
-from gossamer.config.slices import Politeness
+from gossamer.config.slices import Politeness, RobotsKeeping
+from gossamer.crawler.journey import Crawl
 from gossamer.crawler.revisit import FetchEnd, Returning
+from gossamer.crawler.settlement import Followed, Measures
 from gossamer.crawler.sweeps import Around, Hastening, Neighbours, Swept, hastening, no_neighbours
+from gossamer.fetch.budget import Budget
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.recrawl.calendar import VisitBudget
+from gossamer.recrawl.calendar import Calendar, VisitBudget
 from gossamer.recrawl.policies import policy_named
+from gossamer.recrawl.retry import Retry
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture
@@ -25,7 +32,7 @@ from gossamer.values.due import Sooner
 from gossamer.values.history import Prints
 from gossamer.values.link import How, Link, Offer
 from gossamer.values.messages import Listed, Listing, ReadDone
-from gossamer.values.outcome import Fetched, Reason
+from gossamer.values.outcome import Fetched, Reason, Unchanged
 from gossamer.values.page import Page, Reading
 from gossamer.values.past import Look, Past
 from gossamer.values.robots import Robots, RobotsState
@@ -229,3 +236,44 @@ def test_why_says_what_called_a_page() -> None:
     usual = in_words(again_of(Past(1, 2, why="rate", look=Look(1, 0, 3, 40))), 5)
     assert "0 of 3 pages it links to had changed" in usual[1] and len(usual) == 3
     assert all(again_of(Past(1, 2, why=why)).says for why in ("vanished", "broken", "refused", "", "unheard-of"))
+
+
+class Watched(Calendar):
+    """Whoever asks it waits a while for somebody else to ask it meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__(VisitBudget(in_all=10.0))
+        self.is_asked, self.met = threading.Event(), threading.Event()
+
+    def room(self, due_at: Instant, site: str, now: Instant, delay_s: float | None = None) -> Instant:
+        if self.is_asked.is_set():
+            self.met.set()
+        self.is_asked.set()
+        self.met.wait(0.5)
+        self.is_asked.clear()
+        return super().room(due_at, site, now, delay_s)
+
+
+def test_a_sweep_asks_the_calendar_only_while_no_group_is_being_settled(tmp_path: Path) -> None:
+    async def story() -> bool:
+        async with crawled(tmp_path) as there:
+            await there.find_changed(*LEAVES[:4])
+            assert await there.frontier.hasten([Sooner(LEAVES[5], there.clock.now())])
+            (visit,) = await there.frontier.take(1)
+            assert visit.past is not None
+            calendar = there.returning._calendar = Watched()
+            kept = SimpleNamespace(position=int, append_all=lambda _: (), sync=lambda: None, append=None)
+            rooms: Any = SimpleNamespace(
+                frontier=there.frontier, volumes=kept, spool=kept, tell=silent, budget=Budget(), clock=there.clock,
+                measures=Measures(retry=Retry(), chance=seeded(1), keeping=RobotsKeeping(), returning=there.returning),
+            )  # fmt: skip
+            outcome = Unchanged(Capture(visit.url, there.clock.now(), 304, "", (), b""))
+            followed = Followed(visit, outcome, there.clock.now())
+            work = there.hastening(Neighbours(linked(tmp_path)))
+            settling = asyncio.ensure_future(Crawl(rooms)._settle([followed]))
+            await asyncio.to_thread(calendar.is_asked.wait, 60.0)
+            assert (await work.sweep()).hastened == 1
+            await settling
+            return calendar.met.is_set()
+
+    assert not asyncio.run(story())

@@ -10,6 +10,7 @@ from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import silent
 from gossamer.crawler.journey import in_reader
 from gossamer.fetch.budget import Budget
+from gossamer.reader.processes import asked_twice
 from gossamer.reader.reading import done
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadJob, job_of
@@ -51,3 +52,24 @@ def test_F_X7_a_page_gets_a_second_reader_unless_it_used_up_its_cpu_time(losses,
     result, why, spent_s = asyncio.run(in_reader(ReadJob(CAPTURE), rooms))  # type: ignore[arg-type]
     assert (asked, why, spent_s) == (tasks, lost, cpu_s)
     assert result.record and result.size == len(CAPTURE.body) and bool(result.reading) == (lost is None)
+    assert result.is_unread == (lost is not None), "a rebuild tries again"
+
+
+@pytest.mark.parametrize(("losses", "asked"), [([], 1), ([WALL], 2), ([CRASH], 2), ([CPU], 1), ([WALL, CRASH], 2)])
+def test_F_X7_what_is_read_again_from_the_archive_gets_a_second_reader_too(losses, asked) -> None:
+    left, calls = list(losses), []
+
+    async def ask() -> str:
+        calls.append(1)
+        if left:
+            raise left.pop(0)
+        return "read"
+
+    async def answered() -> str | None:
+        try:
+            return await asked_twice(ask)
+        except WorkerLost:
+            return None
+
+    assert asyncio.run(answered()) == (None if losses[asked - 1 :] else "read")
+    assert len(calls) == asked

@@ -5,6 +5,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable
 from contextlib import closing
+from importlib import resources
 from pathlib import Path
 
 import msgspec
@@ -198,3 +199,21 @@ def test_F_X12_a_value_that_cannot_be_unpacked_is_damage_too(tmp_path: Path, unp
 
     with pytest.raises(StateDamaged, match="rebuild --state"):
         asyncio.run(merged())
+
+
+def test_the_schema_is_read_from_disk_once_however_many_readers_open_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(opened_once(tmp_path))
+    migrations.cache_clear()
+    looks: list[str] = []
+    looked = resources.files
+    monkeypatch.setattr(resources, "files", lambda package: looks.append(package) or looked(package))
+    for _ in range(3):
+        read_only(tmp_path / "state.db").close()
+    assert looks == ["gossamer.store.sqlite"]
+
+
+async def opened_once(folder: Path) -> None:
+    async with database(folder):
+        pass

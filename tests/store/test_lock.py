@@ -1,5 +1,7 @@
 """One writer a data directory."""
 
+import errno
+import os
 import signal
 import subprocess
 import sys
@@ -42,3 +44,16 @@ def test_F_P9_a_second_writer_is_refused_naming_the_holder_and_a_killed_one_is_r
 
 def test_the_holder_is_named_by_pid_command_and_time() -> None:
     assert holder_in_words(7, "crawl", "2026-11-15T08:00:00Z") == "pid 7 (crawl, since 2026-11-15T08:00:00Z)"
+
+
+def test_a_full_disk_leaves_no_lock_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as at:
+        at.setattr(os, "pwrite", full)
+        open_before = sorted(os.listdir("/proc/self/fd"))
+        with pytest.raises(OSError, match="No space left"):
+            hold(DiskFiles(), tmp_path, "us")
+        assert sorted(os.listdir("/proc/self/fd")) == open_before
+    hold(DiskFiles(), tmp_path, "us").release()

@@ -1,7 +1,7 @@
 -- until: Answers of a moment and before that could be pages, or say that there is none any more; those of one address
 -- together, the newest first.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM captures CROSS JOIN volumes ON volumes.id = volume_id
 WHERE fetched_at <= ? AND (status BETWEEN 200 AND 299 OR status IN (301, 302, 303, 307, 308, 404, 410))
     AND refers_at IS NULL
@@ -9,7 +9,7 @@ ORDER BY host_id, url_id, fetched_at DESC;
 
 -- until_of: The same for one host.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM captures CROSS JOIN volumes ON volumes.id = volume_id
 WHERE host_id = ? AND fetched_at <= ? AND (status BETWEEN 200 AND 299 OR status IN (301, 302, 303, 307, 308, 404, 410))
     AND refers_at IS NULL

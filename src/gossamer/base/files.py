@@ -213,14 +213,15 @@ class DiskFiles:
 
     def lock(self, path: Path, holder: str) -> Lock | str:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            words = os.pread(fd, 4096, 0).decode("utf-8", "replace")
-            os.close(fd)
-            return words or "another process"
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, holder.encode(), 0)
+        with contextlib.ExitStack() as undo:
+            undo.callback(os.close, fd)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return os.pread(fd, 4096, 0).decode("utf-8", "replace") or "another process"
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, holder.encode(), 0)
+            undo.pop_all()
         return _DiskLock(fd)
 
     def _sync_folder(self, folder: Path) -> None:

@@ -26,7 +26,7 @@ class Child(Protocol):
         ...
 
     def kill(self) -> None:
-        """SIGKILL to its whole group, and reap it."""
+        """SIGKILL to its whole group, and reap it. Nothing when it was reaped before: its id may be a stranger's."""
         ...
 
     def wait(self, at_most_s: float) -> int | None: ...
@@ -64,8 +64,9 @@ class _SystemChild:
             self._popen.terminate()
 
     def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._popen.pid, signal.SIGKILL)
+        if self._popen.returncode is None:  # not reaped: until then no other process gets its id
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._popen.pid, signal.SIGKILL)
         self._popen.wait()
 
     def wait(self, at_most_s: float) -> int | None:

@@ -1,4 +1,4 @@
-"""Rooms say what happened through the `Tell` they were given; who listens is decided where a process starts."""
+"""Rooms say what happened through the `Tell` they were given; the command that starts a process decides who listens."""
 
 from typing import Protocol
 

@@ -15,6 +15,7 @@ from gossamer.base.calendar import short_days
 from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.files import Files
+from gossamer.base.tasks import background
 from gossamer.cli.crawl import catch_signals, crawl_to_end
 from gossamer.cli.serve import address_of, is_free, link_of, web_server
 from gossamer.cli.summary import summary
@@ -115,7 +116,7 @@ async def show_changing(
         server = await opened_here.enter_async_context(DemoServer(web, calendar))
         plan = address_plan(web, server.port)
         pages = await opened_here.enter_async_context(web_server(directory, settings, outside, SUGGESTIONS))
-        serving = asyncio.ensure_future(pages.serve())
+        serving = await opened_here.enter_async_context(background(pages.serve()))
         link = link_of(await address_of(pages, serving), directory, outside)
         console.print(f"search page: [bold]{link}[/bold]  (freshness: Crawl, Freshness)", soft_wrap=True)
         console.print(f"A day of this web lasts {day_s:g} s. Ctrl-C ends the demo.", highlight=False)

@@ -17,6 +17,7 @@ from rich.console import Console
 from gossamer.base import crash
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, spare_the_collector
 from gossamer.cli.progress import Face, JsonLines, face_for
@@ -176,20 +177,13 @@ async def crawl_to_end(
             keep_freed_memory(KEPT_BY_CRAWLER)
             allow_open_files()
             spare_the_collector()
-            beating = asyncio.ensure_future(
-                beat_for_ever(crawling, tally, face, crawler_pulse(crawling, directory, outside), outside, stop)
-            )
-            # Whatever ends it but us: without it the crawl would wait for ever.
-            beating.add_done_callback(lambda ended: None if ended.cancelled() else stop.set())
-            try:
+            pulse = crawler_pulse(crawling, directory, outside)
+            async with background(beat_for_ever(crawling, tally, face, pulse, outside, stop)) as beating:
+                # Whatever ends it but us: without it the crawl would wait for ever.
+                beating.add_done_callback(lambda ended: None if ended.cancelled() else stop.set())
                 await crawling.crawl.run(stop)
                 await room_to_end(directory, outside, stop)
                 was_stopped = stop.is_set()
-            finally:
-                beating.cancel()
-                await asyncio.wait([beating])
-            if not beating.cancelled() and (trouble := beating.exception()) is not None:
-                raise trouble
             counts = await crawling.frontier.counts()
             are_held = not HELD.isdisjoint(counts.by_reason)
             held = await crawling.frontier.ended(Selection(HELD)) if are_held else ()

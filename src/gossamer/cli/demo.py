@@ -15,6 +15,7 @@ from rich.table import Table
 
 from gossamer.base.environment import Network, real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.base.tasks import background
 from gossamer.cli.changing_demo import DAYS, show_changing
 from gossamer.cli.crawl import catch_signals, crawl_to_end
 from gossamer.cli.progress import face_for
@@ -93,7 +94,7 @@ async def show(
         server = await opened.enter_async_context(DemoServer(web, outside.clock))
         plan = address_plan(web, server.port)
         pages = await opened.enter_async_context(web_server(directory, settings, outside, SUGGESTIONS))
-        serving = asyncio.ensure_future(pages.serve())
+        serving = await opened.enter_async_context(background(pages.serve()))
         link = link_of(await address_of(pages, serving), directory, outside)
         console.print(f"search page: [bold]{link}[/bold]  (the crawl goes on meanwhile)", soft_wrap=True)
         face = face_for(tally, False)

@@ -21,6 +21,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import DAY, Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, WorkerLost
+from gossamer.base.tasks import background
 from gossamer.base.tell import silent
 from gossamer.cli.steps import Working
 from gossamer.config.settings import Settings
@@ -28,7 +29,7 @@ from gossamer.crawler.damage import DAMAGED, noting_damage, tell_damage
 from gossamer.crawler.process import open_archive
 from gossamer.indexer.supervisor import indexer_running
 from gossamer.plugins.record import reopened
-from gossamer.reader.processes import reader_pool
+from gossamer.reader.processes import asked_twice, reader_pool
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
@@ -136,10 +137,10 @@ async def take_in(directory: Directory, archives: tuple[Path, ...], settings: Se
 
 async def saying(work: Awaitable[T], say: Callable[[], None]) -> T:
     """The work's result; every second until then `say` is called, for a file may hold nothing usable for long."""
-    working = asyncio.ensure_future(work)
-    while not (await asyncio.wait([working], timeout=1.0))[0]:
-        say()
-    return working.result()
+    async with background(work) as working:
+        while not (await asyncio.wait([working], timeout=1.0))[0]:
+            say()
+        return working.result()
 
 
 def groups_of(
@@ -200,7 +201,10 @@ async def read(capture: Capture, settings: Settings, readers: Pool) -> ReadDone:
     is_page = 200 <= capture.status < 300 and capture.url != capture.url.robots
     tasks: tuple[Task, ...] = ("read", "store") if is_page else ("store",)
     for task in tasks if len(capture.body) <= MOST_READ_BYTES else ():
-        job = ReadJob(capture, task, settings.crawl.keep, settings.agent)
+        parts = parts_of(ReadJob(capture, task, settings.crawl.keep, settings.agent))
         with contextlib.suppress(WorkerLost):
-            return msgspec.msgpack.decode((await readers.ask(parts_of(job))).body, type=ReadDone)
-    return await asyncio.to_thread(stored, capture)
+            answer = await asked_twice(partial(readers.ask, parts))
+            done = msgspec.msgpack.decode(answer.body, type=ReadDone)
+            return msgspec.structs.replace(done, is_unread=is_page and task == "store")
+    is_unread = is_page and len(capture.body) <= MOST_READ_BYTES
+    return msgspec.structs.replace(await asyncio.to_thread(stored, capture), is_unread=is_unread)

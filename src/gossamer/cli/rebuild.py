@@ -42,6 +42,8 @@ def rebuild(
     made = asyncio.run(build_again(existing(dir), agent, real_outside(), tell, fresh, discard_old))
     resumed = ", going on where the last rebuild was cut short" if made.is_resumed else ""
     says = f"search, facts and links are made again, from {made.pages:,} captures of pages{resumed}"
+    if made.read_again:
+        says += f"; {counted(made.read_again, 'capture')} that could not be read before can be read now"
     for line in [*damage_told(made, dir), says]:
         Console(stderr=True).print(line, highlight=False, markup=False, soft_wrap=True)
     return DAMAGED if made.damage else 0

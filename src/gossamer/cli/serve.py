@@ -17,6 +17,7 @@ from cyclopts import Parameter
 
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import make_nimble
 from gossamer.collection.calendar import outside_of
@@ -104,12 +105,12 @@ def served(root: Path, outside: Outside) -> Directory:
 async def serve_until_stopped(directory: Directory, settings: Settings, outside: Outside) -> None:
     async with web_server(directory, settings, outside, tell=complain) as server:
         make_nimble()
-        serving = asyncio.ensure_future(server.serve())
-        address = outer_address(settings.web, await address_of(server, serving))
-        print(f"search page: {link_of(address, directory, outside)}  (Ctrl-C stops it)", flush=True)
-        for line in warnings(settings.web):
-            print(line, file=sys.stderr, flush=True)
-        await serving
+        async with background(server.serve()) as serving:
+            address = outer_address(settings.web, await address_of(server, serving))
+            print(f"search page: {link_of(address, directory, outside)}  (Ctrl-C stops it)", flush=True)
+            for line in warnings(settings.web):
+                print(line, file=sys.stderr, flush=True)
+            await serving
 
 
 def outer_address(web: WebSettings, address: str) -> str:

@@ -35,7 +35,27 @@ NEXT_STEP = {
     Reason.SERVER_ERROR: "the server is in trouble; try again later",
     Reason.SLOW_DOWN: "the server asks for patience; try again later",
     Reason.MEDIA_TYPE: "this crawl collects pages and text; name an address of such a kind",
+    Reason.CLIENT_ERROR: "the server refuses it (401 or 403, say): try it in a browser, or ask the site's owner",
+    Reason.SOFT_404: "it answers that there is no such page: check the address",
+    Reason.SCOPE: "it lies outside this crawl: name its site too, or widen crawl.scope",
+    Reason.FILTER: "a rule of your own keeps it out: `gossamer rules` shows which",
+    Reason.TRAP: "it looks endless: `gossamer why --host HOST` shows the pattern, `gossamer hosts release` opens it",
+    Reason.RETIRED: "its host was down or too slow for long: `gossamer hosts reinstate HOST` tries it again",
+    Reason.FORGOTTEN: "it was forgotten on request: `gossamer forget --list` shows what is",
+    Reason.TOO_MANY_REDIRECTS: "name the address at which its redirects end, if there is one",
+    Reason.REDIRECT_OUT: "name an http or https address of the site",
+    Reason.PROTOCOL: "check that a web server answers there, at that port",
+    Reason.HEADERS_TOO_LARGE: "the server's answer is at fault: ask the site's owner",
+    Reason.DISCONNECTED: "give the same command again; if it goes on so, ask the site's owner",
+    Reason.CODING: "the server's answer is at fault: ask the site's owner",
+    Reason.READ_TIMEOUT: "raise readers.cpu_s or readers.wall_s; `gossamer rebuild` then reads what is kept",
+    Reason.READ_CRASH: "`gossamer rebuild` reads what is kept again; please report an address that fails each time",
+    Reason.READ_MEMORY: "raise readers.memory_mib; `gossamer rebuild` then reads what is kept",
+    Reason.FETCHED: "what was fetched is no page (an image, a sitemap, what asks not to be indexed): name a page",
+    Reason.MOVED: "it leads to another address, of which nothing was fetched: `gossamer why URL` says why",
+    Reason.UNCHANGED: "it has not changed, and is no page: name a page",
 }
+"""What helps when nothing could be fetched, for every way a visit can end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +168,8 @@ def next_steps(tally: Tally, counts: Counts) -> list[str]:
     causes |= dict.fromkeys(Reason(reason) for reason in counts.by_reason)
     if tally.troubles:
         causes.pop(Reason.ROBOTS_UNREACHABLE, None)
-    return [f"  {cause}: {NEXT_STEP[cause]}" for cause in causes if cause in NEXT_STEP] or [
+    if not causes and (counts.known or tally.visits):
+        return ["  no visit has ended yet: the same command goes on from here"]
+    return [f"  {cause}: {NEXT_STEP[cause]}" for cause in causes] or [
         "  name an address to begin with: gossamer crawl https://example.org/"
     ]

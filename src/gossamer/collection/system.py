@@ -1,7 +1,6 @@
 """The monitor's rooms put together: the web process's own pulse, and what its pages and `gossamer top` look at."""
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.environment import Outside
+from gossamer.base.tasks import background
 from gossamer.config.settings import Settings
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle
@@ -142,13 +142,8 @@ async def monitor_rooms(
     """While the block runs, the web process beats too, and its query workers with it."""
     with Control(directory.control, outside.clock) as control:
         watch = Watch(directory, settings, outside, control)
-        beating = asyncio.ensure_future(beat(watch, queries))
-        try:
+        async with background(beat(watch, queries)):
             yield MonitorRooms(watch.system, watch.history, watch.watched, chronicle=watch.chronicle)
-        finally:
-            beating.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await beating
 
 
 async def beat(watch: Watch, queries: QueryPool) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from gossamer.base.environment import Outside
 from gossamer.base.errors import GossamerError
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, FreshnessSample, Visits
@@ -93,12 +94,10 @@ async def chronicling(directory: Directory, outside: Outside, comes_back: bool, 
     """While it is open, the chronicle is written now and then, and once more at the end."""
     keeper = Keeper(directory, outside, comes_back, tell)
     await asyncio.to_thread(keeper.begin)
-    keeping = asyncio.ensure_future(_now_and_then(keeper, outside))
     try:
-        yield
+        async with background(_now_and_then(keeper, outside)):
+            yield
     finally:
-        keeping.cancel()
-        await asyncio.wait([keeping])
         await asyncio.to_thread(keeper.look, True)
 
 

@@ -8,6 +8,7 @@ settles the group's visits. That transaction is the acknowledgement. A crash bef
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
@@ -19,6 +20,7 @@ from gossamer.archive.record import stored
 from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SECOND, Clock
 from gossamer.base.errors import DiskFull, WorkerLost
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.crawler.pace import Hold, Pace, hold_of, room_for, sleep_s
 from gossamer.crawler.revisit import shown_once
@@ -187,12 +189,19 @@ async def in_reader(job: ReadJob, rooms: Rooms) -> tuple[ReadDone, Reason | None
             continue
         try:
             done, cpu_s = await _call(job if task == job.task else msgspec.structs.replace(job, task=task), rooms)
-            return done, lost if task != job.task else None, spent_s + cpu_s
+            if task == job.task:
+                return done, None, spent_s + cpu_s
+            return unread(done, job), lost, spent_s + cpu_s
         except WorkerLost as trouble:
             lost = LOST_MEANS.get(trouble.why, Reason.READ_CRASH)
             is_hopeless, spent_s = is_hopeless or trouble.used_up, spent_s + trouble.cpu_s
             rooms.tell("reader.lost", url=job.capture.url.text, why=trouble.why, detail=str(trouble))
-    return await asyncio.to_thread(stored, job.capture), lost, spent_s
+    return unread(await asyncio.to_thread(stored, job.capture), job), lost, spent_s
+
+
+def unread(done: ReadDone, job: ReadJob) -> ReadDone:
+    """What is kept of a page that no reader could read."""
+    return msgspec.structs.replace(done, is_unread=job.task == "read")
 
 
 def tasks_for(task: Task) -> tuple[Task, ...]:
@@ -317,12 +326,8 @@ class Crawl:
         """Until a visit is settled, a host is ready again, somebody wakes it, or a moment has passed."""
         self._freed.clear()
         seconds = sleep_s(hold, await self._next_in_s() if hold is None else None)
-        waits = [asyncio.ensure_future(self._freed.wait()), asyncio.ensure_future(stop.wait())]
-        try:
-            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for waiting in waits:
-                waiting.cancel()
+        async with background(self._freed.wait()) as freed, background(stop.wait()) as stopped:
+            await asyncio.wait([freed, stopped], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
     async def _next_in_s(self) -> float | None:
         """None: nothing can be taken before something happens."""
@@ -400,7 +405,7 @@ class Crawl:
 
     async def _settle(self, group: list[Followed]) -> None:
         rooms = self.rooms
-        done = await self._with_room(lambda: asyncio.to_thread(put_down, group, rooms)) or []
+        done = await self._with_room(lambda: in_turn(group, rooms)) or []
         is_acknowledged = bool(done) and await self._with_room(lambda: acknowledged(done, rooms))
         self._flying -= len(group)
         for followed in group:
@@ -439,6 +444,12 @@ def is_new_page(one: Settled) -> bool:
 async def acknowledged(done: list[Settled], rooms: Rooms) -> bool:
     await rooms.frontier.settle(done)
     return True
+
+
+async def in_turn(group: list[Followed], rooms: Rooms) -> list[Settled]:
+    returning = rooms.measures.returning
+    async with returning.turn if returning is not None else nullcontext():
+        return await asyncio.to_thread(put_down, group, rooms)
 
 
 def put_down(group: list[Followed], rooms: Rooms) -> list[Settled]:

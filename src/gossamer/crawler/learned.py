@@ -22,6 +22,7 @@ from xxhash import xxh3_128_digest
 from gossamer.base.clock import Clock
 from gossamer.base.environment import Outside
 from gossamer.base.files import Files
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.rules.learned.model import LearnedHosts
 from gossamer.rules.learned.snapshot import Part
@@ -123,12 +124,10 @@ async def remembering(learning: LearnedHosts, folder: Path, outside: Outside, te
         with turn:  # a thread whose task was cancelled still writes
             keep(learning, folder, outside.files, tell)
 
-    keeping = asyncio.ensure_future(_now_and_then(keep_now, learning, outside.clock))
     try:
-        yield
+        async with background(_now_and_then(keep_now, learning, outside.clock)):
+            yield
     finally:
-        keeping.cancel()
-        await asyncio.wait([keeping])
         await asyncio.to_thread(keep_now)
 
 

@@ -21,6 +21,7 @@ import msgspec
 from gossamer.archive.catalogue import acknowledged
 from gossamer.base.clock import Clock
 from gossamer.base.errors import DirectoryUnusable, GossamerError
+from gossamer.base.tasks import Tasks
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.crawler.settlement import MAPS
@@ -99,7 +100,7 @@ class Rejudgement:
         self._frontier, self._database, self._links = frontier, database, links
         self._present, self._clock, self._tell = present, clock, tell
         self._turn = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(tell)
         self._told_s = clock.elapsed_s()
 
     async def __aenter__(self) -> Self:
@@ -110,9 +111,7 @@ class Rejudgement:
         await self.close()
 
     def soon(self) -> None:
-        task = asyncio.ensure_future(self._beside())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.begin(self._beside())
 
     async def _beside(self) -> None:
         with suppress(GossamerError, OSError):  # a full disk, say: it is done when the next crawl starts
@@ -120,9 +119,7 @@ class Rejudgement:
 
     async def close(self) -> None:
         """What is left over is done when the next crawl starts."""
-        for task in (tasks := list(self._tasks)):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.close()
 
     async def run(self) -> None:
         async with self._turn:

@@ -1,8 +1,9 @@
 """Coming back to pages: what a visit leaves to be remembered, when the page comes again, and what the views are told.
 
-One `Returning` for a crawler. It is asked by one task at a time, once for each visit, when what came is on disk.
+One `Returning` for a crawler. It is asked once for each visit, when what came is on disk.
 """
 
+import asyncio
 import math
 from collections.abc import Callable, Mapping
 
@@ -78,6 +79,9 @@ class Returning:
         """`policy` makes the policy for so many visits a page and day. `wanted`: which changes count. `start` may move
         what is known of a page before its first visit. `nudge`: what the user's rules say of a page now, from -8
         (sooner, or more often) to 8."""
+        self.turn = asyncio.Lock()
+        """Held while a group is settled, on a thread, and while a sweep asks: one at a time. The calendar and the news
+        have no locks of their own."""
         allowance = allowance or VisitBudget()
         self._chance, self._wanted, self._start, self._nudge = chance, wanted, start, nudge
         self._novelties = Novelties()
@@ -105,11 +109,13 @@ class Returning:
         self._calendar.expect(plans)
 
     def news(self) -> NeighbourNews:
-        """Pages found changed since this was last asked, and those that are to be looked at because of it."""
+        """Pages found changed since this was last asked, and those that are to be looked at because of it. REQUIRES:
+        `turn` is held."""
         return self._novelties.taken()
 
     def sooner(self, url: Url, past: Past, now: Instant) -> Instant:
-        """The earliest moment that the budget leaves for a page that is to come before its time."""
+        """The earliest moment that the budget leaves for a page that is to come before its time. REQUIRES: `turn` is
+        held."""
         return self._calendar.sooner(past.due_at, url.host.name, now, past.free_at)
 
     def change(self, past: Past, read: ReadDone) -> Change:
@@ -127,7 +133,7 @@ class Returning:
         return read if is_new else msgspec.structs.replace(read, reading=b"", is_shown=False)
 
     def plan(self, end: FetchEnd) -> NextFetch:
-        """REQUIRES: it is asked once for each visit."""
+        """REQUIRES: it is asked once for each visit, and `turn` is held."""
         visit, past, outcome = end.visit, end.visit.past, end.outcome
         if visit.kind is VisitKind.ROBOTS:
             return NextFetch()

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.errors import DirectoryUnusable, DiskFull
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.crawler.revisit import Returning
 from gossamer.frontier.api import Frontier
@@ -102,10 +103,10 @@ class Hastening:
         self._below: deque[Url] = deque(maxlen=MOST_WAITING)
         self._listed: deque[tuple[Url, Instant]] = deque(maxlen=MOST_WAITING)
 
-    @property
-    def has_work(self) -> bool:
+    async def has_work(self) -> bool:
         """Whether visits have found something that a sweep would look at."""
-        news = self._returning.news()
+        async with self._returning.turn:
+            news = self._returning.news()
         if self._by_links:
             self._changed.extend(news.changed)
             self._below.extend(news.below)
@@ -114,7 +115,7 @@ class Hastening:
 
     async def sweep(self) -> Swept:
         """Bounded: what is left over is looked at by the next."""
-        if not self.has_work:
+        if not await self.has_work():
             return Swept(0, 0)
         below = [self._below.popleft() for _ in range(min(MOST_CHANGED, len(self._below)))]
         changed = [self._changed.popleft() for _ in range(min(MOST_CHANGED, len(self._changed)))]
@@ -131,33 +132,36 @@ class Hastening:
 
     async def _called_from_above(self, below: Sequence[Url]) -> list[Sooner]:
         now, pasts = self._clock.now(), await self._pasts(below)
-        return [
-            Sooner(url, self._returning.sooner(url, past, now), Why.LINKS)
-            for url, past in pasts.items()
-            if is_to_be_looked_at(past, now)
-        ]
+        async with self._returning.turn:
+            return [
+                Sooner(url, self._returning.sooner(url, past, now), Why.LINKS)
+                for url, past in pasts.items()
+                if is_to_be_looked_at(past, now)
+            ]
 
     async def _called_by_lists(self, listed: Sequence[tuple[Url, Instant]]) -> list[Sooner]:
         dates = dict(listed)
         now, pasts = self._clock.now(), await self._pasts(dates)
-        return [
-            Sooner(url, self._returning.sooner(url, past, now), Why.LISTED)
-            for url, past in pasts.items()
-            if is_older(past, dates[url], now)
-        ]
+        async with self._returning.turn:
+            return [
+                Sooner(url, self._returning.sooner(url, past, now), Why.LISTED)
+                for url, past in pasts.items()
+                if is_older(past, dates[url], now)
+            ]
 
     async def _called_by_links(self, changed: Sequence[Url]) -> tuple[int, list[Sooner]]:
         around = await asyncio.to_thread(self._around, changed) if changed else {}
         pasts = await self._pasts([*around, *(link for links in around.values() for link in links)])
         now, sooner = self._clock.now(), []
-        for url, links in around.items():
-            if (past := pasts.get(url)) is None:
-                continue
-            linked = [pasts[link] for link in dict.fromkeys(links) if link in pasts and link != url]
-            found = judged(past, linked, now)
-            if found.look is not None:
-                due_at = self._returning.sooner(url, past, now) if found.is_called else None
-                sooner.append(Sooner(url, due_at, Why.LINKS, found.look, found.threshold))
+        async with self._returning.turn:
+            for url, links in around.items():
+                if (past := pasts.get(url)) is None:
+                    continue
+                linked = [pasts[link] for link in dict.fromkeys(links) if link in pasts and link != url]
+                found = judged(past, linked, now)
+                if found.look is not None:
+                    due_at = self._returning.sooner(url, past, now) if found.is_called else None
+                    sooner.append(Sooner(url, due_at, Why.LINKS, found.look, found.threshold))
         return len(around), sooner
 
     async def _pasts(self, urls: Iterable[Url]) -> dict[Url, Past]:
@@ -173,21 +177,15 @@ class Hastening:
 @asynccontextmanager
 async def hastening(work: Hastening, frontier: Frontier, clock: Clock) -> AsyncIterator[None]:
     """While it is open, sweeps are made: each few minutes, and when the crawl has nothing due."""
-    sweeping = asyncio.ensure_future(_now_and_then(work, frontier, clock))
-    try:
+    async with background(_now_and_then(work, frontier, clock)):
         yield
-    finally:
-        sweeping.cancel()
-        await asyncio.wait([sweeping])
-        if not sweeping.cancelled() and (trouble := sweeping.exception()) is not None:
-            raise trouble
 
 
 async def _now_and_then(work: Hastening, frontier: Frontier, clock: Clock) -> None:
     swept_s = clock.elapsed_s()
     while True:
         await clock.sleep(GLANCE_S)
-        if not work.has_work:
+        if not await work.has_work():
             continue
         next_at = await frontier.next_at()
         is_idle = next_at is None or next_at > clock.now() + round(GLANCE_S * SECOND)

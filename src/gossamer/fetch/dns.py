@@ -12,6 +12,7 @@ import aiodns
 import pycares
 
 from gossamer.base.clock import Clock
+from gossamer.base.tasks import begin
 
 MOST_REMEMBERED = 50_000
 """Addresses kept in memory, over all names; a name without one counts as one."""
@@ -52,7 +53,7 @@ class DnsResolver:
         self._tries, self._patience_s = tries, patience_s
         self._found: OrderedDict[str, _Found] = OrderedDict()
         self._weight = 0
-        self._asking: dict[str, asyncio.Task[_Found]] = {}
+        self._asking: dict[str, asyncio.Future[_Found]] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._asked = 0
         self._dns: aiodns.DNSResolver | None = None
@@ -85,9 +86,13 @@ class DnsResolver:
         """Who asks the same at the same time shares one question, and may leave without ending it for the others."""
         question = self._asking.get(name)
         if question is None:
-            question = asyncio.get_running_loop().create_task(self._ask(name))
-            self._asking[name] = question
-            question.add_done_callback(lambda _: self._asking.pop(name, None))
+
+            def ended(one: "asyncio.Future[_Found]") -> None:
+                self._asking.pop(name, None)
+                if not one.cancelled():
+                    one.exception()  # those who asked are told; perhaps all of them have left
+
+            question = self._asking[name] = begin(self._ask(name), ended)
         return await asyncio.shield(question)
 
     async def _ask(self, name: str) -> _Found:

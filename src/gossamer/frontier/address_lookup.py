@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from gossamer.base.tasks import begin
 from gossamer.frontier.lanes import text_of
 from gossamer.values.url import Url
 
@@ -24,8 +25,9 @@ class Resolving:
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
-        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._under_way: dict[str, asyncio.Future[None]] = {}
         self._answers: dict[str, str | None] = {}
+        self._trouble: BaseException | None = None
 
     def is_known(self, name: str) -> bool:
         return name in self._answers
@@ -39,12 +41,14 @@ class Resolving:
         return len(self._under_way)
 
     def ask(self, names: list[str]) -> None:
-        """On the event loop: begin to resolve hosts, unless that is under way."""
+        """On the event loop: begin to resolve hosts, unless that is under way. Raises what one of them has raised."""
+        if self._trouble is not None:
+            raise self._trouble
         for name in names[:MOST_RESOLVING]:
             if len(self._under_way) >= MOST_RESOLVING:
                 break
             if name not in self._under_way and name not in self._answers:
-                self._under_way[name] = asyncio.create_task(self._answer(name))
+                self._under_way[name] = begin(self._answer(name), self._ended)
 
     async def _answer(self, name: str) -> None:
         try:
@@ -54,6 +58,10 @@ class Resolving:
             self._answers[name] = found
         finally:
             self._under_way.pop(name, None)
+
+    def _ended(self, task: "asyncio.Future[None]") -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self._trouble = task.exception()
 
     async def close(self) -> None:
         tasks = list(self._under_way.values())

@@ -23,7 +23,7 @@ from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
 from gossamer.base import crash
 from gossamer.base.environment import Outside, real_outside
-from gossamer.base.errors import ConfigError, GossamerError, ViewDamaged, WorkerLost
+from gossamer.base.errors import ConfigError, GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import (
@@ -46,7 +46,7 @@ from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
 from gossamer.monitor.pulse import ProcessReport, Pulse, beating_by_itself
 from gossamer.plugins.record import reopened
-from gossamer.reader.processes import lazy_readers
+from gossamer.reader.processes import asked_twice, lazy_readers
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.codec import decode
@@ -220,10 +220,7 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
             if not is_page and await asyncio.to_thread(is_given_up, directory, capture):
                 return silence(capture)
             payload = b"".join(parts_of(ReadJob(capture, "read", "all", agent)))
-            try:
-                answer = await call(payload)
-            except WorkerLost:  # perhaps another's fault: once more
-                answer = await call(payload)
+            answer = await asked_twice(lambda: call(payload))
             done = msgspec.msgpack.decode(answer, type=ReadDone)
             reading = decode(done.reading) if done.reading else None
             return reading if reading is None or is_page or not reading.page.directives.may_index else None

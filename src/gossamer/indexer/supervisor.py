@@ -11,6 +11,7 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryBusy, GossamerError
 from gossamer.base.files import Files, Lock
 from gossamer.base.processes import Child
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.store.directory import Directory
 from gossamer.values.format import error_in_words
@@ -116,10 +117,9 @@ async def indexer_running(
     set, what it can in a moment."""
     indexer = Indexer(directory, outside, tell, agent)
     indexer.start()
-    watching = asyncio.ensure_future(indexer.watch())
     try:
-        yield indexer
-        watching.cancel()
+        async with background(indexer.watch()):
+            yield indexer
         if not indexer.given_up and await indexer.finish(stop) not in (0, None):
             indexer.given_up = not await once_more(indexer, stop)
         if indexer.given_up:
@@ -128,7 +128,6 @@ async def indexer_running(
                 f"See what it said above; `gossamer rebuild --dir {directory.root}` makes the views anew"
             )
     finally:
-        watching.cancel()
         indexer.kill()
 
 

@@ -29,8 +29,8 @@ Reread = Callable[[Place], Awaitable[Reading | None]]
 
 
 class View(Protocol):
-    """What is kept of the pages in one form. Real ones: `links.store.Links`, `GraphView` here,
-    `index.writer.IndexWriter`."""
+    """What is kept of the pages in one form. Real ones: `views.links.store.Links`, `GraphView` here,
+    `views.words.writer.IndexWriter`."""
 
     @property
     def position(self) -> bytes:
@@ -71,8 +71,8 @@ class View(Protocol):
 
 
 class FactsKeeper(Protocol):
-    """Where facts are kept. Real ones: `graph.keeping.FactsHere`, and `app.facts_apart.FactsApart`, which lets another
-    process do it."""
+    """Where facts are kept. Real ones: `views.facts.store.FactsHere`, and `indexer.graph_client.FactsApart`, which lets
+    another process do it."""
 
     @property
     def position(self) -> bytes:

@@ -210,7 +210,10 @@ def readers(at: Overview) -> Hint | None:
     if lost < 5 or lost < 0.01 * at.visited:
         return None
     words = f"{lost:,} pages could not be read: their readers were stopped at a limit, or crashed."
-    mend = "They are kept in the archive. If memory was the limit raise readers.memory_mib, if time, readers.cpu_s."
+    mend = (
+        "They are kept in the archive. If memory was the limit raise readers.memory_mib, if time, readers.cpu_s; "
+        "then `gossamer rebuild` reads them again."
+    )
     return Hint("readers-lost", "warning", words, mend, "/crawl?reason=read-timeout")
 
 

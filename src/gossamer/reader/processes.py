@@ -4,8 +4,10 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TypeVar
 
 from gossamer.base.environment import Outside
+from gossamer.base.errors import WorkerLost
 from gossamer.base.tell import Tell
 from gossamer.base.tuning import READER_NICENESS
 from gossamer.config.settings import Settings
@@ -13,6 +15,7 @@ from gossamer.workers.jobs import READ
 from gossamer.workers.limits import MIB, Limits
 from gossamer.workers.pool import Pool
 
+T = TypeVar("T")
 AHEAD = 4
 """Some milliseconds of work, so that a reader need not wait for the crawl, which rests now and then (`journey`)."""
 
@@ -29,6 +32,17 @@ def reader_pool(settings: Settings, outside: Outside, tell: Tell, job: str = REA
     )
     size = settings.readers.count or len(os.sched_getaffinity(0))
     return Pool(job, size, limits, outside.processes, outside.clock, tell)
+
+
+async def asked_twice(ask: Callable[[], Awaitable[T]]) -> T:
+    """A reader's answer. One that was lost may have had bad luck on a busy machine: a second is asked, unless the page
+    used up its CPU time."""
+    try:
+        return await ask()
+    except WorkerLost as lost:
+        if lost.used_up or lost.why == "closed":
+            raise
+    return await ask()
 
 
 @asynccontextmanager

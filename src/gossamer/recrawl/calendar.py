@@ -26,7 +26,10 @@ class VisitBudget:
 
 
 class Calendar:
-    """Which days have visits left under the allowance. After a restart it is filled from what waits (`expect`)."""
+    """Which days have visits left under the allowance. After a restart it is filled from what waits (`expect`).
+
+    REQUIRES: one thread at a time asks it (`crawler.revisit.Returning.turn`).
+    """
 
     def __init__(self, allowance: VisitBudget) -> None:
         self._allowance = allowance

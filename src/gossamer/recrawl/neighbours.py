@@ -71,8 +71,8 @@ class NeighbourNews(msgspec.Struct, frozen=True):
 
 
 class Novelties:
-    """Told by the thread that plans, asked by the one that sweeps. What is beyond the limits is forgotten: those pages
-    come when their time comes."""
+    """Told by the thread that plans, asked by the one that sweeps, one of them at a time. What is beyond the limits is
+    forgotten: those pages come when their time comes."""
 
     def __init__(self) -> None:
         self._changed: dict[Url, None] = {}

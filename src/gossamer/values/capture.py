@@ -99,6 +99,8 @@ class Kept(msgspec.Struct, frozen=True):
     """The encoding that its text was read in; empty when none was read."""
     charset_from: str = ""
     """What told it: a key of CHARSET_FROM."""
+    is_unread: bool = False
+    """No reader could read it: a rebuild tries again."""
 
 
 def charset_in_words(charset: str, charset_from: str) -> str:

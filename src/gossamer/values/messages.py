@@ -125,6 +125,8 @@ class ReadDone(msgspec.Struct, frozen=True):
     charset: str = ""
     charset_from: str = ""
     """The encoding of its text, and what told it."""
+    is_unread: bool = False
+    """It was to be read, and no reader could."""
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -163,6 +165,7 @@ def kept_at(place: Place, capture: Capture, done: ReadDone) -> Kept:
         refers_at=done.refers_at,
         charset=done.charset,
         charset_from=done.charset_from,
+        is_unread=done.is_unread,
     )
 
 

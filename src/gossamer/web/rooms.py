@@ -1,4 +1,4 @@
-"""What the web pages are given: a handful of functions, picked in `cli/serve.py`."""
+"""What the web pages are given: a handful of functions, picked in `cli/serve.py` (`web_rooms`)."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
+from gossamer.base.tasks import background
+
 MOST_EXPORTS = 8
 """Made at one time: each has a thread, and reads the whole collection."""
 MOST_LONG = 32
@@ -57,17 +59,16 @@ class Stream(Response):
     async def _send_pieces(self, scope: Scope, receive: Receive, send: Send) -> None:
         loop, thread = asyncio.get_running_loop(), ThreadPoolExecutor(1, "a stream")
         pieces = self._pieces()
-        leaving = asyncio.ensure_future(_left(receive))
         try:
-            piece = await loop.run_in_executor(thread, next, pieces, None)
-            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            while piece is not None and not leaving.done() and not scope.get("is_head"):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            async with background(_left(receive)) as leaving:
                 piece = await loop.run_in_executor(thread, next, pieces, None)
-            if not leaving.done():
-                await send({"type": "http.response.body", "body": b""})
+                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                while piece is not None and not leaving.done() and not scope.get("is_head"):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    piece = await loop.run_in_executor(thread, next, pieces, None)
+                if not leaving.done():
+                    await send({"type": "http.response.body", "body": b""})
         finally:
-            leaving.cancel()
             closing = loop.run_in_executor(thread, pieces.close)
             thread.shutdown(wait=False)  # it ends once they are closed
             await asyncio.shield(closing)

@@ -10,6 +10,7 @@ import msgspec
 
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Child
+from gossamer.base.tasks import begin
 from gossamer.workers.barriers import Barriers
 from gossamer.workers.limits import Limits
 from gossamer.workers.lines import Queue
@@ -172,16 +173,17 @@ class Worker(asyncio.BufferedProtocol):
         transport = cast(asyncio.ReadTransport, self._transport)
         transport.pause_reading()
         self._is_admitted = True
-        self._admission = asyncio.ensure_future(admit(length))
 
         def go_on(admission: "asyncio.Future[None]") -> None:
             self._admission = None
-            if not admission.cancelled() and admission.exception() is None and not self.ended.is_set():
+            if not admission.cancelled() and (trouble := admission.exception()) is not None:
+                self.end(WorkerLost("crash", f"no room could be made for its answer: {trouble!r}"))
+            elif not admission.cancelled() and not self.ended.is_set():
                 if self.jobs:
                     self._watch_head()
                 transport.resume_reading()
 
-        self._admission.add_done_callback(go_on)
+        self._admission = begin(admit(length), go_on)
 
     def _receive(self, kind: int, body: bytes, cpu_s: float) -> None:
         if kind == MessageKind.READY:

@@ -17,10 +17,11 @@ from gossamer.archive.versions import CaptureVersion, Timeline, in_force, kinds_
 from gossamer.base.clock import Instant, from_words, in_words
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost
+from gossamer.base.tasks import background
 from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.plugins.record import recalled
-from gossamer.reader.processes import reader_pool
+from gossamer.reader.processes import asked_twice, reader_pool
 from gossamer.recrawl.change import compared
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
@@ -81,13 +82,13 @@ async def past_of(
         await is_open.wait()
         return await readers.call(payload)
 
-    keeping = asyncio.ensure_future(keep_open())
-    try:
-        yield HistoryReader(directory, outside, settings.agent, call)
-    finally:
-        over.set()
-        wanted.set()
-        await keeping
+    async with background(keep_open()) as keeping:
+        try:
+            yield HistoryReader(directory, outside, settings.agent, call)
+        finally:
+            over.set()
+            wanted.set()
+            await asyncio.wait([keeping])
 
 
 class HistoryReader:
@@ -173,7 +174,8 @@ class HistoryReader:
             if capture is None:
                 return NO_BODY
             job = HistoryJob("body" if task == "body" else "read", capture, self._agent)
-            return VERSIONS_DONE.decode(await self._call(VERSIONS_JOBS.encode(job)))
+            payload = VERSIONS_JOBS.encode(job)
+            return VERSIONS_DONE.decode(await asked_twice(lambda: self._call(payload)))
         except ArchiveDamaged:
             return DAMAGED
         except WorkerLost as lost:

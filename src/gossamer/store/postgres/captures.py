@@ -19,7 +19,7 @@ _SQL = load("gossamer.store.postgres", "captures.sql")
 _COLUMNS = (
     "host_ids", "url_ids", "fetched_ats", "capture_ids", "urls", "volume_ids", "numbers", "offsets", "lengths",
     "statuses", "media_types", "digests", "sizes", "are_pages", "refers_ats", "charsets",
-    "charsets_from",
+    "charsets_from", "are_unread",
 )  # fmt: skip
 
 

@@ -6,12 +6,12 @@ INSERT INTO volumes (name) VALUES (%(volume)s) ON CONFLICT (name) DO NOTHING RET
 
 -- insert: Captures enter the catalogue; one that is already there stays as it is.
 INSERT INTO captures (host_id, url_id, fetched_at, capture_id, url, volume_id, number, "offset", length, status,
-    media_type, digest, size, is_page, refers_at, charset, charset_from)
+    media_type, digest, size, is_page, refers_at, charset, charset_from, is_unread)
 SELECT * FROM unnest(%(host_ids)s::bigint[], %(url_ids)s::bigint[], %(fetched_ats)s::bigint[],
     %(capture_ids)s::bigint[], %(urls)s::text[], %(volume_ids)s::bigint[], %(numbers)s::bigint[],
     %(offsets)s::bigint[], %(lengths)s::bigint[], %(statuses)s::integer[], %(media_types)s::text[],
     %(digests)s::bytea[], %(sizes)s::bigint[], %(are_pages)s::boolean[], %(refers_ats)s::bigint[],
-    %(charsets)s::text[], %(charsets_from)s::text[])
+    %(charsets)s::text[], %(charsets_from)s::text[], %(are_unread)s::boolean[])
 ON CONFLICT (host_id, url_id, fetched_at) DO NOTHING;
 
 -- held: How many of these addresses have a page in the catalogue.
@@ -35,14 +35,14 @@ ON CONFLICT (host_id, url_id, url) DO NOTHING;
 
 -- versions: All captures of an address with a body, newest first. The text is compared because ids may collide.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM captures JOIN volumes ON volumes.id = volume_id
 WHERE host_id = %(host_id)s AND url_id = %(url_id)s AND url = %(url)s AND refers_at IS NULL
 ORDER BY fetched_at DESC;
 
 -- in_volume: One volume's captures, as they lie in it.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM captures JOIN volumes ON volumes.id = volume_id WHERE name = %(volume)s ORDER BY number;
 
 -- volume_names: Volumes that hold catalogued captures.

@@ -18,7 +18,7 @@ _SQL = load("gossamer.store.sqlite", "captures.sql")
 Key = tuple[int, int, str]
 """Of a page in the catalogue: host id, URL id, URL."""
 FIRST: Key = (-(1 << 63), -(1 << 63), "")
-Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None, str, str]
+Row = tuple[int, str, int, str, int, int, int, int, str, bytes, int, int, int | None, str, str, int]
 
 
 class PageKept(msgspec.Struct, frozen=True):
@@ -48,11 +48,26 @@ def insert(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing: Se
         rows = [row_of(one, volume_ids[one.place.volume]) for one in kept if one.is_page is are_pages]
         added[are_pages] = connection.executemany(_SQL["insert"], rows).rowcount if rows else 0
     fresh = added[False] + added[True]
-    restored = connection.executemany(_SQL["restored"], [_moment_of(one) for one in kept if one.is_page]).rowcount
-    withdrawn = connection.executemany(_SQL["withdrawn"], [_moment_of(one) for one in withdrawing]).rowcount
-    pages = len(new_pages) + max(0, restored) - max(0, withdrawn)
-    tallies.add(connection, {tallies.CAPTURES: fresh, tallies.PAGES: pages})
+    tallies.add(
+        connection, {tallies.CAPTURES: fresh, tallies.PAGES: len(new_pages) + _shown(connection, kept, withdrawing)}
+    )
     return fresh
+
+
+def read_again(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing: Sequence[Kept] = ()) -> None:
+    """Captures that could not be read before, as they are to be entered now, inside the caller's transaction."""
+    new_pages = {one.url.text for one in kept if one.is_page and not _is_held(connection, one.url)}
+    rows = [
+        (one.media_type, one.is_page, one.charset, one.charset_from, one.url.host.id, one.url.id, one.fetched_at)
+        for one in kept
+    ]
+    connection.executemany(_SQL["read_again"], [(*row, one.url.text) for row, one in zip(rows, kept, strict=True)])
+    tallies.add(connection, {tallies.PAGES: len(new_pages) + _shown(connection, kept, withdrawing)})
+
+
+def unread(connection: sqlite3.Connection) -> list[Kept]:
+    """Captures whose reading failed, as they lie in the archive."""
+    return list(map(kept_of, connection.execute(_SQL["unread"])))
 
 
 def withdraw_vanished(connection: sqlite3.Connection) -> None:
@@ -149,6 +164,13 @@ def pages_from(connection: sqlite3.Connection, after: Key, host: Host | None, mo
     return [PageKept((host_id, url_id, url), *rest) for host_id, url_id, url, *rest in rows]
 
 
+def _shown(connection: sqlite3.Connection, kept: Sequence[Kept], withdrawing: Sequence[Kept]) -> int:
+    """How many pages can be found again, less those that no longer can."""
+    restored = connection.executemany(_SQL["restored"], [_moment_of(one) for one in kept if one.is_page]).rowcount
+    withdrawn = connection.executemany(_SQL["withdrawn"], [_moment_of(one) for one in withdrawing]).rowcount
+    return max(0, restored) - max(0, withdrawn)
+
+
 def _moment_of(kept: Kept) -> tuple[int, int, str, Instant]:
     return kept.url.host.id, kept.url.id, kept.url.text, kept.fetched_at
 
@@ -187,6 +209,7 @@ def row_of(kept: Kept, volume_id: int) -> tuple[object, ...]:
         kept.refers_at,
         kept.charset,
         kept.charset_from,
+        kept.is_unread,
     )
 
 
@@ -208,6 +231,7 @@ def kept_of(row: Row) -> Kept:
         refers_at,
         charset,
         charset_from,
+        is_unread,
     ) = row
     return Kept(
         capture_id=capture_id,
@@ -222,6 +246,7 @@ def kept_of(row: Row) -> Kept:
         refers_at=refers_at,
         charset=charset,
         charset_from=charset_from,
+        is_unread=bool(is_unread),
     )
 
 

@@ -3,12 +3,23 @@ INSERT INTO volumes (name) VALUES (?) ON CONFLICT (name) DO UPDATE SET name = ex
 
 -- insert: A capture enters the catalogue; one that is already there stays as it is.
 INSERT OR IGNORE INTO captures (host_id, url_id, fetched_at, capture_id, url, volume_id, number, "offset", length,
-    status, media_type, digest, size, is_page, refers_at, charset, charset_from)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    status, media_type, digest, size, is_page, refers_at, charset, charset_from, is_unread)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- unread: Captures whose reading failed, as they lie in the archive.
+SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
+    is_page, refers_at, charset, charset_from, is_unread
+FROM captures JOIN volumes ON volumes.id = volume_id
+WHERE is_unread
+ORDER BY name, number;
+
+-- read_again: One of them could be read.
+UPDATE captures SET media_type = ?, is_page = ?, charset = ?, charset_from = ?, is_unread = 0
+WHERE host_id = ? AND url_id = ? AND fetched_at = ? AND url = ?;
 
 -- at_place: What the catalogue holds of one record.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM captures JOIN volumes ON volumes.id = volume_id
 WHERE name = ? AND number = ?;
 
@@ -34,20 +45,20 @@ SELECT fetched_at FROM captures WHERE host_id = ? AND url_id = ? AND url = ? ORD
 
 -- versions: All captures of an address with a body, newest first. The text is compared because ids may collide.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM captures JOIN volumes ON volumes.id = volume_id
 WHERE host_id = ? AND url_id = ? AND url = ? AND refers_at IS NULL
 ORDER BY fetched_at DESC;
 
 -- in_order: Everything, as it lies in the archive.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM volumes CROSS JOIN captures ON volume_id = volumes.id
 ORDER BY name, number;
 
 -- in_volume: One volume's captures, as they lie in it.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM volumes CROSS JOIN captures ON volume_id = volumes.id
 WHERE name = ?
 ORDER BY number;
@@ -59,7 +70,7 @@ ORDER BY number LIMIT ?;
 
 -- kept_from: A volume's captures from a number on.
 SELECT capture_id, url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM volumes CROSS JOIN captures ON volume_id = volumes.id
 WHERE name = ? AND number >= ?
 ORDER BY number LIMIT ?;
@@ -77,7 +88,7 @@ ORDER BY number DESC LIMIT 1;
 
 -- pages: Captures of pages that can be found, the versions of a URL together, oldest first.
 SELECT capture_id, c.url, fetched_at, name, number, "offset", length, status, media_type, digest, size,
-    is_page, refers_at, charset, charset_from
+    is_page, refers_at, charset, charset_from, is_unread
 FROM captures c CROSS JOIN volumes ON volumes.id = volume_id
 WHERE is_page AND NOT EXISTS (
     SELECT 1 FROM withdrawn w WHERE w.host_id = c.host_id AND w.url_id = c.url_id AND w.url = c.url)

@@ -41,7 +41,7 @@ SETTINGS = {
 
 
 class Database:
-    """The writer's side. One per data directory, under the lock of `store.lock`."""
+    """The writer's side. One per data directory, under the lock of `store.directory.hold`."""
 
     def __init__(self, path: Path, clock: Clock, tell: Tell) -> None:
         self._path = path

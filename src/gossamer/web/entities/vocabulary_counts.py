@@ -6,6 +6,7 @@ from types import TracebackType
 
 from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused
+from gossamer.base.tasks import background
 from gossamer.web.entities.found import bindings
 from gossamer.web.entities.queries import TYPE
 from gossamer.web.entities.vocabulary_rooms import FactsInUse
@@ -30,18 +31,16 @@ class FactCounter:
         self._began_s: float | None = None
         self._took_s = 0.0
         self._wanted, self._counted = asyncio.Event(), asyncio.Event()
-        self._working: asyncio.Task[None] | None = None
+        self._opened = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> "FactCounter":
-        self._working = asyncio.create_task(self._work(), name="counting facts")
+        await self._opened.enter_async_context(background(self._work()))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._working is not None
-        self._working.cancel()
-        await asyncio.gather(self._working, return_exceptions=True)
+        await self._opened.aclose()
 
     async def latest(self) -> FactsInUse | None:
         if self._is_old():

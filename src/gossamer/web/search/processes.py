@@ -9,6 +9,7 @@ import msgspec
 from gossamer.base.clock import Clock
 from gossamer.base.errors import WorkerLost
 from gossamer.base.processes import Processes
+from gossamer.base.tasks import background
 from gossamer.base.tell import Tell, silent
 from gossamer.search.find import REFRESH_S
 from gossamer.store.directory import Directory
@@ -48,21 +49,18 @@ class Searchers:
         self._size, self._processes, self._clock, self._tell = size, processes, clock, tell
         self._wanted = asyncio.Event()
         self._pool: Pool | None = None
-        self._keeping: asyncio.Task[None] | None = None
+        self._opened = contextlib.AsyncExitStack()
         self._was_asked = False
 
     async def __aenter__(self) -> "Searchers":
         if self._size:
-            self._keeping = asyncio.create_task(self._keep())
+            await self._opened.enter_async_context(background(self._keep()))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._keeping is not None:
-            self._keeping.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._keeping
+        await self._opened.aclose()
 
     @property
     def pids(self) -> list[int]:

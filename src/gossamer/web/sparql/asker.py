@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request
 
 from gossamer.base.errors import QueryRefused, QueryTooLong
+from gossamer.base.tasks import background
 
 T = TypeVar("T")
 
@@ -17,16 +18,12 @@ def status_of(trouble: QueryRefused) -> int:
 
 async def unless_left(request: Request, work: Awaitable[T]) -> T:
     """The work's result. A query whose asker has gone is dropped, and its worker freed (FAULTS W12)."""
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(left(request))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+    async with background(left(request)) as leaving, background(work) as working:
+        either: set[asyncio.Future[Any]] = {working, leaving}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             raise QueryTooLong("The asker has gone.")
         return working.result()
-    finally:
-        working.cancel()
-        leaving.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
 
 
 async def left(request: Request) -> None:

@@ -1,0 +1,66 @@
+"""Background tasks with an owner: what one raises is seen, and none outlives the block or object it belongs to."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from gossamer.base.tell import Tell
+
+T = TypeVar("T")
+
+
+def begin(work: Awaitable[T], ended: Callable[["asyncio.Future[T]"], None]) -> "asyncio.Future[T]":
+    """Run it beside the caller. `ended` is its owner: called with it, whatever it comes to, and must look at what it
+    raised."""
+    task = asyncio.ensure_future(work)
+    task.add_done_callback(ended)
+    return task
+
+
+@asynccontextmanager
+async def background(work: Awaitable[T]) -> AsyncIterator["asyncio.Future[T]"]:
+    """Run it beside the block; cancelled and awaited when the block is left. What it raised is raised then; a block
+    that fails itself raises its own, with a note of the other."""
+    task = asyncio.ensure_future(work)
+    try:
+        yield task
+    finally:
+        own = sys.exception()
+        await _over(task)
+        if (other := _raised_by(task)) is not None and other is not own:
+            if own is None:
+                raise other
+            own.add_note(f"beside it failed {other!r}")
+
+
+class Tasks:
+    """Those of one owner, begun as they are needed; it closes them. What one raises is told when it ends."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._running: set[asyncio.Future[None]] = set()
+
+    def begin(self, work: Awaitable[None]) -> None:
+        self._running.add(begin(work, self._ended))
+
+    async def close(self) -> None:
+        """Cancel what still runs, and wait until it has ended."""
+        if running := list(self._running):
+            await _over(*running)
+
+    def _ended(self, task: "asyncio.Future[None]") -> None:
+        self._running.discard(task)
+        if (trouble := _raised_by(task)) is not None:
+            self._tell("task.failed", why=repr(trouble))
+
+
+async def _over(*tasks: "asyncio.Future[T]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+
+
+def _raised_by(task: "asyncio.Future[T]") -> BaseException | None:
+    return None if task.cancelled() else task.exception()
