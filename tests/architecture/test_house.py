@@ -9,7 +9,7 @@ from tests.architecture.figures import LEVEL, LINES, ROOT, figures, imported, mo
 
 LIMITS = {
     "files": 534,
-    "lines": 72_400,
+    "lines": 72_500,
     "modules in the fullest folder": 39,
     "module names ending in -ing": 0,
     "public class names with two meanings": 0,

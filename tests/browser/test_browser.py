@@ -95,7 +95,7 @@ def test_the_first_stop_of_the_tab_key_skips_to_the_content(site: Site, devtools
     async def scenario(page: Tab) -> None:
         await page.go(site.address + "/?q=harbour")
         await page.press("Tab")
-        assert await page.value(FOCUSED) == "Skip to the content"
+        assert await page.value(FOCUSED) == "Skip to content"
         assert await page.value("document.activeElement.getBoundingClientRect().left >= 0")
         await page.press("Enter")
         await page.press("Tab")

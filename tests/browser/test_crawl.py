@@ -68,7 +68,7 @@ def test_M_A9_start_pause_resume_and_stop_by_click(devtools: str, tmp_path: Path
             await page.call("Input.insertText", text=here.web.root)
             await click(page, "Add and start")
             await seen(page, f"{STATE} === 'running'")
-            assert "1 address is added" in await page.value("document.querySelector('div[role=status]').textContent")
+            assert "1 URL added" in await page.value("document.querySelector('div[role=status]').textContent")
             await seen(page, "document.querySelectorAll('.newest li').length >= 2")  # by itself
             await click(page, "Pause")
             await seen(page, f"{STATE} === 'paused'")
@@ -76,7 +76,7 @@ def test_M_A9_start_pause_resume_and_stop_by_click(devtools: str, tmp_path: Path
             await seen(page, f"{STATE} === 'running'")
             await click(page, "Stop …")
             await seen(page, "document.getElementById('sure')")
-            await click(page, "Yes, stop it")
+            await click(page, "Yes, stop")
             await seen(page, f"{STATE} === 'at rest'")  # by itself
             assert "was stopped" in await page.value("document.body.innerText")
             assert await page.value("window.violations") == [] and page.complaints == []
@@ -96,10 +96,10 @@ def test_M_B6_a_rule_is_typed_tried_saved_and_obeyed_and_the_visits_are_live(dev
             await page.call("Input.insertText", text='exclude path ~ "^/dog/"')
             await click(page, "Preview")
             await seen(page, "document.querySelector('.effect')")
-            assert "waiting addresses would stay out" in await page.value("document.querySelector('.effect').innerText")
+            assert "waiting URLs would be excluded" in await page.value("document.querySelector('.effect').innerText")
             await click(page, "Save")
             await seen(page, "document.querySelector('div[role=status]')")
-            assert "obeys them now" in await page.value("document.querySelector('div[role=status]').textContent")
+            assert "applies them now" in await page.value("document.querySelector('div[role=status]').textContent")
             await page.go(here.site.address + "/crawl/visits")
             first = "document.querySelector('.visits tbody tr').dataset.position"
             await seen(page, "document.querySelector('.visits tbody tr')")

@@ -74,7 +74,7 @@ def test_the_drawing_is_walked_and_opened_by_keyboard(site: Site, devtools: str)
         assert await page.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         await key(page, "ArrowDown")
         said = await page.value("document.getElementById('graph-says').textContent")
-        assert "leads to" in said and await page.value("drawnGraph.animated()") is False
+        assert "refers to" in said and await page.value("drawnGraph.animated()") is False
         await key(page, "ArrowDown")
         await key(page, "ArrowUp")
         assert await page.value("document.getElementById('graph-says').textContent") == said

@@ -104,7 +104,7 @@ def test_the_page_reads_well_without_scripts(site: Site, devtools: str) -> None:
         await page.call("Emulation.setScriptExecutionDisabled", value=True)
         await page.go(site.address + "/nodes")
         text = await page.value("document.body.innerText")
-        assert "web" in text and "Machines" in text and "The same as a table" in text
+        assert "web" in text and "Machines" in text and "As a table" in text
         assert await page.value("document.querySelector('.plots').hidden")
 
     drive(devtools, scenario)

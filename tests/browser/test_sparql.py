@@ -197,7 +197,7 @@ def test_a_drawing_is_gone_through_by_keyboard_and_put_away(site: Site, devtools
         await page.value("document.querySelector('#draw').focus()")
         await page.press("Enter")
         await until(page, "document.querySelector('#drawing').dataset.drawn > 3")
-        assert "The table below says the same" in await page.value(says)
+        assert "The table below has the same data" in await page.value(says)
         await page.press("Tab")
         focused = await page.value("document.activeElement.dataset.says")
         assert focused and await page.value(says) == focused, "what is shortened is told whole"

@@ -89,11 +89,11 @@ def test_a_directory_without_a_collection_ends_with_three_and_a_way_out(
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["crawl"], 2, "name at least one address"),
+        (["crawl"], 2, "give at least one seed URL"),
         (["crawl", "ftp://x"], 2, "not an http or https address"),
         (["crawl", "127.0.0.1:8000"], 2, "open it and nothing else: --allow-address 127.0.0.1"),
         (["crawl", "https://example.org/"], 2, "--contact you@example.org"),
-        (["import"], 2, "name at least one archive"),
+        (["import"], 2, "give at least one archive"),
         (["import", "nowhere.warc.gz"], 2, "there is no file nowhere.warc.gz"),
         (["config", "show", "--config", "nowhere.toml"], 2, "there is no settings file"),
     ],

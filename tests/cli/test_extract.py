@@ -132,10 +132,10 @@ def test_a_page_without_facts_and_an_odd_one_are_told_aside(
     file.write_text('<script type="application/ld+json">{nonsense</script>')
     code, out, err = said(monkeypatch, capsys, "extract", file)
     assert (code, out) == (0, "")
-    assert "note: jsonld-broken; `gossamer inspect` says more" in err and "no structured data found" in err
+    assert "note: jsonld-broken; `gossamer inspect` shows details" in err and "no structured data found" in err
     file.write_bytes(b"\x89PNG\r\n\x1a\n")
     _, _, err = said(monkeypatch, capsys, "extract", file.rename(tmp_path / "picture"))
-    assert "image/png is no markup; if the page is, say so: --type text/html" in err
+    assert "image/png is not markup; if the page is, say so: --type text/html" in err
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_page_that_robots_txt_forbids_is_not_fetched(
     with Site(harbour()).serving() as site:
         words = ("extract", f"{site.root}private/x", *OPEN, "--delay", "0.01")
         code, out, err = said(monkeypatch, capsys, *words)
-        assert code == 1 and out == "" and "robots.txt does not allow it" in err
+        assert code == 1 and out == "" and "disallowed by robots.txt" in err
         assert site.hits == ["/robots.txt"]
 
 
@@ -224,7 +224,7 @@ def test_every_redirect_faces_the_robots_txt_of_its_own_host() -> None:
     pages: dict[str, str | Outcome] = {HOME: moved(HOME, other), f"{other}robots.txt": "User-agent: *\nDisallow: /"}
     outcome, asked, _ = walked(pages)
     assert asked == [ROBOTS, HOME, f"{other}robots.txt"]
-    assert isinstance(outcome, Refused) and "robots.txt does not allow it" in in_words(outcome)
+    assert isinstance(outcome, Refused) and "disallowed by robots.txt" in in_words(outcome)
     outcome, asked, _ = walked(pages | {f"{other}robots.txt": "User-agent: *\nAllow: /", other: page("a", "b")})
     assert isinstance(outcome, Fetched) and outcome.capture.url.text == other
 

@@ -41,7 +41,7 @@ def test_the_table_the_curve_and_the_visits_are_told(kept: Directory, capsys: py
     chronicle.write(DiskFiles(), kept.root, chronicle_of(range(0, 4000, 40), ("busy.test", "quiet.test")))
     assert freshness(dir=kept.root, plot=kept.root / "ages.svg") == 0
     out = capsys.readouterr().out
-    assert "busy.test" in out and "visits to known pages" in out and "60% of the bytes not sent again" in out
+    assert "busy.test" in out and "revisits" in out and "60% of the bytes not transferred again" in out
     assert "█" in out and (kept.root / "ages.svg").read_text().count("<polyline") == 3
     assert freshness(dir=kept.root, limit=1) == 0
     assert "1 more sites: --limit 0" in capsys.readouterr().out
@@ -60,7 +60,7 @@ def test_as_json_it_has_every_sample_and_of_one_site_its_own_curve(
     assert freshness(dir=kept.root, json=True, site="busy.test") == 0
     of_site = json.loads(capsys.readouterr().out)
     assert of_site["samples"][0]["pages"] == 10 and of_site["samples"][-1]["pages"] == 5
-    with pytest.raises(GossamerError, match=r"nothing is known of the freshness of no\.test"):
+    with pytest.raises(GossamerError, match=r"the freshness of no\.test is unknown"):
         freshness(dir=kept.root, site="no.test")
 
 
@@ -68,11 +68,11 @@ def test_before_there_is_a_curve_it_says_when_there_will_be(
     kept: Directory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert freshness(dir=kept.root) == 0
-    assert "begins with the next sample" in capsys.readouterr().out
+    assert "starts with the next sample" in capsys.readouterr().out
 
 
 def test_what_visits_found_is_told_without_any() -> None:
-    assert "0 visits" in in_words_of(Visits(), "2026-11-01T08:00:00Z")
+    assert "0 revisits" in in_words_of(Visits(), "2026-11-01T08:00:00Z")
 
 
 def test_samples_are_taken_often_at_first_and_seldom_later_and_once_at_the_end(kept: Directory) -> None:

@@ -100,7 +100,7 @@ def test_what_cannot_be_read_ends_with_two(
     assert code == 2 and "there are no pages in" in err and ".svg" in err
     with Site(harbour()).serving() as site:
         code, out, _ = said(monkeypatch, capsys, "inspect", f"{site.root}private/x", *OPEN, "--delay", "0.01")
-    assert code == 2 and "robots.txt does not allow it" in out
+    assert code == 2 and "disallowed by robots.txt" in out
 
 
 def test_a_page_on_the_web_is_inspected(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,8 +57,8 @@ def test_M_C5_orphans_are_fetched_from_every_kind_of_sitemap_that_robots_txt_nam
             ("map", root + "two.xml"),
             ("robots", root + "index.xml"),
         ]
-        assert "kept, not searchable" in why(tmp_path / "c", root + "plain.xml")
-        assert "it was never met, or was kept out" in why(tmp_path / "c", "http://127.0.0.9:1/else")
+        assert "stored, not searchable" in why(tmp_path / "c", root + "plain.xml")
+        assert "it was never found, or was rejected" in why(tmp_path / "c", "http://127.0.0.9:1/else")
 
 
 @pytest.mark.parametrize("is_vouched", [False, True])
@@ -137,8 +137,8 @@ def test_with_a_prefix_the_sitemap_at_the_root_is_read_and_only_what_is_inside_e
         }
         crawled(tmp_path / "c", web.root + "docs/", "--scope", "prefix")
         assert set(web.hits) == {"/robots.txt", "/map.xml", "/docs/", "/docs/inside"}
-        assert "scope keeps it out" in why(tmp_path / "c", web.root + "outside")
-        assert "scope lets it in" in why(tmp_path / "c", web.root + "map.xml")
+        assert "scope rejects it" in why(tmp_path / "c", web.root + "outside")
+        assert "scope accepts it" in why(tmp_path / "c", web.root + "map.xml")
 
 
 def test_no_sitemap_is_asked_for_when_the_settings_say_so(tmp_path: Path) -> None:

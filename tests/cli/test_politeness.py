@@ -77,13 +77,13 @@ def test_M_Z4_the_ledger_of_a_real_crawl_is_proved_by_its_archive(collection: Co
         assert host["promised_s"] >= 0.02 and host["least_s"] >= 0.02
         assert host["archive"]["least_s"] >= host["least_s"] - 0.005
     done = gossamer("politeness", "--dir", collection.root)
-    assert "every promise was kept, and the catalogue of the archive agrees" in " ".join(done.stdout.split())
+    assert "every minimum gap was kept, and the catalogue of the archive agrees" in " ".join(done.stdout.split())
 
 
 def test_M_Z4_a_broken_promise_ends_with_four(collection: Collection, tmp_path: Path) -> None:
     root = spoilt(collection, tmp_path, "UPDATE hosts SET broken = 3")
     done = gossamer("politeness", "--dir", root)
-    assert done.returncode == 4 and "3 promises broken" in done.stdout
+    assert done.returncode == 4 and "3 gaps too short" in done.stdout
 
 
 def test_M_Z4_a_ledger_that_claims_more_than_the_archive_shows_ends_with_four(

@@ -151,13 +151,13 @@ def test_the_summary_names_every_kind_of_end_and_the_next_command() -> None:
     tally.counted(counts, 0.0)
     text = shown(summary(tally, CrawlEnd(True, counts), "there"))
     assert "Stopped after" in text and "gone: the server says there is no such page" in text
-    assert "1  addresses still waiting: the same command goes on from here" in text
+    assert "1  URLs still waiting: the same command continues from here" in text
     assert "gossamer search WORDS --dir there" in text
 
 
 def test_a_crawl_with_nothing_left_to_do_says_so_and_did_well() -> None:
     tally, ended = Tally(FakeClock()), CrawlEnd(False, Counts(known=12, pages=10))
-    assert "all 12 addresses known have been visited" in shown(summary(tally, ended, "there"))
+    assert "all 12 known URLs have been fetched" in shown(summary(tally, ended, "there"))
     assert ended.exit_code(tally) == 0
 
 
@@ -165,7 +165,7 @@ def test_a_crawl_that_came_to_its_limit_does_not_say_that_the_same_command_goes_
     tally, counts = Tally(FakeClock()), Counts(known=12, queued=2, pages=10)
     tally.counted(counts, 0.0)
     text = shown(summary(tally, CrawlEnd(False, counts, 10), "there"))
-    assert "a higher --max-pages goes on (2 addresses wait)" in text and "the same command" not in text
+    assert "a higher --max-pages continues (2 URLs waiting)" in text and "the same command" not in text
     assert "the same command" in shown(summary(tally, CrawlEnd(True, counts, 10), "there"))
 
 

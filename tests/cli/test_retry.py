@@ -23,13 +23,13 @@ def test_a_preview_changes_nothing_and_yes_brings_it_back(tmp_path: Path) -> Non
     with Site(pages).serving() as site:
         crawled(site, tmp_path)
         shown = gossamer("retry", "--reason", "gone", "--dir", tmp_path)
-        assert shown.returncode == 0 and f"{site.root}b" in shown.stdout and "--yes does it" in shown.stdout
+        assert shown.returncode == 0 and f"{site.root}b" in shown.stdout and "use --yes to do it" in shown.stdout
         told = json.loads(gossamer("retry", "--reason", "gone", "--json", "--dir", tmp_path).stdout)
         assert told["urls"] == 1 and told["waiting"] is None and told["groups"][0]["reason"] == "gone"
         assert json.loads(gossamer("status", "--json", "--dir", tmp_path).stdout)["queued"] == 0
         pages["/b"] = page("Banana", "It is there now.")
         done = gossamer("retry", "--url", f"{site.root}b", "--yes", "--dir", tmp_path)
-        assert done.returncode == 0 and "1 URL wait" in done.stdout
+        assert done.returncode == 0 and "1 URL queued again" in done.stdout
         last = json_lines(gossamer("crawl", "--dir", tmp_path, "--json").stdout)[-1]
         assert last["outcomes"] == {"fetched": 3} and site.pages_hit().count("/a") == 1
         assert gossamer("retry", "--reason", "gone", "--dir", tmp_path).returncode == 1

@@ -38,7 +38,7 @@ def test_every_page_is_listed_with_its_moments_rate_and_reason(kept: Path, capsy
     assert all(one["visited_at"].endswith("Z") for one in told)
     assert revisits(dir=kept, host="busy.test", json=True) == 0
     assert len(json.loads(capsys.readouterr().out)) == 3
-    assert revisits(dir=kept, limit=2) == 0 and "last visit" in capsys.readouterr().out
+    assert revisits(dir=kept, limit=2) == 0 and "last fetch" in capsys.readouterr().out
 
 
 def test_the_web_site_lists_the_same_pages_however_few_are_read_at_once(

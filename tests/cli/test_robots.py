@@ -72,7 +72,7 @@ def test_the_group_its_rules_and_what_is_odd_are_shown_with_their_lines(
         "robots.txt:11: unknown directive; ignored: nonsense",
     ):
         assert words in out
-    assert "\nrecrawl delay: 43200 s between two visits to one page\n" in out
+    assert "\nrecrawl delay: 43200 s between two fetches of one page\n" in out
     assert "\ncrawl delay" not in out, "that is for others"
     assert "\x1b" not in out
 
@@ -135,8 +135,8 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         (("https://example.org/",), "--contact you@example.org"),
         (("http://10.1.2.3/",), "open it and nothing else: --allow-address 10.1.2.3"),
         (("ftp://example.org/",), "not an http or https address"),
-        (("https://example.org/", "--test", "https://example.net/"), "says nothing about https://example.net"),
-        (("https://example.org/", "--test", "page"), "name an address such as"),
+        (("https://example.org/", "--test", "https://example.net/"), "does not apply to https://example.net"),
+        (("https://example.org/", "--test", "page"), "give a URL such as"),
     ],
 )
 def test_what_cannot_be_used_ends_with_two_and_says_what_to_do(
@@ -159,7 +159,7 @@ def test_a_site_is_asked_for_its_robots_txt_and_nothing_else(
 def test_a_site_without_one_allows_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with Site({}).serving() as site:
         code, out, _ = said(monkeypatch, capsys, site.root, *OPEN, "--test", "/private/x")
-    assert code == 0 and "there is none: all may be fetched" in out and "has no robots.txt" in out
+    assert code == 0 and "there is none: everything may be fetched" in out and "has no robots.txt" in out
 
 
 def test_a_site_that_cannot_be_reached_allows_nothing(

@@ -105,7 +105,7 @@ def test_M_B5_a_preview_counts_what_a_rule_would_keep_out(waiting: Path, capsys,
     assert all("/calendar/" in one["url"] and one["rule"].endswith(CALENDAR) for one in found["examples"])
     assert not (waiting / "rules.txt").exists()
     assert left(monkeypatch, "rules", "preview", "include depth <= 1", "--dir", waiting) == 0
-    assert capsys.readouterr().out.startswith("30 of 40 waiting addresses would stay out\n  http://a.test/calendar/")
+    assert capsys.readouterr().out.startswith("30 of 40 waiting URLs would be excluded\n  http://a.test/calendar/")
 
 
 def test_a_preview_counts_only_what_the_rules_let_in_so_far(waiting: Path, capsys, monkeypatch) -> None:
@@ -138,7 +138,7 @@ def test_a_preview_that_runs_out_of_time_says_how_far_it_came(tmp_path: Path, mo
     clock.advance(6)
     assert list(steps) == [] and not first.is_whole
     assert (first.looked_at, first.queued, first.would_go) == (CHUNK, 2 * CHUNK, CHUNK)
-    assert in_words(first).startswith("at least 2,000 of 4,000 waiting addresses would stay out; 2,000 were looked at")
+    assert in_words(first).startswith("at least 2,000 of 4,000 waiting URLs would be excluded; 2,000 were checked")
     state.close()
 
 

@@ -15,7 +15,7 @@ def test_status_is_for_people_and_for_programs(
 ) -> None:
     assert left(monkeypatch, "status", "--dir", collection.root) == 0
     text = capsys.readouterr().out
-    assert "8  pages" in text and "robots: robots.txt does not allow it" in text and "no process is at work" in text
+    assert "8  pages" in text and "robots: disallowed by robots.txt" in text and "no process is running" in text
     assert left(monkeypatch, "status", "--dir", collection.root, "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["pages"], told["queued"], told["leased"], told["hosts"]) == (8, 0, 0, 1)
@@ -78,14 +78,14 @@ def test_a_search_that_finds_nothing_says_so_and_ends_with_one(
     collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert left(monkeypatch, "search", "zebra", "--dir", collection.root) == 1
-    assert "No page holds these words" in capsys.readouterr().out
+    assert "No page has these words" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "say what to search for"),
-        (["-"], "say what to search for"),
+        ([], "give the search terms"),
+        (["-"], "give the search terms"),
         (["--colour", "fish"], "there is no option --colour"),
         (["fish", "--limit", "1000"], "at most 100 results"),
     ],

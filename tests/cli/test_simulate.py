@@ -129,7 +129,7 @@ def test_the_command_shows_policies_side_by_side_to_people(capsys: pytest.Captur
     words = ["simulate", "--policy", "age", "uniform", "--pages", "150", "--days", "30", "--web", "mixed"]
     assert cli.app(words, result_action="return_value") == 0
     text = capsys.readouterr().out
-    assert "150 pages, 50 visits a day" in text and "bursty" in text and "* age   o uniform" in text
+    assert "150 pages, 50 fetches a day" in text and "bursty" in text and "* age   o uniform" in text
 
 
 def test_a_web_of_one_page_that_never_grows_old_is_shown_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ def test_F_P2_sigterm_drains_within_ten_seconds_and_loses_nothing(tmp_path: Path
         crawl.send_signal(signal.SIGTERM)
         out, told = crawl.communicate(timeout=PATIENCE_S)
         assert is_prompt(time.monotonic() - asked_at, 10.0)
-        assert crawl.returncode == 130 and "stopping: finishing what is under way" in told
+        assert crawl.returncode == 130 and "stopping: finishing fetches in progress" in told
         first = settled(out)
         assert json_lines(out)[-1]["stopped"] is True
         assert {f"{site.root.rstrip('/')}{path}" for path in site.hits} == first, "what was in flight was settled"

@@ -56,9 +56,9 @@ def top(root: Path, *flags: str) -> str:
 
 def test_once_for_people(root: Path) -> None:
     said = top(root, "--once")
-    assert "The crawl is running" in said and "3.5 pages a second" in said and "1,234" in said
+    assert "Crawl: running" in said and "3.5 pages per second" in said and "1,234" in said
     assert "node-a" in said and "2.0 GB of 8.0 GB" in said and "50.0 MB" in said
-    assert "silent since" in said and "trouble: The indexer has fallen silent" in said
+    assert "no heartbeat since" in said and "trouble: The indexer has stopped responding" in said
     assert "\x1b" not in said, "no colours where there is no terminal"
 
 

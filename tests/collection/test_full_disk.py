@@ -82,7 +82,7 @@ def test_F_X11_a_crawl_waits_while_the_disk_is_full_and_loses_nothing(
             "crawl", site.root, "--dir", root, *QUICK, "--json", GOSSAMER_ARCHIVE_LOW_WATER_MIB=low_water_mib
         )
         try:
-            wait_until(lambda: len(site.hits) > PAGES // 4, "the crawl begins")
+            wait_until(lambda: len(site.hits) > PAGES // 4, "the crawl starts")
             site.is_open.clear()  # it does not come to its end before the disk is full
             with filled(small_disk, leave):
                 site.is_open.set()

@@ -175,10 +175,10 @@ def test_M_Z9_sparql_is_answered_as_of_a_moment(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("what", "more", "trouble", "words"),
     [
-        ((), {}, ConfigError, "name an address"),
-        (("mailto:me",), {}, ConfigError, "no address"),
-        ((SHOP.text,), {"at": "yesterday"}, ConfigError, "no time"),
-        ((SHOP.text,), {"at": "2026-10-31"}, GossamerError, "nothing of"),
+        ((), {}, ConfigError, "give a URL"),
+        (("mailto:me",), {}, ConfigError, "not the URL of a page"),
+        ((SHOP.text,), {"at": "yesterday"}, ConfigError, "not a time"),
+        ((SHOP.text,), {"at": "2026-10-31"}, GossamerError, "no copy of"),
         (("https://shop.test/nothing",), {}, GossamerError, "gossamer why"),
         ((SHOP.text, "9"), {"diff": True}, ConfigError, "6 versions; there is no number 9"),
         ((SHOP.text, "1", "2", "3"), {"diff": True}, ConfigError, "two versions"),

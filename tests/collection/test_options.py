@@ -85,7 +85,7 @@ def test_a_missing_option_holds_urls_and_giving_it_again_takes_them(tmp_path: Pa
             "URLs wait because their addresses are not allowed: 127.0.0.1; go on with --allow-address 127.0.0.1"
             in words
         )
-        assert "have been visited" not in words
+        assert "have been fetched" not in words
         told = ended("--dir", root)["waiting"]
         assert isinstance(told, list) and told[0]["flags"] == "--allow-address 127.0.0.1" and told[0]["urls"] >= 1
         why = gossamer("why", f"{site.root}docs/", "--dir", root)

@@ -123,7 +123,7 @@ def test_F_X1_a_rebuild_that_is_gone_on_with_counts_the_damage_of_all_its_runs(c
     assert subprocess_rebuild(collection, "rebuild.built:1").returncode != 0
     done = gossamer("rebuild", "--dir", collection)
     assert "cut short" in done.stderr and done.returncode == 4, done.stderr
-    assert "1 damaged record left out" in done.stderr and f"at byte {lost.offset}" in done.stderr
+    assert "1 damaged record skipped" in done.stderr and f"at byte {lost.offset}" in done.stderr
 
 
 def test_search_answers_throughout_a_rebuild_and_then_from_the_new_views(collection: Path) -> None:

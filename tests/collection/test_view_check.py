@@ -190,6 +190,6 @@ def test_verify_names_the_pages_whose_index_entries_cannot_be_read(directory: Di
     assert "what it holds of 1 page cannot be read" in views["index"]["fault"] and views["index"]["mend"]
     for words in ((), ("--json",)):
         told = gossamer("search", "fish", *words, "--dir", directory.root)
-        assert "1 result left out" in told.stderr and "gossamer verify" in told.stderr
+        assert "1 result skipped" in told.stderr and "gossamer verify" in told.stderr
     assert gossamer("rebuild", "--dir", directory.root).returncode == 0
     assert_whole(directory.root)

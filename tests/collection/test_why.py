@@ -75,7 +75,7 @@ def test_M_Z3_a_seed_waits_for_its_robots_txt(tmp_path: Path) -> None:
     text = words(found)
     assert (
         "given as a seed" in text
-        and "could not be read, 1 time in a row; it is asked for again" in text
+        and "could not be read, 1 time in a row; it is requested again" in text
         and "none yet" in text
     )
 
@@ -95,7 +95,7 @@ def test_M_Z3_the_way_leads_back_to_the_seed_through_every_page(tmp_path: Path) 
     assert "linked from https://a.test/2, 2 links from the seed" in text
     assert "which was redirected to from https://a.test/1" in text and "which was given as a seed" in text
     assert found.ended is not None and found.ended.reason is Reason.FETCHED and codes(found) == []
-    assert "nothing: how it ended stands, and it is not due again" in text
+    assert "nothing: the outcome is final, and no revisit is due" in text
 
 
 def test_M_Z3_the_line_of_robots_txt_that_keeps_it_out_is_named(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_M_Z3_the_line_of_robots_txt_that_keeps_it_out_is_named(tmp_path: Path) 
 
     found = asked(tmp_path, barred, "https://a.test/private/x")
     assert ruling(found, "robots") == (False, "Disallow: /private (line 7)")
-    assert "the last one ended as robots" in words(found)
+    assert "the last one: robots" in words(found)
 
 
 def test_M_Z3_an_address_never_met_is_told_what_would_happen_to_it(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_M_Z3_an_address_never_met_is_told_what_would_happen_to_it(tmp_path: Pat
     assert not outside.is_known and outside.host is not None and not outside.host.is_known
     assert ruling(outside, "scope") == (False, "outside the scope: host a.test")
     inside = asked(tmp_path / "2", nothing, "https://a.test/never")
-    assert ruling(inside, "scope")[0] is True and "it was never met" in words(inside)
+    assert ruling(inside, "scope")[0] is True and "it was never found" in words(inside)
 
 
 def test_M_Z3_a_trap_by_its_shape_is_named(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_M_Z3_the_users_rule_that_keeps_it_out_is_shown_with_its_text(tmp_path: 
 def test_what_was_typed_is_normalised_and_stripped_parameters_are_named(tmp_path: Path) -> None:
     found = asked(tmp_path, nothing, "HTTPS://A.test:443/b/../?utm_source=x&id=7&fbclid=y#top")
     assert found.url == "https://a.test/?id=7" and found.removed == ("utm_source", "fbclid")
-    assert "left out, because they do not select content: utm_source, fbclid" in words(found)
+    assert "parameters removed, because they do not select content: utm_source, fbclid" in words(found)
     assert removed(Url("https://a.test/;jsessionid=12"), Url("https://a.test/")) == ("a session id in the path",)
 
 
@@ -167,7 +167,7 @@ def test_a_page_behind_others_says_how_many_go_first(tmp_path: Path) -> None:
 
     found = asked(tmp_path, queued, "https://a.test/4")
     assert found.before == 3 and codes(found) == ["gap", "others"]
-    assert "3 addresses of its host go first" in words(found) and "left alone until" in words(found)
+    assert "3 URLs on its host go first" in words(found) and "no request to its host until" in words(found)
     assert found.priority is not None and "for a link at depth 1" in words(found)
 
 
@@ -178,7 +178,7 @@ def test_a_failed_page_says_when_it_is_tried_again(tmp_path: Path) -> None:
 
     found = asked(tmp_path, failed, SEED.text)
     assert found.due_at is not None and "due" in codes(found)
-    assert "failed 1 time in a row" in words(found) and "no answer began within the time limit" in words(found)
+    assert "failed 1 time in a row" in words(found) and "no response within the time limit" in words(found)
 
 
 def test_a_crawl_that_does_not_run_lags_or_lacks_room_says_so(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_retired_host_says_why_and_how_to_take_it_up_again(tmp_path: Path) -> 
 
     found = asked(tmp_path, retired, SEED.text)
     assert codes(found)[0] == "retired"
-    assert "its owner asked; `gossamer hosts reinstate a.test` takes it up again" in words(found)
+    assert "its owner asked; `gossamer hosts reinstate a.test` reinstates it" in words(found)
 
 
 def test_a_quarantined_address_says_which_pattern_holds_it(tmp_path: Path) -> None:
@@ -236,10 +236,10 @@ def test_why_is_nothing_fetched_at_a_host(tmp_path: Path) -> None:
         await story.page()
 
     found = asked_host(tmp_path / "1", over, "https://A.test/some/page")
-    assert codes(found) == ["empty"] and "every address known has been visited" in words(found)
-    assert "https://a.test/robots.txt: read, 0 rules for us" in words(found)
+    assert codes(found) == ["empty"] and "every known URL has been fetched" in words(found)
+    assert "https://a.test/robots.txt: read, 0 rules for this crawler" in words(found)
     unknown = asked_host(tmp_path / "2", nothing, "other.test")
-    assert not unknown.host.is_known and "other.test: never met" in words(unknown)
+    assert not unknown.host.is_known and "other.test: unknown" in words(unknown)
 
 
 def test_an_address_of_any_host_finds_its_source_on_another(tmp_path: Path) -> None:

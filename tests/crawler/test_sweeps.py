@@ -231,7 +231,7 @@ def test_sweeps_are_made_when_the_crawl_has_nothing_due(tmp_path: Path) -> None:
 def test_why_says_what_called_a_page() -> None:
     called = Past(1, 2, why="links", look=Look(1, 4, 9, 40), leads=320)
     lines = in_words(again_of(called), 5)
-    assert "comes sooner: 4 of 9 pages it links to have changed (threshold 40 %)" in lines[0]
+    assert "revisited sooner: 4 of 9 pages it links to have changed (threshold 40 %)" in lines[0]
     assert "a hub" in lines[-1] and "3.2" in lines[-1]
     usual = in_words(again_of(Past(1, 2, why="rate", look=Look(1, 0, 3, 40))), 5)
     assert "0 of 3 pages it links to had changed" in usual[1] and len(usual) == 3

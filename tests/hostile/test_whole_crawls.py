@@ -162,7 +162,7 @@ def test_F_U8_a_page_that_says_there_is_none_is_not_found_by_search_nor_its_fact
     with web.serving():
         assert gossamer("crawl", web.root, "--dir", root, *QUICK).returncode == 0
         told = gossamer("why", web.root + "lost", "--dir", root).stdout
-        assert "ended as soft-404" in told and "kept, not searchable" in told
+        assert "ended as soft-404" in told and "stored, not searchable" in told
         for _ in range(2):
             assert searchable(root) == {web.root, web.root + "there"}
             assert "lost" not in gossamer("sparql", asking, "--dir", root).stdout
@@ -208,8 +208,8 @@ def test_a_crawl_that_ends_says_what_it_left_because_of_a_robots_txt_and_how_to_
     with web.serving():
         done = gossamer("crawl", web.root, "--dir", root, *QUICK)
         said = " ".join(done.stderr.split())
-        assert f"{web.root}robots.txt could not be read, so its host is left out" in said
-        assert "the same command asks again" in said
+        assert f"{web.root}robots.txt could not be read, so its host is skipped" in said
+        assert "the same command tries again" in said
         (host,) = json.loads(gossamer("hosts", "--dir", root, "--json").stdout)
         assert "could not be read, 2 times in a row (server-error: status 500): given up" in host["says"]
         assert "given up until" in gossamer("why", "--host", web.name, "--dir", root).stdout

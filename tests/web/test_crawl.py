@@ -36,21 +36,21 @@ def slow(tmp_path: Path) -> Iterator[Desk]:
 
 def test_M_A9_a_crawl_is_started_paused_resumed_and_stopped_from_the_page(slow: Desk) -> None:
     said = slow.change("/crawl/seeds", seeds=slow.web.root, reach="host", then="start")
-    assert said == "1 address is added. The crawl has begun." and slow.state() == "running"
+    assert said == "1 URL added. The crawl has started." and slow.state() == "running"
     until(lambda: len(slow.web.pages_hit()) >= 3, "nothing was visited")
     assert "running already" in slow.change("/crawl/start")
     assert "paused" in slow.change("/crawl/pause")
     until(lambda: slow.state() == "paused", "it is not paused")
     until(lambda: slow.json("/crawl.json")["numbers"]["leased"] == 0, "a visit never ended")
     before = len(slow.web.hits)
-    assert "Resume" in slow.see("/crawl").text and "goes on" in slow.change("/crawl/resume")
+    assert "Resume" in slow.see("/crawl").text and "has resumed" in slow.change("/crawl/resume")
     until(lambda: len(slow.web.hits) > before and slow.state() == "running", "it did not go on")
-    assert "Yes, stop it" in slow.see("/crawl?confirm=stop").text
-    assert "ending" in slow.change("/crawl/stop") and slow.state() in ("stopping", "at rest")
+    assert "Yes, stop" in slow.see("/crawl?confirm=stop").text
+    assert "is stopping" in slow.change("/crawl/stop") and slow.state() in ("stopping", "at rest")
     until(lambda: slow.state() == "at rest", "it did not end")
     assert "was stopped" in slow.see("/crawl").text and "No crawl is running" in slow.change("/crawl/pause")
     log = (slow.directory.root / "crawl.log").read_text()
-    assert "the crawl begins" in log and "stopped: " in log
+    assert "the crawl starts" in log and "stopped: " in log
 
 
 def test_a_crawl_that_has_nothing_left_says_that_it_has_ended_and_what_it_found(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_crawl_that_has_nothing_left_says_that_it_has_ended_and_what_it_found(
         here.change("/crawl/seeds", seeds=here.web.root, reach="host", then="start")
         until(lambda: here.state() == "at rest", "it never ended")
         shown = here.see("/crawl").page
-        assert trouble_in(shown) == [] and "nothing is left to visit" in shown.text()
+        assert trouble_in(shown) == [] and "nothing is left to fetch" in shown.text()
         assert here.json("/crawl.json")["numbers"]["pages"] == 7
         rows = here.json("/crawl/visits.json")["visits"]
         assert [one["outcome"] for one in rows] == ["fetched"] * 7
@@ -76,14 +76,16 @@ def test_a_page_is_fetched_again_on_request(tmp_path: Path) -> None:
         before = here.web.pages_hit().count("/")
         assert "when the crawl is started next" in here.change("/page/again", url=here.web.root)
         waiting = here.see(where).page
-        assert "no crawl runs now" in waiting.text() and waiting.css("form[action='/page/again']") == []
+        assert "no crawl is running" in waiting.text() and waiting.css("form[action='/page/again']") == []
         answer = here.post("/page/again", url=here.web.root)
         again = here.see(answer.headers["location"]).page
-        assert "waits already" in again.css_first(".note.good").text() and again.css(".error") == [], (
+        assert "already waiting" in again.css_first(".note.good").text() and again.css(".error") == [], (
             "no fault of theirs"
         )
         answer = here.post("/page/again", url=here.web.root + "never")
-        assert "no such url was visited" in here.see(answer.headers["location"]).page.css_first(".error").text().lower()
+        assert (
+            "this url was never fetched" in here.see(answer.headers["location"]).page.css_first(".error").text().lower()
+        )
         here.change("/crawl/start")
         until(lambda: here.web.pages_hit().count("/") == before + 1, "it was not fetched again")
 
@@ -96,18 +98,18 @@ def test_seeds_added_while_the_crawl_runs_are_crawled(slow: Desk) -> None:
         assert "paused" in slow.change("/crawl/pause")
         new = f"http://localhost.invalid/\n{slow.web.root}dog/7\nnot@an.address\n# a remark\n\n"
         said = slow.change("/crawl/seeds", seeds=new, reach="prefix")
-        assert "added. Left out:" in said and "not@an.address" in said
+        assert "added. Rejected:" in said and "not@an.address" in said
         with closing(read_only(slow.directory.state)) as state:
             assert (f"{slow.web.root}dog/7", "prefix") in [(url.text, reach) for url, reach in seeds.every(state)]
-        assert "goes on" in slow.change("/crawl/resume")
+        assert "has resumed" in slow.change("/crawl/resume")
     until(lambda: "/dog/7" in slow.web.hits, "the seed was not visited")
 
 
 def test_seeds_added_at_rest_wait_for_the_crawl(tmp_path: Path) -> None:
     with desk(tmp_path) as here:
-        assert here.change("/crawl/seeds", seeds=f"{here.web.root}\n{here.web.root}cat/1") == "2 addresses are added."
+        assert here.change("/crawl/seeds", seeds=f"{here.web.root}\n{here.web.root}cat/1") == "2 URLs added."
         assert here.json("/crawl.json")["numbers"]["queued"] == 2 and here.state() == "at rest"
-        assert here.change("/crawl/start") == "The crawl has begun."
+        assert here.change("/crawl/start") == "The crawl has started."
         until(lambda: here.state() == "at rest", "it never ended")
         assert here.json("/crawl.json")["numbers"]["pages"] == 7
 
@@ -117,9 +119,9 @@ def test_seeds_that_cannot_be_are_left_out_with_the_reason_and_stay_in_the_box(t
         answer = here.post("/crawl/seeds", seeds="mailto:x@y.z\nhttp://10.0.0.1/", reach="host")
         shown = here.see(answer.headers["location"]).page
         said = shown.css_first("div[role=alert]").text()
-        assert "0 addresses are added" in said and "mailto" in said and "10.0.0.1 cannot be crawled" in said
+        assert "0 URLs added" in said and "mailto" in said and "10.0.0.1 cannot be crawled" in said
         assert "http://10.0.0.1/" in shown.css_first("textarea[name=seeds]").text()
-        assert "at least one address" in here.change("/crawl/seeds", seeds="  \n")
+        assert "at least one URL" in here.change("/crawl/seeds", seeds="  \n")
         assert "no reach" in here.change("/crawl/seeds", seeds=here.web.root, reach="moon")
         assert here.json("/crawl.json")["seed_count"] == 0
 
@@ -131,14 +133,14 @@ def test_without_a_contact_a_public_site_is_not_crawled_and_the_field_is_offered
         assert "reach you" in said and "Contact" in said and "--contact" not in said
         assert here.see("/crawl").page.css_first("#seeds input[name=contact]") is not None
         said = here.change("/crawl/seeds", seeds="http://93.184.216.34/", reach="host", contact="me@example.org")
-        assert said == "1 address is added."
-        assert "None of the seeds can be visited" in here.change("/crawl/start")
+        assert said == "1 URL added."
+        assert "None of the seeds can be fetched" in here.change("/crawl/start")
 
 
 def test_with_no_seed_there_is_nothing_to_start(tmp_path: Path) -> None:
     with desk(tmp_path) as here:
-        assert "no address to begin with" in here.change("/crawl/start")
-        assert "begins with addresses that you name" in here.see("/crawl").text
+        assert "There are no seed URLs" in here.change("/crawl/start")
+        assert "starts from the seed URLs you add" in here.see("/crawl").text
 
 
 def test_F_a_second_writer_is_refused_naming_the_first(tmp_path: Path) -> None:
@@ -160,8 +162,8 @@ def test_a_crawler_that_cannot_begin_says_why(tmp_path: Path) -> None:
         if said == STILL_STARTING:
             until(lambda: here.state() == "at rest", "it neither begins nor ends")
             said = here.see("/crawl").text
-        assert "could not go on" in said and "rules.txt" in said and str(here.directory.root) not in said
-        assert "could not go on" in here.see("/crawl").text and here.state() == "at rest"
+        assert "The crawl failed" in said and "rules.txt" in said and str(here.directory.root) not in said
+        assert "The crawl failed" in here.see("/crawl").text and here.state() == "at rest"
 
 
 def test_the_crawl_ends_with_the_server_that_started_it(tmp_path: Path) -> None:
@@ -181,10 +183,10 @@ def test_M_B6_a_rule_is_tried_saved_and_obeyed_while_the_crawl_runs_and_undone(s
     effect = slow.json(f"/crawl/rules.json?add={rule.replace(' ', '+')}")["effect"]
     assert effect["is_whole"] and effect["would_go"] > 150 and len(effect["examples"]) == 10
     shown = slow.see(f"/crawl/rules?draft={rule.replace(' ', '+')}").page
-    assert "would stay out" in shown.text() and shown.css_first("textarea").text().strip() == rule
+    assert "would be excluded" in shown.text() and shown.css_first("textarea").text().strip() == rule
     mark = shown.css_first("input[name=mark]").attributes["value"] or ""
     said = slow.change("/crawl/rules/save", draft=rule + "\r\n", mark=mark)
-    assert said == "The rules are saved. The crawl obeys them now."
+    assert said == "The rules are saved. The crawl applies them now."
     assert (slow.directory.root / "rules.txt").read_text() == rule + "\n"
     slow.change("/crawl/resume")
     before = len(slow.web.hits)
@@ -209,7 +211,9 @@ def test_rules_saved_by_another_are_not_overwritten_unseen(tmp_path: Path) -> No
         mark = here.mark()
         (here.directory.root / "rules.txt").write_text("exclude host = b.org\n")
         answer = here.post("/crawl/rules/save", draft="exclude host = a.org", mark=mark)
-        assert answer.status == 409 and "changed meanwhile" in answer.text and "exclude host = a.org" in answer.text
+        assert (
+            answer.status == 409 and "changed in the meantime" in answer.text and "exclude host = a.org" in answer.text
+        )
         again = answer.page.css_first("input[name=mark]").attributes["value"] or ""
         assert "saved" in here.change("/crawl/rules/save", draft="exclude host = a.org", mark=again)
 
@@ -221,9 +225,9 @@ def test_M_B6_a_site_is_excluded_retired_and_reinstated_by_a_click(tmp_path: Pat
         host = here.json("/crawl/hosts.json")["hosts"][0]["host"]
         assert "is retired" in here.change("/crawl/hosts/change", action="retire", host=host)
         assert here.json("/crawl/hosts.json?state=retired")["hosts"][0]["host"] == host
-        assert "is visited" in here.change("/crawl/hosts/change", action="reinstate", host=host)
+        assert "is crawled" in here.change("/crawl/hosts/change", action="reinstate", host=host)
         assert "not retired" in here.change("/crawl/hosts/change", action="reinstate", host=host)
-        assert "left out" in here.change("/crawl/hosts/change", action="exclude", host=host)
+        assert "is excluded" in here.change("/crawl/hosts/change", action="exclude", host=host)
         assert (here.directory.root / "rules.txt").read_text().endswith(f'exclude host = "{host}"\n')
         assert "Say which host" in here.change("/crawl/hosts/change", action="eat", host=host)
 
@@ -255,7 +259,7 @@ def test_a_program_may_save_rules_unless_they_are_none_or_others_were_quicker(tm
         answer = here.post("/crawl/rules/save", "application/json", draft="exclude host = a.org", mark=mark)
         assert answer.status == 200 and answer.json["words"] == "The rules are saved."
         answer = here.post("/crawl/rules/save", "application/json", draft="exclude host = b.org", mark=mark)
-        assert answer.status == 409 and "changed meanwhile" in answer.json["words"]
+        assert answer.status == 409 and "changed in the meantime" in answer.json["words"]
 
 
 def test_every_number_leads_to_the_list_that_it_counts(site: Site) -> None:
@@ -299,7 +303,7 @@ def test_the_page_says_what_an_idle_crawl_waits_for(tmp_path: Path) -> None:
         assert "waiting" not in here.see("/crawl").text
         control.beat("crawler", outside.processes.own_pid(), {"waits": {"says": says}})
         shown = here.see("/crawl").page.css_first("#waits")
-        assert shown is not None and shown.text() == f"It is {says}."
+        assert shown is not None and shown.text() == f"The crawler is {says}."
         assert here.json("/crawl.json")["crawler"]["waits"] == says
 
 

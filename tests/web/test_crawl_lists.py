@@ -32,7 +32,7 @@ def test_the_table_shows_when_where_how_it_ended_and_what_came(site: Site) -> No
     shown = site.ask("/crawl/visits").page
     assert trouble_in(shown) == []
     head = [cell.text() for cell in shown.css("table.visits thead th")]
-    assert head == ["Ended (UTC)", "Address", "Outcome", "Status", "Type", "Size", "Facts", "Depth"]
+    assert head == ["Ended (UTC)", "URL", "Outcome", "Status", "Type", "Size", "Facts", "Depth"]
     assert len(shown.css("table.visits tbody tr")) == 50
     assert all((link.attributes["href"] or "").startswith("/page?url=") for link in shown.css("td.where a"))
     found = visits(site).visits
@@ -88,14 +88,14 @@ def test_a_search_without_an_index_is_bounded_and_goes_on(site: Site, monkeypatc
     found = visits(site, "text=nowhere-to-be-found")
     assert found.is_cut and found.looked_at == 10 and found.next and not found.visits and found.reached_at
     shown = site.ask("/crawl/visits?text=nowhere-to-be-found").page
-    assert "visits that were looked at" in shown.text() and "Look further" in shown.css_first("a[rel=next]").text()
+    assert "fetches searched" in shown.text() and "Search further" in shown.css_first("a[rel=next]").text()
 
 
 def test_nothing_found_is_said_and_led_out_of(site: Site, empty_site: Site) -> None:
-    assert "No visit is like that" in site.ask("/crawl/visits?text=zzzz").text
-    assert "Nothing has been visited yet" in empty_site.ask("/crawl/visits").text
+    assert "No fetch matches" in site.ask("/crawl/visits?text=zzzz").text
+    assert "Nothing has been fetched yet" in empty_site.ask("/crawl/visits").text
     assert "No host is known yet" in empty_site.ask("/crawl/hosts").text
-    assert "begins with addresses that you name" in empty_site.ask("/crawl").text
+    assert "starts from the seed URLs you add" in empty_site.ask("/crawl").text
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_every_figure_has_its_list_or_says_that_none_is_kept(site: Site) -> None
     page = site.ask("/crawl/freshness").page
     links = [one.attributes["href"] or "" for one in page.css("ul.figures a, main > p a")]
     assert links == ["#sites-name"] * 3 + ["/export/revisits.csv"] * 2 and page.css("#sites-name")
-    assert len(page.css("ul.figures li")) == 8 and "no list of them is kept" in page.css_first("main").text()
+    assert len(page.css("ul.figures li")) == 8 and "only counted, not listed" in page.css_first("main").text()
 
 
 def test_figures_of_a_crawl_that_is_over_say_of_when_they_are(tmp_path: Path, site: Site) -> None:
@@ -84,12 +84,10 @@ def test_one_visit_of_22_that_found_a_change_is_told_as_that(
     with serving(directory) as shop:
         figures = [one.text() for one in shop.ask("/crawl/freshness").page.css("ul.figures li")]
         as_json = shop.ask("/crawl/freshness.json").json
-    assert "1 of 22 visits to known pages found a change" in figures and not any("100" in one for one in figures)
+    assert "1 of 22 revisits found a change" in figures and not any("100" in one for one in figures)
     assert as_json["changed_share"] == pytest.approx(1 / 22) and as_json["visits"]["unmodified"] == 21
-    assert "22 visits to known pages; 1 of them found a change" in in_words_of(
-        visits_in(known.samples), "2026-11-01T08:00"
-    )
-    assert "22 visits again, 1 of them found a change" in line_of(known)
+    assert "22 revisits; 1 of them found a change" in in_words_of(visits_in(known.samples), "2026-11-01T08:00")
+    assert "22 revisits, 1 of them found a change" in line_of(known)
 
 
 @pytest.mark.parametrize(("apart_s", "is_told"), [(0, False), (0.4, False), (1.9, False), (2, True), (300, True)])
@@ -100,14 +98,14 @@ def test_samples_a_moment_apart_are_no_curve_and_nobody_reads_of_no_time(
     found = told(Chronicle(samples=samples), None, START_AT)
     lines = " ".join(curve(found))
     assert ("The last" in lines) == bool(pictures_of(found.samples)) == is_told
-    assert "no time" not in lines and not re.search(r"\b0 seconds", lines)
+    assert "not a date or time" not in lines and not re.search(r"\b0 seconds", lines)
 
 
 def test_a_site_has_a_page_of_its_own_and_one_that_is_not_known_says_so(site: Site) -> None:
     page = site.ask("/crawl/freshness?site=a.test").page
     assert page.css_first("h2").text() == "a.test" and len(page.css("figure.over-time")) == 2
     unknown = site.ask("/crawl/freshness?site=no.test")
-    assert unknown.status == 200 and "not among the sites" in unknown.text
+    assert unknown.status == 200 and "No sample covers this site" in unknown.text
     hostile = site.ask("/crawl/freshness?site=%22%3E%3Cscript%3E.test")
     assert "<script>.test" not in hostile.text
 
@@ -140,4 +138,4 @@ def test_a_crawl_that_does_not_come_back_says_how_it_would(tmp_path: Path) -> No
 def test_one_sample_is_no_curve_yet(tmp_path: Path) -> None:
     with serving(served(tmp_path / "c", chronicle_of([0]))) as site:
         page = site.ask("/crawl/freshness").page
-        assert page.css("figure.over-time") == [] and "The curve begins" in page.css_first("p.note").text()
+        assert page.css("figure.over-time") == [] and "The chart starts" in page.css_first("p.note").text()

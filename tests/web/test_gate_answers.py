@@ -192,7 +192,7 @@ def test_F_X10_when_too_many_long_answers_are_being_sent_the_next_is_told_so_and
             await asyncio.sleep(0)
         assert gate.load == (0, MOST_LONG)
         crowded = await ask(gate, "/long")
-        assert crowded.status == 503 and "slow readers" in crowded.text
+        assert crowded.status == 503 and "slow clients" in crowded.text
         assert crowded.headers["x-content-type-options"] == "nosniff"
         assert (await ask(gate, "/short")).text == "short"
         may_go_on.set()
@@ -277,7 +277,7 @@ def test_who_sends_no_token_where_one_is_needed_is_told_how() -> None:
     gate = gate_of(FakeClock(), is_open=False)
     program = asyncio.run(ask(gate, "/search.json"))
     assert (program.status, program.headers["www-authenticate"]) == (401, 'Bearer realm="gossamer"')
-    assert "only those who send a token" in program.text
+    assert "requires a token" in program.text
     for target, lands in (("/a?b=c&d", "/door?next=%2Fa%3Fb%3Dc%26d"), ("/a", "/door?next=%2Fa")):
         person = asyncio.run(ask(gate, target, accept="text/html,*/*"))
         assert (person.status, person.headers["location"]) == (303, lands)
@@ -291,8 +291,8 @@ def test_who_sends_no_token_where_one_is_needed_is_told_how() -> None:
         ("POST", "/sparql", "anonymous", ""),
         ("POST", "/door", "anonymous", ""),
         ("POST", "/door/leave", "anonymous", ""),
-        ("PUT", "/sparql", "anonymous", "Facts come from pages alone"),
-        ("POST", "/sparql/update", "user", "Facts come from pages alone"),
+        ("PUT", "/sparql", "anonymous", "facts come only from crawled pages"),
+        ("POST", "/sparql/update", "user", "facts come only from crawled pages"),
         ("DELETE", "/page", "user", "administrator's token"),
         ("POST", "/crawl/stop", "anonymous", "administrator's token"),
         ("POST", "/crawl/stop", "admin", ""),
@@ -343,16 +343,16 @@ def test_a_form_with_a_token_opens_a_session_and_leads_on() -> None:
 
 
 def test_the_door_shows_whether_one_is_in_and_what_a_token_is_for() -> None:
-    for is_open, words in ((True, "Reading needs no token here"), (False, "These pages are for people with a token")):
+    for is_open, words in ((True, "Reading needs no token"), (False, "These pages require a token")):
         gate = site_of(gate_of(FakeClock(), is_open=is_open))
         outside = asyncio.run(ask(gate, "/door?next=%2Fcrawl", accept="text/html")).text
         assert words in outside and 'value="/crawl"' in outside
         assert 'value="/"' in asyncio.run(ask(gate, "/door?next=http://evil.test", accept="text/html")).text
         assert 'value="/"' in asyncio.run(ask(gate, "/door", accept="text/html")).text
-        for token, role in ((KEYS.admin, "the administrator"), (KEYS.reader, "a reader")):
+        for token, role in ((KEYS.admin, "administrator"), (KEYS.reader, "a reader")):
             cookie = f"{COOKIE}={asyncio.run(ask(gate, f'/?token={token}')).cookie}"
             inside = asyncio.run(ask(gate, "/door?next=%2Fcrawl", accept="text/html", cookie=cookie)).text
-            assert f"As {role}" in inside and 'href="/crawl"' in inside
+            assert f"Signed in as {role}" in inside and 'href="/crawl"' in inside
 
 
 @pytest.mark.parametrize("is_behind_tls", [False, True])

@@ -83,7 +83,7 @@ def test_M_A10_the_system_manager_lists_machines_and_processes_with_totals_and_a
     assert {"crawler", "indexer", "web", "query worker 1", "query worker 2"} <= rows.keys()
     assert "ended" in rows["crawler"] and re.search(r"\d [MG]B", rows["web"])
     counters = {pair.css_first("dt").text(): pair.css_first("dd").text() for pair in page.css("dl.counters > div")}
-    assert int(counters["addresses seen"].replace(",", "")) > 50 and counters["archive"].endswith("B")
+    assert int(counters["URLs seen"].replace(",", "")) > 50 and counters["archive"].endswith("B")
     for table in page.css("table"):
         assert table.css_first("caption") is not None and all(th.attributes.get("scope") for th in table.css("th"))
 
@@ -128,8 +128,12 @@ def test_a_process_that_fell_silent_says_since_when(tmp_path: Path) -> None:
         control.note([Vitals("elsewhere", name, 7, at, at, {"cpu": 1.0}, "", "1.0") for name in (NODE, "crawler")])
     with serving(directory) as site:
         rows = {row.css_first("th").text(): row.text() for row in site.ask("/nodes").page.css("tbody tr")}
-        assert "silent since " in rows["crawler"] and "UTC" in rows["crawler"] and "silent" in rows["elsewhere"]
-        assert "fallen silent" in site.ask("/nodes").text
+        assert (
+            "no heartbeat since " in rows["crawler"]
+            and "UTC" in rows["crawler"]
+            and "no heartbeat since " in rows["elsewhere"]
+        )
+        assert "stopped responding" in site.ask("/nodes").text
         assert site.ask("/nodes.json").json["state"] == "interrupted"
 
 

@@ -59,12 +59,12 @@ def test_nothing_found_says_what_to_do(site: Site) -> None:
     answer = site.ask("/?q=qwertzuiop")
     assert answer.status == 200
     said = " ".join(answer.page.css_first(".empty").text().split())
-    assert said.startswith("No page has this. Fewer or other words may find one")
+    assert said.startswith("No page has this. Try fewer or different words")
 
 
 def test_some_words_are_better_than_none_and_are_said_to_be_some(site: Site) -> None:
     page = site.ask("/?q=harbour+qwertzuiop").page
-    assert page.css("ol.hits > li") and "some of it" in page.css_first(".note").text()
+    assert page.css("ol.hits > li") and "some of them" in page.css_first(".note").text()
 
 
 def test_results_go_on_and_back_and_every_page_of_them_is_an_address(site: Site) -> None:
@@ -74,7 +74,7 @@ def test_results_go_on_and_back_and_every_page_of_them_is_an_address(site: Site)
     assert onward.endswith("&from=10") and second.css_first("ol.hits").attributes["start"] == "11"
     assert site.ask(second.css_first("a[rel=prev]").attributes["href"]).page.css("ol.hits > li")
     beyond = site.ask("/?q=harbour&from=990")
-    assert beyond.status == 200 and "no more results" in beyond.text
+    assert beyond.status == 200 and "No more results" in beyond.text
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_bytes_that_are_no_text_are_no_error(site: Site) -> None:
 def test_the_page_view_has_facts_text_links_and_captures(site: Site) -> None:
     address = f"/page?url={quote(first_url(site, 'type:Recipe'), safe='')}"
     shown = {
-        "facts": ("What it states", "schema:Recipe"),
-        "text": ("Its text",),
-        "links": ("Who points here", "Where it points"),
-        "versions": ("When it was seen", "gossamer-00000001"),
+        "facts": ("Facts stated by this page", "schema:Recipe"),
+        "text": ("Text",),
+        "links": ("Incoming links", "Outgoing links"),
+        "versions": ("first seen", "gossamer-00000001"),
     }
     for section, parts in shown.items():
         answer = site.ask(f"{address}&show={section}")
@@ -171,10 +171,10 @@ def test_what_is_no_address_is_refused(site: Site, url: str) -> None:
 
 def test_the_status_page_counts_and_explains(site: Site) -> None:
     page = site.ask("/status").page
-    assert page.css_first("h1").text() == "The crawl is at rest"
+    assert page.css_first("h1").text() == "Crawl: idle"
     rows = {row.css_first("td").text(): row.css("td")[2].text() for row in page.css("table")[0].css("tbody tr")}
-    assert rows["robots"] == "robots.txt does not allow it"
-    assert "has ended" in page.css("table")[1].text()
+    assert rows["robots"] == "disallowed by robots.txt"
+    assert "ended, last heartbeat" in page.css("table")[1].text()
     numbers = site.ask("/status.json").json
     assert numbers["state"] == "at rest" and numbers["numbers"]["queued"] == 0
     assert numbers["outcomes"]["fetched"] >= numbers["numbers"]["pages"] - HOSTILE > 0
@@ -183,7 +183,7 @@ def test_the_status_page_counts_and_explains(site: Site) -> None:
 
 def test_a_site_without_a_collection_still_answers(empty_site: Site) -> None:
     assert empty_site.ask("/").status == 200
-    assert empty_site.ask("/status").page.css_first("h1").text() == "The crawl is at rest"
+    assert empty_site.ask("/status").page.css_first("h1").text() == "Crawl: idle"
     assert "No page has this" in empty_site.ask("/?q=harbour").text
     assert empty_site.ask("/page?url=http://a.test/").status == 404
     assert empty_site.sparql("ASK { ?s ?p ?o }").json["boolean"] is False

@@ -147,7 +147,7 @@ def test_a_slip_of_the_pen_is_noticed(site: Site) -> None:
 
 def test_a_beginning_finds_what_goes_on_from_it_and_says_so(site: Site) -> None:
     page = site.ask("/?q=harbou").page
-    assert page.css("ol.hits > li") and "begin so" in page.css_first(".note").text()
+    assert page.css("ol.hits > li") and "start with it" in page.css_first(".note").text()
     assert page.css_first("#q").attributes["value"] == "harbou"
     assert page.css_first("link[type='application/json']").attributes["href"] == "/search.json?q=harbou%2A"
 
@@ -162,7 +162,7 @@ def test_why_a_page_was_found_is_told_in_parts(site: Site) -> None:
     page = site.ask("/?q=harbour").page
     answer = site.ask(page.css_first("details.why a").attributes["href"])
     said = words(answer.page.css_first("#parts").text())
-    assert answer.status == 200 and "in its title" in said and "pages have it there" in said
+    assert answer.status == 200 and "in the title" in said and "pages have it there" in said
     url = site.ask("/search.json?q=harbour").json["hits"][0]["url"]
     told = site.ask(f"/search/why.json?q=harbour&url={quote(url, safe='')}").json
     assert told["url"] == url and told["words"][0]["word"] == "harbour"
@@ -301,7 +301,7 @@ def test_a_search_that_is_behind_the_crawl_says_by_how_much(tmp_path: Path) -> N
             control.beat("crawler", 1, {"state": "running"})
             control.beat("indexer", 2, {"lag_s": 42.0})
         page = site.ask("/?q=harbour").page
-    assert "Search is 42 s behind the crawl" in page.css_first(".stale").text()
+    assert "The index is 42 s behind the crawl" in page.css_first(".stale").text()
     assert "The crawl is running" in page.css_first("#told").text()
 
 

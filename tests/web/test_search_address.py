@@ -35,7 +35,7 @@ def test_what_is_typed_and_what_is_clicked_make_one_query() -> None:
     query = query_of(asked)
     assert query.languages == ("de", "en") and query.without_sites == ("a.test",) and query.sort == "newest"
     assert (query.since, query.until) == (from_words("2026-01-01T00:00:00Z"), from_words("2026-02-01T00:00:00Z"))
-    with pytest.raises(QueryRefused, match="no date"):
+    with pytest.raises(QueryRefused, match="not a date"):
         query_of(SearchAddress("fish", since="soon"))
 
 

@@ -54,10 +54,10 @@ def test_facts_are_gathered_by_thing_and_the_page_comes_last() -> None:
         fact("http://a.test/page#it", TYPE, "http://schema.org/Book"),
     ]
     first, place, page = things_of(rows, PAGE, set())
-    assert (first.name, place.name, page.name) == ("A thing", "Thing 2", "This page")
+    assert (first.name, place.name, page.name) == ("A thing", "Entity 2", "This page")
     assert first.facts[0].property == "is a" and first.types == ["schema:Book"]
     where = next(one for one in first.facts if one.property == "schema:location")
-    assert where.value.href == f"#{place.anchor}" and where.value.text == "Thing 2"
+    assert where.value.href == f"#{place.anchor}" and where.value.text == "Entity 2"
 
 
 def test_numbers_and_times_are_for_people() -> None:

@@ -101,7 +101,7 @@ def test_F_X10_slow_readers_of_an_endless_export_keep_nobody_else_waiting(served
             assert len(begun) >= MOST_EXPORTS and len(begun) + len(refused) == READERS
             assert all(b"retry-after: 60" in head.lower() for head in refused)
             grown = served.resident() - before
-            assert grown < 150 * MIB, f"{grown // MIB} MiB for {READERS} slow readers"
+            assert grown < 150 * MIB, f"{grown // MIB} MiB for {READERS} slow clients"
             served.searched()
             wait_until(lambda begun=begun: not any(map(is_held, begun)), "who does not read is cut off")
             served.searched()
@@ -109,7 +109,7 @@ def test_F_X10_slow_readers_of_an_endless_export_keep_nobody_else_waiting(served
             for line in readers:
                 line.close()
         wait_until(lambda: served.load() == (0, 0), "the counters return to nothing")
-    print(f"{READERS} slow readers: {grown / MIB:.0f} MiB more at most")
+    print(f"{READERS} slow clients: {grown / MIB:.0f} MiB more at most")
     assert served.resident() - before < 150 * MIB
     again = []
     for _ in range(MOST_EXPORTS):  # each head at once: who reads nothing for long is cut off

@@ -36,7 +36,7 @@ def test_M_A7_inference_is_asked_for_and_said(site: Site) -> None:
     page = site.sparql(THINGS, "text/html", inference="rdfs").page
     assert page.css_first("input[name=inference]").attributes.get("checked", "no") is None
     note = page.css_first("details.inference")
-    assert "follows from the vocabularies" in note.text() and "SELECT DISTINCT ?x" in note.css_first("pre").text()
+    assert "inferred from the vocabularies" in note.text() and "SELECT DISTINCT ?x" in note.css_first("pre").text()
     assert page.css_first("details.inference .inferred") is not None, "marked by more than a colour"
     files = [link.attributes["href"] for link in page.css(".files a")]
     assert all("inference=rdfs" in href for href in files)

@@ -26,7 +26,7 @@ class ViewDamaged(DirectoryUnusable):
     def __init__(self, path: Path, why: object) -> None:
         root = path.parent.parent if path.parent.name.startswith("views-") else path.parent
         words = " ".join(str(why).split())[:300] or type(why).__name__
-        super().__init__(f"{path} is damaged ({words}). `gossamer rebuild --dir {root}` makes it anew from the archive")
+        super().__init__(f"{path} is damaged ({words}). `gossamer rebuild --dir {root}` rebuilds it from the archive")
         self.path, self.why = path, words
 
 
@@ -35,8 +35,8 @@ class StateDamaged(DirectoryUnusable):
 
     def __init__(self, path: Path, why: object) -> None:
         super().__init__(
-            f"{path} is damaged ({why}). `gossamer rebuild --state --dir {path.parent}` makes it again from the "
-            "archive, and keeps the damaged file beside it"
+            f"{path} is damaged ({why}). `gossamer rebuild --state --dir {path.parent}` rebuilds it from the "
+            "archive, and keeps the damaged file"
         )
 
 

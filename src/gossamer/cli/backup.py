@@ -39,7 +39,7 @@ class BackedUp(msgspec.Struct, frozen=True):
 
 
 def backup(
-    to: Annotated[Path, Parameter(help="A directory that is not there yet, or is empty.")],
+    to: Annotated[Path, Parameter(help="A directory that does not exist yet, or is empty.")],
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
 ) -> int:
@@ -70,7 +70,7 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> BackedUp:
     making = Directory(target.root.with_name(target.root.name + PART))
     if foreign := [name for name in files.names(making.root) if not is_ours(name) and name not in USERS]:
         raise DirectoryUnusable(
-            f"{making.root} is in the way, and {foreign[0]} in it is not ours; move it, or name another directory"
+            f"{making.root} already exists, with {foreign[0]} not made by gossamer; move it, or name another directory"
         )
     keep_private()
     files.remove(making.root)
@@ -82,7 +82,7 @@ def back_up(source: Directory, target: Directory, outside: Outside) -> BackedUp:
             break
     if copied is None:
         files.remove(making.root)
-        raise DirectoryBusy(f"{source.root} is being compacted, and its volumes change; ask again when that is done")
+        raise DirectoryBusy(f"{source.root} is being compacted, and its volumes change; try again when that is done")
     for name in (source.config.name, source.rules.name, learned.NAME, plugged.NAME, chronicle.NAME):
         if (source.root / name).is_file():
             files.copy(source.root / name, making.root / name)

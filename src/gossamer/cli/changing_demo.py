@@ -35,6 +35,7 @@ from gossamer.monitor.freshness import days_in_words
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
+from gossamer.values.format import counted
 from gossamer.values.url import Url
 from gossamer.views.facts.store import facts_of, opened
 from gossamer.views.words.searcher import Searcher
@@ -93,8 +94,8 @@ def line_of(known: Chronicle) -> str:
     found = now.all
     age, least = days_in_words(found.average_age_days), days_in_words(found.possible_age_days)
     return (
-        f"day {day:5.1f}  {found.pages:,} pages, {found.freshness:.0%} fresh, age {age}, least possible {least}; "
-        f"{visits.visits:,} visits again, "
+        f"day {day:5.1f}  {found.pages:,} pages, {found.freshness:.0%} fresh, age {age}, lowest possible {least}; "
+        f"{counted(visits.visits, 'revisit')}, "
         f"{visits.changed:,} of them found a change, {visits.spared_share or 0.0:.0%} of the bytes not sent; "
         f"{visits.vanished} vanished, {visits.appeared} appeared"
     )
@@ -173,11 +174,11 @@ def report(verdict: ChangingVerdict, as_json: bool, console: Console) -> None:
         told = msgspec.to_builtins(verdict) | {"passes": verdict.passes}
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(told)).decode() + "\n")
         return
-    table = Table("checked", "found", "wrong", "verdict", title="Against what the changing web has sent")
+    table = Table("checked", "found", "wrong", "verdict", title="Compared with what the changing web has sent")
     rows = [
-        ("advertisements and dates that are no change", verdict.passed_over, len(verdict.taken_for_changes)),
-        ("prices noticed at the first visit, and in the graph", verdict.prices, len(verdict.prices_missed)),
-        ("pages that vanished, and cannot be found", verdict.vanished, len(verdict.still_shown)),
+        ("advertisements and dates that are not changes", verdict.passed_over, len(verdict.taken_for_changes)),
+        ("prices noticed at the first fetch, and in the graph", verdict.prices, len(verdict.prices_missed)),
+        ("pages that vanished, and are not searchable", verdict.vanished, len(verdict.still_shown)),
         ("pages that appeared", verdict.appeared, 0),
         ("politeness", verdict.visits, len(verdict.politeness_violations)),
     ]
@@ -185,9 +186,9 @@ def report(verdict: ChangingVerdict, as_json: bool, console: Console) -> None:
         table.add_row(name, f"{found:,}", f"{wrong:,}", "right" if found and not wrong else "[red]MISSED[/red]")
     is_right = verdict.spared_share >= LEAST_SPARED
     says = "right" if is_right else "[red]MISSED[/red]"
-    table.add_row("bytes that needed not be sent again", f"{verdict.spared_share:.0%}", "", says)
+    table.add_row("bytes not transferred again", f"{verdict.spared_share:.0%}", "", says)
     console.print(table)
     for one in (*verdict.taken_for_changes, *verdict.prices_missed):
         console.print(f"{one.url}: {one.says}", style="red", highlight=False, markup=False)
     for url in verdict.still_shown:
-        console.print(f"{url}: it is gone, and can be found", style="red", highlight=False, markup=False)
+        console.print(f"{url}: it is gone, but still searchable", style="red", highlight=False, markup=False)

@@ -27,7 +27,7 @@ def compact(
     keep: Annotated[
         str | None, Parameter(help="all, last:N or thinned; the setting archive.retain if not given.")
     ] = None,
-    dry_run: Annotated[bool, Parameter(help="Only say what would go; also beside a crawl.")] = False,
+    dry_run: Annotated[bool, Parameter(help="Only show what would be deleted; also during a crawl.")] = False,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
     directory = existing(dir)
@@ -49,7 +49,7 @@ def _done(directory: Directory, retain: Retain, agent: str, dry_run: bool) -> Co
     outside = real_outside()
     if dry_run:
         return look_ahead(directory, retain, outside)
-    with Working("looking through the catalogue", outside.clock) as progress:
+    with Working("reading the catalogue", outside.clock) as progress:
         return asyncio.run(compact_now(directory, retain, agent, outside, silent, progress.says))
 
 
@@ -61,12 +61,12 @@ def _figures(done: Compacted) -> dict[str, object]:
 def said(done: Compacted, retain: Retain, dry_run: bool) -> str:
     if retain.kind == "all":
         return (
-            "everything is kept, so nothing goes. Choose what to keep with --keep last:5 or --keep thinned, "
-            "or for good with archive.retain in gossamer.toml"
+            "everything is kept, so nothing is deleted. Choose what to keep with --keep last:5 or --keep thinned, "
+            "or permanently with archive.retain in gossamer.toml"
         )
     if not done.records:
-        return "nothing is to go: every capture is one that is kept"
+        return "nothing to delete: every capture is to be kept"
     room = f"{done.freed_bytes / 1e6:,.1f} MB"
     if dry_run:
-        return f"{counted(done.records, 'record')} would go, {room} in {counted(done.volumes, 'volume')}"
-    return f"{counted(done.records, 'record')} gone, {room} freed, {counted(done.volumes, 'volume')} rewritten"
+        return f"{counted(done.records, 'record')} would be deleted, {room} in {counted(done.volumes, 'volume')}"
+    return f"{counted(done.records, 'record')} deleted, {room} freed, {counted(done.volumes, 'volume')} rewritten"

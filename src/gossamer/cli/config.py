@@ -22,7 +22,7 @@ def show(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory; its gossamer.toml is read.")] = DEFAULT,
     config: Annotated[Path | None, Parameter(help="Another settings file.")] = None,
-    sample_file: Annotated[bool, Parameter(name="--sample", help="Print a commented gossamer.toml to begin with.")] = (
+    sample_file: Annotated[bool, Parameter(name="--sample", help="Print a commented gossamer.toml to start from.")] = (
         False
     ),
     markdown: Annotated[bool, Parameter(help="Print docs/settings.md.", show=False)] = False,
@@ -57,7 +57,7 @@ def show(
 
 
 def unset(
-    name: Annotated[str, Parameter(help="The option, as `gossamer config show` names it.")],
+    name: Annotated[str, Parameter(help="The option, as listed by `gossamer config show`.")],
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
 ) -> int:
@@ -79,16 +79,16 @@ def documented(known: Sequence[Key]) -> str:
         "<!-- made by `gossamer config show --markdown`; a test keeps it up to date -->",
         "",
         "Settings come from `gossamer.toml` in the data directory (or the file named with `--config`), then from the",
-        "collection's own options, then from variables, then from flags; the later win. Unknown names are refused, and",
-        "the nearest known one is named.",
+        "collection's own options, then from variables, then from flags; the last wins. Unknown names are refused, and",
+        "the nearest known one is suggested.",
         "",
         "The flags of a crawl stay with its collection: `--allow-address`, `--scope`, `--max-depth`, `--max-pages`,",
-        "`--delay`, `--keep` and `--contact` apply to later crawls of the same directory until they are given anew or",
+        "`--delay`, `--keep` and `--contact` apply to later crawls of the same directory until they are given again or",
         "unset (`gossamer config unset crawl.max_pages --dir DIR`). `--forever` applies to the crawl it is given to.",
         "",
-        "A collection may come from somebody else. What its `gossamer.toml` or its own options ask for that opens a",
-        f"door ({', '.join(f'`{name}`' for name in sorted(GUARDED))})",
-        "counts only once you have given it for that directory on this machine, as a flag or with",
+        "A collection may come from someone else. A setting in its `gossamer.toml` or its own options that widens",
+        f"access ({', '.join(f'`{name}`' for name in sorted(GUARDED))})",
+        "takes effect only once you have given it for that directory on this machine, as a flag or with",
         "`gossamer trust --dir DIR --allow`; until then it is not applied, and the command says so. A file named with",
         "`--config` is your own.",
         "",

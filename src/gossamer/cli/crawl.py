@@ -46,9 +46,9 @@ LOOK_S = 0.25
 
 
 def crawl(
-    *seeds: Annotated[str, Parameter(help="Addresses to begin with. Without https:// or http://, https is meant.")],
-    dir: Annotated[Path, Parameter(help="The collection's data directory; made when it is not there.")] = DEFAULT,
-    delay: Annotated[float | None, Parameter(help="Least seconds between two visits to one host.")] = None,
+    *seeds: Annotated[str, Parameter(help="Seed URLs. Without https:// or http://, https is assumed.")],
+    dir: Annotated[Path, Parameter(help="The collection's data directory; created if it does not exist.")] = DEFAULT,
+    delay: Annotated[float | None, Parameter(help="Minimum seconds between two requests to one host.")] = None,
     max_pages: Annotated[
         int | None, Parameter(help="Stop when the collection holds this many pages, with --forever too.")
     ] = None,
@@ -61,21 +61,22 @@ def crawl(
         Literal["all", "structured"] | None, Parameter(help="Keep every page, or only those with structured data.")
     ] = None,
     forever: Annotated[
-        bool, Parameter(help="Come back to pages when it pays to look again; the crawl has no end.", negative=())
+        bool, Parameter(help="Revisit pages as they are expected to change; the crawl does not end.", negative=())
     ] = False,
     allow_address: Annotated[
-        tuple[str, ...], Parameter(help="Open a private range, such as 10.1.0.0/16, ::1 or fd00::/8, and nothing else.")
+        tuple[str, ...],
+        Parameter(help="Allow a private range, such as 10.1.0.0/16, ::1 or fd00::/8, and nothing else."),
     ] = (),
     contact: Annotated[
-        str | None, Parameter(help="A page or mail address where site owners reach you; sent with every request.")
+        str | None, Parameter(help="A URL or email address where site owners can reach you; sent with every request.")
     ] = None,
     config: Annotated[
         Path | None, Parameter(help="Settings file; gossamer.toml in the data directory if not given.")
     ] = None,
     again: Annotated[
-        tuple[str, ...], Parameter(help="Fetch this URL again, or `all` that was visited; politely, as ever.")
+        tuple[str, ...], Parameter(help="Fetch this URL again, or `all` that were fetched; politely, as always.")
     ] = (),
-    json: Annotated[bool, Parameter(help="One JSON object a line, each written once its visit is on disk.")] = False,
+    json: Annotated[bool, Parameter(help="One JSON object per line, each written once its fetch is on disk.")] = False,
 ) -> int:
     flags = {
         "politeness.delay_s": delay,
@@ -96,7 +97,7 @@ def crawl(
     addresses = checked_seeds(seeds)
     refuse_lost_state(directory)
     if not addresses and not directory.state.is_file():
-        raise ConfigError("name at least one address to begin with: gossamer crawl https://example.org/")
+        raise ConfigError("give at least one seed URL: gossamer crawl https://example.org/")
     if again and fetch_again(directory, again) is FetchedBy.RUNNING_CRAWL:
         return 0
     return uvloop.run(crawl_and_tell(directory, settings, addresses, real_outside(), json, flags))
@@ -121,7 +122,7 @@ async def crawl_and_tell(
     network, stop, console = real_network(outside), asyncio.Event(), Console(stderr=True)
     good, left_out = await admitted(seeds, settings, network.resolver)
     for words in left_out:
-        console.print(f"left out: {words}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"rejected: {words}", highlight=False, markup=False, soft_wrap=True)
     await keep_options(directory, flags, outside, has_seeds=bool(seeds))
     tally = Tally(outside.clock)
     face = face_for(tally, as_json, stop.set)
@@ -226,7 +227,7 @@ def catch_signals(stop: asyncio.Event, let_go: Callable[[], None] = lambda: None
             let_go()
             os._exit(STOPPED)
         stop.set()
-        print("stopping: finishing what is under way (Ctrl-C again to stop at once)", file=sys.stderr, flush=True)
+        print("stopping: finishing fetches in progress (Ctrl-C again to stop immediately)", file=sys.stderr, flush=True)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, asked)

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
             protocols_of(settings.crawl.protocols, root)
             for words in withheld_in_words(config.withheld, root):
                 log.write(words + "\n")
-            log.write("the crawl begins\n")
+            log.write("the crawl starts\n")
             return uvloop.run(crawl(Directory(root), settings, outside, log))
         except (GossamerError, OSError, BaseExceptionGroup) as trouble:
             log.write(" ".join(error_in_words(first_of_ours(trouble)).split()) + "\n")
@@ -94,7 +94,7 @@ async def crawl(directory: Directory, settings: Settings, outside: Outside, log:
     for words in next_steps(tally, ended.counts) if code == 1 else ():
         log.write(f"{words.strip()}\n")
     for one in waiting_for_options(ended.held, ended.allowed):
-        log.write(f"{one.urls:,} URLs wait because {one.why}; go on with {one.flags}\n")
+        log.write(f"{one.urls:,} URLs wait because {one.why}; continue with {one.flags}\n")
     log.write(f"{'stopped' if ended.was_stopped else 'finished'}: {tally.fetched:,} pages fetched in this run\n")
     return code
 

@@ -55,20 +55,20 @@ def settings_for(port: int) -> Settings:
 
 def demo(
     *,
-    exit: Annotated[
-        bool, Parameter(help="Do not stay: check what was found against the web's manifest, and end.")
-    ] = False,
-    dir: Annotated[Path | None, Parameter(help="Keep the collection here; a temporary directory if not given.")] = None,
-    hosts: Annotated[int, Parameter(help="How many ordinary sites.")] = 12,
-    pages: Annotated[int, Parameter(help="How many pages on them.")] = 600,
-    traps: Annotated[int, Parameter(help="Real pages on each site that has no end; 0: no such sites.")] = 12,
-    seed: Annotated[int, Parameter(help="Another seed makes another web.")] = 1,
+    exit: Annotated[bool, Parameter(help="Check what was found against the web's manifest, and exit.")] = False,
+    dir: Annotated[
+        Path | None, Parameter(help="Store the collection here; a temporary directory if not given.")
+    ] = None,
+    hosts: Annotated[int, Parameter(help="Number of ordinary sites.")] = 12,
+    pages: Annotated[int, Parameter(help="Number of pages on them.")] = 600,
+    traps: Annotated[int, Parameter(help="Real pages on each crawler-trap site; 0: no such sites.")] = 12,
+    seed: Annotated[int, Parameter(help="Random seed of the generated web.")] = 1,
     port: Annotated[int, Parameter(help="The port of the search page; 0 for any free one.")] = 8642,
     changing: Annotated[
-        bool, Parameter(help="Its pages change, vanish and appear, and the crawl comes back to them for ever.")
+        bool, Parameter(help="Pages change, vanish and appear, and the crawl keeps revisiting them.")
     ] = False,
-    day: Annotated[float, Parameter(help="With --changing: so many seconds does a day of that web last.")] = 4.0,
-    days: Annotated[int, Parameter(help="With --changing and --exit: leave after so many days.")] = DAYS,
+    day: Annotated[float, Parameter(help="With --changing: seconds that a day of that web lasts.")] = 4.0,
+    days: Annotated[int, Parameter(help="With --changing and --exit: exit after this many days.")] = DAYS,
     json: Annotated[bool, Parameter(help="With --exit: the verdict as JSON.")] = False,
 ) -> int:
     with tempfile.TemporaryDirectory(prefix="gossamer-demo-") as scratch:
@@ -96,7 +96,7 @@ async def show(
         pages = await opened.enter_async_context(web_server(directory, settings, outside, SUGGESTIONS))
         serving = await opened.enter_async_context(background(pages.serve()))
         link = link_of(await address_of(pages, serving), directory, outside)
-        console.print(f"search page: [bold]{link}[/bold]  (the crawl goes on meanwhile)", soft_wrap=True)
+        console.print(f"search page: [bold]{link}[/bold]  (the crawl continues in the meantime)", soft_wrap=True)
         face = face_for(tally, False)
         catch_signals(stop, face.close)
         seeds = [Url(text) for text in web.seeds]
@@ -127,7 +127,7 @@ def report(verdict: Verdict, as_json: bool, console: Console) -> None:
     if as_json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(verdict)).decode() + "\n")
         return
-    table = Table("checked", "found", "of", "verdict", title="Against the demonstration web's own manifest")
+    table = Table("checked", "found", "of", "verdict", title="Compared with the demo web's manifest")
     rows = [
         ("pages (recall)", verdict.pages_found, verdict.pages_expected, not verdict.missing),
         ("facts", verdict.facts_found, verdict.facts_expected, not verdict.wrong_facts),
@@ -135,7 +135,7 @@ def report(verdict: Verdict, as_json: bool, console: Console) -> None:
         ("politeness violations", len(verdict.politeness_violations), 0, not verdict.politeness_violations),
     ]
     for trap in verdict.traps:
-        says = f"without end: {trap.what} (beside it {trap.wasted:,} visits)"
+        says = f"trap: {trap.what} (plus {trap.wasted:,} wasted fetches)"
         rows.append((says, trap.found, trap.real, trap.is_escaped))
     for name, found, of, is_right in rows:
         table.add_row(name, f"{found:,}", f"{of:,}", "right" if is_right else "[red]MISSED[/red]")

@@ -65,21 +65,21 @@ def export(
     what: Annotated[
         Literal["nquads", "jsonl", "text", "warc", "pages", "visits", "addresses", "captures"],
         Parameter(
-            help="Facts; pages with text, links and facts, one JSON object a line; plain text; the archive; "
-            "tables (CSV) of all pages, of all URLs visited, of all known, or of all captures."
+            help="Facts; pages with text, links and facts, one JSON object per line; plain text; the archive; "
+            "tables (CSV) of all pages, of all URLs fetched, of all known, or of all captures."
         ),
     ],
     *,
     reason: Annotated[
         tuple[str, ...],
-        Parameter(help="visits: only those that ended so; a reason, or found, redirected, missing, refused, failed."),
+        Parameter(help="visits: only this outcome: a reason code, or found, redirected, missing, refused, failed."),
     ] = (),
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="A file; standard output if not given.")] = None,
 ) -> int:
     directory, outside, reasons = existing(dir), real_outside(), wanted_ends(reason)
     if reasons and what != "visits":
-        raise ConfigError("--reason chooses among visits: gossamer export visits --reason failed")
+        raise ConfigError("--reason filters visits: gossamer export visits --reason failed")
     quiet = out is None and sys.stdout.isatty()
     with Working(f"writing {what}", outside.clock, quiet=quiet) as progress:
         if out is None:
@@ -95,10 +95,10 @@ def export(
 def told(damage: list[str]) -> int:
     """Names what was left out; the exit code."""
     for line in damage[:MOST_NAMED]:
-        print(f"left out: {line}", file=sys.stderr)
+        print(f"skipped: {line}", file=sys.stderr)
     if damage:
         count = "1 damaged record was" if len(damage) == 1 else f"{len(damage):,} damaged records were"
-        print(f"{count} left out. `gossamer verify` names what is damaged, and can repair it.", file=sys.stderr)
+        print(f"{count} skipped. `gossamer verify` lists what is damaged, and can repair it.", file=sys.stderr)
     return DAMAGED if damage else 0
 
 
@@ -107,7 +107,7 @@ def wanted_ends(named: tuple[str, ...]) -> frozenset[Reason]:
     wanted: set[Reason] = set()
     for name in named:
         if name not in GROUPS and name not in set(Reason):
-            raise ConfigError(f"no visit ends with “{name}”; there are {', '.join([*GROUPS, *Reason])}")
+            raise ConfigError(f"unknown outcome “{name}”; possible are {', '.join([*GROUPS, *Reason])}")
         wanted |= set(GROUPS.get(name) or (Reason(name),))
     return frozenset(wanted)
 

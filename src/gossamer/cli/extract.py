@@ -36,28 +36,26 @@ _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def extract(
-    page: Annotated[
-        str, Parameter(allow_leading_hyphen=True, help="A file, an address on the web, or - for standard input.")
-    ],
+    page: Annotated[str, Parameter(allow_leading_hyphen=True, help="A file, a URL, or - for standard input.")],
     *,
     base: Annotated[
-        str | None, Parameter(help="The page's address; a file has https://page.invalid/ and its name without it.")
+        str | None, Parameter(help="The page's URL; for a file the default is https://page.invalid/ and its name.")
     ] = None,
     type: Annotated[
-        str | None, Parameter(help="Its media type, such as application/xhtml+xml; told by itself if not given.")
+        str | None, Parameter(help="Its media type, such as application/xhtml+xml; detected if not given.")
     ] = None,
     syntax: Annotated[
         str | None, Parameter(help="Only these syntaxes, separated by commas: rdfa, json-ld, microdata, ...")
     ] = None,
     format: Annotated[
         Format | None,
-        Parameter(help="N-Quads, N-Triples, Turtle, JSON-LD, or things as JSON; ttl on a terminal, nq elsewhere."),
+        Parameter(help="N-Quads, N-Triples, Turtle, JSON-LD, or entities as JSON; ttl on a terminal, nq elsewhere."),
     ] = None,
     graph: Annotated[
-        Chosen, Parameter(help="The page's facts, or what is to be said about its markup (RDFa's processor graph).")
+        Chosen, Parameter(help="The page's facts, or remarks about its markup (RDFa's processor graph).")
     ] = "default",
     expand_vocab: Annotated[
-        bool, Parameter(help="Add what the vocabularies given with --vocab let one conclude (RDFa Core 1.1, 10).")
+        bool, Parameter(help="Add facts inferred from the vocabularies given with --vocab (RDFa Core 1.1, 10).")
     ] = False,
     vocab: Annotated[
         tuple[str, ...], Parameter(help="IRI=FILE: the vocabulary of that IRI is in that file. May be repeated.")
@@ -161,9 +159,9 @@ def notes(found: Extracted, media_type: str) -> list[str]:
     """What a person should hear about the result."""
     said = []
     if NOT_MARKUP in found.flags:
-        said.append(f"{media_type} is no markup; if the page is, say so: --type text/html")
+        said.append(f"{media_type} is not markup; if the page is, say so: --type text/html")
     elif found.flags:
-        said.append(f"{', '.join(found.flags)}; `gossamer inspect` says more")
+        said.append(f"{', '.join(found.flags)}; `gossamer inspect` shows details")
     if not found.facts:
         said.append("no structured data found")
     if "vocabulary-not-found" in found.flags or "vocabulary-unreadable" in found.flags:

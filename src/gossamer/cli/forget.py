@@ -31,15 +31,15 @@ from gossamer.values.format import as_json, counted, harmless, moment
 
 
 def forget(
-    *names: Annotated[str, Parameter(help="Addresses of pages, or names of hosts (without a slash).")],
+    *names: Annotated[str, Parameter(help="URLs of pages, or names of hosts (without a slash).")],
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    dry_run: Annotated[bool, Parameter(help="Only say what the archive holds of it; also beside a crawl.")] = False,
-    yes: Annotated[bool, Parameter(help="Do not ask whether it is meant.")] = False,
+    dry_run: Annotated[bool, Parameter(help="Only show what the archive holds of it; also during a crawl.")] = False,
+    yes: Annotated[bool, Parameter(help="Do not ask for confirmation.")] = False,
     quick: Annotated[
-        bool, Parameter(help="Only take it out of search and facts; its bytes in them go with the next rebuild.")
+        bool, Parameter(help="Only delete it from search and facts; its bytes in them are erased by the next rebuild.")
     ] = False,
-    list: Annotated[bool, Parameter(help="Show what was forgotten, and is not let in again.")] = False,
-    allow: Annotated[bool, Parameter(help="Let these in again; what was erased does not come back by itself.")] = False,
+    list: Annotated[bool, Parameter(help="List what was forgotten and is no longer accepted.")] = False,
+    allow: Annotated[bool, Parameter(help="Accept these again; what was erased is not restored.")] = False,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
     directory, outside, console = existing(dir), real_outside(), Console(stderr=True)
@@ -49,7 +49,7 @@ def forget(
     if allow:
         return let_in(directory, entries, outside, console)
     if not entries and not any(one.done_at is None for one in listed(directory)):
-        raise ConfigError("name what is to be forgotten: gossamer forget https://example.org/page, or example.org")
+        raise ConfigError("name what to forget: gossamer forget https://example.org/page, or example.org")
     if entries:
         expected = look_ahead(directory, entries, outside)
         if dry_run:
@@ -67,11 +67,11 @@ def forget(
 def is_meant(expected: Erased, console: Console) -> bool:
     """Asked at a terminal. A program must say --yes."""
     if not sys.stdin.isatty():
-        raise ConfigError("this erases for good: add --yes, or look first with --dry-run")
+        raise ConfigError("this erases permanently: add --yes, or check first with --dry-run")
     say(console, f"{in_names(expected)}: {counted(expected.archive.records, 'record')} of the archive will be erased,")
-    say(console, "search and facts are made again from the rest, and it is not crawled or imported again.")
+    say(console, "search and facts are rebuilt from the rest, and it is not crawled or imported again.")
     say_beside(expected, console)
-    return console.input("Type yes to go on: ").strip().lower() == "yes"
+    return console.input("Type yes to continue: ").strip().lower() == "yes"
 
 
 def show(erased: Erased, dry_run: bool, json: bool, console: Console, quick: bool = False) -> None:
@@ -81,16 +81,16 @@ def show(erased: Erased, dry_run: bool, json: bool, console: Console, quick: boo
         return
     records, room = counted(erased.archive.records, "record"), f"{erased.archive.freed_bytes / 1e6:,.1f} MB"
     if dry_run:
-        say(console, f"{in_names(erased)}: {records} of the archive would go, {room}")
+        say(console, f"{in_names(erased)}: {records} of the archive would be erased, {room}")
         say_beside(erased, console)
         return
-    say(console, f"{in_names(erased)}: {records} erased, {room}; {counted(erased.addresses, 'address')} forgotten")
+    say(console, f"{in_names(erased)}: {records} erased, {room}; {counted(erased.addresses, 'URL')} forgotten")
     if not erased.archive.records and not erased.addresses and erased.pages is None and not quick:
-        say(console, "there was nothing of it here; it is kept out from now on")
+        say(console, "nothing was stored; it is rejected from now on")
     if erased.pages is not None:
-        say(console, f"search, facts and links are made again, from {counted(erased.pages, 'capture')} of pages")
+        say(console, f"search, facts and links are rebuilt from {counted(erased.pages, 'capture')} of pages")
     say_beside(erased, console)
-    say(console, "Not reached:")
+    say(console, "Not erased:")
     for words in not_reached:
         say(console, f"  {words}")
 
@@ -109,9 +109,10 @@ def show_list(entries: list[ForgottenEntry], outside: Outside, json: bool) -> in
         return 0
     now, console = outside.clock.now(), Console()
     for one in entries:
-        end = "" if one.done_at is not None else "; begun, not ended: `gossamer forget` goes on with it"
+        end = "" if one.done_at is not None else "; not finished: `gossamer forget` continues it"
         say(
-            console, f"{'host' if one.is_host else 'page'} {harmless(one.name)}, asked {moment(one.asked_at, now)}{end}"
+            console,
+            f"{'host' if one.is_host else 'page'} {harmless(one.name)}, requested {moment(one.asked_at, now)}{end}",
         )
     if not entries:
         say(console, "nothing was forgotten")
@@ -120,10 +121,10 @@ def show_list(entries: list[ForgottenEntry], outside: Outside, json: bool) -> in
 
 def let_in(directory: Directory, entries: list[ForgottenEntry], outside: Outside, console: Console) -> int:
     if not entries:
-        raise ConfigError("name what may come back: gossamer forget --allow example.org")
+        raise ConfigError("name what to accept again: gossamer forget --allow example.org")
     unknown = asyncio.run(allow(directory, entries, outside, silent))
     for name in unknown:
-        say(console, f"{harmless(name)} was not forgotten; `gossamer forget --list` shows what was")
+        say(console, f"{harmless(name)} was not forgotten; `gossamer forget --list` lists what was")
     for one in entries:
         if one.name not in unknown:
             say(console, f"{harmless(one.name)} may be crawled and imported again")

@@ -25,13 +25,13 @@ from gossamer.values.format import as_json, counted, harmless
 NOTHING = 1
 EVERY_SITE = 1_000_000
 WIDTH = 60
-NEVER = "no page comes again here: gossamer crawl --forever comes back to pages"
+NEVER = "this collection has no revisits: gossamer crawl --forever revisits pages"
 
 
 def freshness(
     *,
-    limit: Annotated[int, Parameter(help="Show so many sites, those with most age together first; 0: all.")] = 20,
-    site: Annotated[str, Parameter(help="The curve of this site alone.")] = "",
+    limit: Annotated[int, Parameter(help="Number of sites to show, highest total age first; 0: all.")] = 20,
+    site: Annotated[str, Parameter(help="Only this site.")] = "",
     plot: Annotated[Path | None, Parameter(help="Write age and freshness over time to this SVG file.")] = None,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON, with every sample of the curve.")] = False,
@@ -55,7 +55,7 @@ def looked_at(directory: Directory, outside: Outside, most_sites: int, site: str
     now = standing_now(directory, outside, sites=EVERY_SITE if site else most_sites)
     found = told(chronicle.read(outside.files, directory.root), now, outside.dates.now(), site)
     if site and not found.samples:
-        raise GossamerError(f"nothing is known of the freshness of {site}; gossamer freshness lists sites")
+        raise GossamerError(f"the freshness of {site} is unknown; gossamer freshness lists sites")
     return msgspec.structs.replace(found, sites=found.sites[:most_sites])
 
 
@@ -70,11 +70,11 @@ def show(found: FreshnessReport, console: Console) -> None:
         if found.estimated_from < found.all.pages:
             console.print(f"estimated from {found.estimated_from:,} of them", highlight=False)
         if found.overdue:
-            console.print(f"{counted(found.overdue, 'page')} wait for a visit that is due", highlight=False)
+            console.print(f"{counted(found.overdue, 'page')} overdue for a revisit", highlight=False)
     for line in curve(found):
         console.print(Text(line), soft_wrap=True)
     if found.hubs and not found.site:
-        console.print(f"{counted(found.hubs, 'page')} lead to new ones", highlight=False)
+        console.print(f"{counted(found.hubs, 'page')} leading to new ones", highlight=False)
     if found.visits.visits and not found.site:
         console.print(Text("\n" + in_words_of(found.visits, found.since)), soft_wrap=True)
 
@@ -106,7 +106,7 @@ def curve(found: FreshnessReport) -> list[str]:
     """The curve as two lines of blocks; none before there is anything to compare."""
     instants = [from_words(point.at) for point in found.samples]
     if not is_curve(instants):
-        return ["", "The curve over time begins with the next sample: one is taken while a crawl that comes back runs."]
+        return ["", "The curve over time starts with the next sample, taken while a crawl with revisits is running."]
     ages, shares = [one.age_days for one in found.samples], [one.freshness for one in found.samples]
     of = f" of {harmless(found.site)}" if found.site else ""
     return [
@@ -125,10 +125,10 @@ def in_words_of(visits: Visits, since: str) -> str:
     """What visits to known pages found."""
     spared = visits.spared_share or 0.0
     parts = [
-        f"Since {since[:16].replace('T', ' ')} UTC: {counted(visits.visits, 'visit')} to known pages",
+        f"Since {since[:16].replace('T', ' ')} UTC: {counted(visits.visits, 'revisit')}",
         f"{visits.changed:,} of them found a change",
-        f'{visits.unmodified:,} answers of "not modified" and {visits.identical:,} of the same bytes',
-        f"{spared:.0%} of the bytes not sent again",
-        f"{counted(visits.appeared, 'page')} appeared, {visits.vanished:,} vanished, {visits.back:,} came back",
+        f'{visits.unmodified:,} responses "not modified" and {visits.identical:,} with the same bytes',
+        f"{spared:.0%} of the bytes not transferred again",
+        f"{counted(visits.appeared, 'page')} appeared, {visits.vanished:,} vanished, {visits.back:,} reappeared",
     ]
     return "; ".join(parts) + "."

@@ -39,14 +39,14 @@ from gossamer.values.format import as_json, counted, harmless
 from gossamer.values.messages import ReadVersion
 from gossamer.values.url import Host, Url, url_of
 
-NO_PAGE = "nothing of {url} was kept{when}; `gossamer why` says what became of it"
+NO_PAGE = "no copy of {url} was stored{when}; `gossamer why` explains why"
 SOME_DAMAGED = 4
 """The exit code when a version cannot be read from the archive."""
 Part = Literal["text", "facts", "html"]
 
 
 def history(
-    *what: Annotated[str, Parameter(help="An address, and two versions to compare; or `export` and a folder.")],
+    *what: Annotated[str, Parameter(help="A URL, and two versions to compare; or `export` and a folder.")],
     diff: Annotated[
         bool,
         Parameter(help="What changed: FROM TO are numbers of versions or times; without them, the last change."),
@@ -60,7 +60,7 @@ def history(
         Parameter(allow_leading_hyphen=True, help="With --at: a SPARQL query over the facts of that time; - reads it."),
     ] = None,
     site: Annotated[str | None, Parameter(help="With --sparql: only the pages of this host.")] = None,
-    most: Annotated[int, Parameter(help="With --sparql: read no more pages than this again.")] = MOST_PAGES,
+    most: Annotated[int, Parameter(help="With --sparql: the maximum number of pages to read again.")] = MOST_PAGES,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
@@ -73,7 +73,7 @@ def history(
     asked = HistoryCommand(directory, outside, json)
     if sparql is not None:
         if moment is None or what:
-            raise ConfigError("a query needs the time, and no address: gossamer history --at 2026-11-15 --sparql '...'")
+            raise ConfigError("a query needs the time, and no URL: gossamer history --at 2026-11-15 --sparql '...'")
         return asyncio.run(asked.sparql(sys.stdin.read() if sparql == "-" else sparql, moment, _host(site), most))
     if what[:1] == ("export",):
         if len(what) != 2:
@@ -138,7 +138,9 @@ class HistoryCommand:
     async def _raw(self, past: HistoryReader, kept: Kept) -> int:
         body = await past.body(kept)
         if body is None:
-            raise GossamerError(f"the version of {in_words(kept.fetched_at)} was not kept whole, or cannot be read")
+            raise GossamerError(
+                f"the version of {in_words(kept.fetched_at)} was not stored completely, or cannot be read"
+            )
         sys.stdout.buffer.write(body)
         sys.stdout.buffer.flush()
         return 0
@@ -194,10 +196,10 @@ class HistoryCommand:
         if self._is_json:
             print(as_json(written))
             return 0
-        more = f"; {written.known:,} were there already" if written.known else ""
+        more = f"; {written.known:,} already existed" if written.known else ""
         lost = f"; {written.unread:,} could not be read" if written.unread else ""
         of = f"{counted(written.pages, 'page')} written, {counted(written.crawls, 'folder')}{more}{lost}"
-        print(f"{of}. Each folder is a crawl; a day (UTC) of one that comes back to pages.", file=sys.stderr)
+        print(f"{of}. Each folder is a crawl, or a day (UTC) of a crawl with revisits.", file=sys.stderr)
         return 0
 
     def _past(self, workers: int = 0) -> AbstractAsyncContextManager[HistoryReader]:
@@ -216,7 +218,7 @@ def chosen(versions: list[Kept], named: tuple[str, ...], url: Url) -> tuple[Kept
     if not versions:
         raise GossamerError(NO_PAGE.format(url=url, when=""))
     if len(named) > 2:
-        raise ConfigError("name two versions at most: gossamer history URL --diff FROM TO")
+        raise ConfigError("give two versions at most: gossamer history URL --diff FROM TO")
     readable = [kept for kept in versions if 200 <= kept.status < 300]
     if not named:
         last = readable[-1] if readable else versions[-1]
@@ -245,17 +247,17 @@ def _moment(text: str) -> Instant:
     try:
         return moment_of(text)
     except ValueError:
-        raise ConfigError(f"{text!r} is no time: write 2026-11-15, or 2026-11-15T08:30:00Z") from None
+        raise ConfigError(f"{text!r} is not a time: write 2026-11-15, or 2026-11-15T08:30:00Z") from None
 
 
 def _url(what: tuple[str, ...], directory: Directory) -> Url:
     """The address meant; one without a scheme is the one of which something was kept."""
     if not what:
-        raise ConfigError("name an address: gossamer history https://example.org/; or export and a folder")
+        raise ConfigError("give a URL: gossamer history https://example.org/; or export and a folder")
     spelt = [what[0]] if "://" in what[0] else [f"https://{what[0]}", f"http://{what[0]}"]
     urls = [url for text in spelt if (url := url_of(text)) is not None]
     if not urls:
-        raise ConfigError(f"{what[0]} is no address of a page")
+        raise ConfigError(f"{what[0]} is not the URL of a page")
     with closing(read_only(directory.state)) as state:
         return next((url for url in urls if captures.latest(state, url) is not None), urls[0])
 
@@ -265,7 +267,7 @@ def _host(site: str | None) -> Host | None:
         return None
     url = url_of(site if "://" in site else f"http://{site}/")
     if url is None:
-        raise ConfigError(f"{site} is no host")
+        raise ConfigError(f"{site} is not a host")
     return url.host
 
 

@@ -97,7 +97,7 @@ def timeline_shown(found: Timeline, console: Console) -> None:
     console.print(Text(found.url, style="cyan"), soft_wrap=True)
     if found.seen_again:
         again = counted(len(found.seen_again), "visit")
-        says = f"{again} found it unchanged, the last on {found.seen_again[-1][:19].replace('T', ' ')} UTC"
+        says = f"{again} found it unchanged, most recently on {found.seen_again[-1][:19].replace('T', ' ')} UTC"
         console.print(Text(says, style="dim"))
     if found.earlier:
         console.print(Text(f"the newest of {counted(found.earlier + len(found.versions), 'version')}", style="dim"))
@@ -110,7 +110,7 @@ def told_of(version: CaptureVersion) -> Text:
     shown = Text("back, ", style="bold") if version.is_back else Text()
     shown.append_text(change_of(version))
     if version.seen_again:
-        shown.append(f"; seen so {counted(version.seen_again, 'time')} more", style="dim")
+        shown.append(f"; seen unchanged {counted(version.seen_again, 'time')} more", style="dim")
     return shown
 
 
@@ -133,12 +133,12 @@ def difference_shown(difference: Difference, console: Console) -> None:
             console.print(text_line(line), soft_wrap=True)
     facts = difference.facts
     if facts.added or facts.removed:
-        console.print(Text(f"\nfacts ({facts.kept:,} stayed)", style="bold"))
+        console.print(Text(f"\nfacts ({facts.kept:,} unchanged)", style="bold"))
         for sign, style, lines in (("- ", "red", facts.removed), ("+ ", "green", facts.added)):
             for fact in lines:
                 console.print(Text(sign + harmless(fact), style=style), soft_wrap=True)
     if difference.is_cut:
-        console.print(Text("\nthere is more: it was cut at the limit", style="dim"))
+        console.print(Text("\nthere is more: the output was cut at the limit", style="dim"))
 
 
 def text_line(line: TextLine) -> Text:

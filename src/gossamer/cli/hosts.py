@@ -65,17 +65,17 @@ class HostShown(msgspec.Struct, frozen=True):
 def hosts(
     action: Annotated[
         Literal["list", "retire", "reinstate", "release"],
-        Parameter(help="What to do; without it the hosts are listed."),
+        Parameter(help="The action; without one the hosts are listed."),
     ] = "list",
     host: Annotated[str | None, Parameter(help="The host to retire, reinstate or release.")] = None,
     *,
     pattern: Annotated[str, Parameter(help="What to release: a pattern that `gossamer why --host` shows.")] = "",
-    why: Annotated[str, Parameter(help="Why it is retired: `gossamer why` will say so.")] = BY_HAND,
+    why: Annotated[str, Parameter(help="The reason, shown by `gossamer why`.")] = BY_HAND,
     state: Annotated[
         Literal["ready", "under-way", "waiting", "backing-off", "over-budget", "retired", "done"] | None,
         Parameter(help="Only hosts in this state."),
     ] = None,
-    limit: Annotated[int, Parameter(help="Show so many; 0: all.")] = 50,
+    limit: Annotated[int, Parameter(help="Number of hosts to show; 0: all.")] = 50,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON, every host.")] = False,
 ) -> int:
@@ -85,7 +85,7 @@ def hosts(
         if host is None:
             raise ConfigError(f"name the host: gossamer hosts {action} example.org")
         if (action == "release") != bool(pattern):
-            raise ConfigError("a pattern is released: gossamer hosts release HOST --pattern '/calendar/{year}/{month}'")
+            raise ConfigError("give the pattern: gossamer hosts release HOST --pattern '/calendar/{year}/{month}'")
         name = checked_seeds([host])[0].host.name
         says = asyncio.run(changed(directory, outside, action, name, pattern or why))
         print(as_json({"host": name, "action": action, "says": says}) if json else says)
@@ -129,18 +129,18 @@ def state_of(
     if host.retired_at is not None:
         return "retired", f"retired {moment(host.retired_at, now)}: {host.retired_why}"
     if host.leased and is_crawling:
-        return "under-way", "a visit is under way"
+        return "under-way", "a fetch is in progress"
     if not host.queued:
-        held = f"{counted(host.held, 'address')} in quarantine" if host.held else ""
-        return "done", (unread and f"{unread}: given up until the next crawl") or held or "nothing waits"
+        held = f"{counted(host.held, 'URL')} quarantined" if host.held else ""
+        return "done", (unread and f"{unread}: given up until the next crawl") or held or "nothing is waiting"
     if host.next_at > now:
         kind = "backing-off" if host.troubles else "waiting"
         return kind, f"until {moment(host.next_at, now)}: {gap_in_words(host, polite)}"
     if host.band == LAST:
-        return "over-budget", "visited when nothing else waits"
+        return "over-budget", "fetched when nothing else is waiting"
     if host.ready_at is not None and host.ready_at > now:
         return "waiting", f"until {moment(host.ready_at, now)}: {unread or 'nothing is due before'}"
-    return "ready", "visited as soon as a visit can be made" if is_crawling else "visited when the crawl goes on"
+    return "ready", "fetched at the next opportunity" if is_crawling else "fetched when the crawl continues"
 
 
 ORDER = ("under-way", "ready", "waiting", "backing-off", "over-budget", "retired", "done")
@@ -189,11 +189,11 @@ async def changed(directory: Directory, outside: Outside, action: str, name: str
     return f"{name} {DONE[action]}"
 
 
-DONE = {"retire": "is retired: nothing is fetched there", "reinstate": "is visited again", "release": "is released"}
+DONE = {"retire": "is retired: nothing is fetched there", "reinstate": "is crawled again", "release": "is released"}
 UNDONE = {
-    "retire": "is retired already",
+    "retire": "is already retired",
     "reinstate": "is not retired",
-    "release": "nothing is held there by that",
+    "release": "nothing is quarantined by that pattern",
 }
 
 
@@ -215,13 +215,13 @@ async def asked(directory: Directory, outside: Outside, action: str, name: str, 
         if not await _is_done_in(SILENT_S, control, number, outside.clock):
             print(f"the running crawl is busy: waiting for it, up to {PATIENCE_S:g} s", file=sys.stderr, flush=True)
             if not await _is_done_in(PATIENCE_S - SILENT_S, control, number, outside.clock):
-                raise GossamerError(f"the running crawl has not answered in {PATIENCE_S:g} s; it will, if it is alive")
+                raise GossamerError(f"the running crawl has not responded in {PATIENCE_S:g} s; it will, if it is alive")
     with closing(read_only(directory.state)) as opened:
         host = reports.host_state(opened, name)
     if host is None:
         raise GossamerError(f"{name} is not known to this crawl")
-    held = f", with {counted(host.held, 'address')} in quarantine" if host.held else ""
-    return f"{name} is {'retired' if host.retired_at is not None else 'visited'} now{held}"
+    held = f", with {counted(host.held, 'URL')} quarantined" if host.held else ""
+    return f"{name} is {'retired' if host.retired_at is not None else 'active'} now{held}"
 
 
 async def _is_done_in(seconds: float, control: Control, number: int, clock: Clock) -> bool:

@@ -37,6 +37,7 @@ from gossamer.store.options import config_of
 from gossamer.store.sqlite import captures, forgotten
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept
+from gossamer.values.format import counted
 from gossamer.values.messages import ReadDone, ReadJob, Task, kept_at, parts_of
 from gossamer.values.url import Url
 from gossamer.workers.jobs import job_for
@@ -51,11 +52,11 @@ MOST_READ_BYTES = 32 * 1024 * 1024
 
 def import_archives(
     *archives: Annotated[Path, Parameter(help="WARC or ARC files, compressed or not.")],
-    dir: Annotated[Path, Parameter(help="The collection's data directory; made when it is not there.")] = DEFAULT,
+    dir: Annotated[Path, Parameter(help="The collection's data directory; created if it does not exist.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="The summary as one JSON object: counts, and each record set aside.")] = False,
 ) -> int:
     if not archives:
-        raise ConfigError("name at least one archive: gossamer import FILE.warc.gz")
+        raise ConfigError("give at least one archive: gossamer import FILE.warc.gz")
     for archive in archives:
         if not archive.is_file():
             raise ConfigError(f"there is no file {archive}")
@@ -89,7 +90,7 @@ class TakenIn(msgspec.Struct, frozen=True):
     """In words: damage of the collection's own archive that was found on the way."""
 
     def in_words(self) -> str:
-        words = f"{self.captures:,} captures imported, {self.pages:,} of them pages"
+        words = f"{counted(self.captures, 'capture')} imported, {self.pages:,} of them pages"
         words += f"; {self.already_here:,} already here" if self.already_here else ""
         if not self.set_aside:
             return words

@@ -39,22 +39,28 @@ ROLE = ROLE_TERM[1:-1]
 
 # What a flag means to an author, where no notice says it better: its level and a sentence.
 FLAGS_MEAN = {
-    "not-markup": ("error", "This is no markup; if it is, say so with --type."),
-    "charset-conflict": ("warning", "Two declarations of the charset disagree; the stronger one was believed."),
-    "base-unusable": ("error", "The address of the page, or its base, is none that facts can be about."),
+    "not-markup": ("error", "This is not markup; if it is, say so with --type."),
+    "charset-conflict": ("warning", "Two declarations of the charset disagree; the stronger one was used."),
+    "base-unusable": ("error", "The URL of the page, or its base, cannot be used in facts."),
     "unparsable": ("error", "The page cannot be parsed at all."),
-    "jsonld-broken": ("error", "A JSON-LD script cannot be read as it stands; what could be was."),
-    "jsonld-repaired": ("warning", "A JSON-LD script is not valid JSON; it was mended, as not every reader will."),
-    "jsonld-unknown-context": ("warning", "A JSON-LD script names a context that is not held here; see --contexts."),
+    "jsonld-broken": ("error", "A JSON-LD script is invalid; the readable parts were used."),
+    "jsonld-repaired": (
+        "warning",
+        "A JSON-LD script is not valid JSON; it was repaired, which other readers may not do.",
+    ),
+    "jsonld-unknown-context": (
+        "warning",
+        "A JSON-LD script names a context that is not available here; see --contexts.",
+    ),
     "jsonld-too-large": ("error", "A JSON-LD script is too large to be read."),
     "jsonld-too-deep": ("error", "A JSON-LD script is nested too deeply to be read."),
     "jsonld-too-complex": ("error", "A JSON-LD script has too many contexts to be read."),
-    "microdata-loop": ("warning", "An item is inside itself by way of itemref; the circle was cut."),
-    "microdata-too-deep": ("warning", "Items are nested too deeply; the inner ones were left out."),
-    "literal-too-long": ("warning", "A text was too long to be a fact, and was left out."),
-    "name-too-long": ("warning", "A name or a language is longer than is read; facts with it were left out."),
-    "too-many-prefixes": ("warning", "More prefixes are declared than are read; names with the others were left out."),
-    "too-many-facts": ("warning", "There are more facts than are read from one page."),
+    "microdata-loop": ("warning", "An item is inside itself by way of itemref; the cycle was cut."),
+    "microdata-too-deep": ("warning", "Items are nested too deeply; the inner ones were skipped."),
+    "literal-too-long": ("warning", "A text was too long to be a fact, and was skipped."),
+    "name-too-long": ("warning", "A name or a language is too long; facts with it were skipped."),
+    "too-many-prefixes": ("warning", "Too many prefixes are declared; names with the excess ones were skipped."),
+    "too-many-facts": ("warning", "The page has more facts than are read from one page."),
     "truncated": ("warning", "The page is too large; its end was not read."),
     "too-deep": ("warning", "Elements are nested so deeply that some were flattened."),
     "not-well-formed": ("error", "The page says it is XML but is not well-formed; it was read as HTML."),
@@ -65,13 +71,13 @@ SAID_BY = {"not-well-formed": "document-error"}
 
 def inspect(
     page: Annotated[
-        str, Parameter(allow_leading_hyphen=True, help="A file, a directory, an address, or - for standard input.")
+        str, Parameter(allow_leading_hyphen=True, help="A file, a directory, a URL, or - for standard input.")
     ],
     *,
-    base: Annotated[str | None, Parameter(help="The page's address; for a directory, the address of its top.")] = None,
-    type: Annotated[str | None, Parameter(help="Its media type; told by itself if not given.")] = None,
-    strict: Annotated[bool, Parameter(help="Warnings too make exit code 1.")] = False,
-    items: Annotated[bool, Parameter(help="Show the things of every file of a directory too.")] = False,
+    base: Annotated[str | None, Parameter(help="The page's URL; for a directory, the URL of its root.")] = None,
+    type: Annotated[str | None, Parameter(help="Its media type; detected if not given.")] = None,
+    strict: Annotated[bool, Parameter(help="Warnings also give exit code 1.")] = False,
+    items: Annotated[bool, Parameter(help="Also show the entities of every file of a directory.")] = False,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
     contexts: ContextFolder = None,
     contact: Contact = None,
@@ -125,9 +131,11 @@ def files_below(top: Path) -> list[Path]:
     """Pages by their endings, in order of their names; links to directories are not followed."""
     found = sorted(path for path in top.rglob("*") if path.suffix.lower() in BY_SUFFIX and path.is_file())
     if not found:
-        raise ConfigError(f"there are no pages in {top}: files that end in {', '.join(BY_SUFFIX)} are looked for")
+        raise ConfigError(
+            f"there are no pages in {top}: files with these suffixes are searched: {', '.join(BY_SUFFIX)}"
+        )
     if len(found) > MOST_FILES:
-        raise ConfigError(f"there are more than {MOST_FILES:,} pages in {top}; name a part of it")
+        raise ConfigError(f"there are more than {MOST_FILES:,} pages in {top}; choose a subdirectory")
     return found
 
 
@@ -156,7 +164,7 @@ def unsaid(flags: tuple[str, ...], notices: tuple[Remark, ...]) -> Iterator[Rema
     kinds = {notice.kind for notice in notices}
     for flag in flags:
         if flag not in kinds and SAID_BY.get(flag) not in kinds:
-            level, says = FLAGS_MEAN.get(flag, ("warning", f"Something is odd about this page: {flag}."))
+            level, says = FLAGS_MEAN.get(flag, ("warning", f"Unexpected markup on this page: {flag}."))
             yield Remark(level, flag, says)
 
 

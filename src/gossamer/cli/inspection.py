@@ -141,7 +141,7 @@ def _simple(value: str | dict[str, str]) -> Text:
 
 
 def _named(thing: Thing) -> Text:
-    text = Text(", ".join(short(kind) for kind in thing["type"]) or "a thing", style="bold")
+    text = Text(", ".join(short(kind) for kind in thing["type"]) or "an entity", style="bold")
     if "id" in thing:
         text.append(f"  {plain(thing['id'])}", style="not bold cyan")
     return text

@@ -65,11 +65,11 @@ class LinkTold(msgspec.Struct, frozen=True):
 
 
 def links(
-    page: Annotated[str, Parameter(allow_leading_hyphen=True, help="A file, an address, or - for standard input.")],
+    page: Annotated[str, Parameter(allow_leading_hyphen=True, help="A file, a URL, or - for standard input.")],
     *,
-    base: Annotated[str | None, Parameter(help="The page's address, for a file: links are relative to it.")] = None,
+    base: Annotated[str | None, Parameter(help="The page's URL, for a file: links are relative to it.")] = None,
     dir: Annotated[
-        Path | None, Parameter(help="A collection: an address is read from its archive, and its rules decide.")
+        Path | None, Parameter(help="A collection: the page is read from its archive, and its rules decide.")
     ] = None,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
     contact: Contact = None,
@@ -149,7 +149,7 @@ def told_of(link: Link, rels: dict[str, tuple[str, ...]], rulings: tuple[RuleVer
     unsure = next((one for one in rulings if one.lets_in is None), None)
     decides = against or unsure
     if decides is None:
-        return LinkTold(url, link.text, rel, True, "", "no rule is against it")
+        return LinkTold(url, link.text, rel, True, "", "no rule excludes it")
     return LinkTold(url, link.text, rel, decides.lets_in, decides.rule, decides.says)
 
 
@@ -157,7 +157,7 @@ def show(told: list[LinkTold], console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("link", "text", "rel", "followed", "why"):
         table.add_column(name, overflow="fold")
-    words = {True: "yes", False: "no", None: "not known"}
+    words = {True: "yes", False: "no", None: "unknown"}
     for one in told:
         why = f"{one.rule}: {one.says}" if one.rule else one.says
         table.add_row(

@@ -11,14 +11,14 @@ from gossamer.cli.commands import DOORS, SHOW, UNSET, CliCommand
 from gossamer.values.format import error_in_words
 
 EXIT_CODES = {
-    0: "all went well",
-    1: "it failed, nothing was found or met, inspect found errors, robots refuses, or a plan does not fit",
+    0: "success",
+    1: "it failed, nothing was found, inspect found errors, robots.txt disallows, or a plan does not fit",
     2: "the command line or a setting is wrong, or inspect could not read a page",
     3: "the data directory, or a file in it, is missing, damaged or in use",
-    4: "a check found a miss (demo --exit, politeness), import set records aside, or something is damaged "
+    4: "a check failed (demo --exit, politeness), import set records aside, or something is damaged "
     "(verify, backup, compact, crawl, export, forget, import, rebuild)",
     130: "stopped with Ctrl-C before the end",
-    141: "whoever read the output went away",
+    141: "the reader of the output closed it",
 }
 
 
@@ -30,9 +30,9 @@ app = App(
     name="gossamer",
     version=__version__,
     help_format="plaintext",
-    help="Gossamer crawls the web politely, keeps what it saw, reads the structured data in every page, and lets you "
+    help="Gossamer crawls the web politely, stores pages, extracts their structured data, and lets you "
     "search words and facts together while the crawl runs.",
-    help_epilogue="Begin with `gossamer demo`: a small web that ships with the program, crawled offline.\n"
+    help_epilogue="Start with `gossamer demo`: a small web included with the program, crawled offline.\n"
     "Then your own site:\n"
     "  gossamer crawl https://example.org/ --dir example --contact you@example.org\n"
     "  gossamer search tropical fish --dir example\n"
@@ -42,7 +42,7 @@ app = App(
 )
 config_app = App(
     name="config",
-    help="See the settings in force and where each comes from; forget options of a collection.",
+    help="Show the current settings and where each comes from; unset options of a collection.",
     help_epilogue="",
     sort_key=len(DOORS),
 )

@@ -20,7 +20,7 @@ from gossamer.store import tallies
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
-from gossamer.values.format import lasting
+from gossamer.values.format import counted, lasting
 
 ENOUGH_PAGES = 20
 """Fewer say nothing about the next million."""
@@ -30,21 +30,25 @@ _TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "b": 1_000_000_
 
 def plan(
     *,
-    pages: Annotated[str | None, Parameter(help="How many pages: 50000, 20k, 1M.")] = None,
-    hosts: Annotated[str | None, Parameter(help="Over how many hosts.")] = None,
-    delay: Annotated[float, Parameter(help="Least seconds between two visits to one host.")] = 1.0,
+    pages: Annotated[str | None, Parameter(help="Number of pages: 50000, 20k, 1M.")] = None,
+    hosts: Annotated[str | None, Parameter(help="Number of hosts.")] = None,
+    delay: Annotated[float, Parameter(help="Minimum seconds between two requests to one host.")] = 1.0,
     times_took: Annotated[
-        float, Parameter(help="A host rests at least so many times as long as its answer took (politeness.times_took).")
+        float, Parameter(help="The gap is at least this many times the response time (politeness.times_took).")
     ] = 10.0,
     page_kb: Annotated[float | None, Parameter(help="Mean size of a page; 80 kB unless measured.")] = None,
-    largest: Annotated[str | None, Parameter(help="Pages of the largest host; without it all are alike.")] = None,
-    days: Annotated[float | None, Parameter(help="The time there is: says whether it fits, and what would.")] = None,
-    latency: Annotated[float, Parameter(help="Seconds until an answer begins, as a mean.")] = 0.2,
-    rate_kb: Annotated[float, Parameter(help="Kilobytes a second that one answer comes at.")] = 1000.0,
-    mbit: Annotated[float | None, Parameter(help="The line's bandwidth in Mbit/s, when it may be the limit.")] = None,
+    largest: Annotated[
+        str | None, Parameter(help="Pages of the largest host; without it all are the same size.")
+    ] = None,
+    days: Annotated[float | None, Parameter(help="The time available: says whether it fits, and what would.")] = None,
+    latency: Annotated[float, Parameter(help="Mean seconds until a response starts.")] = 0.2,
+    rate_kb: Annotated[float, Parameter(help="Kilobytes per second of one response.")] = 1000.0,
+    mbit: Annotated[
+        float | None, Parameter(help="Bandwidth of the connection in Mbit/s, if it may be the limit.")
+    ] = None,
     cores: Annotated[int | None, Parameter(help="Processor cores; those of this machine if not given.")] = None,
-    at_once: Annotated[int, Parameter(help="Visits under way at one time (the setting crawl.at_once).")] = 128,
-    dir: Annotated[Path | None, Parameter(help="Take averages, or what is left to do, from here.")] = None,
+    at_once: Annotated[int, Parameter(help="Concurrent fetches (the setting crawl.at_once).")] = 128,
+    dir: Annotated[Path | None, Parameter(help="Use averages, or the remaining work, from this collection.")] = None,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
     measured = measured_in(existing(dir), real_outside()) if dir is not None else Measured()
@@ -129,7 +133,7 @@ def size_of(paths: list[Path], outside: Outside) -> int:
 def _whole(name: str, given: str | None, otherwise: int | None) -> int:
     if given is None:
         if otherwise is None:
-            raise ConfigError(f"say how many {name}: gossamer plan --pages 1M --hosts 2000")
+            raise ConfigError(f"give the number of {name}: gossamer plan --pages 1M --hosts 2000")
         return otherwise
     found = _AMOUNT.fullmatch(given.replace(",", "").replace("_", "").strip())
     number = round(float(found[1]) * _TIMES[found[2].lower()]) if found else 0
@@ -140,28 +144,29 @@ def _whole(name: str, given: str | None, otherwise: int | None) -> int:
 
 def _at_least(name: str, given: float, least: float) -> float:
     if not least <= given < float("inf"):
-        raise ConfigError(f"--{name} cannot be {given:g}; the least is {least:g}")
+        raise ConfigError(f"--{name} cannot be {given:g}; the minimum is {least:g}")
     return given
 
 
 def show(found: CrawlPlan, console: Console, measured: Measured) -> None:
     wish = found.wish
-    console.print(Text(f"{wish.pages:,} pages of {wish.page_bytes / KB:,.0f} kB on {wish.hosts:,} hosts", style="bold"))
+    size = f"{wish.page_bytes / KB:,.0f} kB"
+    console.print(Text(f"{counted(wish.pages, 'page')} of {size} on {counted(wish.hosts, 'host')}", style="bold"))
     table = Table(show_header=False, box=None)
     table.add_column(style="bold")
     table.add_column()
     first = found.limits[0]
-    table.add_row("time", f"{lasting(found.takes_s)}, {found.pages_per_s:,.3g} pages a second")
+    table.add_row("time", f"{lasting(found.takes_s)}, {found.pages_per_s:,.3g} pages per second")
     table.add_row("bottleneck", f"{first.name}: {first.says}")
     for limit in found.limits[1:]:
         table.add_row("", f"{limit.name} alone would take {lasting(limit.takes_s)}: {limit.says}", style="dim")
     table.add_row("bandwidth", f"{found.bandwidth_bits / 1e6:,.3g} Mbit/s")
-    table.add_row("connections", f"{found.connections:,} open at one time, as a mean")
-    table.add_row("hosts", f"{found.hosts_wanted:,} busy at one time; {wish.hosts:,} given")
+    table.add_row("connections", f"{found.connections:,} open at the same time on average")
+    table.add_row("hosts", f"{found.hosts_wanted:,} busy at the same time; {wish.hosts:,} given")
     table.add_row("disk", f"{sized(found.disk_bytes)}: {_parts(found)}")
     table.add_row("memory", f"{sized(found.memory_bytes)} in all processes")
     if found.fits is not None and wish.days is not None:
-        table.add_row("fits", f"{'yes' if found.fits else 'no'}, there are {lasting(wish.days * DAY_S)}")
+        table.add_row("fits", f"{'yes' if found.fits else 'no'}, {lasting(wish.days * DAY_S)} available")
     for said in found.advice:
         table.add_row("advice", said)
     console.print(table, highlight=False)

@@ -33,9 +33,10 @@ def politeness(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     deep: Annotated[
-        bool, Parameter(help="Open every record of the archive: the gap is counted from the end of each answer. Slow.")
+        bool,
+        Parameter(help="Open every record of the archive: the gap is measured from the end of each response. Slow."),
     ] = False,
-    limit: Annotated[int, Parameter(help="Show so many hosts, the worst first; 0: all.")] = 20,
+    limit: Annotated[int, Parameter(help="Number of hosts to show, worst first; 0: all.")] = 20,
     json: Annotated[bool, Parameter(help="As JSON, every host.")] = False,
 ) -> int:
     directory, outside = existing(dir), real_outside()
@@ -95,7 +96,7 @@ def _with_successors(places: Sequence[int]) -> set[int]:
 def show(report: Report, limit: int, console: Console) -> None:
     table = Table(box=None)
     table.add_column("host", overflow="fold")
-    for name in ("visits", "promised", "least kept", "mean kept", "archive", "broken"):
+    for name in ("fetches", "minimum gap", "shortest gap", "mean gap", "archive", "too short"):
         table.add_column(name, justify="right")
     shown = report.rows[:limit] if limit > 0 else report.rows
     for row in shown:
@@ -113,11 +114,11 @@ def show(report: Report, limit: int, console: Console) -> None:
 
 
 def summary(report: Report) -> str:
-    start = f"{counted(report.visits, 'visit')} to {counted(report.hosts, 'host')}"
+    start = f"{counted(report.visits, 'fetch')} from {counted(report.hosts, 'host')}"
     if report.is_kept:
         how = "every record of the archive" if report.is_deep else "the catalogue of the archive"
-        return f"{start}: every promise was kept, and {how} agrees"
-    parts = [f"{counted(report.broken, 'promise')} broken"] if report.broken else []
+        return f"{start}: every minimum gap was kept, and {how} agrees"
+    parts = [f"{counted(report.broken, 'gap')} too short"] if report.broken else []
     if report.contradictions:
         parts.append(f"the archive contradicts the ledger at {counted(report.contradictions, 'host')}")
     return f"{start}: {', and '.join(parts)}"

@@ -14,12 +14,12 @@ from rich.text import Text
 from gossamer.crawler.damage import EVENT as DAMAGE
 from gossamer.crawler.damage import damage_in_words
 from gossamer.crawler.tally import Tally, trouble_in_words
-from gossamer.values.format import harmless
+from gossamer.values.format import counted, harmless
 
 NOTICES = {
-    "disk.low": "the disk is nearly full: the crawl waits for room and goes on by itself",
-    "disk.full": "the disk is full: the crawl waits for room and goes on by itself",
-    "views.restarted": "the indexer had to be started again",
+    "disk.low": "the disk is nearly full: the crawl waits for space and continues by itself",
+    "disk.full": "the disk is full: the crawl waits for space and continues by itself",
+    "views.restarted": "the indexer was restarted",
 }
 FILTER_FAILED = "filter.failed"
 REJUDGING = "options.rejudging"
@@ -78,28 +78,28 @@ def _warning(event: str, facts: dict[str, object]) -> str:
     """What a person is told at once, whatever else is shown."""
     if event == DAMAGE:
         words = harmless(damage_in_words(facts))
-        return f"the archive is damaged: {words}. The crawl goes on; `gossamer verify` says what to do"
+        return f"the archive is damaged: {words}. The crawl continues; `gossamer verify` says what to do"
     if event == FILTER_FAILED:
         times = f" ({facts['times']:,} times so far)" if facts["times"] != 1 else ""
         return harmless(
-            f"the filter {facts['filter']} failed{times} on {facts['url']}: {facts['trouble']}. What it fails on is "
-            "neither fetched nor refused; `gossamer retry --reason filter-error` brings it back"
+            f"the filter {facts['filter']} failed{times} on {facts['url']}: {facts['trouble']}. URLs it fails on are "
+            "neither fetched nor refused; `gossamer retry --reason filter-error` queues them again"
         )
     if event == "options.changed":
         return (
-            f"options have changed since the last crawl: {facts['waiting']:,} URLs that were refused are judged again, "
-            f"{facts['offered']:,} that were kept out wait now"
+            f"options have changed since the last crawl: {facts['waiting']:,} refused URLs are checked again, "
+            f"{facts['offered']:,} excluded URLs are queued now"
         )
-    return f"options have changed: links of {facts['pages']:,} pages judged again" if event == REJUDGING else ""
+    return f"options have changed: links of {facts['pages']:,} pages checked again" if event == REJUDGING else ""
 
 
 def _live_table(tally: Tally) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right", style="bold")
     table.add_column()
-    table.add_row(f"{tally.pages:,}", f"pages  ({tally.rate():.1f} a second)")
+    table.add_row(f"{tally.pages:,}", f"pages  ({tally.rate():.1f} per second)")
     table.add_row(f"{tally.facts:,}", "facts found in this run")
-    table.add_row(f"{tally.queued:,}", f"addresses waiting on {tally.counts.hosts:,} hosts")
+    table.add_row(f"{tally.queued:,}", f"URLs waiting on {counted(tally.counts.hosts, 'host')}")
     table.add_row(f"{tally.failed:,}", f"failed, {tally.missing:,} missing, {tally.refused:,} refused by rules")
     table.add_row(f"{decimal(tally.size)}", f"kept; search is {tally.lag_s:.1f} s behind")
     table.add_row("", Text(harmless(tally.notice or _rest(tally) or tally.last_url[:100])), style="dim")
@@ -110,7 +110,7 @@ def _rest(tally: Tally) -> str:
     """What the crawl waits for, when it does nothing else."""
     if tally.rests_s < FIRST_LINE_S:
         return ""
-    return tally.waits or f"next visit in {tally.rests_s:.0f} s"
+    return tally.waits or f"next fetch in {tally.rests_s:.0f} s"
 
 
 class PlainLines:
@@ -149,7 +149,7 @@ def _line(tally: Tally) -> str:
     tail = f"  {rest}" if (rest := _rest(tally)) else ""
     return (
         f"{tally.elapsed_s():6.0f} s  {tally.pages:,} pages  {tally.rate():.1f}/s  {tally.queued:,} waiting  "
-        f"{tally.facts:,} facts  {tally.failed:,} failed  search {tally.lag_s:.1f} s behind{tail}"
+        f"{tally.facts:,} facts  {tally.failed:,} failed  index delay {tally.lag_s:.1f} s{tail}"
     )
 
 

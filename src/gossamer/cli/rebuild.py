@@ -27,11 +27,11 @@ from gossamer.values.format import counted
 def rebuild(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    fresh: Annotated[bool, Parameter(help="Do not go on with a rebuild that was cut short: begin anew.")] = False,
+    fresh: Annotated[bool, Parameter(help="Do not continue an interrupted rebuild: start over.")] = False,
     discard_old: Annotated[
-        bool, Parameter(help="Delete the present views first, where there is no room for both.")
+        bool, Parameter(help="Delete the current views first, if there is no space for both.")
     ] = False,
-    state: Annotated[bool, Parameter(help="Make a lost or damaged state.db again, and leave the views alone.")] = False,
+    state: Annotated[bool, Parameter(help="Rebuild a lost or damaged state.db, and leave the views alone.")] = False,
     seed: Annotated[tuple[str, ...], Parameter(help="With --state: where the crawl started, if that was lost.")] = (),
 ) -> int:
     settings = config_of(dir).settings
@@ -40,8 +40,8 @@ def rebuild(
     agent = settings.agent
     tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
     made = asyncio.run(build_again(existing(dir), agent, real_outside(), tell, fresh, discard_old))
-    resumed = ", going on where the last rebuild was cut short" if made.is_resumed else ""
-    says = f"search, facts and links are made again, from {made.pages:,} captures of pages{resumed}"
+    resumed = ", continuing an interrupted rebuild" if made.is_resumed else ""
+    says = f"search, facts and links are rebuilt, from {made.pages:,} captures of pages{resumed}"
     if made.read_again:
         says += f"; {counted(made.read_again, 'capture')} that could not be read before can be read now"
     for line in [*damage_told(made, dir), says]:
@@ -53,7 +53,7 @@ def damage_told(made: Rebuilt, dir: Path) -> list[str]:
     lines = [f"damaged: {words}" for words in made.damage[:MOST_NAMED]]
     if made.damage:
         records = counted(len(made.damage), "damaged record")
-        lines.append(f"{records} left out; `gossamer verify --dir {dir}` says what to do")
+        lines.append(f"{records} skipped; `gossamer verify --dir {dir}` says what to do")
     return lines
 
 
@@ -68,12 +68,12 @@ def _state_again(directory: Directory, settings: Settings, starts: Sequence[str]
 
         made = asyncio.run(restore_state(directory, settings, checked_seeds(starts), outside, says))
     console.print(
-        f"state.db is made again: {made.captures:,} captures, {made.pages:,} pages, {made.known:,} addresses known, "
-        f"{made.queued:,} of them waiting, {made.seeds:,} seeds"
+        f"state.db is rebuilt: {made.captures:,} captures, {made.pages:,} pages, {made.known:,} known URLs, "
+        f"{made.queued:,} of them waiting, {counted(made.seeds, 'seed')}"
     )
     if made.set_aside:
-        console.print(f"the damaged one is kept as {directory.root / made.set_aside}")
+        console.print(f"the damaged file was moved to {directory.root / made.set_aside}")
     for words in made.missing:
         console.print(f"not found: {words}")
-    console.print("not in any archive, and gone: " + "; ".join(made.gone))
+    console.print("not in any archive, and lost: " + "; ".join(made.gone))
     return tell_damage(made.damaged, directory.root) or (DAMAGED if made.missing else 0)

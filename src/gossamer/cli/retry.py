@@ -33,12 +33,12 @@ PATIENCE_S, LOOK_S = 30.0, 0.1
 
 def retry(
     *,
-    reason: Annotated[tuple[str, ...], Parameter(help="How they ended: a reason that `gossamer status` shows.")] = (),
+    reason: Annotated[tuple[str, ...], Parameter(help="Their outcome: a reason code shown by `gossamer status`.")] = (),
     host: Annotated[str, Parameter(help="Only URLs of this host.")] = "",
     url: Annotated[tuple[str, ...], Parameter(help="Only this URL.")] = (),
     yes: Annotated[bool, Parameter(help="Do it without asking.", negative=())] = False,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    json: Annotated[bool, Parameter(help="As JSON: what would wait again, and with --yes how many do.")] = False,
+    json: Annotated[bool, Parameter(help="As JSON: what would be queued, and with --yes how many are.")] = False,
 ) -> int:
     directory, outside = existing(dir), real_outside()
     selection = selected(reason, host, url)
@@ -49,11 +49,11 @@ def retry(
     if json:
         print(as_json({"groups": found, "urls": many, "waiting": moved if is_wanted else None}))
     elif not many:
-        print("Nothing that failed or was refused is like that.")
+        print("No failed or refused URL matches.")
     elif is_wanted:
-        print(f"{counted(moved, 'URL')} wait again: a crawl takes them, politely.")
+        print(f"{counted(moved, 'URL')} queued again: a crawl fetches them, politely.")
     else:
-        print("Nothing was changed; --yes does it.")
+        print("Nothing was changed; use --yes to do it.")
     return 0 if many else 1
 
 
@@ -61,7 +61,7 @@ def selected(reasons: tuple[str, ...], host: str, urls: tuple[str, ...]) -> Sele
     """Raises ConfigError for a reason there is none of, or when nothing is chosen."""
     if not (reasons or host or urls):
         raise ConfigError(
-            "say which: gossamer retry --reason timeout, --host example.org, or --url https://example.org/a"
+            "say which URLs: gossamer retry --reason timeout, --host example.org, or --url https://example.org/a"
         )
     known = {one.value for one in Reason} - {one.value for one in NOT_RETRIED}
     if wrong := [one for one in reasons if one not in known]:
@@ -84,7 +84,7 @@ def _is_agreed(found: list[EndedGroup]) -> bool:
             print(f"{'':>11}{text}")
     if not sys.stdin.isatty():
         return False
-    return input("Shall these wait again? [y/N] ").strip().lower() in ("y", "yes")
+    return input("Queue these again? [y/N] ").strip().lower() in ("y", "yes")
 
 
 async def bring_back(directory: Directory, outside: Outside, selection: Selection) -> int:
@@ -112,5 +112,5 @@ async def _ask(directory: Directory, outside: Outside, selection: Selection) -> 
         give_up_s = outside.clock.elapsed_s() + PATIENCE_S
         while not control.is_done(number):
             if outside.clock.elapsed_s() > give_up_s:
-                raise GossamerError(f"the running crawl has not answered in {PATIENCE_S:g} s; it will, if it is alive")
+                raise GossamerError(f"the running crawl has not responded in {PATIENCE_S:g} s; it will, if it is alive")
             await outside.clock.sleep(LOOK_S)

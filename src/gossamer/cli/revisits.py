@@ -28,7 +28,7 @@ from gossamer.values.due import IN_WORDS, Why
 from gossamer.values.format import as_json, counted, harmless, lasting, moment
 from gossamer.values.json_form import json_bytes
 
-NEVER = "no page comes again here: gossamer crawl --forever comes back to pages"
+NEVER = "this collection has no revisits: gossamer crawl --forever revisits pages"
 COLUMNS = (
     "url", "host", "due_at", "why", "says", "visited_at", "changed_at", "visits", "changes", "changes_a_day",
     "every_days", "gone",
@@ -63,8 +63,8 @@ class Revisit(msgspec.Struct, frozen=True):
 def revisits(
     *,
     host: Annotated[str | None, Parameter(help="Only the pages of this host.")] = None,
-    due: Annotated[bool, Parameter(help="Only those whose visit is due now.")] = False,
-    limit: Annotated[int, Parameter(help="Show so many, those due first; 0: all.")] = 20,
+    due: Annotated[bool, Parameter(help="Only pages that are due now.")] = False,
+    limit: Annotated[int, Parameter(help="Number of pages to show, those due first; 0: all.")] = 20,
     export: Annotated[Path | None, Parameter(help="Write all of them to this file: .csv, or .jsonl.")] = None,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
@@ -101,7 +101,7 @@ def revisit_of(one: Remembered) -> Revisit:
         why=past.why,
         says=IN_WORDS[Why(past.why)]
         if is_known
-        else "it is looked for again, ever more rarely"
+        else "it is checked again, less and less often"
         if past.gone
         else past.why,
         visited_at=past.visited_at,
@@ -136,7 +136,7 @@ def lines_of(rows: Iterable[Revisit], path: Path) -> Iterator[bytes]:
         case ".csv":
             yield from revisits_csv(rows)
         case _:
-            raise ConfigError(f"{path}: name a file that ends in .csv or .jsonl")
+            raise ConfigError(f"{path}: give a file name that ends in .csv or .jsonl")
 
 
 def csv_line(cells: Iterable[object]) -> bytes:
@@ -147,14 +147,14 @@ def csv_line(cells: Iterable[object]) -> bytes:
 
 def show(rows: list[Revisit], now: Instant, console: Console) -> None:
     table = Table(box=None, pad_edge=False)
-    for name in ("page", "due (UTC)", "every", "changes/day", "last visit (UTC)", "changed", "why"):
+    for name in ("page", "due (UTC)", "every", "changes/day", "last fetch (UTC)", "changed", "why"):
         table.add_column(name, overflow="fold" if name == "page" else "ellipsis")
     for one in islice(rows, 1000):
         every = lasting(one.every_days * 86_400) if one.every_days is not None else ""
-        found = f"{one.changes} of {min(8, one.visits)}" if one.visits else "first visit"
+        found = f"{one.changes} of {min(8, one.visits)}" if one.visits else "first fetch"
         table.add_row(
             Text(harmless(one.url)),
-            "waits for nothing" if one.due_at is None else moment(one.due_at, now),
+            "not waiting" if one.due_at is None else moment(one.due_at, now),
             every,
             f"{one.changes_a_day:g}",
             moment(one.visited_at, now),

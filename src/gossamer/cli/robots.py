@@ -44,20 +44,20 @@ _ENCODER = msgspec.msgpack.Encoder()
 def robots(
     where: Annotated[
         str,
-        Parameter(allow_leading_hyphen=True, help="A file, an address of the site, or - for standard input."),
+        Parameter(allow_leading_hyphen=True, help="A file, a URL of the site, or - for standard input."),
     ],
     *,
     agent: Annotated[
-        str | None, Parameter(help="The crawler whose rules are shown, by name; our own if not given.")
+        str | None, Parameter(help="The crawler whose rules are shown, by name; gossamer's own if not given.")
     ] = None,
     test: Annotated[
         tuple[str, ...],
-        Parameter(consume_multiple=True, help="Addresses or paths to judge. May list several, and be repeated."),
+        Parameter(consume_multiple=True, help="URLs or paths to test. May list several, and be repeated."),
     ] = (),
     matching: Annotated[
         Naming,
         Parameter(
-            help="How agents are told apart: by name as a crawl does, by token to the letter of RFC 9309 as Google's "
+            help="How agents are matched: by name as a crawl does, by token exactly as in RFC 9309 and Google's "
             "parser does, or loosely as older crawlers do."
         ),
     ] = "name",
@@ -91,11 +91,11 @@ def tested_urls(texts: Sequence[str], base: Url, is_address: bool) -> list[Url]:
     for text in texts:
         url = url_of(text) if "://" in text else url_of(text, base) if text.startswith("/") else None
         if url is None:
-            raise ConfigError(
-                f"--test {text}: name an address such as https://example.org/page, or a path such as /page"
-            )
+            raise ConfigError(f"--test {text}: give a URL such as https://example.org/page, or a path such as /page")
         if is_address and url.origin != base.origin:
-            raise ConfigError(f"--test {text}: {base.robots} says nothing about {url.origin}; ask that site itself")
+            raise ConfigError(
+                f"--test {text}: {base.robots} does not apply to {url.origin}; use that site's robots.txt"
+            )
         found.append(url)
     return found
 
@@ -119,7 +119,7 @@ def body_of(where: str, outside: Outside) -> bytes:
         return outside.files.read(Path(where), 0, MOST_BYTES + 1)
     except OSError as trouble:
         why = (trouble.strerror or str(trouble)).lower()
-        raise ConfigError(f"{where} cannot be read: {why}. An address begins with http:// or https://") from None
+        raise ConfigError(f"{where} cannot be read: {why}. A URL starts with http:// or https://") from None
 
 
 @dataclass(frozen=True, slots=True)

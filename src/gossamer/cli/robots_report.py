@@ -16,9 +16,9 @@ MOST_SHOWN = 50
 """Rules or sitemaps; JSON has them all."""
 STATES = {
     RobotsState.READ: "read",
-    RobotsState.MISSING: "there is none: all may be fetched",
+    RobotsState.MISSING: "there is none: everything may be fetched",
     RobotsState.UNREACHABLE: "it could not be read: nothing may be fetched for now",
-    RobotsState.PENDING: "redirected without end",
+    RobotsState.PENDING: "endless redirects",
 }
 
 
@@ -71,7 +71,7 @@ def lines_of(found: RobotsReport) -> list[Text]:
     if robots.crawl_delay_s is not None:
         lines.append(Text(f"crawl delay: {robots.crawl_delay_s:g} s"))
     if robots.recrawl_delay_s is not None:
-        lines.append(Text(f"recrawl delay: {robots.recrawl_delay_s:g} s between two visits to one page"))
+        lines.append(Text(f"recrawl delay: {robots.recrawl_delay_s:g} s between two fetches of one page"))
     lines += _cut([Text(f"sitemap: {plain(sitemap)}") for sitemap in robots.sitemaps])
     if robots.signals:
         lines.append(Text("signals: " + plain(", ".join(f"{name}={value}" for name, value in robots.signals))))
@@ -81,7 +81,7 @@ def lines_of(found: RobotsReport) -> list[Text]:
 
 def group_in_words(robots: Robots) -> str:
     if not robots.group:
-        return "no group speaks to it: all may be fetched"
+        return "no group applies: everything may be fetched"
     places = ", ".join(map(str, robots.group_lines))
     where = f" ({'line' if len(robots.group_lines) == 1 else 'lines'} {places})" if places else ""
     return f"the group of {plain(robots.group)}{where}, {counted(len(robots.rules), 'rule')}"

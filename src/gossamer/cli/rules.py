@@ -33,14 +33,12 @@ CHUNK = 2_000
 
 def rules(
     action: Annotated[
-        Literal["list", "add", "remove", "preview"], Parameter(help="What to do; list if not given.")
+        Literal["list", "add", "remove", "preview"], Parameter(help="The action; list if not given.")
     ] = "list",
-    rule: Annotated[
-        str | None, Parameter(help="The rule, in quotes; remove also takes the number of its line.")
-    ] = None,
+    rule: Annotated[str | None, Parameter(help="The rule, in quotes; remove also accepts its line number.")] = None,
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    seconds: Annotated[float, Parameter(help="preview looks through the queue for so long at most.")] = 20.0,
+    seconds: Annotated[float, Parameter(help="Time limit of preview, in seconds.")] = 20.0,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
     outside = real_outside()
@@ -59,7 +57,7 @@ def rules(
 def _there(root: Path, outside: Outside) -> RulesFile:
     if not root.is_dir():
         raise DirectoryUnusable(
-            f"there is no collection in {root}. Make one with `gossamer crawl URL --dir {root}`, "
+            f"there is no collection in {root}. Create one with `gossamer crawl URL --dir {root}`, "
             "or name another directory with --dir."
         )
     return RulesFile(outside.files, root, silent)
@@ -77,7 +75,7 @@ def listed(file: RulesFile, as_json: bool) -> int:
         shown = [{"line": one.line, "kind": one.kind.value, "rule": one.text} for one in book.rules]
         print(json_format.dumps({"rules": shown}))
     elif not book.rules:
-        print("no rules: all that is in the scope is crawled")
+        print("no rules: everything in scope is crawled")
     else:
         print("\n".join(f"{one.line:4}  {one.text}" for one in book.rules))
     return 0
@@ -86,7 +84,7 @@ def listed(file: RulesFile, as_json: bool) -> int:
 def added(file: RulesFile, rule: str, as_json: bool) -> int:
     file.book()  # a file that cannot be read is mended first
     line = file.add(rule)
-    said = f"added as rule {line}; a running crawl obeys it within seconds"
+    said = f"added as rule {line}; a running crawl applies it within seconds"
     print(json_format.dumps({"added": checked(rule), "line": line}) if as_json else said)
     return 0
 
@@ -176,14 +174,14 @@ def _last(previews: Iterator[RulesPreview], as_json: bool) -> RulesPreview:
     found = RulesPreview(0)
     for found in previews:
         if is_shown and not found.is_whole:
-            print(f"\r{found.looked_at:,} of {found.queued:,} looked at", end="", file=sys.stderr, flush=True)
+            print(f"\r{found.looked_at:,} of {found.queued:,} checked", end="", file=sys.stderr, flush=True)
     if is_shown:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     return found
 
 
 def in_words(found: RulesPreview) -> str:
-    first = f"{found.would_go:,} of {found.queued:,} waiting addresses would stay out"
+    first = f"{found.would_go:,} of {found.queued:,} waiting URLs would be excluded"
     if not found.is_whole:
-        first = f"at least {first}; {found.looked_at:,} were looked at, give more --seconds for the others"
+        first = f"at least {first}; {found.looked_at:,} were checked, give more --seconds for the others"
     return "\n".join([first, *(f"  {url}" for url, _ in found.examples)])

@@ -43,18 +43,18 @@ FITS = "SELECT and ASK give csv, tsv, json or xml, CONSTRUCT and DESCRIBE give n
 def search(
     *words: Annotated[str, Parameter(allow_leading_hyphen=True, help="What to search for.")],
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    limit: Annotated[int, Parameter(help="How many results.")] = 10,
-    start: Annotated[int, Parameter(name="--from", help="Skip this many.")] = 0,
+    limit: Annotated[int, Parameter(help="Number of results.")] = 10,
+    start: Annotated[int, Parameter(name="--from", help="Number of results to skip.")] = 0,
     sort: Annotated[Literal["best", "newest", "oldest"] | None, Parameter(help="The order of the results.")] = None,
     facets: Annotated[bool, Parameter(help="Count the results by type, site, language and the like.")] = False,
-    explain: Annotated[bool, Parameter(help="Say for each result why it stands where it stands.")] = False,
+    explain: Annotated[bool, Parameter(help="Explain the rank of each result.")] = False,
     json: Annotated[bool, Parameter(help="As JSON, with everything.")] = False,
 ) -> int:
     if stray := next((word for word in words if word.startswith("--")), None):
         raise ConfigError(f"there is no option {stray}; `gossamer search --help` lists them")
     directory, question = existing(dir), parse(" ".join(words), max(0, start), max(1, limit))
     if question.is_empty:
-        raise QueryRefused("say what to search for: gossamer search tropical fish, or type:Person, or site:example.org")
+        raise QueryRefused("give the search terms: gossamer search tropical fish, or type:Person, or site:example.org")
     if sort is not None:
         question = msgspec.structs.replace(question, sort=sort)
     refuse_missing(directory, real_outside(), directory.index, directory.links)
@@ -67,7 +67,7 @@ def search(
         show(answer, Console(), told)
     if answer.unreadable:
         lost = counted(len(answer.unreadable), "result")
-        print(f"{lost} left out: damaged in the index. `gossamer verify --dir {dir}` names them.", file=sys.stderr)
+        print(f"{lost} skipped: damaged in the index. `gossamer verify --dir {dir}` lists them.", file=sys.stderr)
     return 0 if answer.hits else 1
 
 
@@ -94,7 +94,7 @@ def show(answer: SearchAnswer, console: Console, told: Mapping[str, Explanation 
     if answer.did_you_mean:
         console.print(Text(f"Did you mean: {answer.did_you_mean}"))
     if not answer.hits:
-        console.print(Text("No page holds these words. Try fewer, or others.", style="dim"))
+        console.print(Text("No page has these words. Try fewer or different words.", style="dim"))
 
 
 def entity_line(entity: Entity) -> Text:
@@ -151,17 +151,17 @@ def sparql(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     format: Annotated[
         Literal["table", "csv", "tsv", "json", "xml", "nt", "ttl"] | None,
-        Parameter(help="How the result is written; table on a terminal, tsv elsewhere, ttl for triples."),
+        Parameter(help="Output format; table on a terminal, tsv elsewhere, ttl for triples."),
     ] = None,
     json: Annotated[bool, Parameter(help="The same as --format json.")] = False,
     exact_names: Annotated[
         bool,
-        Parameter(help="Match IRIs only as spelt here; else variants count too (http and https://schema.org/)."),
+        Parameter(help="Match IRIs only as spelled here; otherwise variants match too (http and https://schema.org/)."),
     ] = False,
     inference: Annotated[
         bool,
         Parameter(
-            help="Find also what follows from the vocabularies (rdfs:subClassOf, rdfs:subPropertyOf), those of "
+            help="Also find facts inferred from the vocabularies (rdfs:subClassOf, rdfs:subPropertyOf), those of "
             "vocabulary.ttl included; as inference=rdfs does on the web."
         ),
     ] = False,

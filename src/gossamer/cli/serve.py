@@ -64,9 +64,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 def serve(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    host: Annotated[str | None, Parameter(help="The address to listen on; this machine only if not given.")] = None,
+    host: Annotated[str | None, Parameter(help="The IP address to listen on; this machine only if not given.")] = None,
     port: Annotated[int | None, Parameter(help="The port; 0 for any free one.")] = None,
-    new_token: Annotated[bool, Parameter(help="Make new tokens first: the old ones open nothing any more.")] = False,
+    new_token: Annotated[bool, Parameter(help="Create new tokens first: the old ones become invalid.")] = False,
 ) -> int:
     """Serve the search page, the page view and the SPARQL endpoint of a collection.
 
@@ -97,7 +97,7 @@ def served(root: Path, outside: Outside) -> Directory:
     if directory.control.name not in names:  # it was not served before
         if names - BEFOREHAND:
             return existing(root)
-        print(f"A new collection begins in {root}: name addresses to visit on its page Crawl.", file=sys.stderr)
+        print(f"A new collection was created in {root}: add seed URLs on its Crawl page.", file=sys.stderr)
     outside.files.make_folder(root)
     return directory
 
@@ -126,13 +126,13 @@ def link_of(address: str, directory: Directory, outside: Outside) -> str:
 def warnings(web: WebSettings) -> list[str]:
     """What to know before others are let in."""
     if web.behind_tls and not web.names:
-        return ["web.behind_tls is set: say in web.names by which host name people reach the server in front of it."]
+        return ["web.behind_tls is set: set web.names to the host name of the server in front of it."]
     if web.behind_tls or is_own_machine(web.host):
         return []
     return [
-        f"This is plain HTTP on {web.host}: who can listen on the way reads tokens and answers. "
-        "Put a server that speaks TLS in front of it on any network you do not trust.",
-        "Anybody who reaches it may read; changes need the token."
+        f"This is plain HTTP on {web.host}: anyone on the network path can read tokens and responses. "
+        "Put a TLS reverse proxy in front of it on any network you do not trust.",
+        "Anyone who reaches it can read; changes need the token."
         if web.public
         else "Readers need the token in the file reader-token of the data directory.",
     ]
@@ -150,8 +150,8 @@ async def web_server(
     """A server that is ready to be run, with every room it reads from."""
     if is_any_address(settings.web.host) and not settings.web.names:
         raise ConfigError(
-            f"web.host is {settings.web.host}: say in web.names by which host names or addresses it will be asked for; "
-            "to any other it does not answer"
+            f"web.host is {settings.web.host}: set web.names to the host names or IP addresses it is reached by; "
+            "it does not respond to any other"
         )
     if not is_free(settings.web.host, settings.web.port):
         raise ConfigError(f"port {settings.web.port} is in use by another program; name another one with --port, or 0")

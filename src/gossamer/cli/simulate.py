@@ -27,21 +27,21 @@ def simulate(
         tuple[Named, ...],
         Parameter(
             consume_multiple=True,
-            help="The policies to compare; several may be named. optimum knows the true rates: nobody can.",
+            help="The policies to compare; may be repeated. optimum knows the true rates, which no real crawler does.",
         ),
     ] = SIDE_BY_SIDE,
     days: Annotated[float, Parameter(help="How long the virtual clock runs.")] = 180.0,
-    count: Annotated[float | None, Parameter(help="The last so many days count; a third if not given.")] = None,
+    count: Annotated[float | None, Parameter(help="Only this many last days count; a third if not given.")] = None,
     pages: Annotated[int, Parameter(help="Pages of the synthetic web.")] = 100_000,
     budget: Annotated[
-        float | None, Parameter(help="Visits a day in all; one for each page every 3 days if not given.")
+        float | None, Parameter(help="Fetches a day in total; one for each page every 3 days if not given.")
     ] = None,
-    seed: Annotated[int, Parameter(help="The same seed gives the same web.")] = 1,
+    seed: Annotated[int, Parameter(help="Random seed; the same seed gives the same web.")] = 1,
     web: Annotated[
         Literal["measured", "mixed"],
         Parameter(help="measured: rates of change as found on the real web. mixed: bursty, daily and dead pages too."),
     ] = "measured",
-    links: Annotated[bool, Parameter(help="paper also visits pages whose links changed (its 40 % rule).")] = False,
+    links: Annotated[bool, Parameter(help="paper also fetches pages whose links changed (its 40 % rule).")] = False,
     plot: Annotated[Path | None, Parameter(help="Write the ages over time to this SVG file.")] = None,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
@@ -50,7 +50,7 @@ def simulate(
     results = all_simulated(tuple(dict.fromkeys(policy)), plan, Console(stderr=True))
     curves = {one.policy: one.ages_by_day for one in results}
     if plot is not None:
-        title = f"Average age in days, {plan.pages:,} pages, {plan.budget:,.0f} visits a day"
+        title = f"Average age in days, {plan.pages:,} pages, {plan.budget:,.0f} fetches a day"
         real_outside().files.write(plot, as_svg(curves, title).encode())
     if json:
         print(msgspec.json.format(msgspec.json.encode(results)).decode())
@@ -71,7 +71,7 @@ def checked(plan: Simulation) -> Simulation:
     if not 0.0 < plan.counted_days <= plan.days:
         raise ConfigError(f"--count {plan.counted_days:g}: more than 0, and not more than --days")
     if not plan.pages / 10_000.0 <= plan.budget <= plan.pages * 100.0:
-        raise ConfigError(f"--budget {plan.budget:g}: between a visit in 10,000 days and 100 a day for each page")
+        raise ConfigError(f"--budget {plan.budget:g}: between one fetch in 10,000 days and 100 a day for each page")
     return plan
 
 
@@ -95,7 +95,7 @@ class Bar:
 
 def show(results: list[Result], plan: Simulation, console: Console) -> None:
     table = Table(
-        title=f"{plan.pages:,} pages, {plan.budget:,.0f} visits a day, {plan.days:g} days of which the last "
+        title=f"{plan.pages:,} pages, {plan.budget:,.0f} fetches a day, {plan.days:g} days of which the last "
         f"{plan.counted_days:g} count",
         title_justify="left",
         box=None,
@@ -118,7 +118,7 @@ def show(results: list[Result], plan: Simulation, console: Console) -> None:
 
 
 def by_nature(results: list[Result]) -> Table:
-    table = Table(title="Age in days, by the nature of pages", title_justify="left", box=None)
+    table = Table(title="Age in days, by type of page", title_justify="left", box=None)
     table.add_column("policy")
     for share in results[0].natures:
         table.add_column(f"{share.nature} ({share.pages:,})", justify="right")

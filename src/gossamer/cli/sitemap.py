@@ -23,16 +23,16 @@ READABLE = 0o644
 
 
 def sitemap(
-    directory: Annotated[Path, Parameter(help="The folder that the web server shows.")],
+    directory: Annotated[Path, Parameter(help="The folder that the web server serves.")],
     *,
-    site: Annotated[str, Parameter(help="The address of that folder, such as https://example.org/ or .../docs/.")],
+    site: Annotated[str, Parameter(help="The URL of that folder, such as https://example.org/ or .../docs/.")],
     output: Annotated[
-        Path | None, Parameter(help="The file to write; sitemap.xml in the folder if not given. .gz packs it.")
+        Path | None, Parameter(help="The file to write; sitemap.xml in the folder if not given. .gz compresses it.")
     ] = None,
     previous: Annotated[
-        Path | None, Parameter(help="An earlier sitemap of the folder: how often pages change is told from both.")
+        Path | None, Parameter(help="An earlier sitemap of the folder: how often pages change is estimated from both.")
     ] = None,
-    json: Annotated[bool, Parameter(help="Say what was written as JSON.")] = False,
+    json: Annotated[bool, Parameter(help="Report what was written as JSON.")] = False,
 ) -> int:
     home = home_of(site)
     if not directory.is_dir():
@@ -58,7 +58,7 @@ def home_of(site: str) -> Url:
     """The folder's address, which ends in a slash."""
     given = url_of(site if "://" in site else f"https://{site}")
     if given is None or "?" in given.text:
-        raise ConfigError(f"--site {site}: write the address of the folder, such as https://example.org/")
+        raise ConfigError(f"--site {site}: give the URL of the folder, such as https://example.org/")
     return given if given.text.endswith("/") else Url(given.text + "/")
 
 
@@ -85,7 +85,7 @@ def earlier(path: Path | None, home: Url) -> dict[str, Instant | None]:
         raise ConfigError(f"--previous {path}: there is no such file")
     found = parse_sitemap(path.read_bytes(), home)
     if not found.kind:
-        raise ConfigError(f"--previous {path}: that is no sitemap")
+        raise ConfigError(f"--previous {path}: not a sitemap")
     entries = list(found.entries)
     for part in found.maps:
         beside = path.with_name(part.url.path.rpartition("/")[2])

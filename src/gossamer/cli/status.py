@@ -30,13 +30,13 @@ from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
 from gossamer.store.sqlite import damage, forgotten
 from gossamer.store.sqlite.database import read_only
-from gossamer.values.format import harmless
+from gossamer.values.format import fitted, harmless
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.workers.barriers import Barriers, echo, in_words
 from gossamer.workers.limits import Limits
 from gossamer.workers.pool import Pool
 
-NUMBERED = ("captures in the archive", "addresses known", "waiting", "visits under way", "hosts")
+NUMBERED = ("captures in the archive", "known URLs", "waiting", "fetches in progress", "hosts")
 MOST_LOOKED_THROUGH = 200_000
 """Captures; a second's work."""
 
@@ -74,14 +74,15 @@ def status(
     table = Table(show_header=False, box=None, title=str(dir), title_justify="left")
     table.add_column(justify="right", style="bold")
     table.add_column()
-    for number, says in zip(numbers.values(), (f"pages (gossamer export pages --dir {dir})", *NUMBERED), strict=True):
-        table.add_row(f"{number:,}", says)
+    for number, says in zip(numbers.values(), ("pages", *NUMBERED), strict=True):
+        link = f" (gossamer export pages --dir {dir})" if says == "pages" else ""
+        table.add_row(f"{number:,}", fitted(says, number) + link)
     for reason, number in sorted(counts.by_reason.items(), key=lambda one: -one[1]):
         table.add_row(f"{number:,}", f"{reason}: {IN_WORDS[Reason(reason)]}", style="dim")
     if counts.by_reason:
         table.add_row("", f"which URLs: gossamer export visits --reason REASON --dir {dir}", style="dim")
     if old is not None and old.records:
-        says = f"old versions that `gossamer compact` would drop ({old.freed_bytes / 1e6:,.1f} MB)"
+        says = f"old versions that `gossamer compact` would delete ({old.freed_bytes / 1e6:,.1f} MB)"
         table.add_row(f"{old.records:,}", says)
     if marks.marked:
         mend = f": `gossamer verify --dir {dir}` says what to do" if marks.open else ", acknowledged"
@@ -89,7 +90,7 @@ def status(
     for view in views:
         table.add_row("", f"{view.name}: {view.fault}")
     for name in unended:
-        table.add_row("", f"forgetting {harmless(name)} did not come to its end: `gossamer forget --dir {dir}` goes on")
+        table.add_row("", f"forgetting {harmless(name)} is not finished: `gossamer forget --dir {dir}` continues it")
     for line in at_work_in_words(processes):
         table.add_row("", Text(line))
     table.add_row("", f"sandbox: {in_words(held) if held else 'no worker could be started'}")
@@ -102,11 +103,11 @@ def status(
 def at_work_in_words(processes: Sequence[Mapping[str, object]]) -> Iterator[str]:
     """Who works on the collection, and what a crawl that has nothing to do waits for."""
     for process in processes:
-        yield f"{process['name']} at work (pid {process['pid']}), heard of {process['silent_s']} s ago"
+        yield f"{process['name']} running (pid {process['pid']}), last heartbeat {process['silent_s']} s ago"
         if isinstance(waits := process.get("waits"), dict):
             yield harmless(str(waits.get("says", "")))
     if not processes:
-        yield "no process is at work on it"
+        yield "no process is running on it"
 
 
 async def barriers_here(outside: Outside) -> Barriers | None:

@@ -20,40 +20,40 @@ STOPPED = 130
 NOTHING_FETCHED = 1
 MOST_TROUBLES = 5
 NEXT_STEP = {
-    Reason.CONTACT: "say where site owners reach you: --contact you@example.org, or contact in gossamer.toml",
-    Reason.ADDRESS: "if you mean a network of your own, open it: --allow-address RANGE, such as 10.1.0.0/16",
+    Reason.CONTACT: "set a contact for site owners: --contact you@example.org, or contact in gossamer.toml",
+    Reason.ADDRESS: "for your own network, allow it: --allow-address RANGE, such as 10.1.0.0/16",
     Reason.DNS: "check how the host is spelled, and that this machine can resolve names",
     Reason.CONNECT: "check that the server is up and the port is right, then give the same command again",
-    Reason.TLS: "check the server's certificate; one of your own authority is named with fetch.tls_authorities",
+    Reason.TLS: "check the server's certificate; add your own authority with fetch.tls_authorities",
     Reason.TIMEOUT: "the server is slow or silent; try again later, or raise fetch.timeout_s",
-    Reason.UNFINISHED: "the page is endless or slow; raise fetch.timeout_s if it is worth it",
-    Reason.TOO_SLOW: "the page trickles; lower fetch.least_rate if it is worth it",
-    Reason.ROBOTS: "the site's robots.txt asks crawlers to stay away, and it is always obeyed: ask the site's owner",
-    Reason.ROBOTS_UNREACHABLE: "without a readable robots.txt nothing is fetched; a later crawl asks for it again",
-    Reason.GONE: "check the address",
-    Reason.FILTER_ERROR: "mend the filter, or take it out of crawl.filters; the next crawl asks it again",
-    Reason.SERVER_ERROR: "the server is in trouble; try again later",
-    Reason.SLOW_DOWN: "the server asks for patience; try again later",
-    Reason.MEDIA_TYPE: "this crawl collects pages and text; name an address of such a kind",
+    Reason.UNFINISHED: "the page is endless or slow; raise fetch.timeout_s if you need it",
+    Reason.TOO_SLOW: "the page is very slow; lower fetch.least_rate if you need it",
+    Reason.ROBOTS: "the site's robots.txt disallows crawlers, and it is always obeyed: ask the site's owner",
+    Reason.ROBOTS_UNREACHABLE: "without a readable robots.txt nothing is fetched; a later crawl requests it again",
+    Reason.GONE: "check the URL",
+    Reason.FILTER_ERROR: "fix the filter, or remove it from crawl.filters; the next crawl runs it again",
+    Reason.SERVER_ERROR: "the server has errors; try again later",
+    Reason.SLOW_DOWN: "the server asks to slow down; try again later",
+    Reason.MEDIA_TYPE: "this crawl collects pages and text; give a URL of such a page",
     Reason.CLIENT_ERROR: "the server refuses it (401 or 403, say): try it in a browser, or ask the site's owner",
-    Reason.SOFT_404: "it answers that there is no such page: check the address",
-    Reason.SCOPE: "it lies outside this crawl: name its site too, or widen crawl.scope",
-    Reason.FILTER: "a rule of your own keeps it out: `gossamer rules` shows which",
-    Reason.TRAP: "it looks endless: `gossamer why --host HOST` shows the pattern, `gossamer hosts release` opens it",
+    Reason.SOFT_404: "the server says there is no such page: check the URL",
+    Reason.SCOPE: "it is outside the scope of this crawl: add its site as a seed, or widen crawl.scope",
+    Reason.FILTER: "one of your rules excludes it: `gossamer rules` shows which",
+    Reason.TRAP: "it looks endless: `gossamer why --host HOST` shows the pattern, `gossamer hosts release` releases it",
     Reason.RETIRED: "its host was down or too slow for long: `gossamer hosts reinstate HOST` tries it again",
     Reason.FORGOTTEN: "it was forgotten on request: `gossamer forget --list` shows what is",
-    Reason.TOO_MANY_REDIRECTS: "name the address at which its redirects end, if there is one",
-    Reason.REDIRECT_OUT: "name an http or https address of the site",
+    Reason.TOO_MANY_REDIRECTS: "give the URL at which its redirects end, if there is one",
+    Reason.REDIRECT_OUT: "give an http or https URL of the site",
     Reason.PROTOCOL: "check that a web server answers there, at that port",
-    Reason.HEADERS_TOO_LARGE: "the server's answer is at fault: ask the site's owner",
-    Reason.DISCONNECTED: "give the same command again; if it goes on so, ask the site's owner",
-    Reason.CODING: "the server's answer is at fault: ask the site's owner",
-    Reason.READ_TIMEOUT: "raise readers.cpu_s or readers.wall_s; `gossamer rebuild` then reads what is kept",
-    Reason.READ_CRASH: "`gossamer rebuild` reads what is kept again; please report an address that fails each time",
-    Reason.READ_MEMORY: "raise readers.memory_mib; `gossamer rebuild` then reads what is kept",
-    Reason.FETCHED: "what was fetched is no page (an image, a sitemap, what asks not to be indexed): name a page",
-    Reason.MOVED: "it leads to another address, of which nothing was fetched: `gossamer why URL` says why",
-    Reason.UNCHANGED: "it has not changed, and is no page: name a page",
+    Reason.HEADERS_TOO_LARGE: "the server's response is invalid: ask the site's owner",
+    Reason.DISCONNECTED: "run the same command again; if it keeps failing, ask the site's owner",
+    Reason.CODING: "the server's response is invalid: ask the site's owner",
+    Reason.READ_TIMEOUT: "raise readers.cpu_s or readers.wall_s; `gossamer rebuild` then reads what is stored",
+    Reason.READ_CRASH: "`gossamer rebuild` reads what is stored again; please report a URL that fails each time",
+    Reason.READ_MEMORY: "raise readers.memory_mib; `gossamer rebuild` then reads what is stored",
+    Reason.FETCHED: "what was fetched is not a page (an image, a sitemap, a noindex page): give a page",
+    Reason.MOVED: "it redirects to another URL that was not fetched: `gossamer why URL` says why",
+    Reason.UNCHANGED: "it has not changed, and is not a page: give a page",
 }
 """What helps when nothing could be fetched, for every way a visit can end."""
 
@@ -92,7 +92,7 @@ def summary(tally: Tally, ended: CrawlEnd, directory: str | None) -> Group:
     table = Table(title=title, title_justify="left", show_header=False, box=None)
     table.add_column(justify="right", style="bold")
     table.add_column()
-    run = f"{tally.fetched:,} fetched in this run, {tally.fetched / seconds:.1f} a second, {decimal(tally.size)}"
+    run = f"{tally.fetched:,} fetched in this run, {tally.fetched / seconds:.1f} per second, {decimal(tally.size)}"
     table.add_row(f"{ended.counts.pages:,}", f"pages; {run}")
     table.add_row(f"{tally.facts:,}", "facts found in those of this run")
     for reason, number in sorted(ended.counts.by_reason.items(), key=lambda one: -one[1]):
@@ -100,19 +100,21 @@ def summary(tally: Tally, ended: CrawlEnd, directory: str | None) -> Group:
     for words in left_out(tally):
         table.add_row("", words)
     for waiting in waiting_for_options(ended.held, ended.allowed):
-        table.add_row(f"{waiting.urls:,}", f"URLs wait because {waiting.why}; go on with {waiting.flags}")
+        table.add_row(f"{waiting.urls:,}", f"URLs wait because {waiting.why}; continue with {waiting.flags}")
     if ended.is_full:
         words = (
-            f"pages are held, the limit that was set: a higher --max-pages goes on ({tally.queued:,} addresses wait), "
+            f"pages are stored, the configured limit: a higher --max-pages continues ({tally.queued:,} URLs waiting), "
             "or none: gossamer config unset crawl.max_pages"
         )
         table.add_row(f"{ended.counts.pages:,}", words)
     elif tally.queued:
         is_retired = not ended.was_stopped and ended.counts.retired
-        where = "at retired hosts: `gossamer hosts` shows them" if is_retired else "the same command goes on from here"
-        table.add_row(f"{tally.queued:,}", f"addresses still waiting: {where}")
+        where = (
+            "at retired hosts: `gossamer hosts` shows them" if is_retired else "the same command continues from here"
+        )
+        table.add_row(f"{tally.queued:,}", f"URLs still waiting: {where}")
     elif not tally.visits and ended.counts.known and not ended.held:
-        table.add_row("", f"nothing was left to fetch: all {ended.counts.known:,} addresses known have been visited")
+        table.add_row("", f"nothing was left to fetch: all {ended.counts.known:,} known URLs have been fetched")
     if directory is not None and ended.counts.by_reason:
         table.add_row("", f"which URLs: gossamer export visits --reason REASON --dir {directory}", style="dim")
     return Group(table, *_last_words(tally, ended, directory))
@@ -121,10 +123,10 @@ def summary(tally: Tally, ended: CrawlEnd, directory: str | None) -> Group:
 def left_out(tally: Tally) -> list[str]:
     """The hosts of which nothing was fetched because of their robots.txt, why, and how to go on."""
     many, shown = len(tally.troubles), list(tally.troubles.items())[:MOST_TROUBLES]
-    lines = [f"{url} could not be read, so its host is left out: {IN_WORDS[why]}" for url, why in shown]
+    lines = [f"{url} could not be read, so its host is skipped: {IN_WORDS[why]}" for url, why in shown]
     if many > MOST_TROUBLES:
         lines.append(f"... and {many - MOST_TROUBLES:,} more such hosts: `gossamer hosts` shows them")
-    return [*lines, "the same command asks again; with --forever a crawl goes on asking by itself"] if many else []
+    return [*lines, "the same command tries again; with --forever a crawl keeps trying by itself"] if many else []
 
 
 class OptionWait(msgspec.Struct, frozen=True):
@@ -153,7 +155,7 @@ def waiting_for_options(held: Sequence[EndedGroup], allowed: Sequence[str] = ())
 
 def _last_words(tally: Tally, ended: CrawlEnd, directory: str | None) -> list[Text]:
     if ended.counts.pages and directory is None:
-        return [Text("The collection is gone with this program: --dir DIR keeps it, to be searched afterwards.")]
+        return [Text("The collection was temporary: use --dir DIR to keep it for searching later.")]
     if ended.counts.pages:
         search = f"gossamer search WORDS --dir {directory}"
         return [Text(f"Search it:  {search}   or   gossamer serve --dir {directory}")]
@@ -169,7 +171,7 @@ def next_steps(tally: Tally, counts: Counts) -> list[str]:
     if tally.troubles:
         causes.pop(Reason.ROBOTS_UNREACHABLE, None)
     if not causes and (counts.known or tally.visits):
-        return ["  no visit has ended yet: the same command goes on from here"]
+        return ["  no fetch has ended yet: the same command goes on from here"]
     return [f"  {cause}: {NEXT_STEP[cause]}" for cause in causes] or [
-        "  name an address to begin with: gossamer crawl https://example.org/"
+        "  give a seed URL: gossamer crawl https://example.org/"
     ]

@@ -38,8 +38,8 @@ SEVERITIES = {"trouble": "bold red", "warning": "yellow", "advice": "cyan"}
 def top(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    once: Annotated[bool, Parameter(help="Show it once, and end.")] = False,
-    json: Annotated[bool, Parameter(help="As JSON, one object a line.")] = False,
+    once: Annotated[bool, Parameter(help="Show it once, and exit.")] = False,
+    json: Annotated[bool, Parameter(help="As JSON, one object per line.")] = False,
 ) -> int:
     directory = existing(dir)
     outside = outside_of(directory)
@@ -114,9 +114,9 @@ def drawn(system: System) -> RenderableType:
     cells = cells_of(system)
     nodes, processes = rows_of(system)
     totals = Text("   ".join(f"{cells[f'total/{key}']} {label}" for key, label in CARDS))
-    head = Text.assemble("The crawl is ", (system.state, "bold"), f"   {cells['moment']}")
+    head = Text.assemble("Crawl: ", (system.state, "bold"), f"   {cells['moment']}")
     known = Text(
-        f"{cells.get('counter/known', '0')} addresses seen, {cells.get('counter/visited', '0')} visited, "
+        f"{cells.get('counter/known', '0')} URLs seen, {cells.get('counter/visited', '0')} fetched, "
         f"{cells.get('counter/queued', '0')} queued, {cells.get('counter/pages', '0')} pages, "
         f"{cells.get('counter/captures', '0')} captures, "
         f"archive {cells.get('counter/archive_bytes', '0 B')}",
@@ -127,7 +127,7 @@ def drawn(system: System) -> RenderableType:
         for hint in system.hints
     ]
     machines = table(nodes, {"cpu": "CPU", "speed": "speed", "memory": "memory used", "disk": "disk free"}, "machine")
-    shown = {"pid": "id", "cpu": "CPU", "memory": "memory", "work": "at work", "uptime": "up for"}
+    shown = {"pid": "id", "cpu": "CPU", "memory": "memory", "work": "current work", "uptime": "uptime"}
     return Group(head, totals, known, Text(), machines, Text(), table(processes, shown, "process"), Text(), *hints)
 
 

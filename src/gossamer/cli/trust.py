@@ -21,12 +21,12 @@ from gossamer.store.trust import allow as allow_code
 def trust(
     *,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
-    allow: Annotated[bool, Parameter(help="Let what is listed run from now on.", negative=())] = False,
+    allow: Annotated[bool, Parameter(help="Allow what is listed from now on.", negative=())] = False,
 ) -> int:
     """List the code that a collection asks to be run and the options that open a door, or allow them."""
     codes, options = list(asked_for(dir)), guarded_in(dir)
     if not codes and not options:
-        print(f"Nothing in {dir} asks for code to be run, or for a door to be opened.")
+        print(f"Nothing in {dir} wants to run code or to open access.")
         return 0
     if allow:
         missing = [code for code in codes if code.file is not None and code.content() is None]

@@ -77,10 +77,10 @@ def verify(
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     volume: Annotated[str | None, Parameter(help="Check only this volume of the archive.")] = None,
     repair_from: Annotated[
-        Path | None, Parameter(help="A backup made by `gossamer backup`: damaged records are put back from it.")
+        Path | None, Parameter(help="A backup made by `gossamer backup`: damaged records are restored from it.")
     ] = None,
     acknowledge: Annotated[
-        bool, Parameter(help="Accept that what is damaged now is lost; it is listed, and no failure any more.")
+        bool, Parameter(help="Accept the damaged records as lost; they are listed, but no longer an error.")
     ] = False,
     json: Annotated[bool, Parameter(help="As JSON.")] = False,
 ) -> int:
@@ -88,7 +88,7 @@ def verify(
     if not has_lost_state(directory):
         existing(dir)
     if repair_from is not None and not (repair_from / directory.archive.name).is_dir():
-        raise ConfigError(f"there is no backup in {repair_from}: name a directory made by `gossamer backup`")
+        raise ConfigError(f"there is no backup in {repair_from}: give a directory made by `gossamer backup`")
     agent = config_of(dir).settings.agent
     report = asyncio.run(Verification(directory, outside, agent).run(volume, repair_from, acknowledge))
     print(as_json(report)) if json else show(report, dir)
@@ -131,7 +131,7 @@ class Verification:
         places = ArchivePlaces(self._outside.files, self._directory.archive, self._directory.state)
         names = places.known_volumes()
         if volume is not None and volume not in names:
-            raise ConfigError(f"there is no volume {volume}; they are in {self._directory.archive}")
+            raise ConfigError(f"there is no volume {volume}; volumes are in {self._directory.archive}")
         wanted = names if volume is None else [volume]
         records, unknown, findings = 0, 0, list[Finding]()
         with closing(read_only(self._directory.state)) as state:
@@ -208,7 +208,7 @@ def told(one: Finding, is_acknowledged: bool) -> DamagedRecord:
 
 
 def show(report: VerifyReport, dir: Path) -> None:
-    whole = f"{counted(report.volumes, 'volume')}: {counted(report.records, 'record')} whole"
+    whole = f"{counted(report.volumes, 'volume')}: {counted(report.records, 'record')} intact"
     print(f"{whole}, {len(report.damaged):,} damaged")
     for one in report.repaired[:MOST_SHOWN]:
         print(f"  repaired: {in_a_line(one)}")
@@ -217,7 +217,7 @@ def show(report: VerifyReport, dir: Path) -> None:
     if len(report.damaged) > MOST_SHOWN:
         print(f"  and {len(report.damaged) - MOST_SHOWN:,} more; --json lists them all")
     if report.unknown_records:
-        print(f"  {counted(report.unknown_records, 'record')} not in the catalogue: the next crawl enters them")
+        print(f"  {counted(report.unknown_records, 'record')} not in the catalogue: the next crawl adds them")
     for state in [*report.databases, *report.views]:
         print(f"  {state.name}: {'; '.join(filter(None, (state.fault, state.says)))}")
         for url in state.missing_urls:
@@ -237,12 +237,14 @@ def next_steps(report: VerifyReport, dir: Path) -> list[str]:
     left = [one for one in report.damaged if not one.is_acknowledged]
     lines: list[str] = []
     if left:
-        lines.append(f"put it back from a backup:  gossamer verify --dir {dir} --repair-from BACKUP_DIR")
+        lines.append(f"restore it from a backup:  gossamer verify --dir {dir} --repair-from BACKUP_DIR")
         if report.due_again:
             pages = counted(report.due_again, "page")
             lines.append(f"{pages} will be fetched again by:  gossamer crawl --dir {dir}  (the history stays damaged)")
         lines.append(f"or accept the loss:  gossamer verify --dir {dir} --acknowledge")
     if not report.is_marked:
-        lines.append("another process writes to the collection: nothing was marked. Verify again when it has ended.")
+        lines.append(
+            "another process is writing to the collection: nothing was marked. Verify again when it has ended."
+        )
     lines += dict.fromkeys(state.mend for state in [*report.databases, *report.views] if state.mend)
     return lines

@@ -59,15 +59,15 @@ FIRST_BEAT_S = 12.0
 """How long whoever starts a crawl waits to hear of it."""
 END_S = 15.0
 """What a crawl may take to end when the server does; a clean stop stays below ten seconds."""
-STILL_STARTING = "The crawl has been started, but nothing has been heard of it yet: this machine is busy."
+STILL_STARTING = "The crawl has been started, but has not responded yet: this machine is busy."
 MOST_SEEDS_SHOWN = 200
 LOG_LINES, LOG_TAIL = 12, 8192
 HOLDER = re.compile(r"pid (\d+) \(([^)]*)\)")
 ENDS = {
-    0: "The crawl has ended: nothing is left to visit.",
+    0: "The crawl has ended: nothing is left to fetch.",
     1: "The crawl has ended without a single page.",
-    DAMAGED: "The crawl has ended, and found the archive damaged: `gossamer verify` says what to do.",
-    130: "The crawl was stopped. Starting it again goes on from here.",
+    DAMAGED: "The crawl has ended because the archive is damaged: `gossamer verify` says what to do.",
+    130: "The crawl was stopped. Starting it again continues from here.",
 }
 
 
@@ -155,7 +155,7 @@ class Helm:
                         return said
                     raise GossamerError(said)
                 await self.outside.clock.sleep(LOOK_S)
-        return "The crawl has begun." if self.crawler_pid() == child.pid else STILL_STARTING
+        return "The crawl has started." if self.crawler_pid() == child.pid else STILL_STARTING
 
     async def _may_start(self) -> None:
         if self.is_crawling() or (self._child is not None and self._child.exit_code() is None):
@@ -172,10 +172,10 @@ class Helm:
             with closing(read_only(self.directory.state)) as state:
                 known = seeds.every(state)
         if not known:
-            raise ConfigError("There is no address to begin with. Add one first.")
+            raise ConfigError("There are no seed URLs. Add one first.")
         good, left_out = await may_go([url for url, _ in known], self.settings(), self.outside)
         if not good:
-            raise ConfigError("None of the seeds can be visited: " + "; ".join(left_out))
+            raise ConfigError("None of the seeds can be fetched: " + "; ".join(left_out))
 
     async def ask(self, verb: Verb) -> str:
         pid = self.crawler_pid()
@@ -184,11 +184,11 @@ class Helm:
         await self._done(self.control.ask(verb))
         if verb == "stop":
             self._stopping = pid
-            return "The crawl is ending: what is under way is finished and kept."
+            return "The crawl is stopping: fetches in progress are finished and stored."
         wanted, give_up_s = "paused" if verb == "pause" else "", self.outside.clock.elapsed_s() + STATE_S
         while self._state() not in (wanted, None) and self.outside.clock.elapsed_s() < give_up_s:
             await self.outside.clock.sleep(LOOK_S)
-        return "The crawl is paused: nothing new is visited." if verb == "pause" else "The crawl goes on."
+        return "The crawl is paused: nothing new is fetched." if verb == "pause" else "The crawl has resumed."
 
     def _state(self) -> str | None:
         return next((one.state for one in self.control.vitals() if one.process == "crawler"), None)
@@ -198,7 +198,7 @@ class Helm:
         give_up_s = self.outside.clock.elapsed_s() + PATIENCE_S
         while not self.control.is_done(number):
             if self.outside.clock.elapsed_s() > give_up_s or not self.is_crawling():
-                raise GossamerError("The crawl has not answered. It will, if it is alive.")
+                raise GossamerError("The crawl has not responded yet. It will, if it is alive.")
             await self.outside.clock.sleep(LOOK_S)
 
     def rules_file(self) -> RulesFile:
@@ -225,10 +225,10 @@ class Helm:
     @contextmanager
     def turn_to_look(self) -> Iterator[None]:
         if not self._threads.acquire(blocking=False):
-            raise GossamerError("others are looking through the queue")
+            raise GossamerError("the queue is being searched by other requests")
         try:
             if not self._looking.acquire(timeout=PATIENCE_S):
-                raise GossamerError("others are looking through the queue")
+                raise GossamerError("the queue is being searched by other requests")
             try:
                 yield
             finally:
@@ -239,9 +239,9 @@ class Helm:
     async def save_rules(self, text: str, mark: str) -> str:
         file, text = self.rules_file(), text.replace("\r\n", "\n").rstrip()
         if mark != mark_of(file.text()):
-            raise RulesChanged("The rules have been changed meanwhile, here or at a terminal.")
+            raise RulesChanged("The rules were changed in the meantime, here or on the command line.")
         await asyncio.to_thread(file.save, text + "\n" if text else "")
-        return "The rules are saved." + (" The crawl obeys them now." if self.is_crawling() else "")
+        return "The rules are saved." + (" The crawl applies them now." if self.is_crawling() else "")
 
     async def undo_rules(self) -> str:
         if not await asyncio.to_thread(self.rules_file().undo):
@@ -252,23 +252,23 @@ class Helm:
         name = checked_seeds([host])[0].host.name
         if action == "exclude":
             await asyncio.to_thread(self.rules_file().add, f'exclude host = "{name}"')
-            return f"{name} is left out from now on, by a rule of yours."
+            return f"{name} is excluded from now on by a new rule."
         try:
             return await hosts.changed(self.directory, self.outside, action, name, words or hosts.BY_HAND)
         except DirectoryBusy:
-            raise GossamerError("another program writes to the collection; try again when it has ended") from None
+            raise GossamerError("another process is writing to the collection; try again when it has ended") from None
 
     async def fetch_again(self, text: str) -> str:
         url = stripped(checked_seeds([text])[0])
         try:
             moved = await bring_back(self.directory, self.outside, Selection(FETCHABLE, urls=(url,)))
         except DirectoryBusy:
-            raise GossamerError("another program writes to the collection; try again when it has ended") from None
+            raise GossamerError("another process is writing to the collection; try again when it has ended") from None
         if not moved and not self._is_queued(url):
-            raise GossamerError("no such URL was visited here; a new one is added as a seed")
+            raise GossamerError("this URL was never fetched; add a new URL as a seed")
         is_running = self.standing().crawler.is_alive
-        how = "as soon as its host may be visited" if is_running else "when the crawl is started next"
-        return f"It is fetched {'again ' if moved else ''}{how}{'.' if moved else ': it waits already.'}"
+        how = "as soon as its host may be contacted" if is_running else "when the crawl is started next"
+        return f"It will be fetched {'again ' if moved else ''}{how}{'.' if moved else ': it is already waiting.'}"
 
     def _is_queued(self, url: Url) -> bool:
         with closing(read_only(self.directory.state)) as state:
@@ -290,9 +290,9 @@ class Helm:
         if code in ENDS:
             return ENDS[code]
         if code < 0:
-            return f"The crawl was killed (signal {-code}). What it had kept is safe; starting it again goes on."
-        last = log[-1].partition("  ")[2] if log else "it said nothing"
-        return f"The crawl could not go on: {last}"
+            return f"The crawl was killed (signal {-code}). What it had stored is safe; starting it again continues."
+        last = log[-1].partition("  ")[2] if log else "no message"
+        return f"The crawl failed: {last}"
 
     def _log(self) -> tuple[str, ...]:
         path = self.directory.root / LOG_NAME

@@ -29,7 +29,7 @@ class CrawlSettings:
     )
     max_pages: int | None = _setting(
         None,
-        "stop once the collection holds this many pages, a crawl without end too; unset: no limit",
+        "stop once the collection holds this many pages, also with --forever; unset: no limit",
         least=1,
         example=1000,
     )
@@ -38,95 +38,93 @@ class CrawlSettings:
     )
     at_once: int = _setting(
         128,
-        "visits under way at one time, over all hosts (one a host, always); up to three times as many more that take "
-        "over 2 s",
+        "concurrent fetches over all hosts (always one per host); up to three times as many more that take over 2 s",
         least=1,
     )
-    keep: Literal["all", "structured"] = _setting(
-        "all", "archive every page whole, or only those that hold structured data"
-    )
+    keep: Literal["all", "structured"] = _setting("all", "archive every page, or only those with structured data")
     filters: tuple[str, ...] = _setting(
-        (), 'filters of your own: "file.py:function" in the data directory, or the name of an installed entry point'
+        (), 'custom filters: "file.py:function" in the data directory, or the name of an installed entry point'
     )
     readers: tuple[str, ...] = _setting(
-        (), 'readers of your own for other formats: "text/csv=file.py:function", or the name of an entry point'
+        (), 'custom readers for other formats: "text/csv=file.py:function", or the name of an entry point'
     )
-    protocols: tuple[str, ...] = _setting(
-        (), 'protocols of your own: "gemini=file.py:Class", or the name of an entry point'
-    )
-    sitemaps: bool = _setting(True, "also visit what the sitemaps list that a robots.txt names")
+    protocols: tuple[str, ...] = _setting((), 'custom protocols: "gemini=file.py:Class", or the name of an entry point')
+    sitemaps: bool = _setting(True, "also fetch the URLs listed in sitemaps named by a robots.txt")
     feeds: Literal["once", "follow"] = _setting(
-        "once", "read feeds that pages name like any page, or come back as often as they ask: the crawl then has no end"
+        "once",
+        "read linked feeds once, like any page, or revisit them as often as they ask: the crawl then does not end",
     )
     revisit: Literal["no", "age", "paper", "tree", "uniform"] = _setting(
         "no",
-        "come back to pages, by this policy (`age` keeps copies as young as the budget allows); the crawl then has no "
+        "revisit pages by this policy (`age` keeps copies as fresh as the budget allows); the crawl then does not "
         "end. no: each page is fetched once",
     )
     revisit_budget: float | None = _setting(
-        None, "visits a day to pages that were fetched before; unset: one a page every three days", example=20_000
+        None, "revisits a day; unset: one per page every three days", example=20_000
     )
     revisit_site_budget: float | None = _setting(
-        None, "the same for one host; never more than half of what politeness leaves room for", example=1_000
+        None, "the same for one host; never more than half of what politeness allows", example=1_000
     )
     revisit_links: bool = _setting(
         True,
-        "a page also comes sooner because enough of the pages it links to have changed (`age` and `paper`: 40 % at "
-        "first, then moved for each page), or because the page that links to it has (`tree`)",
+        "a page is also revisited sooner if enough of the pages it links to have changed (`age` and `paper`: 40 % at "
+        "first, then adjusted for each page), or if the page that links to it has (`tree`)",
     )
     changes: tuple[Literal["bytes", "text", "facts"], ...] = _setting(
         ("text", "facts"), "what counts as a change of a page: its bytes, its main text, the facts it states"
     )
     site_visits: int = _setting(
-        100_000, "visits after which a site waits behind the others; more when other sites link to it", least=1
+        100_000, "fetches after which a site gets lower priority; more if other sites link to it", least=1
     )
     site_time_s: float | None = _setting(
-        None, "seconds of answering after which a site waits behind the others; unset: no limit", example=3600
+        None, "seconds of total response time after which a site gets lower priority; unset: no limit", example=3600
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PolitenessSettings:
-    delay_s: float = _setting(1.0, "least seconds between the end of one visit to a host and the start of the next")
-    most_crawl_delay_s: float = _setting(30.0, "a longer Crawl-delay in a robots.txt is cut to this")
+    delay_s: float = _setting(1.0, "minimum seconds between the end of one request to a host and the start of the next")
+    most_crawl_delay_s: float = _setting(30.0, "a longer Crawl-delay in a robots.txt is limited to this")
     robots_retry_s: float = _setting(
-        60.0, "wait this long before asking again for a robots.txt that failed; doubles", least=0.1
+        60.0, "wait this long before requesting a failed robots.txt again; doubles each time", least=0.1
     )
     robots_retry_most_s: float = _setting(
         86_400.0, "the longest such wait: with --forever a host whose robots.txt fails is never given up", least=0.1
     )
     robots_tries: int = _setting(
         4,
-        "give a host up after its robots.txt could not be read this often in a row, in a crawl that ends; the next one "
-        "asks again",
+        "give up on a host after its robots.txt failed this many times in a row (not with --forever); the next crawl "
+        "tries again",
         least=1,
     )
     robots_refusal_disallows: bool = _setting(
-        False, "a robots.txt that answers 401 or 403 means that nothing may be fetched, not that there is none"
+        False, "treat status 401 or 403 for a robots.txt as “nothing may be fetched” instead of “no robots.txt”"
     )
     times_took: float = _setting(
         10.0,
-        "leave a host alone for at least this many times as long as its last answer took, as Mercator does: a host "
-        "that is slow, because it is small or busy, gets the more rest; an answer cut at a limit counts up to its head",
+        "the gap is at least this many times the duration of the host's last response, as in Mercator: a host "
+        "that is slow, because it is small or busy, gets longer gaps; a cut response counts up to its headers",
     )
-    most_gap_s: float = _setting(30.0, "a slow answer draws the gap out to this at most; delay_s counts in full")
+    most_gap_s: float = _setting(30.0, "a slow response extends the gap to this at most; delay_s always counts in full")
     times_read: float = _setting(
         10.0,
-        "leave a host alone for at least this many times the CPU seconds that reading its last page took, less the "
+        "the gap is at least this many times the CPU seconds that reading the host's last page took, minus the "
         "first quarter of a second",
     )
-    per_address: int = _setting(4, "visits at one time to one network address, however many hosts it serves", least=1)
-    apart_s: float = _setting(0.1, "least seconds between the starts of two of them")
-    retire_failures: int = _setting(20, "a host that failed this often in a row ...", least=1)
-    retire_days: float = _setting(7.0, "... and for this many days is retired: `gossamer hosts` shows it")
+    per_address: int = _setting(4, "concurrent fetches from one IP address, however many hosts it serves", least=1)
+    apart_s: float = _setting(0.1, "minimum seconds between the starts of two of them")
+    retire_failures: int = _setting(20, "a host that failed this many times in a row ...", least=1)
+    retire_days: float = _setting(7.0, "... and for this many days is retired: `gossamer hosts` lists it")
 
 
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
-    timeout_s: float = _setting(30.0, "a whole answer must arrive within this time", least=0.1)
-    connect_s: float = _setting(10.0, "a connection must stand within this time", least=0.1)
-    least_rate: int = _setting(1024, "bytes a second below which an answer is given up, after the first 10 s")
-    body_limit: int = _setting(16 * 1024 * 1024, "bytes of a body, decoded, after which it is cut", least=1024)
+    timeout_s: float = _setting(30.0, "a response must be complete within this time", least=0.1)
+    connect_s: float = _setting(10.0, "a connection must be established within this time", least=0.1)
+    least_rate: int = _setting(1024, "bytes per second below which a response is aborted, after the first 10 s")
+    body_limit: int = _setting(
+        16 * 1024 * 1024, "maximum size of a decoded body in bytes; longer bodies are cut", least=1024
+    )
     memory_mib: int = _setting(
         256,
         "memory for bodies in the crawler process, from the first byte received until they are on disk, copies "
@@ -135,13 +133,13 @@ class FetchSettings:
     )
     allow_addresses: tuple[str, ...] = _setting(
         (),
-        'private addresses and ranges that may be crawled, such as "10.1.0.0/16" or "::1"; nothing else opens',
+        'private IP addresses and ranges that may be crawled, such as "10.1.0.0/16" or "::1"',
     )
     tls: Literal["verify", "record"] = _setting(
-        "verify", "a server that cannot prove its name is refused, or is taken and its captures marked"
+        "verify", "verify: reject servers without a valid certificate; record: accept them and mark their captures"
     )
     types: tuple[str, ...] = _setting(
-        WANTED, "media types that are collected; anything else is dropped once its headers are in"
+        WANTED, "media types that are collected; anything else is dropped after its headers"
     )
     tls_authorities: str | None = _setting(
         None, "a PEM file of further certificate authorities to trust", example="authorities.pem"
@@ -152,7 +150,7 @@ class FetchSettings:
 class RetrySettings:
     base_s: float = _setting(30.0, "wait this long after the first failure of a page; doubles each time", least=0.1)
     cap_s: float = _setting(3600.0, "the longest such wait; not less than base_s", least=0.1)
-    tries: int = _setting(3, "how often a failing page is tried in all", least=1)
+    tries: int = _setting(3, "how many times a failing page is tried in total", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +160,14 @@ class ReaderSettings:
         5.0, "CPU seconds a reader may spend on one page; whole seconds are counted, so up to two more pass", least=0.1
     )
     wall_s: float = _setting(
-        60.0, "the longest a reader may take over one page by the clock, on a busy machine too", least=0.1
+        60.0, "wall-clock seconds a reader may spend on one page, also on a busy machine", least=0.1
     )
     memory_mib: int = _setting(512, "the most memory a reader may use", least=128)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    volume_mib: int = _setting(1024, "a new WARC volume is begun when one has grown to this size", least=1)
+    volume_mib: int = _setting(1024, "start a new WARC volume when one has reached this size", least=1)
     low_water_mib: int = _setting(256, "the crawl pauses while the disk has less free space than this")
     retain: str = _setting(
         "all",
@@ -181,24 +179,22 @@ class ArchiveSettings:
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     host: str = _setting(
-        "127.0.0.1", "the address the search page binds to; beyond this machine everything needs a token"
+        "127.0.0.1", "the IP address the web server binds to; on any but a local one everything needs a token"
     )
     names: tuple[str, ...] = _setting(
-        (), "host names the search page answers to beside its address, where it binds beyond this machine"
+        (), "host names the web server responds to in addition to its IP address, if it does not bind locally"
     )
-    public: bool = _setting(
-        False, "anybody who reaches the search page may read without a token; changes still need it"
-    )
+    public: bool = _setting(False, "anyone who reaches the web server can read without a token; changes still need one")
     behind_tls: bool = _setting(
         False,
-        "a server on this machine that speaks TLS stands in front: cookies are sent by HTTPS only, all need a token",
+        "a TLS reverse proxy on this machine is in front: cookies are sent over HTTPS only, everyone needs a token",
     )
-    port: int = _setting(8642, "the port of the search page; 0: any free one", most=65535)
+    port: int = _setting(8642, "the port of the web server; 0: any free one", most=65535)
     sparql_s: float = _setting(10.0, "the longest a SPARQL query may run", least=0.1)
     searchers: int | None = _setting(
         None,
-        "processes that answer searches, started a second after the server or by the first search; 0: the web process "
-        "does it; unset: two, or one on a single core",
+        "search processes, started a second after the server or by the first search; 0: search in the web process; "
+        "unset: two, or one on a single core",
         most=64,
         example=4,
     )
@@ -208,10 +204,10 @@ class WebSettings:
 class Settings:
     contact: str | None = _setting(
         None,
-        "where a site owner reaches you: an address of a page or mail box; needed before a public site is crawled",
+        "where a site owner can reach you: a URL or an email address; required before a public site is crawled",
         example="https://example.org/about-my-crawler",
     )
-    agent: str = _setting("Gossamer", "the name in the User-Agent and the one robots.txt groups are matched with")
+    agent: str = _setting("Gossamer", "the name in the User-Agent header, also used to match robots.txt groups")
     crawl: CrawlSettings = field(default_factory=CrawlSettings)
     politeness: PolitenessSettings = field(default_factory=PolitenessSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)

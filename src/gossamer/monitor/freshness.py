@@ -11,19 +11,18 @@ from gossamer.recrawl.freshness import Freshness
 LEAST_SPAN: Instant = 2 * SECOND
 BLOCKS = "▁▂▃▄▅▆▇█"
 MEANINGS = {
-    "age": "How long ago, on the average, pages became other than their copies here; a copy that is still right counts "
+    "age": "How long ago, on average, pages started to differ from their copies; a current copy counts "
     "as 0. In days, estimated from how often each page was found changed.",
-    "fresh": "The share of copies that are as their pages are now, estimated.",
-    "planned": "The age over time if every page is visited when it is planned.",
-    "possible": "The least age that as many visits could lead to, were all rates of change known: nobody can do better "
-    "with that budget.",
-    "visits a day": "What the planned intervals come to.",
-    "found changed": "Of the visits to known pages, those that found text or facts changed. Advertisements and dates "
-    "do not count.",
-    "not sent again": "Of the bytes that those visits would have cost, what servers needed not send (304).",
-    "gone": "Pages that are no more; they are looked for ever more seldom, and are in no search.",
-    "hubs": "Pages whose visits led to new pages of late.",
-    "late": "Pages whose visit should have been by now.",
+    "fresh": "The estimated share of copies that match the live pages.",
+    "planned": "The expected age if every page is revisited as planned.",
+    "possible": "The lowest age possible with the same number of fetches if all rates of change were known: the best "
+    "for that budget.",
+    "fetches a day": "The number of fetches that the planned revisit intervals add up to.",
+    "found changed": "The share of revisits that found changed text or facts. Advertisements and dates do not count.",
+    "not sent again": "The share of bytes that servers did not have to send for those fetches (304).",
+    "gone": "Pages that no longer exist; they are checked less and less often, and are not searchable.",
+    "hubs": "Pages whose recent fetches led to new pages.",
+    "late": "Pages whose revisit is overdue.",
 }
 """What each word means, in a sentence or two."""
 

@@ -110,12 +110,12 @@ def hints(standing: Overview) -> tuple[Hint, ...]:
 
 def disk(at: Overview) -> Hint | None:
     free = min((one.figures["disk_free"] for one in at.nodes if one.figures.get("disk_total")), default=None)
-    mend = "Free some space on that disk, or move the directory to a larger one; nothing that was kept is lost."
+    mend = "Free some space on that disk, or move the directory to a larger one; no stored data is lost."
     if free is None or free > 4 * at.low_water:
         return None
     left = f"{free / 1e9:.1f} GB are free on the disk of the data directory"
     if free <= at.low_water:
-        words = f"The disk is full: {left}. The crawl waits for room and goes on by itself; search stays up."
+        words = f"The disk is full: {left}. The crawl waits for space and continues by itself; search still works."
         return Hint("disk-low", "trouble", words, mend, "/nodes#nodes")
     return Hint("disk-low", "warning", f"The disk is nearly full: {left}.", mend, "/nodes#nodes")
 
@@ -126,8 +126,8 @@ def silence(at: Overview) -> Hint | None:
         return None
     who = " and the ".join(silent)
     are, their = ("have", "Their") if len(silent) > 1 else ("has", "Its")
-    words = f"The {who} {are} fallen silent: killed, or the machine is overloaded."
-    mend = f"{their} work is safe. `gossamer crawl` with the same --dir goes on where it was; see its terminal for why."
+    words = f"The {who} {are} stopped responding: killed, or the machine is overloaded."
+    mend = f"{their} work is safe. `gossamer crawl` with the same --dir continues; see its terminal for the cause."
     return Hint(f"{silent[0]}-silent", "trouble", words, mend, "/nodes#processes")
 
 
@@ -135,19 +135,19 @@ def lag(at: Overview) -> Hint | None:
     behind, before = at.figure("crawler", "words_lag_s"), at.lag_before_s
     if behind < 15 or (before is not None and behind < before):
         return None
-    words = f"Searching is {behind:.0f} s behind the crawl, and falling further behind."
+    words = f"The index is {behind:.0f} s behind the crawl, and the delay is growing."
     mend = "The crawl slows down for it. A faster disk helps the indexer most; a lower crawl.at_once, too."
     return Hint("lag-grows", "warning", words, mend, "/nodes#history")
 
 
 def contact(at: Overview) -> Hint | None:
     if refused := at.ended(Reason.CONTACT):
-        words = f"{refused:,} public addresses were not visited, because no contact is set."
-        mend = "Set contact in gossamer.toml to a page or mail address where site owners reach you, and crawl again."
+        words = f"{refused:,} public URLs were not fetched, because no contact is set."
+        mend = "Set contact in gossamer.toml to a URL or email address where site owners reach you, and crawl again."
         return Hint("contact-missing", "trouble", words, mend, "/crawl?reason=contact")
     if not at.has_contact:
-        words = "No contact is set: public sites will not be visited."
-        mend = "Set contact in gossamer.toml to a page or mail address where site owners reach you."
+        words = "No contact is set: public sites will not be fetched."
+        mend = "Set contact in gossamer.toml to a URL or email address where site owners reach you."
         return Hint("contact-missing", "advice", words, mend)
     return None
 
@@ -157,16 +157,16 @@ def refusals(at: Overview) -> Hint | None:
     if refused < 20 or refused < 0.05 * at.visited:
         return None
     slow = at.ended(Reason.SLOW_DOWN)
-    words = f"{refused:,} addresses were refused by their servers (4xx); {slow:,} of them asked us to slow down."
-    mend = "Raise politeness.delay_s, and see that the contact says who you are: owners let in whom they know."
+    words = f"{refused:,} URLs were refused by their servers (4xx); {slow:,} of them asked us to slow down."
+    mend = "Raise politeness.delay_s, and make sure the contact says who you are: site owners allow crawlers they know."
     return Hint("hosts-refuse", "warning", words, mend, "/crawl?reason=client-error")
 
 
 def robots(at: Overview) -> Hint | None:
     if not (given_up := at.ended(Reason.ROBOTS_UNREACHABLE)):
         return None
-    words = f"{given_up:,} addresses are not visited, because the robots.txt of their hosts cannot be read."
-    mend = "Most come back by themselves. `gossamer why --host NAME` says what a host answers; retire what is gone."
+    words = f"{given_up:,} URLs are not fetched, because the robots.txt of their hosts cannot be read."
+    mend = "Most recover by themselves. `gossamer why --host NAME` shows a host's state; retire hosts that are gone."
     return Hint("robots-unread", "warning", words, mend, "/crawl?reason=robots-unreachable")
 
 
@@ -174,12 +174,18 @@ def names(at: Overview) -> Hint | None:
     failed = at.ended(Reason.DNS)
     if failed < 10 or failed < 0.05 * at.visited:
         return None
-    words = f"The host names of {failed:,} addresses do not resolve."
+    words = f"The host names of {failed:,} URLs do not resolve."
     if failed > 0.5 * at.visited:
         return Hint(
-            "names-fail", "trouble", words, "No resolver seems to work here: look at the network of this machine."
+            "names-fail", "trouble", words, "DNS does not seem to work here: check the network of this machine."
         )
-    return Hint("names-fail", "warning", words, "Links to dead sites; or look at the resolver.", "/crawl?reason=dns")
+    return Hint(
+        "names-fail",
+        "warning",
+        words,
+        "Either the links lead to dead sites, or DNS is not working.",
+        "/crawl?reason=dns",
+    )
 
 
 def patience(at: Overview) -> Hint | None:
@@ -191,10 +197,10 @@ def patience(at: Overview) -> Hint | None:
     if rest_s < 120:
         return None
     words = (
-        f"Everything waits for politeness: {queued:,} addresses on {hosts:,} host{'s' * (hosts > 1)}, each visited "
-        f"once in {gap_s:.1f} s. That is at most {rate:.1f} pages a second, and {in_time(rest_s)} for what waits."
+        f"Everything is waiting for politeness: {queued:,} URLs on {hosts:,} host{'s' * (hosts > 1)}, each fetched "
+        f"once per {gap_s:.1f} s. That is at most {rate:.1f} pages per second, and {in_time(rest_s)} for the queue."
     )
-    mend = "Crawl more hosts beside these; or, if the sites are your own, lower politeness.delay_s."
+    mend = "Crawl more hosts at the same time; or, if the sites are your own, lower politeness.delay_s."
     return Hint("politeness-waits", "advice", words, mend, "/crawl/hosts")
 
 
@@ -209,9 +215,9 @@ def readers(at: Overview) -> Hint | None:
     lost = at.ended(Reason.READ_CRASH, Reason.READ_MEMORY, Reason.READ_TIMEOUT)
     if lost < 5 or lost < 0.01 * at.visited:
         return None
-    words = f"{lost:,} pages could not be read: their readers were stopped at a limit, or crashed."
+    words = f"{lost:,} pages could not be read: the reader hit a limit or crashed."
     mend = (
-        "They are kept in the archive. If memory was the limit raise readers.memory_mib, if time, readers.cpu_s; "
+        "They are stored in the archive. If memory was the limit, raise readers.memory_mib; if time, readers.cpu_s; "
         "then `gossamer rebuild` reads them again."
     )
     return Hint("readers-lost", "warning", words, mend, "/crawl?reason=read-timeout")
@@ -222,7 +228,7 @@ def one_host(at: Overview) -> Hint | None:
     if survey.waiting_hosts < 2 or survey.queued < 500 or survey.fullest_queued < 0.9 * survey.queued:
         return None
     share = 100 * survey.fullest_queued // survey.queued
-    words = f"{survey.fullest} holds {share} % of the addresses that wait."
+    words = f"{survey.fullest} has {share} % of the waiting URLs."
     mend = "If it matters less than the rest, give it a rule (later 2, or exclude), or lower crawl.site_visits."
     return Hint("one-host", "advice", words, mend, "/crawl/hosts")
 
@@ -231,8 +237,8 @@ def traps(at: Overview) -> Hint | None:
     held = at.counters.get("quarantined", 0)
     if not held:
         return None
-    words = f"{held:,} addresses are held back: they belong to series that brought nothing new."
-    mend = "If a series is worth having, `gossamer hosts release HOST --pattern PATTERN` lets it go on."
+    words = f"{held:,} URLs are quarantined: they look like a crawler trap that brought nothing new."
+    mend = "If they are worth fetching, release them with `gossamer hosts release HOST --pattern PATTERN`."
     return Hint("traps-held", "advice", words, mend, "/crawl/hosts")
 
 
@@ -240,8 +246,8 @@ def hosts_down(at: Overview) -> Hint | None:
     failing, waiting = at.survey.failing_hosts, at.survey.waiting_hosts
     if failing < 5 or failing < 0.2 * max(1, waiting):
         return None
-    words = f"{failing:,} of the hosts with addresses that wait are down, or cannot be reached from here."
-    mend = "They are tried again, ever less often, and retired in the end. If they are many, look at your own network."
+    words = f"{failing:,} of the hosts with waiting URLs are down or unreachable."
+    mend = "They are retried, less and less often, and finally retired. If there are many, check your own network."
     return Hint("hosts-down", "warning", words, mend, "/crawl/hosts")
 
 
@@ -250,7 +256,7 @@ def paused(at: Overview) -> Hint | None:
     if crawler is None or crawler.says != "paused":
         return None
     return Hint(
-        "paused", "advice", "The crawl is paused: nothing new is visited.", "Resume it on the crawl page.", "/crawl"
+        "paused", "advice", "The crawl is paused: nothing new is fetched.", "Resume it on the crawl page.", "/crawl"
     )
 
 
@@ -258,8 +264,8 @@ def memory(at: Overview) -> Hint | None:
     for node in at.nodes:
         total, free = node.figures.get("memory_total", 0), node.figures.get("memory_free", 0)
         if node.life in ("fresh", "late") and total and free < 0.05 * total:
-            words = f"{node.name} has {free / 1e9:.1f} GB of memory left, of {total / 1e9:.1f} GB."
-            mend = "Fewer readers (readers.count) need less; a machine that swaps crawls many times slower."
+            words = f"{node.name} has {free / 1e9:.1f} GB of memory left, out of {total / 1e9:.1f} GB."
+            mend = "Use fewer readers (readers.count); a machine that swaps crawls many times slower."
             return Hint("memory-low", "warning", words, mend, "/nodes#nodes")
     return None
 
@@ -273,7 +279,7 @@ def barriers(at: Overview) -> Hint | None:
         missing |= int(one.figures["barriers_missing"])
     held = from_bits(missing)
     who = " and the ".join(one.name for one in lacking)
-    words = f"The workers of the {who} lack a barrier: {', '.join(MEANINGS[name] for name in held.missing)}."
+    words = f"The workers of the {who} lack a sandbox barrier: {', '.join(MEANINGS[name] for name in held.missing)}."
     if not held.is_network_closed:
         words += " Their network is open, so SPARQL is refused."
     mend = "Allow user namespaces and seccomp to this user or container; docs/hardening.md says how."

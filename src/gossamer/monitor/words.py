@@ -5,45 +5,46 @@ import msgspec
 from gossamer.base.clock import Instant, in_words
 from gossamer.monitor.system import Beaten, System, is_alive
 from gossamer.monitor.vitals import Figures
+from gossamer.values.format import state_in_words
 
 BADGES = {"fresh": "good", "late": "warn", "silent": "bad", "ended": "idle"}
 CARDS = (
-    ("pages_s", "pages a second"),
-    ("bytes_s", "a second"),
-    ("queued", "addresses waiting"),
-    ("in_flight", "visits under way"),
-    ("errors_min", "failures a minute"),
-    ("words_lag_s", "words behind"),
-    ("facts_lag_s", "facts behind"),
+    ("pages_s", "pages per second"),
+    ("bytes_s", "per second"),
+    ("queued", "URLs waiting"),
+    ("in_flight", "fetches in progress"),
+    ("errors_min", "failures per minute"),
+    ("words_lag_s", "index delay"),
+    ("facts_lag_s", "graph delay"),
     ("cpu", "CPU of all processes"),
 )
 COUNTERS = (
-    ("known", "addresses seen"),
-    ("visited", "addresses visited"),
-    ("queued", "addresses queued"),
+    ("known", "URLs seen"),
+    ("visited", "URLs fetched"),
+    ("queued", "URLs queued"),
     ("pages", "pages"),
-    ("captures", "captures kept"),
+    ("captures", "captures stored"),
     ("hosts", "hosts"),
-    ("waiting_hosts", "hosts with addresses waiting"),
-    ("ready_hosts", "of them ready now"),
-    ("quarantined", "held back in endless series"),
-    ("retired", "hosts retired"),
+    ("waiting_hosts", "hosts with URLs waiting"),
+    ("ready_hosts", "hosts ready now"),
+    ("quarantined", "quarantined (possible trap)"),
+    ("retired", "retired hosts"),
     ("archive_bytes", "archive"),
-    ("index_bytes", "index of words"),
-    ("graph_bytes", "store of facts"),
+    ("index_bytes", "search index"),
+    ("graph_bytes", "fact store"),
     ("links_bytes", "links"),
-    ("state_bytes", "state of the crawl"),
+    ("state_bytes", "crawl state"),
     ("spool_bytes", "spool"),
 )
 WORKS = (
     ("pages_s", "pages/s"),
     ("bytes_s", "/s"),
     ("queued", "waiting"),
-    ("in_flight", "under way"),
+    ("in_flight", "in progress"),
     ("errors_min", "failures/min"),
     ("jobs_waiting", "pages to read"),
-    ("spooled", "readings to commit"),
-    ("streams", "watching live"),
+    ("spooled", "read pages to commit"),
+    ("streams", "live viewers"),
     ("lost", "workers lost"),
 )
 
@@ -76,7 +77,7 @@ def cells_of(system: System) -> dict[str, str]:
     cells |= {f"hint/{hint.code}": hint.words for hint in system.hints}
     for row in (row for rows in rows_of(system) for row in rows):
         cells |= {f"{row.key}/{name}": text for name, text in row.cells.items()}
-    return cells | {"state": system.state, "moment": moment(system.at)}
+    return cells | {"state": state_in_words(system.state), "moment": moment(system.at)}
 
 
 def cells_of_node(one: Beaten) -> dict[str, str]:
@@ -139,8 +140,8 @@ def life_in_words(one: Beaten) -> str:
         case "late":
             return f"late, {one.age_s:.0f} s"
         case "silent":
-            return f"silent since {moment(one.at)[11:]}"
-    return "ended" if one.pid is not None else "at rest"
+            return f"no heartbeat since {moment(one.at)[11:]}"
+    return "ended" if one.pid is not None else "idle"
 
 
 def work_of(figures: Figures) -> str:

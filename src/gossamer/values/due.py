@@ -34,15 +34,15 @@ class Why(StrEnum):
 
 
 IN_WORDS: dict[Why, str] = {
-    Why.FIRST: "nothing is known of its changes yet: it is visited like the average page",
-    Why.RATE: "its estimated rate of change is worth a visit by then",
-    Why.SHORTEST: "it changes faster than the shortest interval allows to follow",
-    Why.LONGEST: "it hardly changes; no page waits longer than this",
-    Why.EVEN: "every page is visited at the same interval",
-    Why.TURN: "its turn comes by then",
-    Why.LINKS: "pages next to it have changed",
-    Why.LISTED: "a sitemap or feed says that it has changed since the last visit",
-    Why.ASKED: "its robots.txt asks for so long between two visits to a page (Recrawl-delay)",
+    Why.FIRST: "its rate of change is not known yet: it is revisited like the average page",
+    Why.RATE: "due by its estimated rate of change",
+    Why.SHORTEST: "it changes faster than the shortest interval between fetches",
+    Why.LONGEST: "it rarely changes; this is the longest interval",
+    Why.EVEN: "every page is revisited at the same interval",
+    Why.TURN: "its regular turn",
+    Why.LINKS: "pages it links to, or that link to it, have changed",
+    Why.LISTED: "a sitemap or feed says that it has changed since the last fetch",
+    Why.ASKED: "its robots.txt sets a minimum time between fetches of a page (Recrawl-delay)",
 }
 
 

@@ -31,10 +31,26 @@ def harmless(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+STATES = {"at rest": "idle", "under-way": "in progress", "waits for disk": "waiting for disk space"}
+
+
+def state_in_words(state: str) -> str:
+    """The state of a crawl or host as people read it; JSON has the code itself."""
+    return STATES.get(state, state.replace("-", " "))
+
+
+ONE_OF = {"pages": "page", "hosts": "host", "URLs": "URL", "fetches": "fetch", "captures": "capture"}
+
+
+def fitted(label: str, number: float) -> str:
+    """A label of a figure, in the singular where the figure is 1."""
+    return " ".join([ONE_OF.get(word, word) for word in label.split(" ")]) if number == 1 else label
+
+
 def counted(number: int, name: str) -> str:
     if number == 1:
         return f"1 {name}"
-    return f"{number:,} {name}es" if name.endswith("s") else f"{number:,} {name}s"
+    return f"{number:,} {name}es" if name.endswith(("s", "ch")) else f"{number:,} {name}s"
 
 
 def as_json(value: object) -> str:

@@ -32,14 +32,14 @@ class Described(dict[str, Any]):
 
 
 FAULTS = {
-    400: "The question cannot be answered as it is: a value is missing, unknown or beyond its bounds.",
-    401: "This server answers only those who send a token.",
-    403: "It is not allowed: a change needs the administrator's token and must come from these pages.",
-    404: "There is nothing by that name.",
-    414: "The address is too long.",
-    421: "The Host header names another place.",
-    429: "Too many wrong tokens have come from there.",
-    503: "Not just now: the collection is busy or the question took too long. Ask again.",
+    400: "Invalid request: a value is missing, unknown or out of range.",
+    401: "This server requires a token.",
+    403: "Not allowed: a change needs the administrator's token and must come from these pages.",
+    404: "Not found.",
+    414: "The URL is too long.",
+    421: "The Host header names an unknown host.",
+    429: "Too many wrong tokens from this client.",
+    503: "Temporarily unavailable: the collection is busy or the request took too long. Try again.",
 }
 
 
@@ -62,7 +62,7 @@ def any_of(schemas: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
 
 
-def answers_with(kind: Any, status: int = 200, media_type: str = JSON, words: str = "The answer.") -> Responses:
+def answers_with(kind: Any, status: int = 200, media_type: str = JSON, words: str = "The response.") -> Responses:
     """`responses=` of a route that answers with this type (a msgspec.Struct, or anything msgspec can describe), and
     with the faults any route may answer with."""
     told: Responses = {code: Described(Refusal, JSON, says) for code, says in FAULTS.items()}

@@ -18,9 +18,9 @@ HTML = "text/html"
 TEXT = {"type": "string"}
 KINDS = {"csv": "text/csv", "tsv": "text/tab-separated-values", "ttl": "text/turtle", "nq": "application/n-quads"}
 ABOUT = (
-    "Everything the pages show, for programs. Every page has its JSON at the same address with `.json` after the path. "
-    "Reading on the machine itself needs no token; from elsewhere, and for every change, send `Authorization: Bearer` "
-    "with the token in the data directory. Faults are JSON with one field, `error`, in words."
+    "All data shown on the pages, for programs. Every page is also JSON at the same URL with `.json` after the path. "
+    "Reading from the same machine needs no token; from elsewhere, and for every change, send `Authorization: Bearer` "
+    "with the token in the data directory. Errors are JSON with one field, `error`, a message."
 )
 STRANGE = ("HTTPValidationError", "ValidationError")
 """FastAPI describes faults of its own making, which are not ours."""
@@ -186,7 +186,7 @@ def kind_of(schema: Mapping[str, Any]) -> str:
         return f"{kind_of(schema.get('items', {}))}, may be repeated"
     bounds = [
         f"{words} {schema[name]:,}"
-        for name, words in (("minimum", "from"), ("maximum", "to"), ("maxLength", "of length to"))
+        for name, words in (("minimum", "from"), ("maximum", "to"), ("maxLength", "max. length"))
         if name in schema
     ]
     return " ".join([{"string": "text", "integer": "whole number"}.get(kind, kind), *bounds])
@@ -212,7 +212,7 @@ def examples(here: str) -> list[ApiExample]:
             '    print(hit["url"], hit["title"])',
         ),
         ApiExample(
-            "The kinds of things there are",
+            "List the types in use",
             f"curl --get --header 'Accept: text/csv' '{here}/sparql' \\\n  --data-urlencode 'query={query}'",
             "import csv, io, urllib.parse, urllib.request\n\n"
             f'query = urllib.parse.urlencode({{"query": "{query}"}})\n'
@@ -225,7 +225,7 @@ def examples(here: str) -> list[ApiExample]:
             '        print(row["type"])',
         ),
         ApiExample(
-            "Every page, one JSON object a line",
+            "Export all pages, one JSON object per line",
             f"curl '{here}/export/pages.jsonl'",
             "import json, urllib.request\n\n"
             f'with urllib.request.urlopen("{here}/export/pages.jsonl") as lines:\n'

@@ -30,7 +30,7 @@ KNOWN_COLUMNS = ("url", "outcome", "how", "depth")
 CAPTURE_COLUMNS = ("url", "fetched_at", "status", "media_type", "size", "is_page", "same_as", "volume", "number")
 Bytes = Generator[bytes, None, None]
 NOT_HERE = "There is nothing to export yet."
-FULL = "As many exports are being sent as this server sends at one time. Please try again in a minute."
+FULL = "Too many exports are running. Please try again in a minute."
 RETRY_AFTER_S = "60"
 
 
@@ -53,22 +53,22 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             return fault(request, show, 400, f"{trouble}".capitalize() + ".")
         return all_of(request, lambda exports: pieces(exports, query), *of)
 
-    @routes.get("/pages.jsonl", responses=answers_with(str, media_type=JSON_LINES), summary="Pages, as JSON lines")
+    @routes.get("/pages.jsonl", responses=answers_with(str, media_type=JSON_LINES), summary="Pages as JSON lines")
     def jsonl(request: Request, wanted: Annotated[SearchAddress, Depends(asked)]) -> Response:
-        """One JSON object a line, with the page's text. Without parameters all pages; with those of a search every
-        page it finds, copies of one text too: in its order up to 10,000 pages, in no order when there are more."""
+        """One JSON object per line, with the page's text. Without parameters all pages; with those of a search every
+        matching page, including copies of one text: ranked up to 10,000 pages, unordered when there are more."""
         return pages_found(
             request, wanted, lambda exports, query: pages_jsonl(exports.pages(query, True)), JSON_LINES, "pages.jsonl"
         )
 
-    @routes.get("/pages.csv", responses=answers_with(str, media_type=CSV), summary="Pages, as a table")
+    @routes.get("/pages.csv", responses=answers_with(str, media_type=CSV), summary="Pages as CSV")
     def pages(request: Request, wanted: Annotated[SearchAddress, Depends(asked)]) -> Response:
-        """Like pages.jsonl, without the texts. Several types or syntaxes stand in one cell, a space between them."""
+        """Like pages.jsonl, without the texts. Several types or syntaxes share one cell, separated by spaces."""
         return pages_found(
             request, wanted, lambda exports, query: pages_csv(exports.pages(query, False)), CSV, "pages.csv"
         )
 
-    @routes.get("/facts.nq", responses=answers_with(str, media_type=N_QUADS), summary="Facts, as N-Quads")
+    @routes.get("/facts.nq", responses=answers_with(str, media_type=N_QUADS), summary="Facts as N-Quads")
     def facts(request: Request, wanted: Annotated[SearchAddress, Depends(asked)]) -> Response:
         """Every fact of every page, or of those that a search with the same parameters finds; the graph of each line
         is the page that states it."""
@@ -81,32 +81,32 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 def add_tables(routes: APIRouter, all_of: Callable[[Request, Callable[[Exports], Bytes], str, str], Response]) -> None:
     """Those that nothing narrows."""
 
-    @routes.get("/links.csv", responses=answers_with(str, media_type=CSV), summary="Links, as a table")
+    @routes.get("/links.csv", responses=answers_with(str, media_type=CSV), summary="Links as CSV")
     def links(request: Request) -> Response:
-        """Every link that was read, with its words."""
+        """Every link that was found, with its text."""
         return all_of(request, lambda exports: links_csv(exports.links()), CSV, "links.csv")
 
-    @routes.get("/visits.csv", responses=answers_with(str, media_type=CSV), summary="Visits, as a table")
+    @routes.get("/visits.csv", responses=answers_with(str, media_type=CSV), summary="Fetches as CSV")
     def visits(request: Request) -> Response:
-        """Every address that was visited, and how its last visit ended."""
+        """Every URL that was fetched, and the outcome of its last fetch."""
         return all_of(request, lambda exports: visits_csv(exports.visits()), CSV, "visits.csv")
 
-    @routes.get("/addresses.csv", responses=answers_with(str, media_type=CSV), summary="Known addresses, as a table")
+    @routes.get("/addresses.csv", responses=answers_with(str, media_type=CSV), summary="Known URLs as CSV")
     def known(request: Request) -> Response:
-        """Every address that was accepted: `outcome` says how its last visit ended; it is empty for those that were not
-        visited yet, because they wait or are held back."""
+        """Every accepted URL: `outcome` is the outcome of its last fetch; it is empty for those that were not
+        fetched yet, because they are waiting or quarantined."""
         return all_of(request, lambda exports: known_csv(exports.known()), CSV, "addresses.csv")
 
-    @routes.get("/captures.csv", responses=answers_with(str, media_type=CSV), summary="Captures, as a table")
+    @routes.get("/captures.csv", responses=answers_with(str, media_type=CSV), summary="Captures as CSV")
     def captures(request: Request) -> Response:
-        """Every answer in the archive, every version, as they lie there. `same_as`: when the one was fetched whose
-        content this one has too, so that it is kept once."""
+        """Every response in the archive, every version, in storage order. `same_as`: fetch time of the capture whose
+        body this one shares, so that it is stored once."""
         return all_of(request, lambda exports: captures_csv(exports.captures()), CSV, "captures.csv")
 
-    @routes.get("/revisits.csv", responses=answers_with(str, media_type=CSV), summary="Pages that come again, a table")
+    @routes.get("/revisits.csv", responses=answers_with(str, media_type=CSV), summary="Pages due for a revisit, as CSV")
     def revisits(request: Request) -> Response:
-        """Every page that is visited again: when its next visit is due and why then, when it was last found changed,
-        and how many visits in a row found it gone."""
+        """Every page that is revisited: when its next fetch is due and why, when it was last found changed,
+        and how many fetches in a row found it gone."""
         return all_of(request, lambda exports: drawn(exports.revisits()), CSV, "revisits.csv")
 
 

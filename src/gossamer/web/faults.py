@@ -9,28 +9,28 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from gossamer.web.page_frame import Show
 
 HEADINGS = {
-    400: "That cannot be answered",
-    401: "Who is asking?",
-    403: "That is not allowed",
-    404: "There is nothing here",
-    405: "That is not done here",
-    413: "That is too long",
-    414: "That address is too long",
-    415: "That is not a query",
-    421: "This is another place",
-    429: "Too many tries",
-    500: "Something went wrong on our side",
-    503: "Not just now",
+    400: "Invalid request",
+    401: "Sign-in required",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    413: "Request too large",
+    414: "URL too long",
+    415: "Unsupported content type",
+    421: "Unknown host name",
+    429: "Too many attempts",
+    500: "Server error",
+    503: "Temporarily unavailable",
 }
-NOT_OURS = "These pages do not answer to that host name. Open the address that the program printed when it started."
-BROKEN = "It is our fault, and has been written to the terminal. Going back and trying once more does no harm."
+NOT_OURS = "This server does not respond to that host name. Open the URL it printed when it started."
+BROKEN = "This is an error in the server; details are on its terminal. It is safe to go back and try again."
 DAMAGED = (
-    "A file of this collection is damaged. Nothing of the archive is touched by that: its owner mends it with "
-    "`gossamer {mend}`, and finds the name of the file on the terminal."
+    "A file of this collection is damaged. The archive is not affected: its owner can repair it with "
+    "`gossamer {mend}`; the file's name is on the terminal."
 )
 CLOSED = (
-    "The server may not read a file of this collection. Its owner finds the name of the file on the terminal, and "
-    "checks who owns it and its mode."
+    "The server is not allowed to read a file of this collection. Its name is on the terminal; the owner should "
+    "check its ownership and permissions."
 )
 BUSY = "The collection cannot be read at the moment. Please try again in a few seconds."
 
@@ -55,15 +55,15 @@ def in_words(status: int, path: str) -> str:
     """For what the router itself refuses."""
     match status:
         case 404:
-            return f"No page has the address {path[:200]}. Begin again from the search."
+            return f"There is no page at {path[:200]}. Start again from the search page."
         case 405:
-            return "That method is not for this address: pages are read with GET, and /sparql takes POST too."
+            return "This method is not allowed for this URL: pages are read with GET, and /sparql takes POST too."
         case 413:
-            return "That is longer than anything one can send here."
+            return "The request is larger than this server accepts."
         case _:
-            return "The question could not be understood. Begin again from the search."
+            return "The request could not be understood. Start again from the search page."
 
 
 def wrong_parameters(errors: Sequence[Mapping[str, Any]]) -> str:
     named = [f"“{one['loc'][-1]}”: {str(one['msg']).lower()}" for one in errors]
-    return "The address holds a value that cannot be. " + "; ".join(named) + "."
+    return "The URL has an invalid parameter. " + "; ".join(named) + "."

@@ -12,6 +12,7 @@ import markupsafe
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.values.capture import charset_in_words
+from gossamer.values.format import fitted, state_in_words
 from gossamer.web.names import language
 
 LEEWAY = 5
@@ -54,6 +55,8 @@ def make_templates() -> jinja2.Environment:
         "moment": moment,
         "day": day,
         "number": number,
+        "state": state_in_words,
+        "fitted": fitted,
         "shortened": shortened,
         "ago": ago,
         "size": size,

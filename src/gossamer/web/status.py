@@ -16,20 +16,20 @@ from gossamer.web.rooms import SILENT_AFTER_S, WebRooms, numbers_of, state_of
 
 CARDS = [
     ("pages", "pages"),
-    ("queued", "addresses waiting"),
-    ("leased", "visits under way"),
+    ("queued", "URLs waiting"),
+    ("leased", "fetches in progress"),
     ("hosts", "hosts"),
-    ("known", "addresses known"),
-    ("captures", "captures kept"),
+    ("known", "known URLs"),
+    ("captures", "captures stored"),
 ]
 MEANING = {reason.value: words for reason, words in IN_WORDS.items()}
 SAID = {
     "pages": "{} pages",
-    "rate": "{} a second",
+    "rate": "{} per second",
     "queued": "{} waiting",
     "failed": "{} failed",
-    "lag_s": "{} s behind the crawl",
-    "waiting": "{} readings waiting",
+    "lag_s": "index delay {} s",
+    "waiting": "{} read pages waiting for a commit",
 }
 
 
@@ -46,7 +46,7 @@ class Status(msgspec.Struct, frozen=True):
     state: str
     numbers: dict[str, float]
     outcomes: dict[str, int]
-    """How visits ended: reason codes, and how many addresses."""
+    """Fetch outcomes: reason codes, and the number of URLs."""
     processes: list[BeatNow]
 
 
@@ -69,7 +69,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
             beats=[shown(beat, rooms.clock.now()) for beat in rooms.beats()],
         )
 
-    @routes.get("/status.json", responses=answers_with(Status), summary="How the crawl is doing")
+    @routes.get("/status.json", responses=answers_with(Status), summary="Crawl status")
     def as_json() -> Response:
         now = rooms.clock.now()
         beats = [BeatNow(beat.name, beat.pid, age_s(beat, now), dict(beat.facts)) for beat in rooms.beats()]
@@ -91,6 +91,6 @@ def shown(beat: Beat, now: int) -> dict[str, object]:
         "name": beat.name,
         "pid": beat.pid,
         "age_s": age,
-        "state": "has ended" if has_ended else "is silent" if age > SILENT_AFTER_S else "is alive",
+        "state": "ended" if has_ended else "not responding" if age > SILENT_AFTER_S else "alive",
         "says": ", ".join(words),
     }

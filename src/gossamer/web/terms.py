@@ -76,7 +76,7 @@ def is_whole_iri(text: str) -> bool:
 def facts_about(iri: str) -> str:
     """REQUIRES: a whole IRI."""
     return (
-        "# What is said of it, and by which page\n"
+        "# Its properties, and the pages that state them\n"
         f"SELECT ?property ?value ?page\nWHERE {{ GRAPH ?page {{ <{iri}> ?property ?value }} }}\nLIMIT 100"
     )
 

@@ -78,9 +78,9 @@ MOST_VISITS = 50
 
 
 def why(
-    url: Annotated[str | None, Parameter(help="The address. Without https:// or http://, https is meant.")] = None,
+    url: Annotated[str | None, Parameter(help="The URL. Without https:// or http://, https is assumed.")] = None,
     *,
-    host: Annotated[str | None, Parameter(help="Instead of an address: why is nothing fetched at this host?")] = None,
+    host: Annotated[str | None, Parameter(help="Instead of a URL: why is nothing fetched from this host?")] = None,
     dir: Annotated[Path, Parameter(help="The collection's data directory.")] = DEFAULT,
     config: Annotated[
         Path | None, Parameter(help="Settings file; gossamer.toml in the directory if not given.")
@@ -89,7 +89,7 @@ def why(
 ) -> int:
     if (url is None) == (host is None):
         raise ConfigError(
-            "name one address, or one host: gossamer why https://example.org/a, gossamer why --host example.org"
+            "give one URL, or one host: gossamer why https://example.org/a, gossamer why --host example.org"
         )
     directory = existing(dir)
     outside = outside_of(directory)
@@ -112,9 +112,12 @@ def why(
     return 0 if is_known else 1
 
 
+HEADINGS = {"address": "URL", "found": "discovery", "visits": "fetches", "next": "next step", "why": "waiting for"}
+
+
 def show(sections: Iterable[Section], console: Console) -> None:
     for heading, lines in sections:
-        console.print(Text(heading, style="bold"))
+        console.print(Text(HEADINGS.get(heading, heading), style="bold"))
         for line in lines:
             console.print(Text(f"  {line}"), soft_wrap=True)
 
@@ -285,7 +288,7 @@ class WhyQuery:
     def _scope(self, url: Url, depth: int, how: How, reaches: Reaches) -> RuleVerdict:
         whole = scope.scope_of(reaches, self.settings.crawl.max_depth)
         verdict = scope.judge_host(url, whole) if how in MAPS else scope.judge(url, depth, whole)
-        return _ruled("scope", verdict, f"within the reach of {counted(len(reaches), 'seed')}")
+        return _ruled("scope", verdict, f"within the scope of {counted(len(reaches), 'seed')}")
 
     def _filters(self, url: Url, depth: int, how: How, reaches: Reaches) -> list[RuleVerdict]:
         """The rules of the user, and then his own filters."""
@@ -293,7 +296,7 @@ class WhyQuery:
         if not book.decides and not self.own:
             return []
         if how in UNRULED or (how is How.REDIRECT and depth == 0):
-            return [RuleVerdict("filter", True, "seeds and sitemaps are not asked for")]
+            return [RuleVerdict("filter", True, "rules do not apply to seeds and sitemaps")]
         ruled = book.judge(url, depth)
         asked = [own(url.text, depth) for own in self.own] if not isinstance(ruled, Denied) else []
         if refusals := [one for one in (ruled, *asked) if isinstance(one, Denied)]:
@@ -301,8 +304,8 @@ class WhyQuery:
         if failed := [one for one in asked if isinstance(one, FilterFailed)]:
             return [RuleVerdict("filter", None, failed[0].rule)]
         if isinstance(ruled, Unknown):
-            return [RuleVerdict("filter", None, "it depends on the kind of content, which the answer will tell")]
-        return [RuleVerdict("filter", True, "no rule is against")]
+            return [RuleVerdict("filter", None, "it depends on the content type of the response")]
+        return [RuleVerdict("filter", True, "no rule excludes it")]
 
     def _template(self, url: Url, host: HostState) -> list[RuleVerdict]:
         pattern = template_of(url)

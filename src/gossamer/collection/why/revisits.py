@@ -8,9 +8,9 @@ from gossamer.values.format import counted, moment
 from gossamer.values.past import Past
 
 WAITED_FOR = {
-    "vanished": "it is gone, and looked for ever more seldom",
-    "broken": "it fails, and is tried ever more seldom",
-    "refused": "a rule keeps us from it; the rule is asked again by then",
+    "vanished": "it is gone, and is checked less and less often",
+    "broken": "it fails, and is retried less and less often",
+    "refused": "a rule rejects it; the rule is checked again then",
 }
 HUB = 0.5
 """New pages of late above which a page is shown as one that leads to new pages."""
@@ -60,7 +60,7 @@ def says_of(past: Past) -> str:
     look = past.look
     if past.why == Why.LINKS and look is not None:
         return (
-            f"comes sooner: {look.changed} of {counted(look.links, 'page')} it links to "
+            f"revisited sooner: {look.changed} of {counted(look.links, 'page')} it links to "
             f"{'has' if look.changed == 1 else 'have'} changed (threshold {look.threshold} %)"
         )
     if past.why in WAITED_FOR:
@@ -69,14 +69,14 @@ def says_of(past: Past) -> str:
 
 
 def in_words(again: RevisitPlan, now: Instant) -> list[str]:
-    lines = [f"comes again {moment(again.due_at, now)}: {again.says}"]
+    lines = [f"revisit {moment(again.due_at, now)}: {again.says}"]
     if again.why != Why.LINKS and again.links:
         lines.append(
-            f"  {again.links_changed} of {counted(again.links, 'page')} it links to had changed at the last look; "
-            f"{again.threshold} % would call it"
+            f"  {again.links_changed} of {counted(again.links, 'page')} it links to had changed at the last check; "
+            f"{again.threshold} % would trigger a revisit"
         )
     changed = f", the last change found {moment(again.changed_at, now)}" if again.changed_at is not None else ""
-    lines.append(f"  looked at again {counted(again.visits, 'time')}{changed}")
+    lines.append(f"  revisited {counted(again.visits, 'time')}{changed}")
     if again.leads:
-        lines.append(f"  a hub: its visits have led to new pages (about {again.new_pages:.1f} of late)")
+        lines.append(f"  a hub: its fetches have led to new pages (about {again.new_pages:.1f} recently)")
     return lines

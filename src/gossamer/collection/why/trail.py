@@ -23,7 +23,7 @@ FOUND = {
 ROBOTS_MEANS = {
     RobotsState.READ: "read",
     RobotsState.MISSING: "there is none: everything may be fetched",
-    RobotsState.PENDING: "it has moved, and is being asked for at its new address",
+    RobotsState.PENDING: "it has moved, and is being requested at its new URL",
     RobotsState.UNREACHABLE: "it could not be read: nothing is fetched for now",
 }
 
@@ -205,29 +205,29 @@ def told_host(trail: HostTrail) -> list[Section]:
 def _address(trail: Trail) -> list[str]:
     lines = [trail.url]
     if trail.typed not in (trail.url, trail.url.rstrip("/")):
-        lines.append(f"what was typed, {trail.typed}, means this address")
+        lines.append(f"what was typed, {trail.typed}, normalizes to this URL")
     if trail.removed:
-        lines.append(f"left out, because they do not select content: {', '.join(trail.removed)}")
+        lines.append(f"parameters removed, because they do not select content: {', '.join(trail.removed)}")
     if trail.known_as is not None:
-        lines.append(f"it is the same page as {trail.known_as}, which was met first and is what is fetched")
+        lines.append(f"it is the same page as {trail.known_as}, which was found first and is the one that is fetched")
     return lines
 
 
 def _found(trail: Trail) -> list[str]:
     if not trail.way:
-        return ["it was never met, or was kept out when it was (a link found just now is entered within seconds)"]
+        return ["it was never found, or was rejected when it was (a new link is added within seconds)"]
     lines = []
     for step, source in zip(trail.way, [*trail.way[1:], None], strict=True):
         words = FOUND[step.how]
         if step.how not in (How.SEED, How.ROBOTS):  # a robots.txt is no address that is kept
-            words += f" {source.url}" if source is not None else " a page that is not known any more"
+            words += f" {source.url}" if source is not None else " a page that is no longer known"
         depth = f", {counted(step.depth, 'link')} from the seed" if step.depth and step is trail.way[0] else ""
         lines.append(f"{words}{depth}" if step is trail.way[0] else f"  which was {words}")
     return lines
 
 
 def _rules(trail: Trail) -> list[str]:
-    marks = {True: "lets it in", False: "keeps it out", None: "not known yet"}
+    marks = {True: "accepts it", False: "rejects it", None: "not known yet"}
     return [f"{ruling.rule} {marks[ruling.lets_in]}: {ruling.says}" for ruling in trail.rulings]
 
 
@@ -237,7 +237,7 @@ def _visits(trail: Trail) -> list[str]:
     if trail.ended is not None:
         ended = trail.ended
         at = f", {moment(ended.settled_at, now)}" if ended.settled_at is not None else ""
-        lines.append(f"the last one ended as {ended.reason}{at}: {ended.says}")
+        lines.append(f"the last one: {ended.reason}{at}: {ended.says}")
         if ended.detail:
             lines.append(f"  {ended.detail}")
         if ended.failures:
@@ -246,7 +246,7 @@ def _visits(trail: Trail) -> list[str]:
         detail = f" ({failure.detail})" if failure.detail else ""
         lines.append(f"before that {failure.reason}, {moment(failure.at, now)}: {failure.says}{detail}")
     for visit in trail.visits:
-        kind = "a page, searchable" if visit.is_page else "kept, not searchable"
+        kind = "a page, searchable" if visit.is_page else "stored, not searchable"
         read_in = f"{charset_in_words(visit.charset, visit.charset_from)}, " if visit.charset else ""
         lines.append(
             f"{moment(visit.fetched_at, now)}: status {visit.status}, {visit.media_type or 'no type'}, "
@@ -260,21 +260,21 @@ def _visits(trail: Trail) -> list[str]:
 def _next(trail: Trail) -> list[str]:
     lines = in_words(trail.again, trail.asked_at) if trail.again is not None and trail.due_at is not None else []
     lines += [f"- {wait.says}" for wait in trail.waits]
-    return lines or ["nothing: how it ended stands, and it is not due again"] if trail.is_known else lines
+    return lines or ["nothing: the outcome is final, and no revisit is due"] if trail.is_known else lines
 
 
 def _host(host: HostStanding, now: Instant) -> list[str]:
     if not host.is_known:
-        return [f"{host.name}: never met"]
-    held = f", {host.held:,} in quarantine" if host.held else ""
-    lines = [f"{host.name}: {counted(host.visits, 'visit')} made, {counted(host.queued, 'address')} waiting{held}"]
+        return [f"{host.name}: unknown"]
+    held = f", {host.held:,} quarantined" if host.held else ""
+    lines = [f"{host.name}: {counted(host.visits, 'fetch')}, {counted(host.queued, 'URL')} waiting{held}"]
     if host.retired_at is not None:
         lines.append(f"retired {moment(host.retired_at, now)}: {host.retired_why}")
     if host.is_over_budget:
-        lines.append("over its budget: it is visited when nothing else waits")
+        lines.append("over its budget: fetched when nothing else is waiting")
     lines.append(f"gap of {lasting(host.gap_s)}: {host.gap_says}")
     if host.next_at is not None and host.next_at > now:
-        lines.append(f"not touched before {moment(host.next_at, now)}")
+        lines.append(f"no request before {moment(host.next_at, now)}")
     lines += [_asked(one, now) for one in host.robots]
     lines += [f"quarantined pattern: {template}" for template in host.quarantined]
     return lines
@@ -283,10 +283,10 @@ def _host(host: HostStanding, now: Instant) -> list[str]:
 def _asked(asked: RobotsKnown, now: Instant) -> str:
     start = f"{asked.origin}/robots.txt"
     if asked.state is None:
-        return f"{start}: not read yet; it is asked for before the first page"
+        return f"{start}: not read yet; it is requested before the first page"
     parts = [ROBOTS_MEANS[asked.state]]
     if asked.state is RobotsState.READ:
-        parts.append(f"{counted(asked.rules, 'rule')} for us")
+        parts.append(f"{counted(asked.rules, 'rule')} for this crawler")
     if asked.crawl_delay_s is not None:
         parts.append(f"a Crawl-delay of {asked.crawl_delay_s:g} s")
     if asked.recrawl_delay_s is not None:
@@ -296,7 +296,7 @@ def _asked(asked: RobotsKnown, now: Instant) -> str:
     if asked.moved_to:
         parts.append(f"now at {asked.moved_to}")
     if asked.expires_at is not None and asked.state is not RobotsState.PENDING:
-        parts.append(f"asked for again {moment(asked.expires_at, now)}")
+        parts.append(f"requested again {moment(asked.expires_at, now)}")
     return f"{start}: {', '.join(parts)}"
 
 

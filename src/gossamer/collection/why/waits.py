@@ -38,7 +38,7 @@ def waits_of(
 ) -> list[Wait]:
     """Before the next visit to an address. Empty: it waits for nothing, because it is not to be visited again."""
     if known.is_held:
-        says = "it is in quarantine: addresses like it brought nothing new; `gossamer hosts release` lets them out"
+        says = "it is quarantined (possible trap): similar URLs brought nothing new; `gossamer hosts release` ends that"
         return [Wait("quarantine", says), *_always(host, crew, now)]
     if not known.is_queued:
         return _option(known)
@@ -48,54 +48,52 @@ def waits_of(
     waits += _robots(robots, now)
     waits += _gap(host, crew, now)
     if before:
-        waits.append(Wait("others", f"{counted(before, 'address')} of its host go first"))
-    return waits or [Wait("turn", "nothing: it is taken as soon as a visit can be made")]
+        waits.append(Wait("others", f"{counted(before, 'URL')} on its host {'goes' if before == 1 else 'go'} first"))
+    return waits or [Wait("turn", "nothing: it is fetched at the next opportunity")]
 
 
 def _option(known: KnownState) -> list[Wait]:
     """What was refused for want of an option is judged again once that is given."""
     if known.reason is Reason.CONTACT:
-        return [Wait("option", "it waits for an option: --contact, since its host is public")]
+        return [Wait("option", "it needs an option: --contact, since its host is public")]
     closed = closed_address(known.detail) if known.reason is Reason.ADDRESS else None
-    return [Wait("option", f"it waits for an option: --allow-address {closed}")] if closed else []
+    return [Wait("option", f"it needs an option: --allow-address {closed}")] if closed else []
 
 
 def host_waits(host: HostState, robots: list[tuple[str, Robots | None]], crew: Crew, now: Instant) -> list[Wait]:
     """Why nothing is being fetched at a host."""
     waits = _always(host, crew, now)
     if not host.queued:
-        held = f"; {counted(host.held, 'address')} are held in quarantine" if host.held else ""
+        held = f"; {counted(host.held, 'URL')} quarantined" if host.held else ""
         if given_up := unread_at([entry for _, entry in robots if entry is not None]):
             return [*waits, Wait("robots", f"{given_up}: given up until `gossamer crawl` is started again{held}")]
-        return [*waits, Wait("empty", f"nothing waits there: every address known has been visited{held}")]
+        return [*waits, Wait("empty", f"nothing is waiting: every known URL has been fetched{held}")]
     for _, entry in robots:
         waits += [wait for wait in _robots(entry, now) if wait not in waits]
     waits += _gap(host, crew, now)
     if host.later_at is not None and host.later_at > now and (host.ready_at is None or host.ready_at > now):
-        waits.append(
-            Wait("due", f"the next address that is due again is so {moment(host.later_at, now)}", host.later_at)
-        )
-    return waits or [Wait("turn", "nothing: it is visited as soon as a visit can be made")]
+        waits.append(Wait("due", f"the next revisit is due {moment(host.later_at, now)}", host.later_at))
+    return waits or [Wait("turn", "nothing: it is fetched at the next opportunity")]
 
 
 def _always(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
     """What concerns every address of the host, and of the crawl."""
     waits = []
     if not crew.is_crawling:
-        waits.append(Wait("stopped", "no crawl is running: `gossamer crawl --dir ...` goes on from here"))
+        waits.append(Wait("stopped", "no crawl is running: `gossamer crawl --dir ...` continues from here"))
     elif crew.is_paused:
-        waits.append(Wait("paused", "the crawl is paused: what is under way is finished, nothing new is taken"))
+        waits.append(Wait("paused", "the crawl is paused: fetches in progress are finished, nothing new is started"))
     elif crew.is_short_of_room:
-        waits.append(Wait("room", "the disk is nearly full: the crawl goes on when there is room"))
+        waits.append(Wait("room", "the disk is nearly full: the crawl continues when there is space"))
     elif crew.lag_s > crew.most_lag_s:
         waits.append(
-            Wait("views", f"the index is {lasting(crew.lag_s)} behind: nothing new is taken until it catches up")
+            Wait("views", f"the index is {lasting(crew.lag_s)} behind: nothing new is fetched until it catches up")
         )
     if host.retired_at is not None:
         says = f"its host was retired {moment(host.retired_at, now)}: {host.retired_why}"
-        waits.append(Wait("retired", f"{says}; `gossamer hosts reinstate {host.name}` takes it up again"))
+        waits.append(Wait("retired", f"{says}; `gossamer hosts reinstate {host.name}` reinstates it"))
     elif host.band == LAST:
-        waits.append(Wait("budget", "its host is over its budget: it is visited when nothing else waits"))
+        waits.append(Wait("budget", "its host is over its budget: it is fetched when nothing else is waiting"))
     return waits
 
 
@@ -105,17 +103,17 @@ def _robots(robots: Robots | None, now: Instant) -> list[Wait]:
         case Open():
             return []
         case AskFirst(robots=None):
-            return [Wait("robots", "the robots.txt has not been read yet: it is asked for first")]
+            return [Wait("robots", "the robots.txt has not been read yet: it is requested first")]
         case AskFirst():
             return [Wait("robots", "the robots.txt has to be read again first: it was last read too long ago")]
         case Shut(until=until):
             assert robots is not None, "or it would be asked for"
-            return [Wait("robots", f"{unread(robots)}; it is asked for again {moment(until, now)}", until)]
+            return [Wait("robots", f"{unread(robots)}; it is requested again {moment(until, now)}", until)]
         case Away():
-            return [Wait("robots", "the robots.txt has moved, and is being asked for at its new address")]
+            return [Wait("robots", "the robots.txt has moved, and is being requested at its new URL")]
         case GivenUp():
             assert robots is not None, "or it would be asked for"
-            return [Wait("robots", f"{unread(robots)}: given up; `gossamer crawl` asks for it again")]
+            return [Wait("robots", f"{unread(robots)}: given up; `gossamer crawl` requests it again")]
 
 
 def unread(robots: Robots) -> str:
@@ -126,9 +124,9 @@ def unread(robots: Robots) -> str:
 
 def _gap(host: HostState, crew: Crew, now: Instant) -> list[Wait]:
     if host.leased and crew.is_crawling:
-        return [Wait("visit", "a visit to its host is under way; there is never more than one")]
+        return [Wait("visit", "a fetch from its host is in progress; there is never more than one")]
     if host.next_at > now:
-        says = f"its host is left alone until {moment(host.next_at, now)}"
+        says = f"no request to its host until {moment(host.next_at, now)}"
         return [Wait("gap", says, host.next_at)]
     return []
 
@@ -147,22 +145,22 @@ def awaited_in_words(awaited: Awaited, for_s: float) -> str:
         case "retry":
             return f"waiting {time} to retry {url}{why}"
         case "robots":
-            return f"waiting {time} to ask again for {url}{why}"
+            return f"waiting {time} to request {url} again{why}"
         case "revisit":
-            return f"waiting {time} to visit {url} again: nothing is due before"
+            return f"waiting {time} to revisit {url}: nothing is due before"
         case "back-off":
-            return f"waiting {time} to visit {url}: its host failed lately and is left alone for longer"
+            return f"waiting {time} to fetch {url}: its host failed recently and gets a longer gap"
         case "gap":
-            return f"waiting {time} to visit {url}: the gap of its host"
+            return f"waiting {time} to fetch {url}: minimum gap of its host"
 
 
 def gap_in_words(host: HostState, polite: Politeness) -> str:
     """Where a host's gap comes from."""
     asked = min(host.crawl_delay_s or 0.0, polite.longest_crawl_delay_s)
     plain = max(polite.delay_s, asked)
-    source = f"its robots.txt asks for {host.crawl_delay_s:g} s" if asked > polite.delay_s else "the delay that is set"
+    source = f"its robots.txt asks for {host.crawl_delay_s:g} s" if asked > polite.delay_s else "the configured delay"
     if host.troubles and host.gap_s > plain * 1.01:
-        return f"{source}, and longer because {counted(host.troubles, 'visit')} failed lately"
+        return f"{source}, and longer because {counted(host.troubles, 'fetch')} failed recently"
     if host.gap_s > plain * 1.01:
-        return f"{source}, and longer because its last answer took its time, or the delay was longer then"
+        return f"{source}, and longer because its last response was slow, or the delay was longer then"
     return source

@@ -94,14 +94,14 @@ def _decoded(text: str, remarks: Remarks) -> Json:
     except RecursionError:
         raise _much_too_deep() from None
     if not roots:
-        raise Unreadable("jsonld-broken", "It is not JSON, and could not be mended.")
-    says = " ".join(["It is not JSON and had to be mended.", *[SENTENCES[kind] for kind in breakages]])
+        raise Unreadable("jsonld-broken", "Invalid JSON, could not be repaired.")
+    says = f"Invalid JSON (repaired): {', '.join([SENTENCES[kind] for kind in breakages])}."
     remarks.add("error", "jsonld-repaired", says, "jsonld-repaired")
     return roots[0] if len(roots) == 1 else roots
 
 
 def _much_too_deep() -> Unreadable:
-    return Unreadable("jsonld-too-deep", "It nests too deep to be read at all.")
+    return Unreadable("jsonld-too-deep", "It is nested too deeply to be read.")
 
 
 def _stated(root: Json, base: str, blank: Relabelled, at_most: int, remarks: Remarks) -> list[Triple]:

@@ -15,21 +15,21 @@ LARGEST_GUESS = 1 << 17
 """Guessing comes on top of that."""
 
 SENTENCES = {
-    "wrapped": "It is wrapped in CDATA or an HTML comment.",
-    "comment": "It holds comments, which JSON does not have.",
-    "comma": "It holds a comma too many, before a closing bracket or another comma.",
-    "no-value": "A name has no value after its colon.",
-    "undefined": "It holds undefined, NaN or Infinity, which JSON does not have.",
-    "escape": "A string holds an escape that JSON does not have.",
-    "control-character": "A string holds a line break, tab or other control character that must be escaped.",
-    "entities": "Its quotation marks are written as HTML entities.",
-    "missing-comma": "A comma is missing between two values.",
-    "quote-in-string": "A string holds a quotation mark that must be escaped.",
-    "single-quotes": "Strings are in single quotation marks.",
-    "bare-name": "A name is not in quotation marks.",
-    "unclosed": "A bracket is never closed.",
-    "several-roots": "It holds several values one after another; they belong in one array.",
-    "around": "There is something before or after the value.",
+    "wrapped": "wrapped in CDATA or an HTML comment",
+    "comment": "comment, which JSON does not allow",
+    "comma": "trailing comma",
+    "no-value": "name without a value",
+    "undefined": "undefined, NaN or Infinity",
+    "escape": "invalid escape in a string",
+    "control-character": "unescaped control character (line break or tab) in a string",
+    "entities": "quotation marks written as HTML entities",
+    "missing-comma": "missing comma between two values",
+    "quote-in-string": "unescaped quotation mark in a string",
+    "single-quotes": "strings in single quotes",
+    "bare-name": "name without quotes",
+    "unclosed": "unclosed bracket",
+    "several-roots": "several values in a row; put them in one array",
+    "around": "text before or after the value",
 }
 """What is told of each breakage."""
 

@@ -162,7 +162,7 @@ class WebConnection(H11Protocol):
     def _give_up(self) -> None:
         self._head_timer = None
         if not self.transport.is_closing() and not self._is_answering():
-            self._refuse(408, "The request did not come in time.")
+            self._refuse(408, "The request timed out.")
 
     def _wait(self) -> None:
         self.config.waiting.pop(self, None)

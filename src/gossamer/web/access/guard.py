@@ -25,7 +25,7 @@ MOST_AT_ONCE = 256
 """Answers being made at one time. Once one is being sent, its length is what is bounded: see `streams`."""
 LONG = 4 * PIECE
 """Bytes of a whole answer above which it is sent in pieces."""
-CROWDED = "Many long answers are being sent to slow readers. Please try again in a minute, or ask for less."
+CROWDED = "Too many long responses are being sent to slow clients. Please try again in a minute, or request less."
 READING = ("GET", "HEAD")
 CHANGING = ("POST", "PUT", "DELETE", "PATCH")
 ASKING = ("/sparql", "/door", "/door/leave")
@@ -33,10 +33,10 @@ ASKING = ("/sparql", "/door", "/door/leave")
 UNLOCKED = ("/door", "/door/leave", "/robots.txt")
 """Without a token even where everything else needs one: one must be able to come in."""
 NO_CHANGE = (
-    "Changes need the administrator's token. Open the link with a token that `gossamer serve` printed on the terminal, "
+    "Changes need the administrator's token. Open the link with the token that `gossamer serve` printed, "
     "or send the token in the file `token` of the data directory as `Authorization: Bearer`."
 )
-FACTS_STAY = "Facts come from pages alone, and pages from the crawl: nothing is changed from here."
+FACTS_STAY = "This endpoint is read-only: facts come only from crawled pages."
 
 
 def answers_to(host_header: str | None, names: Sequence[str]) -> bool:
@@ -70,7 +70,7 @@ class Gate:
         body = RequestBody(request, receive)
         ROLE.set(Role.ANONYMOUS)
         if not self._under_way.take():
-            full = fault(request, self._show, 503, "Too many are asking at once. Please try again in a few seconds.")
+            full = fault(request, self._show, 503, "Too many requests at once. Please try again in a few seconds.")
             await full(scope, body.receive, self._dressed(request, body, send))
             return
         sending = Sending(self._dressed(request, body, send), self._under_way, self._long)
@@ -123,11 +123,11 @@ class Gate:
         length = request.headers.get("content-length", "0")
         if "transfer-encoding" in request.headers and "content-length" in request.headers:
             # Two lengths are how one request is smuggled inside another (RFC 9112, 6.3).
-            return fault(request, self._show, 400, "The request names two lengths for its body.")
+            return fault(request, self._show, 400, "The request has two different body lengths.")
         if not length.isdigit() or len(length) > 9 or int(length) > LONGEST_BODY:
             return fault(request, self._show, 413, f"Send at most {LONGEST_BODY:,} bytes.")
         if len(request.scope["raw_path"]) + len(request.scope["query_string"]) > LONGEST_TARGET:
-            words = "Ask for less, or send a long query to /sparql with POST."
+            words = "Shorten the request, or send a long query to /sparql with POST."
             return fault(request, self._show, 414, words)
         if request.method not in (*READING, *CHANGING):
             return fault(request, self._show, 405, FACTS_STAY)
@@ -144,9 +144,9 @@ class Gate:
             ours = (("https",) if self._door.is_behind_tls else ("http", "https"), host)
             is_foreign = origin is not None and not is_of(origin, *ours) and not is_our_form
             if is_foreign or site not in (None, "same-origin", "none"):
-                return fault(request, self._show, 403, "Another site may not ask in your name.")
+                return fault(request, self._show, 403, "Requests from other sites are not allowed.")
         elif site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate" and not self._door.is_public:
-            return fault(request, self._show, 403, "The pages of other sites may lead here, but not read from here.")
+            return fault(request, self._show, 403, "Other sites may link to this server, but not read from it.")
         return None
 
     def _identified(self, request: Request) -> Response | None:
@@ -177,7 +177,7 @@ class Gate:
             if "text/html" in request.headers.get("accept", "") and request.method in READING:
                 here = path + (f"?{query}" if (query := request.url.query) else "")
                 return RedirectResponse("/door?" + urlencode({"next": same_site(here)}), 303)
-            return unauthorized(request, self._show, "This server answers only those who send a token.")
+            return unauthorized(request, self._show, "This server requires a token.")
         if request.method in CHANGING and not (request.method == "POST" and path in ASKING) and role is not Role.ADMIN:
             return fault(request, self._show, 403, FACTS_STAY if path.startswith("/sparql") else NO_CHANGE)
         return None

@@ -12,8 +12,8 @@ from gossamer.web.access.tokens import ROLE, Access, Role, Tries, address_in, is
 from gossamer.web.faults import fault
 from gossamer.web.page_frame import Show
 
-WRONG = "That token is not right, or no longer: a new one may be in use."
-WAIT = "Too many wrong tokens have come from your address. Wait a minute, or use the right one."
+WRONG = "This token is not valid, or no longer valid: it may have been replaced."
+WAIT = "Too many wrong tokens from your IP address. Wait a minute, or use a valid one."
 LONGEST_FORM = 8192
 
 

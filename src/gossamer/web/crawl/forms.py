@@ -64,7 +64,7 @@ async def told(doing: Awaitable[str]) -> FormNotice:
 
 
 def refusal(trouble: GossamerError) -> FormNotice:
-    first, *lines = str(trouble).splitlines() or ["It could not be done."]
+    first, *lines = str(trouble).splitlines() or ["The request failed."]
     return FormNotice(first[:1].upper() + first[1:], "bad", tuple(lines))
 
 

@@ -29,7 +29,7 @@ BOX = Box(52, 12, 530, 136)
 SITES = "#sites-name"
 MOST_SITES = 100
 MOST_ROWS = 24
-Site = Annotated[str, Query(max_length=300, description="The curve of this site alone.")]
+Site = Annotated[str, Query(max_length=300, description="Only this site.")]
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -66,8 +66,8 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
         "/crawl/freshness.json", responses=answers_with(FreshnessReport), summary="The freshness of the collection"
     )
     def as_json(site: Site = "") -> Response:
-        """How old the copies are and how many are fresh, now and over time, by site; what as many visits could lead to;
-        what visits found. Samples are taken while a crawl that comes back to pages runs."""
+        """How old the copies are and how many are fresh, now and over time, by site; what the same number of fetches
+        could achieve at best; what revisits found. Samples are taken while a crawl that revisits pages is running."""
         return json_answer(looked_at(site))
 
     return routes
@@ -94,10 +94,10 @@ def cards_of(found: FreshnessReport) -> list[tuple[str, str, str]]:
     return [
         (f"{whole.freshness:.0%}", "of the copies are fresh", SITES),
         (days_in_words(whole.average_age_days), "average age", SITES),
-        (days_in_words(whole.possible_age_days), "least possible with as many visits", SITES),
-        (f"{whole.visits_a_day:,.0f}", "visits a day are planned", LISTS["revisits"]),
-        (f"{visits.changed:,} of {visits.visits:,}", "visits to known pages found a change", ""),
-        (share(found.spared_share), "of the bytes not sent again", ""),
+        (days_in_words(whole.possible_age_days), "lowest possible with the same number of fetches", SITES),
+        (f"{whole.visits_a_day:,.0f}", "fetches a day planned", LISTS["revisits"]),
+        (f"{visits.changed:,} of {visits.visits:,}", "revisits found a change", ""),
+        (share(found.spared_share), "of the bytes not transferred again", ""),
         (f"{visits.appeared:,}", "pages appeared", ""),
         (f"{visits.vanished:,}", "pages vanished", ""),
     ]
@@ -121,15 +121,15 @@ def pictures_of(points: Sequence[Point]) -> list[Picture]:
     return [
         Picture(
             "Average age of the copies",
-            f"Over {span} the age went from {days_in_words(ages[0])} to {days_in_words(ages[-1])}, "
-            f"at most {days_in_words(max(ages))}; possible is {days_in_words(least[-1])} now.",
-            (curve("age", "age", instants, ages, most), curve("least possible", "least", instants, least, most)),
+            f"Over {span} the age changed from {days_in_words(ages[0])} to {days_in_words(ages[-1])}, "
+            f"at most {days_in_words(max(ages))}; the lowest possible is {days_in_words(least[-1])} now.",
+            (curve("age", "age", instants, ages, most), curve("lowest possible", "least", instants, least, most)),
             tuple([(BOX.top + BOX.height * (1 - part / 2), days_short(most * part / 2)) for part in range(3)]),
             ends,
         ),
         Picture(
-            "Share of the copies that is fresh",
-            f"Over {span} the share went from {shares[0]:.0%} to {shares[-1]:.0%}, at least {min(shares):.0%}.",
+            "Share of fresh copies",
+            f"Over {span} the share changed from {shares[0]:.0%} to {shares[-1]:.0%}, at least {min(shares):.0%}.",
             (curve("fresh", "fresh", instants, shares, 1.0),),
             tuple([(BOX.top + BOX.height * (1 - part / 2), f"{part / 2:.0%}") for part in range(3)]),
             ends,

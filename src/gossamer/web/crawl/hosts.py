@@ -31,17 +31,17 @@ BADGES = {
 }  # fmt: skip
 ORDERS: dict[str, str] = {
     "queued": "most waiting",
-    "visits": "most visited",
-    "troubles": "most trouble",
-    "held": "most held back",
+    "visits": "most fetched",
+    "troubles": "most failures",
+    "held": "most quarantined",
     "gap": "longest gap",
-    "next": "next visit first",
+    "next": "next fetch first",
     "name": "name",
 }
 ROBOTS = {
-    "": "not asked yet",
+    "": "not requested yet",
     "read": "read",
-    "missing": "none there",
+    "missing": "none",
     "pending": "has moved",
     "unreachable": "cannot be read",
 }
@@ -66,10 +66,10 @@ class HostsParameters(msgspec.Struct, frozen=True):
 
 
 def asked(
-    text: Annotated[str, Query(max_length=300, description="In the host's name.")] = "",
+    text: Annotated[str, Query(max_length=300, description="Text in the host name.")] = "",
     state: State = "",
     sort: Order = "queued",
-    after: Annotated[str, Query(max_length=400, description="A position: that of the last host seen.")] = "",
+    after: Annotated[str, Query(max_length=400, description="A position: that of the last host listed.")] = "",
     most: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> HostsParameters:
     return HostsParameters(text.strip(), state, sort, after, most)
@@ -77,9 +77,9 @@ def asked(
 
 Wanted = Annotated[HostsParameters, Depends(asked)]
 CHANGE_FORM = {
-    "action": field("What is to become of it.", *get_args(HostAction), needed=True),
-    "host": field("Its name, with its port if it has one.", needed=True),
-    "words": field("Why, for those who ask later."),
+    "action": field("What to do with the host.", *get_args(HostAction), needed=True),
+    "host": field("Host name, with its port if it has one.", needed=True),
+    "words": field("The reason, for the record."),
 }
 
 
@@ -99,7 +99,7 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 
     @routes.get("/crawl/hosts.json", responses=answers_with(HostsFound))
     def as_json(request: Request, wanted: Wanted) -> Response:
-        """Hosts and how each stands; `next` names where to go on."""
+        """Hosts and their state; `next` is the position of the next part."""
         try:
             return json_answer(found_of(wanted))
         except QueryRefused as trouble:
@@ -107,7 +107,7 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 
     @routes.get("/crawl/hosts.csv", responses=answers_with(str, media_type=CSV))
     def as_csv(request: Request, wanted: Wanted) -> Response:
-        """The same as a table, whole however long it is; with `most`, so many lines."""
+        """The same as CSV, complete; with `most`, at most so many lines."""
         try:
             found_of(msgspec.structs.replace(wanted, most=1))
         except QueryRefused as trouble:

@@ -14,7 +14,7 @@ from gossamer.values.outcome import Reason
 
 Verb = Literal["pause", "resume", "stop"]
 HostAction = Literal["retire", "reinstate", "release", "exclude"]
-NOT_HERE = "These pages were started without a crawl to steer."
+NOT_HERE = "This server was started without crawl control."
 
 
 class Crawler(msgspec.Struct, frozen=True):

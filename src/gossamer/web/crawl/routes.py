@@ -14,6 +14,7 @@ from gossamer.monitor.chronicle import Chronicle
 from gossamer.monitor.freshness import days_in_words
 from gossamer.monitor.hints import Hint
 from gossamer.monitor.system import System
+from gossamer.values.format import fitted
 from gossamer.values.outcome import GROUPS, IN_WORDS, in_group
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.crawl import hosts, visits
@@ -29,51 +30,51 @@ from gossamer.web.rooms import WebRooms
 
 NEWEST = 8
 CARDS = (
-    ("pages_s", "pages a second"),
+    ("pages_s", "pages per second"),
     ("pages", "pages"),
-    ("queued", "addresses waiting"),
-    ("leased", "visits under way"),
+    ("queued", "URLs waiting"),
+    ("leased", "fetches in progress"),
     ("hosts", "hosts"),
     ("failed", "failed"),
     ("missing", "missing"),
     ("refused", "refused by rules"),
-    ("quarantined", "held in endless series"),
+    ("quarantined", "quarantined (possible trap)"),
 )
 SENTENCES = {
-    "starting": "It has been started and reads what it knew.",
-    "running": "Addresses are visited as politeness allows.",
-    "paused": "Nothing new is visited. What was under way has been finished and kept.",
-    "stopping": "What is under way is finished and kept; this takes a few seconds.",
-    "waits for disk": "The disk is nearly full. It goes on by itself when there is room.",
-    "interrupted": "The crawler ended without a word. Nothing that was acknowledged is lost: start it again.",
-    "at rest": "Nobody is crawling.",
+    "starting": "Starting: loading the saved state.",
+    "running": "URLs are fetched as politeness allows.",
+    "paused": "Nothing new is fetched. Fetches that were in progress have finished and are stored.",
+    "stopping": "Fetches in progress are being finished and stored; this takes a few seconds.",
+    "waits for disk": "The disk is nearly full. The crawl continues by itself when there is space.",
+    "interrupted": "The crawler ended unexpectedly. Nothing that was acknowledged is lost: start it again.",
+    "at rest": "No crawl is running.",
 }
 BADGES = {"running": "good", "starting": "calm", "stopping": "calm", "paused": "warn", "waits for disk": "warn"}
 REACHES = (
-    ("host", "its host"),
-    ("domain", "its domain, all hosts below"),
-    ("prefix", "its folder"),
+    ("host", "same host"),
+    ("domain", "same domain and subdomains"),
+    ("prefix", "same folder"),
     ("any", "anywhere"),
 )
 
-CONTACT = field("Where site owners reach whoever crawls; needed before a public site is visited, unless it is set.")
+CONTACT = field("Contact for site owners; required before a public site is fetched, unless it is already set.")
 SEEDS_FORM = {
-    "seeds": field("Addresses, one a line; a line that begins with # is a remark.", needed=True),
-    "reach": field("How far links are followed from there; host if not given.", *(name for name, _ in REACHES)),
+    "seeds": field("URLs, one per line; a line that starts with # is a comment.", needed=True),
+    "reach": field("How far links are followed from each seed; the default is host.", *(name for name, _ in REACHES)),
     "contact": CONTACT,
-    "then": field("“start”: start the crawl too, once they are added.", "", "start"),
+    "then": field("“start”: also start the crawl once they are added.", "", "start"),
 }
 
 
 class CrawlNow(msgspec.Struct, frozen=True):
-    """How the crawl stands."""
+    """The status of the crawl."""
 
     state: str
     """running, starting, paused, stopping, waits for disk, at rest, interrupted"""
     says: str
     numbers: dict[str, float]
     outcomes: dict[str, int]
-    """How visits ended: reason codes, and how many addresses."""
+    """Fetch outcomes: reason codes, and the number of URLs."""
     crawler: Crawler
     seeds: tuple[Seed, ...]
     seed_count: int
@@ -101,12 +102,12 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 
     @routes.get("/crawl.json", responses=answers_with(CrawlNow))
     def as_json() -> Response:
-        """How the crawl stands: its state, numbers, seeds, and what is wrong with it."""
+        """Crawl status: its state, numbers, seeds and problems."""
         return json_answer(looked_at(rooms)[0])
 
     @routes.post("/crawl/start", summary="Start the crawl", **change(contact=CONTACT))
     async def start(request: Request) -> Response:
-        """It goes on from where it was. Says so once something has been heard of it."""
+        """The crawl continues where it stopped. Responds after its first heartbeat."""
         fields = await form_of(request)
         return then(request, notices, await told(rooms.crawl.start(fields.get("contact", ""))), "/crawl")
 
@@ -114,7 +115,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     async def pause(request: Request) -> Response:
         return then(request, notices, await told(rooms.crawl.ask("pause")), "/crawl")
 
-    @routes.post("/crawl/resume", summary="Let the crawl go on", **change())
+    @routes.post("/crawl/resume", summary="Resume the crawl", **change())
     async def resume(request: Request) -> Response:
         return then(request, notices, await told(rooms.crawl.ask("resume")), "/crawl")
 
@@ -122,9 +123,9 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     async def stop(request: Request) -> Response:
         return then(request, notices, await told(rooms.crawl.ask("stop")), "/crawl")
 
-    @routes.post("/crawl/seeds", summary="Add addresses to begin with", **change(**SEEDS_FORM))
+    @routes.post("/crawl/seeds", summary="Add seed URLs", **change(**SEEDS_FORM))
     async def seeds_added(request: Request) -> Response:
-        """Those that cannot be visited are left out, and each reason is said."""
+        """URLs that cannot be fetched are rejected, each with a reason."""
         fields = await form_of(request)
         typed = fields.get("seeds", "")
         notice, are_added = await added(rooms, typed, fields.get("reach", "host"), fields.get("contact", ""))
@@ -142,14 +143,14 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 async def added(rooms: WebRooms, typed: str, reach: str, contact: str) -> tuple[FormNotice, bool]:
     texts = [line.strip() for line in typed.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not texts:
-        return FormNotice("Write at least one address, one a line.", "bad"), False
+        return FormNotice("Enter at least one URL, one per line.", "bad"), False
     try:
         taken = await rooms.crawl.add_seeds(texts, reach, contact.strip())
     except GossamerError as trouble:
         return refusal(trouble), False
-    words = f"{taken.taken:,} address{'es are' if taken.taken != 1 else ' is'} added."
+    words = f"{taken.taken:,} {'URLs' if taken.taken != 1 else 'URL'} added."
     if taken.left_out:
-        words += " Left out:" if taken.taken else " Why:"
+        words += " Rejected:" if taken.taken else " Reason:"
     return FormNotice(words, "good" if taken.taken else "bad", taken.left_out[:50]), bool(taken.taken)
 
 
@@ -205,7 +206,9 @@ def page_of(now: CrawlNow, standing: CrawlState, newest: tuple[ListedVisit, ...]
         "now": now,
         "badge": "bad" if now.state == "interrupted" or now.crawler.has_failed else BADGES.get(now.state, "idle"),
         "cards": [
-            (f"{now.numbers.get(name, 0):,.{name == 'pages_s':d}f}", label, LISTS[name]) for name, label in CARDS
+            (f"{number:,.{name == 'pages_s':d}f}", fitted(label, number), LISTS[name])
+            for name, label in CARDS
+            for number in (now.numbers.get(name, 0),)
         ],
         "ends": [(code, number, words.get(code, "")) for code, number in ends],
         "hints": [(hint, pieces(hint.mend)) for hint in now.hints],

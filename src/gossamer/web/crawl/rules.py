@@ -20,21 +20,19 @@ MOST_SECONDS = 20.0
 LONGEST = 48_000
 """Of rules that are tried out: they stand in the address."""
 EXAMPLES = (
-    ('exclude path ~ "/calendar/"', "leave out addresses whose path holds this pattern"),
-    ("exclude host = shop.example.org", "leave out a site"),
-    ("exclude query has sessionid", "leave out addresses with this parameter"),
-    ("exclude type = application/pdf", "drop answers of this type"),
-    ("later 2 depth > 6", "visit deep pages later"),
-    ("sooner 2 host = news.example.org", "visit a site sooner"),
-    ("include domain = example.org", "only what is included; everything else stays out"),
+    ('exclude path ~ "/calendar/"', "exclude URLs whose path contains this pattern"),
+    ("exclude host = shop.example.org", "exclude a site"),
+    ("exclude query has sessionid", "exclude URLs with this query parameter"),
+    ("exclude type = application/pdf", "drop responses of this type"),
+    ("later 2 depth > 6", "fetch deep pages later"),
+    ("sooner 2 host = news.example.org", "fetch a site sooner"),
+    ("include domain = example.org", "only what is included; everything else is excluded"),
 )
 MOST_LINES = 50
-BOTH = "Look at both, and save again to replace them with yours."
+BOTH = "Compare both versions, and save again to replace them with yours."
 SAVE_FORM = {
-    "draft": field("All the rules there are to be, one a line.", needed=True),
-    "mark": field(
-        "Of the rules that they take the place of, as /crawl/rules.json tells: others may have changed them."
-    ),
+    "draft": field("The complete new rules, one per line.", needed=True),
+    "mark": field("Version of the rules being replaced, from /crawl/rules.json: someone else may have changed them."),
 }
 
 
@@ -50,9 +48,11 @@ class RulesNow(msgspec.Struct, frozen=True):
     """What a draft would do to what waits; None without one, or when something is wrong with it."""
 
 
-Draft = Annotated[str | None, Query(max_length=LONGEST, description="Rules to be tried out; nothing is saved.")]
-Added = Annotated[str, Query(max_length=2000, description="One rule to be tried out beside those in force.")]
-Seconds = Annotated[float, Query(ge=0.1, le=MOST_SECONDS, description="How long to look through what waits.")]
+Draft = Annotated[str | None, Query(max_length=LONGEST, description="Rules to preview; nothing is saved.")]
+Added = Annotated[str, Query(max_length=2000, description="One rule to preview in addition to the current ones.")]
+Seconds = Annotated[
+    float, Query(ge=0.1, le=MOST_SECONDS, description="How long to search through the queue, in seconds.")
+]
 
 
 def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
@@ -86,12 +86,12 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 
     @routes.get("/crawl/rules.json", responses=answers_with(RulesNow))
     def as_json(draft: Draft = None, add: Added = "", seconds: Seconds = SECONDS) -> Response:
-        """The rules in force, or what others would do: which of the addresses that wait they would keep out."""
+        """The rules in force, or the effect of others: which of the waiting URLs they would exclude."""
         return json_answer(now_of(rooms, rooms.crawl.rules(), draft, add, seconds))
 
     @routes.post("/crawl/rules/save", summary="Save the rules of the crawl", **change(**SAVE_FORM))
     async def save(request: Request) -> Response:
-        """All or nothing: a line that is no rule is pointed at, and the rules stay as they were."""
+        """All or nothing: if a line is not a valid rule, it is reported and the rules stay as they were."""
         fields = await form_of(request)
         text, mark = fields.get("draft", "").replace("\r\n", "\n"), fields.get("mark", "")
         wrong = rooms.crawl.wrong(text)
@@ -109,7 +109,7 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
             return json_answer(said, 409) if is_program(request) else shown(rules, now, rules.mark, SECONDS, said, 409)
         return then(request, notices, notice, "/crawl/rules")
 
-    @routes.post("/crawl/rules/undo", summary="Undo the last change of the rules", **change())
+    @routes.post("/crawl/rules/undo", summary="Undo the last change to the rules", **change())
     async def undo(request: Request) -> Response:
         return then(request, notices, await told(rooms.crawl.undo_rules()), "/crawl/rules")
 
@@ -117,7 +117,7 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 
 
 def not_saved(wrong: Sequence[Wrong]) -> FormNotice:
-    words = f"Nothing is saved: {len(wrong)} line{'s are' if len(wrong) > 1 else ' is'} no rule."
+    words = f"Not saved: {len(wrong)} line{'s are not valid rules' if len(wrong) > 1 else ' is not a valid rule'}."
     lines = [f"line {one.line}, column {one.column}: {one.says}" for one in wrong[:MOST_LINES]]
     return FormNotice(words, "bad", tuple(lines))
 

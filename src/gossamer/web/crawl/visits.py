@@ -30,9 +30,9 @@ HEADINGS = {
     "found": "Fetched",
     "redirected": "Redirected",
     "missing": "Gone",
-    "refused": "Refused by a rule of ours",
+    "refused": "Refused by rules",
     "failed": "Failed",
-    "unread": "Kept, not read",
+    "unread": "Stored, not read",
 }
 BADGES = {"found": "good", "redirected": "calm", "missing": "idle", "refused": "warn", "failed": "bad", "unread": "bad"}
 TYPES = ("text/html", "application/xhtml+xml", "application/json", "application/pdf", "text/plain", "application/xml")
@@ -65,15 +65,17 @@ class VisitsParameters(msgspec.Struct, frozen=True):
 
 
 def asked(
-    reason: Annotated[list[str], Query(max_length=40, default_factory=list, description="Kinds of ends, or codes.")],
+    reason: Annotated[
+        list[str], Query(max_length=40, default_factory=list, description="Outcome groups or reason codes.")
+    ],
     host: Words = "",
-    text: Annotated[str, Query(max_length=2048, description="In the address, whatever its case.")] = "",
+    text: Annotated[str, Query(max_length=2048, description="Text in the URL, case-insensitive.")] = "",
     status: Annotated[str, Query(pattern="^([2-5](xx)?)?$", description="2xx, 3xx, 4xx or 5xx.")] = "",
     type: Words = "",
-    since: Annotated[str, Query(max_length=40, description="A day, or an instant of RFC 3339.")] = "",
+    since: Annotated[str, Query(max_length=40, description="A date, or an RFC 3339 time.")] = "",
     until: Annotated[str, Query(max_length=40)] = "",
     sort: Sort = "newest",
-    after: Annotated[str, Query(max_length=80, description="A position: that of the last visit seen.")] = "",
+    after: Annotated[str, Query(max_length=80, description="A position: that of the last fetch listed.")] = "",
     most: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> VisitsParameters:
     chosen = tuple(code for code in reason if code)
@@ -108,7 +110,7 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 
     @routes.get("/crawl/visits.json", responses=answers_with(VisitsFound))
     def as_json(request: Request, wanted: Wanted) -> Response:
-        """Every address that was visited and how its last visit ended; newest first, `next` names where to go on."""
+        """Every fetched URL and the outcome of its last fetch, newest first; `next`: position of the next part."""
         try:
             return json_answer(rooms.crawl.visits(meant(wanted)))
         except QueryRefused as trouble:
@@ -116,8 +118,8 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 
     @routes.get("/crawl/visits.csv", responses=answers_with(str, media_type=CSV))
     def as_csv(request: Request, wanted: Wanted) -> Response:
-        """The same as a table, whole however long it is; with `most`, so many lines. `/export/visits.csv` has every
-        visit, in no order, and less of each."""
+        """The same as CSV, complete; with `most`, at most so many lines. `/export/visits.csv` has every
+        fetch, unordered, with fewer columns."""
         try:
             rooms.crawl.visits(msgspec.structs.replace(meant(wanted), most=1))
         except QueryRefused as trouble:
@@ -163,7 +165,7 @@ def known(code: str) -> Reason:
     try:
         return Reason(code)
     except ValueError:
-        raise QueryRefused(f"no visit ends with “{code[:40]}”; there are {', '.join(Reason)}") from None
+        raise QueryRefused(f"unknown outcome “{code[:40]}”; possible are {', '.join(Reason)}") from None
 
 
 def instant(text: str, *, is_end: bool = False) -> Instant | None:
@@ -173,7 +175,7 @@ def instant(text: str, *, is_end: bool = False) -> Instant | None:
     try:
         at = from_words(text.strip().replace(" ", "+"))
     except (ValueError, OverflowError):
-        raise QueryRefused(f"“{text[:40]}” is no day and no instant; write 2026-11-15 or 2026-11-15T08:30") from None
+        raise QueryRefused(f"“{text[:40]}” is not a date or time; write 2026-11-15 or 2026-11-15T08:30") from None
     return min(LATEST, max(0, at + (DAY - 1 if is_end and len(text.strip()) == 10 else 0)))
 
 

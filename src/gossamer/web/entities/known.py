@@ -38,9 +38,9 @@ from gossamer.web.rooms import WebRooms
 PATIENCE_S = 4.0
 """A page does not wait longer for any of its parts: it shows what it has, and says what is missing."""
 PARTS = {
-    "facts": "what is said of it",
-    "pointing": "what points to it",
-    "instances": "the things of this class",
+    "facts": "its properties",
+    "pointing": "the entities that refer to it",
+    "instances": "the entities of this class",
     "uses": "how it is used",
 }
 LONGEST_NAME = 300

@@ -73,7 +73,7 @@ def _name(key: tuple[str, str], rows: Sequence[Row], page: str, number: int) -> 
         for row in rows:
             if named(row["property"]["value"]).name == wanted and row["value"]["type"] == "literal":
                 return row["value"]["value"]
-    return value if kind == "uri" else f"Thing {number}"
+    return value if kind == "uri" else f"Entity {number}"
 
 
 def _stated(

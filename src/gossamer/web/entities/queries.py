@@ -34,11 +34,11 @@ NAMING = (
     "http://microformats.org/profile/hcard#fn",
 )
 """Properties that say what a thing is called; the first of them that is there wins."""
-NO_IRI = "Which thing? Put its IRI after /entity?iri= or come from a search, a page or an answer to a query."
-TOO_LONG = f"That IRI is longer than {LONGEST_IRI:,} characters; no page was asked for anything like it."
+NO_IRI = "Which entity? Put its IRI after /entity?iri= or open it from a search, a page or a query result."
+TOO_LONG = f"That IRI is longer than {LONGEST_IRI:,} characters."
 NOT_WHOLE = (
-    "That is not a whole IRI. One begins with a scheme (http:, urn:, mailto:) or a well-known prefix (schema:Person), "
-    'and holds no spaces nor any of < > " { } | ^ ` \\.'
+    "Invalid IRI. An IRI starts with a scheme (http:, urn:, mailto:) or a well-known prefix (schema:Person), "
+    'and contains no spaces nor any of < > " { } | ^ ` \\.'
 )
 
 _NAMED = "|".join(f"<{iri}>" for iri in NAMING)

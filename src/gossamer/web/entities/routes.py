@@ -27,20 +27,22 @@ KINDS = (HTML, JSON, TURTLE, N_QUADS, JSON_LD, CSV)
 Start = Annotated[int, Query(alias="from", ge=0, le=WINDOW)]
 InstancesFrom = Annotated[int, Query(ge=0, le=WINDOW)]
 UNKNOWN = (
-    "Nothing in the collection speaks of it: no page states a fact about it, and none points to it. "
-    "It may be spelt otherwise (with or without a # or a / at the end), or its page may not have been fetched."
+    "This entity is not in the collection: no page states a fact about it, and none refers to it. "
+    "It may be spelled differently (with or without a # or a / at the end), or its page may not have been fetched."
 )
-TOO_SLOW = "The facts are not at hand just now. Please ask again in a few seconds."
+TOO_SLOW = "Facts are not available right now. Please try again in a few seconds."
 
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
 
-    @routes.get("/entity", responses=answers_with(Any, media_type="*/*", words="In the form that Accept likes best."))
+    @routes.get(
+        "/entity", responses=answers_with(Any, media_type="*/*", words="In the format preferred by the Accept header.")
+    )
     async def entity(
         request: Request, iri: str = "", via: str = "", start: Start = 0, instances_from: InstancesFrom = 0
     ) -> Response:
-        """Everything known of an IRI. Accept chooses: HTML, JSON, Turtle, N-Quads, JSON-LD or CSV."""
+        """Everything known about an IRI. The Accept header chooses: HTML, JSON, Turtle, N-Quads, JSON-LD or CSV."""
         kind = media_type_for(request.headers.get("accept", HTML), KINDS)
         asked = EntityRequest(request, iri, via, start, instances_from)
         answer = await answered(rooms, show, asked, kind)
@@ -53,11 +55,11 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     ) -> Response:
         return await answered(rooms, show, EntityRequest(request, iri, via, start, instances_from), JSON)
 
-    @routes.get("/entity.{ending}", responses=answers_with(str, media_type="*/*", words="The facts, as a file."))
+    @routes.get("/entity.{ending}", responses=answers_with(str, media_type="*/*", words="The facts as a file."))
     async def as_file(request: Request, ending: str, iri: str = "") -> Response:
-        """What is said of it, as Turtle (ttl), N-Quads with the pages as graphs (nq), JSON-LD (jsonld) or CSV."""
+        """The facts about it, as Turtle (ttl), N-Quads with the pages as graphs (nq), JSON-LD (jsonld) or CSV."""
         if ending not in FORMATS:
-            return fault(request, show, 404, f"Things come as json, {', '.join(FORMATS)}.")
+            return fault(request, show, 404, f"Entities are available as json, {', '.join(FORMATS)}.")
         return await answered(rooms, show, EntityRequest(request, iri), FORMATS[ending])
 
     return routes

@@ -23,7 +23,7 @@ from gossamer.web.rooms import WebRooms
 from gossamer.web.terms import entity_href
 
 CSV = "text/csv"
-NOT_USED = "No page uses a vocabulary with that name. A namespace ends in / or #, as a rule: http://schema.org/"
+NOT_USED = "No page uses a vocabulary with that name. A namespace usually ends in / or #: http://schema.org/"
 
 
 class UsedTerm(msgspec.Struct, frozen=True):

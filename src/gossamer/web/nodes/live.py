@@ -17,7 +17,7 @@ MOST_STREAMS = 32
 LOOK_S = 0.25
 """How soon a stream notices that its reader has left, or that the server stops."""
 RETRY_MS = 2000
-FULL = "As many watch already as this server lets watch at one time. The page itself can still be read.\n"
+FULL = "Too many live connections are open. The page itself can still be read.\n"
 STILL_HERE = b": not just now\n\n"
 
 

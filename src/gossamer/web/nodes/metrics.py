@@ -30,17 +30,22 @@ class Metric(NamedTuple):
 PROCESS = (
     ("process_cpu_seconds", "counter", "cpu_s", "CPU seconds a process has used."),
     ("process_resident_memory_bytes", "gauge", "rss", "Memory a process holds."),
-    ("pages", "counter", "pages", "Pages fetched (crawler) or made findable (indexer) since the process started."),
-    ("visits", "counter", "visits", "Visits ended since the crawler started."),
-    ("visit_errors", "counter", "errors", "Visits that failed since the crawler started."),
-    ("received_bytes", "counter", "bytes", "Bytes of answers kept since the crawler started."),
-    ("workers_lost", "counter", "lost", "Workers that had to be replaced since the process started."),
-    ("pages_per_second", "gauge", "pages_s", "Pages fetched a second, over the last ten."),
-    ("visits_in_flight", "gauge", "in_flight", "Visits under way."),
-    ("readings_spooled", "gauge", "spooled", "Readings that wait for the next commit."),
-    ("pages_to_read", "gauge", "jobs_waiting", "Pages that wait for a reader."),
-    ("words_lag_seconds", "gauge", "words_lag_s", "How long the oldest page waits to be found by its words."),
-    ("facts_lag_seconds", "gauge", "facts_lag_s", "How long the oldest page waits to be found by its facts."),
+    ("pages", "counter", "pages", "Pages fetched (crawler) or indexed (indexer) since the process started."),
+    ("visits", "counter", "visits", "Fetches finished since the crawler started."),
+    ("visit_errors", "counter", "errors", "Fetches failed since the crawler started."),
+    ("received_bytes", "counter", "bytes", "Bytes of responses stored since the crawler started."),
+    ("workers_lost", "counter", "lost", "Workers replaced since the process started."),
+    ("pages_per_second", "gauge", "pages_s", "Pages fetched per second, over the last ten seconds."),
+    ("visits_in_flight", "gauge", "in_flight", "Fetches in progress."),
+    ("readings_spooled", "gauge", "spooled", "Read pages waiting for the next commit."),
+    ("pages_to_read", "gauge", "jobs_waiting", "Pages waiting for a reader."),
+    ("words_lag_seconds", "gauge", "words_lag_s", "Index delay: how long the oldest page has waited to be searchable."),
+    (
+        "facts_lag_seconds",
+        "gauge",
+        "facts_lag_s",
+        "Graph delay: how long the oldest page has waited for its facts to be queryable.",
+    ),
 )
 REVISITS = ("changed", "unmodified", "identical", "passed_over", "vanished", "back")
 NODE = (
@@ -48,7 +53,7 @@ NODE = (
     ("node_cores", "cores", "Cores."),
     ("node_cpu_mhz", "mhz", "Mean speed of the cores."),
     ("node_memory_total_bytes", "memory_total", "Memory of the machine."),
-    ("node_memory_free_bytes", "memory_free", "Memory that programs could still have."),
+    ("node_memory_free_bytes", "memory_free", "Memory available to programs."),
     ("node_disk_total_bytes", "disk_total", "Size of the disk with the data directory."),
     ("node_disk_free_bytes", "disk_free", "Free on the disk with the data directory."),
 )
@@ -60,7 +65,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 
     @routes.get("/metrics", response_class=PlainTextResponse)
     def metrics(request: Request) -> Response:
-        """For Prometheus: the figures of every process and machine, and the counters of the collection."""
+        """Prometheus metrics: the figures of every process and machine, and the counters of the collection."""
         is_open = "application/openmetrics-text" in request.headers.get("accept", "")
         every = (*metrics_of(rooms.monitor.system()), *freshness_of(rooms.monitor.chronicle()))
         text = written(every, is_open)
@@ -70,23 +75,23 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 
 
 def metrics_of(system: System) -> Iterator[Metric]:
-    yield Metric("build", "gauge", "The version that answers.", [({"version": __version__}, 1)])
+    yield Metric("build", "gauge", "The running version.", [({"version": __version__}, 1)])
     every = system.processes
     yield Metric(
-        "process_up", "gauge", "1 while a process beats, 0 when it fell silent or ended.",
+        "process_up", "gauge", "1 while a process sends heartbeats, 0 when it stopped responding or ended.",
         [(labels_of(one), float(is_alive(one))) for one in every],
     )  # fmt: skip
     ages = [(labels_of(one), one.age_s) for one in every]
-    yield Metric("process_beat_age_seconds", "gauge", "Since a process was heard of.", ages)
+    yield Metric("process_beat_age_seconds", "gauge", "Seconds since the last heartbeat of a process.", ages)
     starts = [(labels_of(one), round((one.at / SECOND) - one.uptime_s, 1)) for one in every if is_alive(one)]
-    yield Metric("process_start_time_seconds", "gauge", "When a process was first heard of.", starts)
+    yield Metric("process_start_time_seconds", "gauge", "Time of the first heartbeat of a process.", starts)
     for name, kind, figure, says in PROCESS:
         yield Metric(name, kind, says, told(every, figure))
     for name, figure, says in NODE:
         yield Metric(name, "gauge", says, told(system.nodes, figure))
     counters = system.counters
     yield Metric(
-        "collection", "gauge", "What the collection holds: addresses, pages, captures, hosts.",
+        "collection", "gauge", "Size of the collection: URLs, pages, captures, hosts.",
         [({"of": name}, value) for name, value in counters.items() if not name.endswith("_bytes")],
     )  # fmt: skip
     yield Metric(
@@ -94,9 +99,9 @@ def metrics_of(system: System) -> Iterator[Metric]:
         [({"of": name.removesuffix("_bytes")}, value) for name, value in counters.items() if name.endswith("_bytes")],
     )  # fmt: skip
     outcomes = [({"reason": reason}, value) for reason, value in system.outcomes.items()]
-    yield Metric("addresses", "gauge", "Addresses by how their last visit ended.", outcomes)
+    yield Metric("addresses", "gauge", "URLs by the outcome of their last fetch.", outcomes)
     hints = [({"code": hint.code, "severity": hint.severity}, 1) for hint in system.hints]
-    yield Metric("hint", "gauge", "1 for everything that is wrong or could go better.", hints)
+    yield Metric("hint", "gauge", "1 for each problem or hint.", hints)
 
 
 def freshness_of(known: Chronicle) -> Iterator[Metric]:
@@ -107,17 +112,17 @@ def freshness_of(known: Chronicle) -> Iterator[Metric]:
     ages = [("now", last.all.average_age_days), ("planned", last.all.planned_age_days)]
     ages.append(("possible", last.all.possible_age_days))
     yield Metric(
-        "freshness", "gauge", "Estimated share of copies that are as their pages are.", [({}, last.all.freshness)]
+        "freshness", "gauge", "Estimated share of copies that match the live pages.", [({}, last.all.freshness)]
     )
     yield Metric(
         "age_days", "gauge", "Estimated average age of the copies.", [({"of": name}, age) for name, age in ages]
     )
-    yield Metric("pages_overdue", "gauge", "Pages whose visit should have been.", [({}, last.overdue)])
+    yield Metric("pages_overdue", "gauge", "Pages whose revisit is overdue.", [({}, last.overdue)])
     sampled_at = last.at / SECOND
-    yield Metric("freshness_sampled_time_seconds", "gauge", "When that was estimated.", [({}, sampled_at)])
+    yield Metric("freshness_sampled_time_seconds", "gauge", "Time of the freshness estimate.", [({}, sampled_at)])
     found = [(name, getattr(visits, name)) for name in REVISITS]
     yield Metric(
-        "revisits", "gauge", "What visits to known pages found since the first sample.",
+        "revisits", "gauge", "Results of revisits since the first sample.",
         [({"found": name}, value) for name, value in found],
     )  # fmt: skip
 

@@ -25,22 +25,22 @@ MINUTES = (
     ("pages_s", "Pages/s"),
     ("bytes_s", "Bytes/s"),
     ("queued", "Waiting"),
-    ("in_flight", "Under way"),
+    ("in_flight", "In progress"),
     ("errors_min", "Failures/min"),
-    ("words_lag_s", "Words behind"),
-    ("facts_lag_s", "Facts behind"),
+    ("words_lag_s", "Index delay"),
+    ("facts_lag_s", "Graph delay"),
     ("cpu", "CPU"),
     ("memory_used", "Memory used"),
-    ("rss", "Ours"),
+    ("rss", "Memory (Gossamer)"),
     ("disk_free", "Disk free"),
 )
 PLOTS = (
-    ("Pages a second", "pages_s"),
-    ("Addresses waiting", "queued"),
-    ("Seconds behind: words, facts", "words_lag_s facts_lag_s"),
-    ("Failures a minute", "errors_min"),
-    ("CPU of the machine, per cent", "cpu"),
-    ("Memory: in use, and ours", "memory_used rss"),
+    ("Pages per second", "pages_s"),
+    ("URLs waiting", "queued"),
+    ("Index delay and graph delay, in seconds", "words_lag_s facts_lag_s"),
+    ("Failures per minute", "errors_min"),
+    ("CPU of the machine, percent", "cpu"),
+    ("Memory: total used, used by Gossamer", "memory_used rss"),
 )
 SPANS = (5, 15, 60)
 Minutes = Annotated[int, Query(ge=1, le=60, description="How far back, in minutes.")]
@@ -106,7 +106,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 
     @routes.get("/nodes/history.json", responses=answers_with(HourHistory))
     def history(minutes: Minutes = 60) -> Response:
-        """What all processes came to, at most an hour back; longer spans in longer steps."""
+        """Totals over all processes, at most an hour back; longer ranges have longer steps."""
         return json_answer(recent(minutes))
 
     @routes.get("/nodes/history.csv", responses=answers_with(str, media_type="text/csv"))

@@ -25,15 +25,15 @@ POLICY = (
 )
 """An origin of its own that nothing shares, no scripts, no forms, nothing loaded. A person's click on a link may lead
 on, and every link in a copy leads to our own page about that address."""
-NO_VERSION = "Nothing of that address was kept at that moment."
-NO_MOMENT = "The moment is not one: write it as 2026-11-15T08:30:00Z."
-NO_BODY = "Only the headers of that answer were kept, not its content."
+NO_VERSION = "No copy of that URL was stored at that time."
+NO_MOMENT = "Invalid time: write it as 2026-11-15T08:30:00Z."
+NO_BODY = "Only the headers of that response were stored, not its body."
 WITHHELD = "The site asks not to show a copy of this page (noarchive)."
-NO_TEXT = "What was kept is no text: it is not shown here."
-NO_COPY = "No copy could be made of it within the limits that keep this server safe."
-TOO_MANY = "Too many copies are being made. Please ask again in a few seconds."
+NO_TEXT = "The stored copy is not text, so it is not shown here."
+NO_COPY = "The copy could not be rendered within this server's resource limits."
+TOO_MANY = "Too many copies are being rendered. Please try again in a few seconds."
 DAMAGED = (
-    "This capture is damaged in the archive. `gossamer verify` can repair it from a backup; other versions are whole."
+    "This capture is damaged in the archive. `gossamer verify` can repair it from a backup; other versions are intact."
 )
 
 
@@ -41,7 +41,11 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
     turns = CopyTurns()
 
-    @routes.get("/page/cached", response_class=HTMLResponse, summary="The kept copy of a page, made harmless")
+    @routes.get(
+        "/page/cached",
+        response_class=HTMLResponse,
+        summary="The stored copy of a page, with scripts and remote content removed",
+    )
     async def cached(request: Request, url: str = "", at: str = "") -> Response:
         try:
             moment = instant_of(at)

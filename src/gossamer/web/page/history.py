@@ -25,9 +25,9 @@ MOST_VERSIONS = 100
 PATIENCE_S = 4.0
 """What is read by then is shown, and remembered: the next to ask gets further."""
 COMPARING_S = 10.0
-TOO_SLOW = "it takes too long just now; ask again in a minute"
+TOO_SLOW = "comparing them takes too long right now; try again in a minute"
 NOT_YET = "not compared yet"
-UNKNOWN = "Nothing of that address was kept."
+UNKNOWN = "No copy of that URL was stored."
 WIDTH, EDGE = 600, 14
 """Of the picture, and where its line begins and ends, in its own units."""
 LOOKS = {

@@ -11,14 +11,18 @@ from gossamer.web.page.rooms import HostWhy
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
 
-NO_NAME = "Which host? Put its name after /host?name= or come from the page of one of its addresses."
-UNKNOWN = "No address of that host has been met. Hosts are met through seeds, links, sitemaps and feeds."
+NO_NAME = "Which host? Put its name after /host?name= or open it from a page on that host."
+UNKNOWN = "No URL on that host is known. Hosts are found through seeds, links, sitemaps and feeds."
 
 
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
 
-    @routes.get("/host", response_class=HTMLResponse, summary="One host: its visits, its gaps, and what it waits for")
+    @routes.get(
+        "/host",
+        response_class=HTMLResponse,
+        summary="One host: its fetches, the gaps between them, and what it is waiting for",
+    )
     async def host(request: Request, name: str = "") -> Response:
         known = await run_in_threadpool(found, rooms, name)
         if known is None or not known.is_known:

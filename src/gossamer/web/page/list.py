@@ -14,8 +14,8 @@ from gossamer.web.faults import fault
 from gossamer.web.page_frame import Show
 from gossamer.web.rooms import WebRooms
 
-Host = Annotated[str, Query(max_length=300, description="Those of this host alone.")]
-After = Annotated[str, Query(max_length=9000, description="A position: that of the last page seen.")]
+Host = Annotated[str, Query(max_length=300, description="Only pages of this host.")]
+After = Annotated[str, Query(max_length=9000, description="A position: that of the last page listed.")]
 Most = Annotated[int, Query(ge=1, le=1000)]
 
 
@@ -44,8 +44,8 @@ def router(rooms: WebRooms, show: Show, notices: Notices) -> APIRouter:
 
     @routes.get("/crawl/pages.json", responses=answers_with(ListedPages))
     def as_json(request: Request, host: Host = "", after: After = "", most: Most = 50) -> Response:
-        """Every page that was fetched, is kept and can be found; `next` names where to go on. All of them at once,
-        with what they say, are in /export/pages.jsonl and /export/pages.csv."""
+        """Every page that is stored and searchable; `next` is the position of the next part. All of them at once,
+        with their texts, are in /export/pages.jsonl and /export/pages.csv."""
         try:
             return json_answer(listed(host, after, most))
         except QueryRefused as trouble:

@@ -40,14 +40,14 @@ STATES = {
     "moved": ("calm", "moved"),
     "gone": ("bad", "gone"),
     "failed": ("bad", "failed"),
-    "unknown": ("idle", "not known"),
+    "unknown": ("idle", "unknown"),
 }
 """How the state of an address is shown: the look of its badge, and the word."""
 MOST_WORDS = 300
-NO_ADDRESS = "Which page? Put its address after /page?url= or come from the results of a search."
+NO_ADDRESS = "Which page? Put its URL after /page?url= or open it from the search results."
 UNKNOWN = (
-    "No page with that address is in the collection. It may still be waiting, lie outside the scope of the crawl, "
-    "or be kept out by the site's robots.txt. Adding it: gossamer crawl with that address and this collection's --dir."
+    "No page with that URL is in the collection. It may still be waiting, be outside the scope of the crawl, "
+    "or be disallowed by the site's robots.txt. To add it: gossamer crawl with that URL and this collection's --dir."
 )
 
 
@@ -65,7 +65,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes.include_router(page_history.router(rooms, show))
     routes.include_router(as_json(rooms, show))
 
-    @routes.get("/page", response_class=HTMLResponse, summary="What is known of one page")
+    @routes.get("/page", response_class=HTMLResponse, summary="What is known about one page")
     async def page(
         request: Request,
         url: str = "",
@@ -82,7 +82,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     @routes.post("/page/again", summary="Fetch a page again", **change(url=field("Its URL.", needed=True)))
     async def again(request: Request) -> Response:
         url = (await form_of(request)).get("url", "")
-        notice = await told(rooms.crawl.fetch_again(url)) if url else FormNotice("Say which page: send its url.", "bad")
+        notice = await told(rooms.crawl.fetch_again(url)) if url else FormNotice("Say which page: send its URL.", "bad")
         return then(request, notices, notice, "/page", url=url, show="why")
 
     @routes.get("/page/words", response_class=HTMLResponse, summary="The words of a page and their counts")
@@ -99,7 +99,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
 def as_json(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
 
-    @routes.get("/page.json", responses=answers_with(PageJson), summary="What is known of one page")
+    @routes.get("/page.json", responses=answers_with(PageJson), summary="What is known about one page")
     async def page_json(request: Request, url: str = "") -> Response:
         known = await run_in_threadpool(gathered, rooms, url)
         if known is None or not is_known(known):

@@ -183,7 +183,7 @@ def query_of(asked: SearchAddress, limit: int = PER_PAGE) -> Query:
     if len(given) > MOST_FILTERS or sum(map(len, given)) > LONGEST_FILTERS:
         raise QueryRefused(
             f"a search may have at most {MOST_FILTERS} filters of {LONGEST_FILTERS:,} characters together; "
-            f"this one has {len(given)}. Take some away"
+            f"this one has {len(given)}. Remove some"
         )
     if asked.since:
         more["since"] = day(asked.since)
@@ -211,4 +211,4 @@ def day(text: str) -> Instant:
     try:
         return from_words(whole)
     except (ValueError, OverflowError):
-        raise QueryRefused(f"“{text[:40]}” is no date; write one as 2026-11-15") from None
+        raise QueryRefused(f"“{text[:40]}” is not a date; write one as 2026-11-15") from None

@@ -26,13 +26,12 @@ from gossamer.web.search.table import HEAD, cut_line
 
 RETRY_AFTER_S = "5"
 DIED = (
-    "The process that searches died over this question, and so did the one that was asked next. Others take their "
-    "place: it may be worth asking again in a moment, or in other words. The terminal of the server says more."
+    "The search process crashed on this query, and so did the one tried next. Others are being started: "
+    "try again in a moment, or change the query. See the server's terminal for details."
 )
 LOST = {
-    "timeout": "This search took longer than any may, and was stopped. Fewer words, rarer words or a filter are "
-    "answered sooner.",
-    "closed": "The server is being stopped. Please ask again when it is back.",
+    "timeout": "This search exceeded the time limit and was stopped. Try fewer words, rarer words or a filter.",
+    "closed": "The server is shutting down. Please try again when it is back.",
 }
 """By the reason code of `WorkerLost`; DIED for all others."""
 MEDIA_TYPES: dict[Kind, str] = {"page": "text/html", "json": JSON, "csv": "text/csv", "suggest": JSON}
@@ -76,7 +75,7 @@ class Desk:
             start += MOST_HITS
             rows = start - asked.start
             if start + MOST_HITS > DEEPEST_HIT:
-                yield cut_line(rows, "/export/pages.csv with the same parameters has every page that is found")
+                yield cut_line(rows, "/export/pages.csv with the same parameters has every matching page")
                 return
             reply = await self._reply(SearchQuestion("csv", replace(asked, start=start), MOST_HITS))
             if reply.refused:

@@ -22,7 +22,7 @@ FACETS = (*(group.name for group in GROUPS), "date")
 MOST_SUGGESTIONS, EACH, CONSIDERED = 8, 3, 30
 LONGEST_BEGINNING = 200
 UNAVAILABLE = 503
-NOTHING_ASKED = "Say what to look for: /search.json?q=words"
+NOTHING_ASKED = "Missing search terms: /search.json?q=words"
 
 Kind = Literal["page", "json", "csv", "suggest"]
 Suggest = Callable[[str, int], Sequence[Completion]]
@@ -50,15 +50,15 @@ class WayOut(NamedTuple):
 
 WAYS = (
     WayOut("tropical fish", "pages with both words, in any of their forms"),
-    WayOut('"tropical fish"', "the words side by side, as they stand"),
-    WayOut("fish -soup", "without this word; -soup alone finds every page without it"),
-    WayOut("harb*", "whatever begins so; harbor~ finds near spellings"),
+    WayOut('"tropical fish"', "this exact phrase"),
+    WayOut("fish -soup", "exclude a word; -soup alone finds every page without it"),
+    WayOut("harb*", "words that start with harb; harbor~ finds similar spellings"),
     WayOut("title:harbour", "in the title; also heading:, text:, anchor: and url:"),
-    WayOut("type:Person", "pages that state facts about a person; -type:Person about none"),
+    WayOut("type:Person", "pages with facts about a person; -type:Person for pages without"),
     WayOut("ontology:schema", "with facts in this vocabulary; property:schema:author with this property"),
-    WayOut("site:example.org", "on this host, or one below it"),
+    WayOut("site:example.org", "on this host or its subdomains"),
     WayOut("lang:de", "in this language"),
-    WayOut("since:2026-01-01 sort:newest", "fetched since that day, the newest first"),
+    WayOut("since:2026-01-01 sort:newest", "fetched since that day, newest first"),
 )
 
 

@@ -20,7 +20,7 @@ MOST_DIGITS = 6
 Value = Annotated[str, Parameter(max_length=LONGEST_VALUE)]
 Values = Annotated[tuple[Value, ...], Parameter(max_length=MOST_VALUES)]
 """With () to begin with: a default_factory is looked at anew for every request, which cost more than all the rest."""
-Day = Annotated[str, Parameter(max_length=LONGEST_DAY, description="A day, 2026-11-15, or an instant of RFC 3339.")]
+Day = Annotated[str, Parameter(max_length=LONGEST_DAY, description="A date, 2026-11-15, or an RFC 3339 time.")]
 
 
 async def asked(

@@ -24,11 +24,11 @@ from gossamer.web.search.parameters import LONGEST_TYPED, asked
 
 NOT_FOUND_SO = "That page is not in the index."
 PLACES = {
-    "title": "in its title",
+    "title": "in the title",
     "headings": "in headings or bold",
-    "content": "in its text",
-    "rest": "beside its text",
-    "address": "in its address",
+    "content": "in the text",
+    "rest": "outside the main text",
+    "address": "in the URL",
     "anchors": "in links from other sites",
 }
 
@@ -56,8 +56,8 @@ def router(rooms: WebRooms, show: Show, desk: Desk) -> APIRouter:
 
     @routes.get("/search.csv", responses=answers_with(str, media_type="text/csv"))
     async def search_csv(request: Request, asked: Question, limit: Limit | None = None) -> Response:
-        """All results as a table, one line for pages with the same text (`copies` says how many), or as many as `limit`
-        says. Beyond the 10,000th it ends with a line that says so; /export/pages.csv has every page that is found."""
+        """All results as CSV, one line for pages with the same text (`copies` says how many), or as many as `limit`
+        says. Beyond the 10,000th it ends with a line that says so; /export/pages.csv has every matching page."""
         return await (desk.table(request, asked) if limit is None else desk.answer(request, "csv", asked, limit))
 
     @routes.get("/suggest.json", responses=answers_with(SearchSuggestions))
@@ -95,7 +95,7 @@ def reasons_of(rooms: WebRooms, asked: SearchAddress, text: str) -> Explanation 
     """Or what is wrong, in words."""
     url = url_of(text.strip())
     if url is None or asked.is_empty:
-        return "Which page, and which words? Come from the results of a search."
+        return "Which page, and which words? Open this page from the search results."
     try:
         return rooms.searching.explain(query_of(asked), url) or NOT_FOUND_SO
     except QueryRefused as trouble:

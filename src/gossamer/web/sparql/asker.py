@@ -22,7 +22,7 @@ async def unless_left(request: Request, work: Awaitable[T]) -> T:
         either: set[asyncio.Future[Any]] = {working, leaving}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise QueryTooLong("The asker has gone.")
+            raise QueryTooLong("The client has disconnected.")
         return working.result()
 
 

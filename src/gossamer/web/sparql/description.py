@@ -85,8 +85,8 @@ def service(origin: str, limit_s: float) -> Iterator[Triple]:
     for name in (SYNTAX, PATH, IS_A.value, SPECIALISES.value):
         yield _fact(it, SD + "extensionFunction", name)
     words = (
-        f"Read only. At most {limit_s:g} seconds, {MOST_ROWS} rows and {MOST_BYTES} bytes; what is cut says so in the "
-        "header X-Gossamer-Truncated. With inference=rdfs what follows from the vocabularies is found too."
+        f"Read-only. At most {limit_s:g} seconds, {MOST_ROWS} rows and {MOST_BYTES} bytes; truncated results have the "
+        "header X-Gossamer-Truncated. With inference=rdfs, facts inferred from the vocabularies are found too."
     )
     yield Triple(it, NamedNode(RDFS + "comment"), Literal(words, language="en"))
 

@@ -29,11 +29,11 @@ def _parameter(name: str, words: str) -> dict[str, Any]:
 
 PARAMETERS = {
     "parameters": [
-        _parameter("query", "A SPARQL 1.1 query, read only."),
-        _parameter("default-graph-uri", "A page whose facts to ask; may be given more than once."),
-        _parameter("named-graph-uri", "A page to ask by GRAPH; may be given more than once."),
-        _parameter("inference", "“rdfs”: find also what follows from the vocabularies."),
-        _parameter("names", "“exact”: match IRIs only as the query spells them; else variants are one name."),
+        _parameter("query", "A SPARQL 1.1 query, read-only."),
+        _parameter("default-graph-uri", "A page to use as default graph; may be repeated."),
+        _parameter("named-graph-uri", "A page to use as named graph; may be repeated."),
+        _parameter("inference", "“rdfs”: also find facts inferred from the vocabularies."),
+        _parameter("names", "“exact”: match IRIs only as spelled in the query; otherwise variants count as one name."),
     ]
 }
 BODY = {
@@ -52,10 +52,10 @@ BODY = {
     }
 }
 ANSWERS: Responses = {
-    **answers_with(Any, media_type="*/*", words="The answer, in the form that Accept likes best."),
+    **answers_with(Any, media_type="*/*", words="The result, in the format preferred by the Accept header."),
     413: Described(Refusal, JSON, "The query is too long."),
-    415: Described(Refusal, JSON, "The body is no query."),
-    414: Described(Refusal, JSON, "The address is too long; use POST."),
+    415: Described(Refusal, JSON, "The body is not a query."),
+    414: Described(Refusal, JSON, "The URL is too long; use POST."),
     400: Described(Refusal, JSON, FAULTS[400]),
 }
 
@@ -86,7 +86,7 @@ def router(rooms: WebRooms, show: Show) -> APIRouter:
     @routes.get("/sparql.{kind}", responses=ANSWERS, openapi_extra=PARAMETERS)
     async def as_file(request: Request, kind: str) -> Response:
         if kind not in KINDS:
-            return fault(request, show, 404, f"Answers come as {', '.join(KINDS)}.")
+            return fault(request, show, 404, f"Supported formats: {', '.join(KINDS)}.")
         return await answer(rooms, show, request, from_address(request.query_params.multi_items()), kind)
 
     return routes

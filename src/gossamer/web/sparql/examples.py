@@ -11,20 +11,20 @@ class QueryExample(NamedTuple):
 
 EXAMPLES = (
     QueryExample(
-        "The kinds of things found",
+        "Types of entities",
         "SELECT ?type (COUNT(?thing) AS ?times)\n"
         "WHERE { ?thing a ?type }\n"
         "GROUP BY ?type\nORDER BY DESC(?times)\nLIMIT 20",
     ),
     QueryExample(
-        "Names, and the page that says so",
+        "Names, and the pages that state them",
         "PREFIX schema: <http://schema.org/>\n"
         "SELECT ?name ?type ?page\n"
         "WHERE { GRAPH ?page { ?thing a ?type ; schema:name ?name } }\n"
         "LIMIT 50",
     ),
     QueryExample(
-        "Facts, and where they stand",
+        "Facts, and where they are stated",
         "SELECT ?page ?property ?value\n"
         "  (<urn:gossamer:syntax>(?page, ?thing, ?property, ?value) AS ?syntax)\n"
         "  (<urn:gossamer:path>(?page, ?thing, ?property, ?value) AS ?element)\n"
@@ -32,7 +32,7 @@ EXAMPLES = (
         "LIMIT 50",
     ),
     QueryExample(
-        "Creative works, inferred kinds too",
+        "Creative works, including inferred types",
         "PREFIX schema: <http://schema.org/>\n"
         "SELECT ?thing ?kind ?name\n"
         "WHERE {\n"
@@ -42,14 +42,14 @@ EXAMPLES = (
         has_inference=True,
     ),
     QueryExample(
-        "Types below another one",
+        "Subclasses of a type",
         "PREFIX schema: <http://schema.org/>\n"
         "SELECT ?type (COUNT(?thing) AS ?times)\n"
         "WHERE { ?thing a ?type FILTER(<urn:gossamer:is-a>(?type, schema:CreativeWork)) }\n"
         "GROUP BY ?type\nORDER BY DESC(?times)",
     ),
     QueryExample(
-        "A graph of things that are linked",
+        "A graph of linked entities",
         "CONSTRUCT { ?one ?property ?other }\n"
         "WHERE {\n"
         "  SELECT DISTINCT ?one ?property ?other\n"
@@ -58,19 +58,19 @@ EXAMPLES = (
         "}",
     ),
     QueryExample(
-        "The properties in use",
+        "Properties in use",
         "SELECT ?property (COUNT(*) AS ?times)\n"
         "WHERE { ?thing ?property ?value }\n"
         "GROUP BY ?property\nORDER BY DESC(?times)\nLIMIT 50",
     ),
     QueryExample(
-        "Things that several pages speak of",
+        "Entities described by several pages",
         "SELECT ?thing (COUNT(DISTINCT ?page) AS ?pages)\n"
         "WHERE { GRAPH ?page { ?thing a ?type } FILTER isIRI(?thing) }\n"
         "GROUP BY ?thing\nHAVING (COUNT(DISTINCT ?page) > 1)\nORDER BY DESC(?pages)\nLIMIT 20",
     ),
     QueryExample(
-        "When the newest facts came",
+        "Latest facts",
         "PREFIX prov: <http://www.w3.org/ns/prov#>\n"
         "SELECT ?page ?seen\n"
         "WHERE { GRAPH <urn:gossamer:provenance> { ?page prov:generatedAtTime ?seen } }\n"

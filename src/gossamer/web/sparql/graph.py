@@ -83,4 +83,4 @@ def nameless(facts: Sequence[Fact], found: Mapping[str, str]) -> dict[str, str]:
     kinds = {key_of(thing): named(value["value"]).name for thing, property, value in facts if property["value"] == TYPE}
     blank = dict.fromkeys(key_of(cell) for fact in facts for cell in fact if cell["type"] == "bnode")
     unknown = [key for key in blank if key not in found]
-    return {key: f"unnamed {kinds.get(key, 'thing')} {number}" for number, key in enumerate(unknown, 1)}
+    return {key: f"unnamed {kinds.get(key, 'entity')} {number}" for number, key in enumerate(unknown, 1)}

@@ -8,7 +8,7 @@ LONGEST_BODY = 1 << 20
 FORM = "application/x-www-form-urlencoded"
 DIRECT = "application/sparql-query"
 UPDATE = "application/sparql-update"
-NO_UPDATE = "This endpoint is read only: facts come from pages alone. Send a query, not an update."
+NO_UPDATE = "This endpoint is read-only: facts come only from crawled pages. Send a query, not an update."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,13 @@ def _asked(parameters: Pairs, queries: list[str]) -> ProtocolQuery | Declined:
     if any(name in ("update", "using-graph-uri", "using-named-graph-uri") for name, _ in parameters):
         return Declined(403, NO_UPDATE)
     if len(queries) > 1:
-        return Declined(400, "There are two queries in one question. Send them one after the other.")
+        return Declined(400, "The request has two queries. Send them one at a time.")
     inference = {value for name, value in parameters if name == "inference"} - {"", "none"}
     if inference - {"rdfs"}:
-        return Declined(400, "The inference that can be had is “rdfs”; leave “inference” out for none.")
+        return Declined(400, "The only supported inference is “rdfs”; omit “inference” for none.")
     names = {value for name, value in parameters if name == "names"} - {"", "any"}
     if names - {"exact"}:
-        return Declined(400, "“names” can be “exact”; leave it out to match names in every spelling.")
+        return Declined(400, "“names” can be “exact”; omit it to match names in every spelling.")
     return ProtocolQuery(
         queries[0] if queries else "",
         tuple(value for name, value in parameters if name == "default-graph-uri"),

@@ -104,8 +104,8 @@ def router(used: UsedTerms) -> APIRouter:
         kind: Literal["class", "property"] | None = None,
         at_most: Annotated[int, Query(ge=1, le=200)] = MOST_SUGGESTED,
     ) -> Response:
-        """Classes and properties that begin so (`schema:Per`, or `per`): those in use first, most frequent first, then
-        those that the bundled vocabularies know."""
+        """Classes and properties that start with this (`schema:Per`, `per`): those in use first, by frequency, then
+        those of the bundled vocabularies."""
         return json_answer(suggested(await used.counted(), prefix, kind, at_most))
 
     @routes.get("/sparql/prefixes.json", responses=answers_with(dict[str, str]))

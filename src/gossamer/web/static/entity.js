@@ -58,8 +58,8 @@
     node.select();
     cy.getElementById(`e${number}`).addClass("chosen");
     table.tBodies[0].rows[number].classList.add("chosen");
-    const way = row.direction === "out" ? `${row.property} leads to ${row.name}` : `${row.name} leads here by ${row.property}`;
-    says.textContent = `${way}.${row.href ? "" : " It has no page of its own."}`;
+    const way = row.direction === "out" ? `${row.property} refers to ${row.name}` : `${row.name} refers to it by ${row.property}`;
+    says.textContent = `${way}.${row.href ? "" : " This entity has no page of its own."}`;
     if (calm.matches) cy.center(node);
     else cy.animate({ center: { eles: node } }, { duration: 150 });
   }
@@ -121,7 +121,7 @@
     const script = document.createElement("script");
     script.src = "/static/vendor/cytoscape.min.js";
     script.addEventListener("load", draw);
-    script.addEventListener("error", () => { box.hidden = true; says.textContent = "The drawing cannot be shown; the table has all of it."; });
+    script.addEventListener("error", () => { box.hidden = true; says.textContent = "The graph cannot be shown; the table has the same data."; });
     document.head.append(script);
   }
 

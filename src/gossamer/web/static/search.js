@@ -72,7 +72,7 @@
       at = -1;
       list.hidden = !suggestions.length;
       box.setAttribute("aria-expanded", String(!list.hidden));
-      if (told) told.textContent = suggestions.length ? `${suggestions.length} suggestions, arrow keys choose` : "";
+      if (told) told.textContent = suggestions.length ? `${suggestions.length} ${suggestions.length === 1 ? "suggestion" : "suggestions"}, use the arrow keys to choose` : "";
     } catch {
       // a newer question took its place, or the program is gone: the box works without suggestions
     }
@@ -106,5 +106,5 @@ document.addEventListener("htmx:beforeRequest", () => document.getElementById("f
 document.addEventListener("htmx:afterRequest", () => document.getElementById("found")?.removeAttribute("aria-busy"));
 document.addEventListener("htmx:sendError", () => {
   const told = document.getElementById("told");
-  if (told) told.textContent = "The program does not answer. Is it still running?";
+  if (told) told.textContent = "The server is not responding. Is it still running?";
 });

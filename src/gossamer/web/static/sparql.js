@@ -29,12 +29,12 @@ async function ask(isNew) {
     const answer = await fetch(...order(asked, here.signal));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const part = page.getElementById("answer");
-    if (!part) throw new Error(page.querySelector("main p")?.textContent ?? "The answer cannot be shown.");
+    if (!part) throw new Error(page.querySelector("main p")?.textContent ?? "The result cannot be shown.");
     show(part);
     remember(asked);
     if (isNew) history.pushState({ asked }, "", part.dataset.address ? `/sparql?${part.dataset.address}` : "/sparql");
   } catch (trouble) {
-    if (running === here) say(here.signal.aborted ? `Cancelled after ${clock.textContent}.` : `The question did not get through: ${trouble.message}`);
+    if (running === here) say(here.signal.aborted ? `Cancelled after ${clock.textContent}.` : `The query failed: ${trouble.message}`);
   } finally {
     clearInterval(ticking);
     if (running === here) { running = null; busy(false); }

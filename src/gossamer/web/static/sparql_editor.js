@@ -4,10 +4,10 @@ const KEYWORDS = ("ASK BASE BIND BOUND BY CONCAT CONSTRUCT CONTAINS COUNT DATATY
   "GROUP_CONCAT HAVING IF IN IRI isBlank isIRI isLiteral LANG LANGMATCHES LCASE LIMIT MAX MIN MINUS NAMED NOT NOW OFFSET OPTIONAL ORDER " +
   "PREFIX REGEX REPLACE SAMPLE SELECT SEPARATOR STR STRAFTER STRBEFORE STRENDS STRLEN STRSTARTS SUBSTR SUM UCASE UNDEF UNION VALUES WHERE YEAR").split(" ");
 const FUNCTIONS = [
-  ["<urn:gossamer:is-a>", "is-a(?type, class): the class or one below it"],
-  ["<urn:gossamer:specialises>", "specialises(?property, property): it or one below it"],
-  ["<urn:gossamer:syntax>", "syntax(?page, ?s, ?p, ?o): how the page states it"],
-  ["<urn:gossamer:path>", "path(?page, ?s, ?p, ?o): where the page states it"],
+  ["<urn:gossamer:is-a>", "is-a(?type, class): the class or a subclass"],
+  ["<urn:gossamer:specialises>", "specialises(?property, property): the property or a subproperty"],
+  ["<urn:gossamer:syntax>", "syntax(?page, ?s, ?p, ?o): the syntax the page uses"],
+  ["<urn:gossamer:path>", "path(?page, ?s, ?p, ?o): the element that states it"],
 ];
 const BEGUN = /(?:[A-Za-z][\w-]*)?:[\w-]*$|<[^>\s]*$|[?$]\w*$|[A-Za-z][\w-]*$/;
 const AFTER_A = /(?:\sa|rdf:type|#type>)\s+$/;
@@ -118,7 +118,7 @@ export async function edit(box, area, submit) {
   const { theme, colours } = look(cm);
   const root = box.attachShadow({ mode: "open" });
   const keys = cm.Prec.highest(cm.keymap.of([{ key: "Mod-Enter", run: () => { submit(); return true; } }]));
-  const label = { "aria-label": "SPARQL query; Control and Enter ask it", spellcheck: "false", autocapitalize: "off" };
+  const label = { "aria-label": "SPARQL query; Control+Enter runs it", spellcheck: "false", autocapitalize: "off" };
   const view = new cm.EditorView({
     root, parent: root,
     state: cm.EditorState.create({

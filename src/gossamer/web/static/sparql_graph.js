@@ -7,7 +7,7 @@ export function toggle(table, box, button) {
   const isShown = box.hidden;
   box.hidden = !isShown;
   button.setAttribute("aria-expanded", String(isShown));
-  button.textContent = isShown ? "Hide the drawing" : "Draw it";
+  button.textContent = isShown ? "Hide graph" : "Show as graph";
   if (!isShown) return;
   draw(table, box);
   box.focus({ preventScroll: true });
@@ -22,12 +22,12 @@ function draw(table, box) {
   const { nodes, links } = graphOf(facts, measure(seen.fontFamily), Math.min(260, width * 0.45));
   const bodies = [...nodes, ...links.map((link) => link.label)];
   const height = layOut(bodies, links, width);
-  const svg = element("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "The drawing" });
+  const svg = element("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Graph" });
   svg.append(arrow(), ...links.flatMap(linesOf), ...links.map(({ label }) => boxOf(label)), ...nodes.map(boxOf));
   const note = document.createElement("p"), cut = table.tBodies[0].rows.length - facts.length;
   note.className = "soft small";
   note.setAttribute("role", "status");
-  const all = `${nodes.length} things and values, ${facts.length} facts${cut ? `; ${cut} more facts are in the table alone` : ""}. The table below says the same.`;
+  const all = `${nodes.length} entities and values, ${facts.length} facts${cut ? `; ${cut} more facts are only in the table` : ""}. The table below has the same data.`;
   note.textContent = all;
   const part = document.createElement("div"); // an SVG that listens for the focus takes it itself
   for (const event of ["focusin", "pointerover"]) {
