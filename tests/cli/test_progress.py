@@ -195,11 +195,11 @@ def test_a_seed_that_brought_nothing_is_told_by_how_its_visit_ended_and_what_hel
     (step,) = next_steps(tally, ended.counts)
     assert step.startswith(f"  {reason}: ") and len(step) > len(reason) + 10
     text = shown(summary(tally, ended, "there"))
-    assert IN_WORDS[reason][:40] in text and "name an address to begin with" not in text
+    assert IN_WORDS[reason][:40] in text and "give a seed URL" not in text
 
 
 def test_only_who_named_no_address_is_asked_to_name_one() -> None:
-    assert "name an address" in next_steps(Tally(FakeClock()), Counts())[0]
+    assert "give a seed URL" in next_steps(Tally(FakeClock()), Counts())[0]
     assert "goes on from here" in next_steps(Tally(FakeClock()), Counts(known=1, queued=1))[0]
 
 

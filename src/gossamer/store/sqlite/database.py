@@ -223,6 +223,24 @@ def migrate(connection: sqlite3.Connection, steps: list[str], path: Path) -> tup
     return before, now
 
 
+def bring_up_to_date(path: Path) -> bool:
+    """The schema that an older version left; whether there was anything to do. REQUIRES: the writer's lock is held."""
+    with _in_our_words(path), contextlib.closing(sqlite3.connect(path, BUSY_S, isolation_level=None)) as connection:
+        before, now = migrate(connection, migrations(), path)
+    return before < now
+
+
+def is_older(path: Path) -> bool:
+    """Whether an older version wrote it last, so that it cannot be read as it is."""
+    with (
+        _in_our_words(path),
+        contextlib.closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_S, isolation_level=None, uri=True)
+        ) as connection,
+    ):
+        return 0 < _version(connection) < len(migrations())
+
+
 def _roll_back(connection: sqlite3.Connection) -> None:
     """What was not committed. SQLite itself has already done so after some faults, a full disk among them."""
     if connection.in_transaction:
