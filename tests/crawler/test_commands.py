@@ -163,7 +163,7 @@ def test_M_B9_a_host_is_retired_and_reinstated_in_a_running_crawl(tmp_path: Path
             assert len(other.hits) <= before + 1
             told = gossamer("why", f"{other.root}z/59", "--dir", root).stdout
             assert "too loud" in told
-            assert "is visited now" in gossamer("hosts", "reinstate", other.name, "--dir", root).stdout
+            assert "is active now" in gossamer("hosts", "reinstate", other.name, "--dir", root).stdout
             wait_until(lambda: len(other.hits) > before + 2, "it is not visited again")
             assert gossamer("hosts", "retire", "nobody.test", "--dir", root).returncode != 0
             asked(root, "stop")

@@ -219,6 +219,6 @@ def test_what_a_filter_fails_on_is_an_error_that_comes_back_once_it_is_mended(tm
         said = " ".join(done.stderr.split())
         assert done.returncode == 0, done.stderr
         assert said.count("the filter mine.py:Mine failed on") == 1 and "ZeroDivisionError" in said
-        assert "3 filter-error: a filter of your own failed" in said
+        assert "3 filter-error: a custom filter failed" in said
         assert not [path for path in web.hits if "/b/" in path], "it was not fetched"
         assert len([path for path in web.hits if "/a/" in path]) == 3

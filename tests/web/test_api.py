@@ -138,7 +138,7 @@ def test_routes_that_change_something_are_described_with_their_form_and_their_to
         assert {"200", "303", "401", "403", "409", "413"} <= set(one["responses"]), path
         for status in ("200", "409"):
             schema = one["responses"][status]["content"]["application/json"]["schema"]
-            assert schema == {"$ref": "#/components/schemas/Notice"}, path
+            assert schema == {"$ref": "#/components/schemas/FormNotice"}, path
     form = changing["/crawl/seeds"]["requestBody"]["content"]["application/x-www-form-urlencoded"]["schema"]
     assert set(form["properties"]) == {"seeds", "reach", "contact", "then"} and form["required"] == ["seeds"]
     assert form["properties"]["reach"]["enum"] == ["host", "domain", "prefix", "any"]
