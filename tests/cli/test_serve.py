@@ -37,7 +37,7 @@ def test_beyond_it_everything_does_unless_it_was_made_public() -> None:
         assert "plain HTTP" in warnings(web)[0] and "reader-token" in warnings(web)[1]
         public = door_of(replace(web, public=True), KEYS)
         assert public.is_open and public.is_public
-        assert "may read" in warnings(replace(web, public=True))[1]
+        assert "can read" in warnings(replace(web, public=True))[1]
 
 
 def test_it_answers_to_its_own_names_and_those_it_was_given() -> None:
@@ -78,7 +78,7 @@ def test_a_folder_of_other_things_is_not_made_a_collection(tmp_path: Path, capsy
     outside = real_outside()
     (tmp_path / "gossamer.toml").write_text("")
     assert served(tmp_path, outside) == Directory(tmp_path)
-    assert "begins in" in capsys.readouterr().err
+    assert "was created in" in capsys.readouterr().err
     (tmp_path / "thesis.doc").write_text("")
     with pytest.raises(DirectoryUnusable, match="there is no collection"):
         served(tmp_path, outside)

@@ -74,7 +74,7 @@ def test_a_backup_beside_a_compaction_begins_again_or_says_so(tmp_path: Path, ti
     seams = real_outside()
     outside = Outside(seams.clock, seams.chance, RewritesMeanwhile(directory, times), seams.processes)
     if times > 1:
-        with pytest.raises(DirectoryBusy, match="ask again"):
+        with pytest.raises(DirectoryBusy, match="try again"):
             back_up(directory, copy, outside)
         assert not copy.root.exists() and DiskFiles().names(tmp_path) == ["data"]
         return

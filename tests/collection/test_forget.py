@@ -330,7 +330,7 @@ def test_what_may_have_been_meant_too_is_named_and_stays(tmp_path: Path) -> None
     done = gossamer("forget", "shop.test", "--yes", "--dir", directory.root)
     assert "the same bytes are kept at https://notshop.test/a, https://www.shop.test/a\n" in done.stderr
     assert "not named, so they stay: www.shop.test\n" in done.stderr and "3 records erased" in done.stderr
-    assert "made again, from 2 captures of pages" in done.stderr
+    assert "rebuilt from 2 captures of pages" in done.stderr
     assert searchable(directory.root) == {"https://notshop.test/a", "https://www.shop.test/a"}
     nothing = gossamer("forget", "shpo.test", "--yes", "--dir", directory.root)
     assert "nothing was stored" in nothing.stderr

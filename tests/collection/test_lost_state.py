@@ -131,7 +131,7 @@ def test_what_was_to_be_forgotten_and_the_seeds_are_read_from_the_damaged_file(c
     name = f"{site.root}people/1"
     assert gossamer("forget", name, "--yes", "--quick", "--dir", collection).returncode == 0
     done = gossamer("rebuild", "--state", "--dir", collection)  # it is whole: all that is not in the archive is had
-    assert done.returncode == 0 and "1 seeds" in done.stderr and "not found" not in done.stderr, done.stderr
+    assert done.returncode == 0 and "1 seed\n" in done.stderr and "not found" not in done.stderr, done.stderr
     assert name in gossamer("forget", "--list", "--dir", collection).stdout
 
 

@@ -82,7 +82,7 @@ def test_a_missing_option_holds_urls_and_giving_it_again_takes_them(tmp_path: Pa
         words = said(closed.stderr)
         assert closed.returncode == 0 and site.hits == before
         assert (
-            "URLs wait because their addresses are not allowed: 127.0.0.1; go on with --allow-address 127.0.0.1"
+            "URLs wait because their addresses are not allowed: 127.0.0.1; continue with --allow-address 127.0.0.1"
             in words
         )
         assert "have been fetched" not in words

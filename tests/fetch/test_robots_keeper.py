@@ -122,7 +122,7 @@ def test_F_R3_a_failing_server_forbids_all_and_is_tried_again_ever_later():
         waits.append((robots.expires_at - now) // SECOND)
         now = robots.expires_at
     assert waits == [60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 30720, 61440, 86400, 86400]
-    assert robots.trouble == "server-error: the server answered with an error (5xx)"
+    assert robots.trouble == "server-error: the server responded with an error (5xx)"
 
 
 def fail_until(robots: Robots | None, now: int, end: int) -> Robots:

@@ -57,6 +57,7 @@ def test_a_wait_is_told_in_one_sentence() -> None:
         return awaited_in_words(Awaited(what, PAGE, 0, why), 58.0)  # type: ignore[arg-type]
 
     assert told("retry", "server-error (status 500)") == f"waiting 58 s to retry {PAGE}: server-error (status 500)"
-    assert told("robots") == f"waiting 58 s to ask again for {PAGE}"
-    for what in ("revisit", "back-off", "gap"):
-        assert told(what).startswith(f"waiting 58 s to visit {PAGE}")
+    assert told("robots") == f"waiting 58 s to request {PAGE} again"
+    assert told("revisit").startswith(f"waiting 58 s to revisit {PAGE}")
+    for what in ("back-off", "gap"):
+        assert told(what).startswith(f"waiting 58 s to fetch {PAGE}")

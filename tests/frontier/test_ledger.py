@@ -169,7 +169,7 @@ def test_troubles_add_up_are_forgiven_by_halves_and_retire_a_host_in_the_end(tmp
             await frontier.settle([Settled(page, Reason.SERVER_ERROR, clock.now(), host_wait_s=5.0)])
             found = host(tmp_path)
             assert (found["failing"], found["retired_at"]) == (3, clock.now())
-            assert found["retired_why"] == "the server answered with an error (5xx), 3 times in a row"
+            assert found["retired_why"] == "the server responded with an error (5xx), 3 times in a row"
             assert found["next_at"] == clock.now() + found["gap"] + 5 * SECOND
             assert await frontier.take(8) == []
 

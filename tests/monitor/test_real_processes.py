@@ -150,17 +150,17 @@ from pathlib import Path
 from gossamer.base.clock import SystemClock
 from gossamer.monitor.control import Control
 from gossamer.monitor.machine import ThisMachine
-from gossamer.monitor.pulse import Pulse, Said
+from gossamer.monitor.pulse import ProcessReport, Pulse
 
 with Control(Path(sys.argv[1]), SystemClock()) as control:
     pulse = Pulse("crawler", os.getpid(), control, ThisMachine(Path(sys.argv[1]).parent), SystemClock(), "reader")
     with pulse.beating():
-        assert pulse.beat(Said({"pages": 1}, "", {"pages": 1}))
+        assert pulse.beat(ProcessReport({"pages": 1}, "", {"pages": 1}))
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
-        kept = [pulse.beat(Said({"pages": n}, "", {"pages": n})) for n in range(20)]
+        kept = [pulse.beat(ProcessReport({"pages": n}, "", {"pages": n})) for n in range(20)]
         assert not any(kept), kept
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        assert pulse.beat(Said({"pages": 99}, "", {"pages": 99}))
+        assert pulse.beat(ProcessReport({"pages": 99}, "", {"pages": 99}))
     print([beat.facts for beat in control.beats()])
 """
 
