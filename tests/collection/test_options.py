@@ -92,7 +92,7 @@ def test_a_missing_option_holds_urls_and_giving_it_again_takes_them(tmp_path: Pa
         last = ended("--dir", root, "--allow-address", "127.0.0.1")
         assert (last["pages"], last["queued"], last["waiting"]) == (8, 0, [])
         assert len(site.pages_hit()) == len(set(site.pages_hit())), "nothing was fetched twice"
-        assert "it waits for an option: --allow-address 127.0.0.1" in said(why.stdout)
+        assert "it needs an option: --allow-address 127.0.0.1" in said(why.stdout)
 
 
 def test_urls_are_held_at_once_when_their_robots_txt_may_not_be_asked_for(tmp_path: Path) -> None:
