@@ -107,7 +107,7 @@ ifneq ($(APT),)
 endif
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/base.done: locks/base.txt | $(VENV)/bin/python
+$(VENV)/base.done: locks/base.txt pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r locks/base.txt
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
 	@touch $@
