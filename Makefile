@@ -33,7 +33,7 @@ check: $(VENV)/dev.done  ## style and types
 # A test that fails beside others and passes with the machine to itself measures the machine: it is shown as failed, and
 # asked once more. Three that fail again end it. A kill that lost something is not asked twice.
 unit: $(VENV)/dev.done  ## the tests alone, JOBS at a time; what fails is tried once more, by itself
-	$(BIN)/pytest -n $(JOBS) --dist loadfile || { [ $$? = 1 ] && ! grep -qE "tests/(crash|views|simulation)/" .pytest_cache/v/cache/lastfailed && echo "What failed, once more, one at a time:" && $(BIN)/pytest --last-failed --maxfail=3; }
+	$(BIN)/pytest -n $(JOBS) --dist loadfile || { [ $$? = 1 ] && ! grep -qE "tests/(crash/|simulation/|indexer/test_updates)" .pytest_cache/v/cache/lastfailed && echo "What failed, once more, one at a time:" && $(BIN)/pytest --last-failed --maxfail=3; }
 
 crash: $(VENV)/dev.done  ## kill a crawl KILLS times and look for anything lost (KILLS=200 for the long run)
 	$(BIN)/python -m tests.crash --kills $(KILLS)
