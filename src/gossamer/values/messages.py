@@ -1,4 +1,7 @@
-"""What is asked of a reader, and what it answers. Apart from `reading`: who asks need not load what parses pages."""
+"""What processes say to each other: jobs for workers and their answers, and facts on their way to the graph.
+
+Apart from the code that does the work, so that the process that asks need not load what parses pages.
+"""
 
 import struct
 from enum import IntEnum
@@ -182,7 +185,7 @@ class PageFacts(msgspec.Struct, frozen=True):
     """Where each of them stands, as `extract.places` packs it."""
 
 
-# What a worker is asked for the copy of a kept page. Making it is `copy_job`'s, and loaded there alone.
+# What a worker is asked for the copy of a stored page (`reader/copy.py`).
 
 
 class CopyJob(msgspec.Struct, frozen=True):
@@ -204,8 +207,7 @@ class Copied(msgspec.Struct, frozen=True):
 COPIES = msgspec.msgpack.Decoder(Copied)
 
 
-# What a worker is asked about captures of the past, and what it answers. Reading them is `history_job`'s, and loaded
-# there alone.
+# What a worker is asked about captures of the past (`reader/versions.py`).
 
 
 class Plugged(msgspec.Struct, frozen=True):

@@ -96,7 +96,6 @@ def _known(tag: str) -> tuple[str, str]:
 MOST_ITEMS = 10_000
 MOST_LINKS = 100
 """Links kept of one item."""
-MOST_CHILDREN = 10_000
 LONGEST_SUMMARY = 2_000
 LONGEST_ID = 2_048
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
