@@ -1,4 +1,4 @@
-"""Microformats as facts; how and why is in docs/formats.md and docs/decisions/0007-microformats-as-facts.md."""
+"""Microformats as facts; how and why is in docs/formats.md and docs/decisions/0007-microformats-as-rdf.md."""
 
 import re
 

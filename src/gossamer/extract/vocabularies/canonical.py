@@ -1,7 +1,7 @@
 """One name for one thing: the canonical spelling of IRIs, in which the views hold and compare them.
 
 RDF compares IRIs character by character, so two pages that spell a name differently speak of two things. Three kinds of
-variants are folded, and nothing else (docs/decisions/0022-one-name-for-one-thing.md):
+variants are folded, and nothing else (docs/decisions/0022-canonical-iris.md):
 
 - namespaces that pages spell with http and https, or with `www.`: those of schema.org and Open Graph;
 - percent-encoded UTF-8 of characters that an IRI may hold as they are (RFC 3987, 3.2);

@@ -1,0 +1,70 @@
+"""Every file that CONTRIBUTING and the glossary name is there, links to headings included."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PACKAGE = ROOT / "src" / "gossamer"
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+    *sorted(DOCS.rglob("*.md")),
+]
+LINK = re.compile(r"\]\(([^)\s]*)#([^)\s]+)\)")
+NAMED = re.compile(r"`([\w./-]+(?:\.py|/))`")
+MOST_STOPS = 25
+
+
+def section(page: Path, heading: str) -> str:
+    text = page.read_text().partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    assert text, heading
+    return text
+
+
+def exists(name: str) -> bool:
+    return (PACKAGE / name).exists() or (ROOT / name).exists()
+
+
+@pytest.mark.parametrize("heading", ["A page's way", "Where do I add ...?"])
+def test_every_file_that_contributing_names_is_there(heading: str) -> None:
+    names = NAMED.findall(section(ROOT / "CONTRIBUTING.md", heading))
+    assert len(names) > 8
+    assert [name for name in names if not exists(name)] == []
+
+
+def test_a_page_s_way_has_few_stops() -> None:
+    names = NAMED.findall(section(ROOT / "CONTRIBUTING.md", "A page's way"))
+    assert len({name for name in names if name.endswith(".py")}) <= MOST_STOPS
+
+
+def test_every_file_that_the_glossary_names_is_there() -> None:
+    names = NAMED.findall((DOCS / "glossary.md").read_text())
+    assert len(names) > 20
+    assert [name for name in names if not exists(name)] == []
+
+
+def test_the_terms_of_the_glossary_are_in_alphabetical_order() -> None:
+    terms = [
+        term.lower() for term in re.findall(r"^\| \*\*(.+?)\*\*", (DOCS / "glossary.md").read_text(), re.MULTILINE)
+    ]
+    assert terms == sorted(terms) and len(terms) > 40
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_headings_lead_somewhere(page: Path) -> None:
+    links = [(target, anchor) for target, anchor in LINK.findall(page.read_text()) if "://" not in target]
+    lost = [
+        f"{target}#{anchor}"
+        for target, anchor in links
+        if anchor not in anchors(page.parent / target if target else page)
+    ]
+    assert lost == []
