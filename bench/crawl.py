@@ -28,8 +28,8 @@ from bench.measure import Measured, compile_once, run
 from bench.nginx import Serving, serving
 from bench.web import DOMAIN, PORT, BenchManifest, Size, read_manifest, write_web
 from gossamer.base.files import DiskFiles
+from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import opened, page_facts

@@ -15,6 +15,7 @@ from gossamer.cli.progress import Tally
 from gossamer.config.settings import CrawlSettings, FetchSettings, PolitenessSettings, Settings
 from gossamer.fetch.address_plan import AddressPlan
 from gossamer.store.directory import Directory
+from gossamer.store.given import stored_seeds
 from gossamer.values.url import Url
 
 
@@ -44,7 +45,7 @@ def main() -> None:
     asked.add_argument("--port", required=True, type=int)
     asked.add_argument("--authority", help="PEM file of the certificate authority, for TLS")
     given = asked.parse_args()
-    seeds = [Url(line) for line in Path(given.seeds).read_text().split()]
+    seeds = [Url(line) for line in Path(stored_seeds).read_text().split()]
     plan = AddressPlan({seed.hostname: {given.port: given.port} for seed in seeds})
     settings = Settings(
         contact="https://bench.test/",

@@ -22,6 +22,7 @@ from gossamer.lab.web import CLASSES
 from gossamer.recrawl.age import Age
 from gossamer.recrawl.priors import Panels, learnt
 from gossamer.recrawl.rates import IGNORANT, counted, likeliest, likely_rate, observed, posterior
+from gossamer.store.given import stored_seeds
 from gossamer.values.due import PolicyPage
 from gossamer.values.history import History, VisitFinding, packed, unpacked
 
@@ -190,7 +191,7 @@ def main() -> int:
     parser.add_argument("--estimated", type=int, default=4_000, help="pages whose rates are estimated")
     parser.add_argument("--visits", type=int, default=50_000, help="whose cost is measured")
     given = parser.parse_args()
-    misses = [*estimates(given.estimated), *cost(given.visits), *wins(given.pages, given.seeds)]
+    misses = [*estimates(given.estimated), *cost(given.visits), *wins(given.pages, stored_seeds)]
     for miss in misses:
         print(f"MISSED  {miss}")
     return 1 if misses else 0

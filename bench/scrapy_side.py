@@ -14,6 +14,8 @@ from scrapy.resolver import CachingThreadedResolver
 from scrapy.spiders import CrawlSpider, Rule
 from twisted.internet import defer
 
+from gossamer.store.given import stored_seeds
+
 
 class LoopbackResolver(CachingThreadedResolver):
     """Every name is this machine: the benchmark never leaves it."""
@@ -46,7 +48,7 @@ def main() -> None:
     asked.add_argument("--domain", required=True)
     asked.add_argument("--at-once", type=int, default=128)
     given = asked.parse_args()
-    with open(given.seeds) as file:
+    with open(stored_seeds) as file:
         seeds = file.read().split()
     fetched: set[str] = set()
     crawler = CrawlerProcess(

@@ -36,9 +36,9 @@ from gossamer.plugins.filters import filters_to_ask
 from gossamer.reader.extraction import Quad
 from gossamer.search.answer import SearchAnswer
 from gossamer.search.query import parse
+from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link

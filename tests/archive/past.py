@@ -12,8 +12,8 @@ from gossamer.base.tell import silent
 from gossamer.collection.history.past import HistoryReader
 from gossamer.reader.reading import done
 from gossamer.reader.versions import job
+from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.messages import Keep, ReadJob, kept_at

@@ -14,7 +14,7 @@ from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import ArchiveEnd, Volumes
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Truncated

@@ -37,9 +37,8 @@ from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.tell import Tell, silent
 from gossamer.config.slices import Retain
-from gossamer.store import tallies
-from gossamer.store.sqlite import captures
-from gossamer.store.sqlite.captures_moved import laid
+from gossamer.store import captures, tallies
+from gossamer.store.captures import laid
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock, FaultyFiles
 from gossamer.values.capture import Capture, Kept, Place

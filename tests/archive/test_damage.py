@@ -24,7 +24,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.spool.follower import Follower, SpoolPosition
 from gossamer.spool.writer import SpoolWriter
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 

@@ -18,7 +18,7 @@ from gossamer.archive.volumes import Volumes
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.spool.deflate import gzip_member
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place

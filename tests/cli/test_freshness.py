@@ -19,7 +19,7 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
 from gossamer.cli.freshness import freshness, in_words_of
 from gossamer.crawler.chronicle import Keeper, chronicling, standing_now
-from gossamer.frontier.clock_steps import Steps
+from gossamer.frontier.politeness import Steps
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Visits
 from gossamer.store.directory import Directory

@@ -17,8 +17,7 @@ from gossamer.cli.hosts import HostShown, changed, shown, sorted_usefully, state
 from gossamer.config.settings import Settings
 from gossamer.crawler.command_names import obey
 from gossamer.crawler.process import politeness
-from gossamer.frontier.sqlite.lists import robots_of
-from gossamer.frontier.sqlite.reports import host_state, hosts
+from gossamer.frontier.reports import host_state, hosts, robots_of
 from gossamer.monitor.control import Command, Control
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach

@@ -14,7 +14,7 @@ from gossamer.base.environment import real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.cli.revisits import COLUMNS, revisits
 from gossamer.collection.exports import exports_of
-from gossamer.frontier.sqlite import lists as revisit_list
+from gossamer.frontier import reports
 from gossamer.store.directory import Directory
 
 
@@ -47,7 +47,7 @@ def test_the_web_site_lists_the_same_pages_however_few_are_read_at_once(
     assert revisits(dir=kept, limit=0, json=True) == 0
     told = {one["url"] for one in json.loads(capsys.readouterr().out)}
     for at_once in (1, 4, 500):
-        monkeypatch.setattr(revisit_list, "AT_ONCE", at_once)
+        monkeypatch.setattr(reports, "AT_ONCE", at_once)
         table = b"".join(exports_of(Directory(kept), real_outside()).revisits()).decode()
         head, *rows = csv.reader(io.StringIO(table, newline=""))
         assert tuple(head) == COLUMNS and {row[0] for row in rows} == told and len(rows) == 6

@@ -18,7 +18,7 @@ from gossamer.plugins.filters import GROUP, own_filters, safe
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, RuleBook, load_rules
 from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
-from gossamer.store.sqlite import seeds
+from gossamer.store.given import put_seeds
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.store.trust import Code, allow
 from gossamer.testing import FakeClock
@@ -35,7 +35,7 @@ def waiting(tmp_path: Path) -> Path:
     async def offer() -> None:
         clock = FakeClock()
         async with Database(tmp_path / "state.db", clock, silent) as database:
-            await database.run(lambda connection: seeds.put(connection, [Url("http://a.test/")], Reach.HOST.value))
+            await database.run(lambda connection: put_seeds(connection, [Url("http://a.test/")], Reach.HOST.value))
             async with SqliteFrontier(database, Politeness(), clock, silent, lambda offer: True) as frontier:
                 days = [Offer(Url(f"http://a.test/calendar/{day}"), How.LINK, None, 2) for day in range(30)]
                 others = [Offer(Url(f"https://b.test/page/{n}?x=1"), How.LINK, None, 1) for n in range(10)]

@@ -26,11 +26,11 @@ from gossamer.collection.maintenance.replay import build_again, followed, mark_f
 from gossamer.collection.seeds import Sowing
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.admission import open_ruling
-from gossamer.frontier.sqlite.reports import every_end
+from gossamer.frontier.reports import every_end
 from gossamer.monitor.control import Control
 from gossamer.store import tallies
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import seeds
+from gossamer.store.given import stored_seeds
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.capture import Capture
 from gossamer.values.url import Url
@@ -316,7 +316,7 @@ def test_F_A6_what_was_forgotten_cannot_be_added_as_a_seed_from_the_web(tmp_path
         taken = asyncio.run(sowing.add(given, "host", ""))
     assert taken.taken == 1 and len(taken.left_out) == 2 and all("--allow" in words for words in taken.left_out)
     with closing(read_only(directory.state)) as state:
-        assert [url.text for url, _ in seeds.every(state)] == ["http://127.0.0.1/stays"]
+        assert [url.text for url, _ in stored_seeds(state)] == ["http://127.0.0.1/stays"]
 
 
 def test_what_may_have_been_meant_too_is_named_and_stays(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from gossamer.archive.foreign_records import Aside
 from gossamer.base.clock import SECOND, SystemClock
 from gossamer.base.tell import silent
 from gossamer.cli.import_ import TakenIn, not_here
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept, Place
 from gossamer.values.url import Url

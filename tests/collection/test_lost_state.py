@@ -15,10 +15,10 @@ from tests.cli.site import QUICK, Site, gossamer, harbour, held, in_this_process
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.files import DiskFiles
 from gossamer.collection.maintenance import lost_state
-from gossamer.frontier.sqlite.restoration import reason_of
+from gossamer.frontier.sqlite.maintenance import reason_of
+from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.options import stored_in
-from gossamer.store.sqlite import captures
 from gossamer.values.capture import Kept
 from gossamer.values.outcome import Reason
 

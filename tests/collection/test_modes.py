@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.site import QUICK, Site, harbour
 
-from gossamer.store.modes import tighten
+from gossamer.store.directory import tighten
 
 LOOSE = 0o077
 

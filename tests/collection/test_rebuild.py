@@ -26,9 +26,8 @@ from gossamer.collection.maintenance.generation import ORIGIN, Origin, begin, or
 from gossamer.collection.maintenance.replay import build_again
 from gossamer.collection.search import search_of
 from gossamer.search.query import parse
-from gossamer.store import tallies
+from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory, generations
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 
 AGENT = "gossamer"

@@ -22,7 +22,7 @@ from gossamer.collection.maintenance.replay import build_again
 from gossamer.demo.accesslog import Logged
 from gossamer.demo.manifest import manifest_of
 from gossamer.demo.verdict import CrawledPage, check
-from gossamer.frontier.sqlite.reports import every_end
+from gossamer.frontier.reports import every_end
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url

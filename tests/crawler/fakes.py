@@ -15,7 +15,7 @@ from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach, judge, scope_of
 from gossamer.rules.verdict import Allowed
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import seeds
+from gossamer.store.given import put_seeds
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
@@ -87,7 +87,7 @@ async def _happen(
 ) -> None:
     scope = scope_of([(start, reach) for start in starts])
     async with Database(directory.state, clock, silent) as database:
-        await database.run(lambda connection: seeds.put(connection, starts, reach))
+        await database.run(lambda connection: put_seeds(connection, starts, reach))
         frontier = SqliteFrontier(
             database,
             politeness(Settings()),

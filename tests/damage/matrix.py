@@ -24,9 +24,9 @@ from tests.damage.served import served
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
 from gossamer.crawler.damage import DAMAGED
-from gossamer.store import tallies
+from gossamer.store import captures, forgotten, tallies
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures, forgotten, options, seeds
+from gossamer.store.given import stored_options, stored_seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.store import digest, opened
@@ -195,7 +195,7 @@ def left_by(command: str, root: Path) -> object:
 def state_in(root: Path) -> object:
     with closing(read_only(Directory(root).state)) as state:
         kept = [(one.url.text, one.fetched_at, one.digest, one.is_page) for one in captures.in_order(state)]
-        return kept, seeds.every(state), forgotten.every(state), options.every(state), tallies.counts(state)
+        return kept, stored_seeds(state), forgotten.every(state), stored_options(state), tallies.counts(state)
 
 
 def views_in(root: Path) -> tuple[Held, str]:

@@ -14,9 +14,7 @@ from bench.frontier import measure
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.sqlite import sieve as sieving
-from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.reports import (
+from gossamer.frontier.reports import (
     every_end,
     held,
     host_state,
@@ -27,6 +25,8 @@ from gossamer.frontier.sqlite.reports import (
     templates,
     waits_before,
 )
+from gossamer.frontier.sqlite import sieve as sieving
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.frontier.sqlite.sieve import Sieve
 from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock

@@ -9,7 +9,7 @@ from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.collection.why.waits import awaited_in_words
 from gossamer.config.slices import Politeness
-from gossamer.frontier.reports import Awaited
+from gossamer.frontier.api import Awaited
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock

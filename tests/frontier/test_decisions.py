@@ -7,8 +7,7 @@ from hypothesis import strategies as some
 
 from gossamer.base.clock import SECOND
 from gossamer.config.slices import Politeness
-from gossamer.frontier.gate import AskFirst, Open
-from gossamer.frontier.leases import choose, robots_visit
+from gossamer.frontier.leases import AskFirst, Open, choose, robots_visit
 from gossamer.frontier.politeness import UNTOUCHED
 from gossamer.frontier.settlement import HostAfter, HostBefore, host_after, lane_moves, page_moves
 from gossamer.store import tallies

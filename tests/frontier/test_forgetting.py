@@ -13,16 +13,16 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.sqlite.forget import forget
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.maintenance import forget
 from gossamer.frontier.sqlite.sieve import IncomingKeys, Sieve, journal, lay_on_heaps, waiting_in
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import Forgotten, forgotten_of
 from gossamer.rules.learned.templates import template_of
-from gossamer.store import tallies
-from gossamer.store.sqlite import forgotten, seeds
+from gossamer.store import forgotten, tallies
+from gossamer.store.forgotten import ForgottenEntry
+from gossamer.store.given import put_seeds, stored_seeds
 from gossamer.store.sqlite.database import Database, migrations
-from gossamer.store.sqlite.forgotten import ForgottenEntry
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
@@ -159,10 +159,10 @@ def test_what_was_offered_and_not_entered_yet_goes_too(tmp_path: Path) -> None:
 def test_a_forgotten_seed_is_no_seed_any_more(tmp_path: Path) -> None:
     async def story() -> None:
         async with Database(tmp_path / "state.db", FakeClock(), silent) as database:
-            await database.run(lambda c: seeds.put(c, [Url(f"{SHOP}/"), Url(f"{OTHER}/a"), Url(f"{OTHER}/b")], "host"))
+            await database.run(lambda c: put_seeds(c, [Url(f"{SHOP}/"), Url(f"{OTHER}/a"), Url(f"{OTHER}/b")], "host"))
             entries = [ForgottenEntry("shop.test", True, 1), ForgottenEntry("http://other.test/a", False, 2)]
             await database.run(partial(forgotten.put, entries=entries))
-            assert await database.read(seeds.every) == [(Url(f"{OTHER}/b"), "host")]
+            assert await database.read(stored_seeds) == [(Url(f"{OTHER}/b"), "host")]
             assert await database.read(forgotten.every) == entries
             assert (await database.read(forgotten.block)).has(Url(f"{OTHER}/a?utm_source=mail"))
             assert not await database.run(partial(forgotten.allow, entry=ForgottenEntry("other.test", True, 0)))
@@ -177,7 +177,7 @@ def test_every_table_about_addresses_is_one_that_forgetting_knows() -> None:
     connection = sqlite3.connect(":memory:")
     for script in migrations():
         connection.executescript(script)
-    known = (resources.files("gossamer.frontier.sqlite") / "forget.sql").read_text()
+    known = (resources.files("gossamer.frontier.sqlite") / "maintenance.sql").read_text()
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     about = []
     for (table,) in tables:

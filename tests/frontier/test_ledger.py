@@ -14,8 +14,8 @@ from tests.frontier.test_tables import ENDS
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.codes import REASON_CODES
 from gossamer.frontier.priority import LOWEST
+from gossamer.frontier.rows import REASON_CODES
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock

@@ -36,7 +36,7 @@ if why := why_absent():
 import psycopg
 from tests.frontier import postgres_crawler
 
-from gossamer.frontier.postgres import quarantine, reports
+from gossamer.frontier.postgres import hosts, reports
 from gossamer.frontier.postgres.frontier import PostgresFrontier
 from gossamer.frontier.postgres.hosts import Replaced, Stay
 from gossamer.frontier.postgres.settlement import LeaseLost
@@ -512,8 +512,8 @@ def test_retired_hosts_and_quarantined_templates_wait_and_come_back_when_asked(c
 
 
 def test_what_is_not_held_back_at_once_is_when_its_turn_comes(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quarantine, "MOST_MOVED", 2)
-    monkeypatch.setattr(quarantine, "MOST_AT_TURN", 3)
+    monkeypatch.setattr(hosts, "MOST_MOVED", 2)
+    monkeypatch.setattr(hosts, "MOST_AT_TURN", 3)
 
     async def story() -> None:
         clock = FakeClock()

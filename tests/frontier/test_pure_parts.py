@@ -4,13 +4,13 @@ import pytest
 
 from gossamer.base.clock import SECOND
 from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.gate import AskFirst, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.leases import AskFirst, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.politeness import DOWN, FAILURES, failures_after, free_at, gap_s, troubles_after
 from gossamer.frontier.postgres.robots import SharedMoment
 from gossamer.frontier.postgres.settlement import LeaseLost
 from gossamer.frontier.priority import LOWEST, is_over_budget, priority_after, priority_of
 from gossamer.frontier.seen import SeenTable
-from gossamer.frontier.sqlite.restoration import reason_of
+from gossamer.frontier.sqlite.maintenance import reason_of
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import PAGE_FAULTS, Reason
 from gossamer.values.robots import Robots, RobotsState

@@ -12,12 +12,9 @@ from tests.frontier.test_ledger import opened, taken
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.reports import HostState, KnownState, Ledger, Template
-from gossamer.frontier.requeue import noted
-from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.known import depths_of, key_of, known, last_end
-from gossamer.frontier.sqlite.quarantine import Quarantine
-from gossamer.frontier.sqlite.reports import (
+from gossamer.frontier.api import HostState, KnownState, Ledger, Template
+from gossamer.frontier.known import depths_of, key_of, known, last_end
+from gossamer.frontier.reports import (
     held,
     host_ledger,
     host_state,
@@ -28,7 +25,10 @@ from gossamer.frontier.sqlite.reports import (
     templates,
     waits_before,
 )
-from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.requeue import noted
+from gossamer.frontier.sqlite.frontier import SqliteFrontier
+from gossamer.frontier.sqlite.hosts import Rulebook
+from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.frontier.sqlite.sieve import IncomingKeys, merge_offers
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock

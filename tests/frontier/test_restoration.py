@@ -10,7 +10,7 @@ from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.restoration import enter_found, enter_visited, settle_restored
+from gossamer.frontier.sqlite.maintenance import enter_found, enter_visited, settle_restored
 from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock

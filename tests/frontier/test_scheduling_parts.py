@@ -8,10 +8,8 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.config.slices import Politeness, SiteBudget
 from gossamer.frontier.back_queues import Backs
-from gossamer.frontier.clock_steps import Steps
-from gossamer.frontier.codes import HOW_CODES, REASON_CODES
-from gossamer.frontier.gate import AskFirst, gate_of
-from gossamer.frontier.politeness import gap_s, is_to_retire, troubles_after
+from gossamer.frontier.leases import AskFirst, gate_of
+from gossamer.frontier.politeness import Steps, gap_s, is_to_retire, troubles_after
 from gossamer.frontier.postgres.sieve import SourcedOffer, linked_of
 from gossamer.frontier.priority import (
     LAST,
@@ -27,6 +25,7 @@ from gossamer.frontier.priority import (
     raised,
 )
 from gossamer.frontier.requeue import priority_again
+from gossamer.frontier.rows import HOW_CODES, REASON_CODES
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsState

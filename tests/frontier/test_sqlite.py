@@ -14,9 +14,9 @@ from gossamer.base.clock import SECOND
 from gossamer.base.errors import DiskFull
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
-from gossamer.frontier.sqlite import front_queues
+from gossamer.frontier.sqlite import leases
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.sieve import Sieve
 from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
 from gossamer.store.statements import load
@@ -296,7 +296,7 @@ def test_F_P10_rest_that_a_host_had_before_a_stop_counts_when_the_clock_was_set_
 def test_no_host_gets_a_back_queue_while_there_are_as_many_as_may_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(front_queues, "MOST_BACKS", 2)
+    monkeypatch.setattr(leases, "MOST_BACKS", 2)
 
     async def story() -> None:
         clock = FakeClock()
@@ -306,7 +306,7 @@ def test_no_host_gets_a_back_queue_while_there_are_as_many_as_may_be(
             await frontier.offer(seeds("http://c.test/"))
             clock.advance(60)
             assert await frontier.take(5) == []
-            monkeypatch.setattr(front_queues, "MOST_BACKS", 3)
+            monkeypatch.setattr(leases, "MOST_BACKS", 3)
             assert [visit.url.text for visit in await frontier.take(5)] == ["http://c.test/robots.txt"]
 
     asyncio.run(story())

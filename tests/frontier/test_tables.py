@@ -7,19 +7,17 @@ import pytest
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.address_lookup import MOST_RESOLVING, Resolving, hostname_of
-from gossamer.frontier.back_queues import NEVER, Backs
-from gossamer.frontier.clock_steps import TOLERANCE, Steps
-from gossamer.frontier.codes import HOW_CODES, HOWS, REASON_CODES, REASONS
-from gossamer.frontier.gate import LONG_KNOWN, AskFirst, Away, GivenUp, Open, Shut, gate_of, is_given_up
-from gossamer.frontier.lanes import lane_of, name_in, next_id, parts_of, text_of
+from gossamer.frontier.back_queues import MOST_RESOLVING, NEVER, Backs, Resolving, hostname_of
+from gossamer.frontier.leases import LONG_KNOWN, AskFirst, Away, GivenUp, Open, Shut, gate_of, is_given_up
 from gossamer.frontier.politeness import (
     DOWN,
     FAILED,
     FAILURES,
     LONGEST_READING_GAP_S,
+    TOLERANCE,
     TROUBLES,
     UNTOUCHED,
+    Steps,
     free_at,
     gap_s,
     is_to_retire,
@@ -38,6 +36,7 @@ from gossamer.frontier.priority import (
     raised,
     with_links,
 )
+from gossamer.frontier.rows import HOW_CODES, HOWS, REASON_CODES, REASONS, lane_of, name_in, next_id, parts_of, text_of
 from gossamer.frontier.seen import SeenTable
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason

@@ -10,10 +10,9 @@ import pytest
 
 from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
-from gossamer.frontier.codes import REASON_CODES
-from gossamer.frontier.sqlite import lists as host_list
-from gossamer.frontier.sqlite import lists as visit_list
-from gossamer.frontier.sqlite.lists import EndedUrl, LastVisit, ListPosition, every_visit, visits
+from gossamer.frontier import reports
+from gossamer.frontier.reports import EndedUrl, LastVisit, ListPosition, every_visit, visits
+from gossamer.frontier.rows import REASON_CODES
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How
@@ -62,7 +61,7 @@ def test_the_newest_come_first_or_the_oldest(state: sqlite3.Connection) -> None:
 def test_an_export_tells_of_every_visit_once_however_many_are_read_at_once(
     state: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr("gossamer.frontier.sqlite.lists.AT_ONCE", at_once)
+    monkeypatch.setattr("gossamer.frontier.reports.AT_ONCE", at_once)
     found = list(every_visit(lambda: sqlite3.connect(tmp_path / "state.db")))
     assert len(found) == AMOUNT
     assert sorted(one.url for one in found) == sorted(f"https://h{n % 7}.test/p{n}" for n in range(AMOUNT))
@@ -97,7 +96,7 @@ def test_a_host_too_large_to_be_sorted_is_found_among_all(
     state: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sorted_in_memory = some(state, host="h2.test")
-    monkeypatch.setattr(visit_list, "MOST_OF_HOST", 5)
+    monkeypatch.setattr(reports, "MOST_OF_HOST", 5)
     assert some(state, host="h2.test") == sorted_in_memory
 
 
@@ -106,18 +105,18 @@ def test_a_page_costs_the_same_anywhere_nothing_is_sorted_and_the_index_is_enter
     state: sqlite3.Connection, name: str
 ) -> None:
     values = {"reason": 1, "since_at": 0, "until_at": 9, "at": 5, "host_id": 1, "id": 1}
-    plan = " ".join(row[3] for row in state.execute("EXPLAIN QUERY PLAN " + visit_list._SQL[name], values))
+    plan = " ".join(row[3] for row in state.execute("EXPLAIN QUERY PLAN " + reports._SQL[name], values))
     assert "USING COVERING INDEX" not in plan and "USING INDEX ends_by_time (reason=? AND settled_at" in plan
     assert "TEMP B-TREE" not in plan and "SCAN" not in plan
 
 
 @pytest.mark.parametrize("order", ["queued", "visits", "troubles", "gap", "held", "next", "name"])
-def test_hosts_page_by_page_in_any_order(state: sqlite3.Connection, order: host_list.Order) -> None:
-    everything = host_list.hosts(state, 0, True, order=order)
+def test_hosts_page_by_page_in_any_order(state: sqlite3.Connection, order: reports.Order) -> None:
+    everything = reports.listed_hosts(state, 0, True, order=order)
     assert len(everything) == 7
-    found: list[host_list.Listed] = []
-    after = (host_list.LOWEST, "")
-    while page := host_list.hosts(state, 0, True, order=order, after=after, most=2):
+    found: list[reports.Listed] = []
+    after = (reports.LOWEST, "")
+    while page := reports.listed_hosts(state, 0, True, order=order, after=after, most=2):
         found += page
         after = (page[-1].rank, page[-1].host.name)
     assert found == everything
@@ -126,6 +125,6 @@ def test_hosts_page_by_page_in_any_order(state: sqlite3.Connection, order: host_
 
 
 def test_hosts_by_state_and_name(state: sqlite3.Connection) -> None:
-    assert host_list.states(state, 0, True) == {"ready": 5, "retired": 1, "done": 1}
-    assert [one.host.name for one in host_list.hosts(state, 0, True, state="retired")] == ["h3.test"]
-    assert [one.host.name for one in host_list.hosts(state, 0, True, text="h5")] == ["h5.test"]
+    assert reports.states(state, 0, True) == {"ready": 5, "retired": 1, "done": 1}
+    assert [one.host.name for one in reports.listed_hosts(state, 0, True, state="retired")] == ["h3.test"]
+    assert [one.host.name for one in reports.listed_hosts(state, 0, True, text="h5")] == ["h5.test"]

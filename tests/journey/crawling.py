@@ -18,8 +18,8 @@ from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import Returning
 from gossamer.crawler.settlement import Measures
+from gossamer.frontier.reports import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.reports import every_end
 from gossamer.reader.reading import job
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.scope import Reach, judge, scope_of

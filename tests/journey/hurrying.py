@@ -23,7 +23,7 @@ from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.process import budget, measures, pace, politeness
 from gossamer.fetch.answer import ResponseHead, outcome_of
-from gossamer.frontier.reports import KnownState
+from gossamer.frontier.api import KnownState
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
 from gossamer.rules.canonical import identity_of

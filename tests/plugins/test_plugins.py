@@ -13,7 +13,7 @@ from tests.cli.site import OPEN, gossamer
 from gossamer.archive.reader import volumes_in
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import DiskFiles
-from gossamer.frontier.sqlite.reports import ledger
+from gossamer.frontier.reports import ledger
 from gossamer.plugins.record import NAME, kept_in, recalled
 from gossamer.plugins.settings import plugged_in, protocols_of, split, write
 from gossamer.store.directory import Directory

@@ -8,6 +8,8 @@ from pathlib import Path
 from tests.simulation.simulate import Kind, simulate
 from tests.simulation.test_simulation import memory
 
+from gossamer.store.given import stored_seeds
+
 
 def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
@@ -18,7 +20,7 @@ def main() -> int:
     asked.add_argument("--quick", action="store_true", help="do not read pages, to come to more visits")
     given = asked.parse_args()
     visits = crashes = failed = 0
-    for number, seed in enumerate(range(given.first, given.first + given.seeds), 1):
+    for number, seed in enumerate(range(given.first, given.first + stored_seeds), 1):
         with tempfile.TemporaryDirectory(dir=memory()) as folder:
             try:
                 ran = simulate(seed, Path(folder), kind_of(seed, given))
@@ -29,7 +31,7 @@ def main() -> int:
         visits, crashes = visits + ran.visits, crashes + ran.crashes
         if number % 25 == 0:
             print(f"{number:,} seeds, {visits:,} visits, {crashes:,} crashes, {failed} failed", flush=True)
-    print(f"{given.seeds:,} seeds, {visits:,} visits, {crashes:,} crashes: {failed} failed")
+    print(f"{stored_seeds:,} seeds, {visits:,} visits, {crashes:,} crashes: {failed} failed")
     return 1 if failed else 0
 
 

@@ -24,8 +24,8 @@ from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.settlement import Measures
 from gossamer.frontier.api import Frontier
+from gossamer.frontier.reports import every_end
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.reports import every_end
 from gossamer.reader.reading import done, job
 from gossamer.recrawl.retry import Retry
 from gossamer.spool.writer import SpoolWriter

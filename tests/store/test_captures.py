@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gossamer.base.tell import silent
-from gossamer.store import tallies
-from gossamer.store.sqlite import captures
+from gossamer.store import captures, tallies
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place, capture_id_of

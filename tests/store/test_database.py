@@ -14,7 +14,7 @@ import pytest
 from gossamer.base.errors import DirectoryUnusable, DiskFull, StateDamaged
 from gossamer.base.tell import silent
 from gossamer.store import tallies
-from gossamer.store.sqlite import seeds
+from gossamer.store.given import put_seeds, stored_seeds
 from gossamer.store.sqlite.database import Database, migrate, migrations, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.url import Url
@@ -181,14 +181,14 @@ def test_F_X12_damage_that_is_met_while_rows_are_read_is_named(tmp_path: Path, w
 
     async def filled() -> None:
         async with database(tmp_path) as opened:
-            await opened.run(lambda c: seeds.put(c, [Url("https://known.example/")], "site"))
+            await opened.run(lambda c: put_seeds(c, [Url("https://known.example/")], "site"))
 
     asyncio.run(filled())
     content = path.read_bytes()
     at = content.index(word)
     path.write_bytes(content[:at] + instead + content[at + len(instead) :])
     with pytest.raises(StateDamaged, match="rebuild --state"), closing(read_only(path)) as state:
-        seeds.every(state)
+        stored_seeds(state)
 
 
 @pytest.mark.parametrize("unpack", [zlib.decompress, msgspec.msgpack.decode])

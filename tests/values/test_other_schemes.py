@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.frontier.lanes import parts_of, text_of
+from gossamer.frontier.rows import parts_of, text_of
 from gossamer.values.url import DEFAULT_PORTS, Url, admit, url_of
 
 

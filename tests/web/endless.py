@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.cli import serve as door
-from gossamer.frontier.sqlite.lists import LastVisit
+from gossamer.frontier.reports import LastVisit
 from gossamer.web.access import connections
 
 IMPATIENT_S = 2.0

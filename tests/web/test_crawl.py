@@ -18,7 +18,7 @@ from gossamer.collection.control import STILL_STARTING, Helm
 from gossamer.config.settings import Settings
 from gossamer.monitor.control import Control
 from gossamer.store.directory import Directory, lock_directory
-from gossamer.store.sqlite import seeds
+from gossamer.store.given import stored_seeds
 from gossamer.store.sqlite.database import read_only
 
 POSTS = (
@@ -100,7 +100,7 @@ def test_seeds_added_while_the_crawl_runs_are_crawled(slow: Desk) -> None:
         said = slow.change("/crawl/seeds", seeds=new, reach="prefix")
         assert "added. Rejected:" in said and "not@an.address" in said
         with closing(read_only(slow.directory.state)) as state:
-            assert (f"{slow.web.root}dog/7", "prefix") in [(url.text, reach) for url, reach in seeds.every(state)]
+            assert (f"{slow.web.root}dog/7", "prefix") in [(url.text, reach) for url, reach in stored_seeds(state)]
         assert "has resumed" in slow.change("/crawl/resume")
     until(lambda: "/dog/7" in slow.web.hits, "the seed was not visited")
 

@@ -15,7 +15,7 @@ from gossamer.archive.volumes import ArchiveEnd
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.parse.sniff import is_sitemap, media_type_of
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept, capture_id_of
 

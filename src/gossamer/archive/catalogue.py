@@ -11,7 +11,7 @@ from gossamer.archive.volumes import ArchiveEnd
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import Files
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.capture import Capture, Kept, Truncated
 from gossamer.values.url import Url

@@ -32,8 +32,8 @@ from gossamer.config.slices import Retain
 from gossamer.rules.retention import kept
 from gossamer.spool.tail import Tail
 from gossamer.spool.writer import discard
-from gossamer.store.sqlite import captures, captures_moved
-from gossamer.store.sqlite.captures_moved import Laid, MovedRecord
+from gossamer.store import captures
+from gossamer.store.captures import Laid, MovedRecord
 from gossamer.store.sqlite.database import Database
 
 PART = ".part"
@@ -89,7 +89,7 @@ def retired(connection: sqlite3.Connection, retain: Retain, now: Instant) -> Goi
     going: Going = {}
     if retain.kind == "all":
         return going
-    for _, lying in captures_moved.by_address(connection):
+    for _, lying in captures.by_url(connection):
         stay = kept([one.version for one in lying], retain, now)
         for one in lying:
             if one.version.fetched_at not in stay:
@@ -103,7 +103,7 @@ def matching(
     """The records whose address is unwanted, those that the catalogue does not know among them."""
     going: Going = {}
     for name in [name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)]:
-        rows = captures_moved.laid(connection, name)
+        rows = captures.laid(connection, name)
         found = {one.offset: one.length for one in rows if is_unwanted(one.url)}
         for gap in gaps(files, folder / name, rows, tell):
             if gap.target and is_unwanted(gap.target):
@@ -157,7 +157,7 @@ class Compaction:
         return done
 
     async def _rewrite(self, name: str, gone: Mapping[int, int]) -> Rewritten:
-        rows = await self._database.read(partial(captures_moved.laid, volume=name))
+        rows = await self._database.read(partial(captures.laid, volume=name))
         path, new = self._folder / name, next_name(name, self._files.names(self._folder))
         old_size = self._files.size(path) or 0
         self._check_room(old_size - sum(gone.values()))
@@ -166,7 +166,7 @@ class Compaction:
         self._tell("compaction.written", volume=new)
         self._files.rename(self._folder / (new + PART), self._folder / new)
         self._tell("compaction.placed", volume=new)
-        await self._database.run(partial(captures_moved.replaced, old=name, new=new, moved=moved))
+        await self._database.run(partial(captures.replaced, old=name, new=new, moved=moved))
         self._tell("compaction.switched", volume=new)
         self._files.remove(path)
         discard(self._files, self._spool_folder, name, self._tell)
@@ -227,11 +227,11 @@ class Compaction:
 async def _drop_empty(database: Database, files: Files, folder: Path, tell: Tell) -> None:
     """Volumes of which nothing was kept. The last of all stays as a stub, so that its number is not given again."""
     last = max((name for name in files.names(folder) if VOLUME_NAME.fullmatch(name)), default="")
-    for name in await database.read(captures_moved.empty_volumes):
+    for name in await database.read(captures.empty_volumes):
         if name == last or any(one.kind != WARCINFO for one in gaps(files, folder / name, [], tell)):
             continue
         files.remove(folder / name)
-        await database.run(partial(captures_moved.drop_volume, name=name))
+        await database.run(partial(captures.drop_volume, name=name))
         tell("compaction.emptied", volume=name)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from gossamer.archive.members import Torn, members
 from gossamer.archive.reader import VOLUME_NAME
 from gossamer.base.files import Files
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Place
 

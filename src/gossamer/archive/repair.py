@@ -11,7 +11,7 @@ from gossamer.archive.verify import Finding, fault_of
 from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.files import Files
 from gossamer.spool.tail import Tail
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
 
 COPIED_AT_ONCE = 1 << 20
 

@@ -12,7 +12,7 @@ from gossamer.archive.reader import Scanned, Trace, read_record, target_in
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import Files
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
 from gossamer.values.capture import Capture, Kept
 
 AT_ONCE = 500

@@ -12,7 +12,7 @@ from itertools import groupby
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant, from_words
-from gossamer.store.sqlite.captures import kept_of
+from gossamer.store.captures import kept_of
 from gossamer.store.statements import load
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change

@@ -21,9 +21,8 @@ from gossamer.crawler import learned
 from gossamer.crawler.damage import DAMAGED
 from gossamer.monitor import chronicle
 from gossamer.plugins import record as plugged
-from gossamer.store.directory import DEFAULT, Directory
-from gossamer.store.modes import USERS, is_ours, keep_private
-from gossamer.store.sqlite import captures
+from gossamer.store import captures
+from gossamer.store.directory import DEFAULT, USERS, Directory, is_ours, keep_private
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.format import counted
 

@@ -32,8 +32,8 @@ from gossamer.demo.web import DemoWeb
 from gossamer.monitor import chronicle
 from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.freshness import days_in_words
+from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.format import counted
 from gossamer.values.url import Url

@@ -29,7 +29,7 @@ from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
 from gossamer.demo.verdict import CrawledPage, Verdict, check
 from gossamer.demo.web import DemoWeb
-from gossamer.frontier.sqlite.reports import every_end
+from gossamer.frontier.reports import every_end
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url

@@ -28,8 +28,8 @@ from gossamer.crawler.damage import DAMAGED, beyond_end
 from gossamer.plugins.record import reopened
 from gossamer.reader.processes import reader_pool
 from gossamer.spool.codec import decode
+from gossamer.store import captures as stored_captures
 from gossamer.store.directory import DEFAULT, Directory
-from gossamer.store.sqlite import captures as stored_captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Capture
 from gossamer.values.messages import ReadDone, ReadJob, parts_of

@@ -25,8 +25,8 @@ from gossamer.collection.maintenance.forget import (
 from gossamer.collection.maintenance.forget import forget as forget_now
 from gossamer.crawler.damage import tell_damage
 from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.forgotten import ForgottenEntry
 from gossamer.store.options import config_of
-from gossamer.store.sqlite.forgotten import ForgottenEntry
 from gossamer.values.format import as_json, counted, harmless, moment
 
 

@@ -30,9 +30,9 @@ from gossamer.collection.directory import existing
 from gossamer.collection.history.export import export_tree
 from gossamer.collection.history.facts import MOST_PAGES, PastAnswer, asked_at
 from gossamer.collection.history.past import DAMAGED, HistoryReader, extractor, past_of
+from gossamer.store import captures
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json, counted, harmless

@@ -25,11 +25,12 @@ from gossamer.collection.why.waits import gap_in_words, unread_at
 from gossamer.config.slices import Politeness, politeness
 from gossamer.crawler.command_names import REINSTATE, RELEASE, RETIRE
 from gossamer.crawler.seeds import checked_seeds
+from gossamer.frontier import reports
+from gossamer.frontier.api import HostState
 from gossamer.frontier.priority import LAST
-from gossamer.frontier.reports import HostState
+from gossamer.frontier.reports import robots_of
 from gossamer.frontier.sqlite import hosts as retirement
-from gossamer.frontier.sqlite import quarantine, reports
-from gossamer.frontier.sqlite.lists import robots_of
+from gossamer.frontier.sqlite import quarantine
 from gossamer.monitor.control import Control
 from gossamer.rules.learned.templates import template_of
 from gossamer.store.directory import DEFAULT, Directory, lock_directory

@@ -32,9 +32,9 @@ from gossamer.plugins.record import reopened
 from gossamer.reader.processes import asked_twice, reader_pool
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.writer import SpoolWriter
+from gossamer.store import captures, forgotten
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.store.options import config_of
-from gossamer.store.sqlite import captures, forgotten
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept
 from gossamer.values.format import counted

@@ -16,9 +16,8 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.collection.directory import existing
 from gossamer.lab.plan import DAY_S, KB, CrawlPlan, Shares, Wish, planned
-from gossamer.store import tallies
+from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.format import counted, lasting
 

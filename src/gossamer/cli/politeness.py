@@ -18,10 +18,10 @@ from gossamer.base.errors import ArchiveDamaged
 from gossamer.cli.steps import Working
 from gossamer.collection.directory import existing
 from gossamer.collection.ledger import ArchivedFetch, LedgerRow, Report, contradiction, kept_by, reported, suspects
-from gossamer.frontier.reports import Ledger
-from gossamer.frontier.sqlite.reports import ledger
+from gossamer.frontier.api import Ledger
+from gossamer.frontier.reports import ledger
+from gossamer.store.captures import CapturedAt, moments
 from gossamer.store.directory import DEFAULT, Directory
-from gossamer.store.sqlite.captures import CapturedAt, moments
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.format import as_json, counted
 

@@ -19,7 +19,7 @@ from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.base.errors import ConfigError
 from gossamer.collection.calendar import outside_of
 from gossamer.collection.directory import existing
-from gossamer.frontier.sqlite.lists import Remembered, remembered
+from gossamer.frontier.reports import Remembered, remembered
 from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
 from gossamer.store.directory import DEFAULT
 from gossamer.store.sqlite.database import read_only

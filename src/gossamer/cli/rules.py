@@ -17,13 +17,13 @@ from gossamer.base.errors import ConfigError, DirectoryUnusable
 from gossamer.base.tell import silent
 from gossamer.collection.directory import existing
 from gossamer.crawler.rules_file import RulesFile, checked
-from gossamer.frontier.sqlite.reports import queued
+from gossamer.frontier.reports import queued
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, RuleBook, load_rules
 from gossamer.rules.verdict import Denied
 from gossamer.store import tallies
 from gossamer.store.directory import DEFAULT, Directory
-from gossamer.store.sqlite import seeds
+from gossamer.store.given import stored_seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.url import Url
 
@@ -116,7 +116,7 @@ def previewed(
     now = file.book() if rule is not None else NO_RULES
     then = _with(file, rule)
     with closing(read_only(directory.state)) as state:
-        known = [(url, Reach(reach)) for url, reach in seeds.every(state)]
+        known = [(url, Reach(reach)) for url, reach in stored_seeds(state)]
         found = _last(looks(state, now.for_seeds(known), then.for_seeds(known), seconds, clock), as_json)
     if as_json:
         shown = {"queued": found.queued, "looked_at": found.looked_at, "would_go": found.would_go}

@@ -35,11 +35,9 @@ from gossamer.config.load import FILE_NAME
 from gossamer.config.settings import Settings, WebSettings
 from gossamer.monitor.control import Beat, Control
 from gossamer.plugins.contexts import FOLDER as CONTEXTS
-from gossamer.store import tallies
-from gossamer.store.directory import DEFAULT, VOCABULARY, Directory, refuse_lost_state
-from gossamer.store.modes import keep_private
+from gossamer.store import captures, tallies
+from gossamer.store.directory import DEFAULT, VOCABULARY, Directory, keep_private, refuse_lost_state
 from gossamer.store.options import config_of, withheld_in_words
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url

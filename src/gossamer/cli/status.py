@@ -25,10 +25,9 @@ from gossamer.collection.system import Watch
 from gossamer.config.settings import Settings
 from gossamer.config.slices import retain_of
 from gossamer.monitor.control import Control
-from gossamer.store import tallies
+from gossamer.store import damage, forgotten, tallies
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite import damage, forgotten
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.format import fitted, harmless
 from gossamer.values.outcome import IN_WORDS, Reason

@@ -25,9 +25,9 @@ from gossamer.collection.maintenance.generation import unfinished
 from gossamer.collection.maintenance.view_check import ViewCheck, ViewState, checked_databases
 from gossamer.crawler.damage import DAMAGED, mark_of, revive
 from gossamer.indexer.process import rereading
+from gossamer.store import damage
 from gossamer.store.directory import DEFAULT, Directory, has_lost_state, lock_directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite import damage
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.format import as_json, counted, harmless
 

@@ -22,15 +22,15 @@ from gossamer.config.settings import Settings
 from gossamer.crawler.damage import DAMAGED
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
-from gossamer.frontier.sqlite.known import known
+from gossamer.frontier.known import known
 from gossamer.monitor.control import Control
 from gossamer.rules.canonical import stripped
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, load_rules
 from gossamer.store.directory import LOG_NAME, Directory, holder_in_words
 from gossamer.store.directory import NAME as LOCK_NAME
+from gossamer.store.given import stored_seeds
 from gossamer.store.options import config_of, stored_in
-from gossamer.store.sqlite import seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.outcome import Reason
 from gossamer.values.selection import Selection
@@ -99,7 +99,7 @@ class Helm:
         known: list[tuple[Url, str]] = []
         if self.directory.state.is_file():
             with closing(read_only(self.directory.state)) as state:
-                known = seeds.every(state)
+                known = stored_seeds(state)
         settings = self.settings()
         shown = tuple(Seed(url.text, reach) for url, reach in known[:MOST_SEEDS_SHOWN])
         found = load_rules(self.rules_file().text())
@@ -170,7 +170,7 @@ class Helm:
         known: list[tuple[Url, str]] = []
         if self.directory.state.is_file():
             with closing(read_only(self.directory.state)) as state:
-                known = seeds.every(state)
+                known = stored_seeds(state)
         if not known:
             raise ConfigError("There are no seed URLs. Add one first.")
         good, left_out = await may_go([url for url, _ in known], self.settings(), self.outside)
@@ -217,7 +217,7 @@ class Helm:
             return Effect(0, 0, 0, (), True)
         now = load_rules(self.rules_file().text())
         with self.turn_to_look(), closing(read_only(self.directory.state)) as state:
-            known = [(url, Reach(reach)) for url, reach in seeds.every(state)]
+            known = [(url, Reach(reach)) for url, reach in stored_seeds(state)]
             before = NO_RULES if isinstance(now, Problems) else now.for_seeds(known)
             *_, found = rules.looks(state, before, then.for_seeds(known), seconds, self.outside.clock)
         return Effect(found.queued, found.looked_at, found.would_go, found.examples, found.is_whole)

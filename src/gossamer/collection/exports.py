@@ -7,9 +7,9 @@ from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable
 from gossamer.cli.revisits import revisit_of, revisits_csv
 from gossamer.collection.views import refuse_missing
-from gossamer.frontier.sqlite.lists import KnownUrl, LastVisit, every_known, every_remembered, every_visit
+from gossamer.frontier.reports import KnownUrl, LastVisit, every_known, every_remembered, every_visit
+from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.query import Query

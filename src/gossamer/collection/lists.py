@@ -10,12 +10,10 @@ from gossamer.base.errors import QueryRefused
 from gossamer.cli.hosts import state_of
 from gossamer.config.settings import Settings
 from gossamer.config.slices import politeness
-from gossamer.frontier.sqlite import lists as host_list
-from gossamer.frontier.sqlite import lists as visit_list
-from gossamer.frontier.sqlite.lists import FARTHEST, LOWEST, EndedUrl, ListedHostRow, ListPosition
-from gossamer.store import tallies
+from gossamer.frontier import reports
+from gossamer.frontier.reports import FARTHEST, LOWEST, EndedUrl, ListedHostRow, ListPosition
+from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.outcome import IN_WORDS, Reason
@@ -108,11 +106,11 @@ class CollectionLists:
             return HostsFound()
         now, is_crawling = self.clock.now(), self.is_crawling()
         with closing(read_only(self.directory.state)) as state:
-            found = host_list.hosts(
+            found = reports.listed_hosts(
                 state, now, is_crawling, asked.text.lower(), asked.state, asked.order, after, asked.most + 1
             )
             is_countable = tallies.counts(state).hosts <= MOST_COUNTED
-            states = host_list.states(state, now, is_crawling) if is_countable else {}
+            states = reports.states(state, now, is_crawling) if is_countable else {}
         rows = tuple(self._shown(one, now, is_crawling) for one in found[: asked.most])
         return HostsFound(rows, states, rows[-1].position if len(found) > asked.most else "")
 
@@ -162,7 +160,7 @@ def all_of(
     state: sqlite3.Connection, asked: VisitsAsked, after: ListPosition | None
 ) -> Generator[EndedUrl, None, None]:
     until_at = FARTHEST if asked.until_at is None else asked.until_at
-    return visit_list.visits(
+    return reports.visits(
         state, reasons_of(asked), asked.host, asked.since_at or 0, until_at, after, asked.is_newest_first
     )
 

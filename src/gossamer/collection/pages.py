@@ -16,13 +16,13 @@ from gossamer.collection.why.answer import WhyQuery, crew_of, linked_from
 from gossamer.collection.why.trail import Section, Trail, told, told_host
 from gossamer.config.settings import Settings
 from gossamer.crawler.rules_file import RulesFile
-from gossamer.frontier.sqlite.known import last_end
-from gossamer.frontier.sqlite.reports import host_ledger
+from gossamer.frontier.known import last_end
+from gossamer.frontier.reports import host_ledger
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.user.rulebook import OwnFilter
+from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json, counted

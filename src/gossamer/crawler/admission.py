@@ -19,8 +19,8 @@ from gossamer.rules.learned.model import Learned, LearnedHosts
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
 from gossamer.rules.user.rulebook import NO_RULES, OwnFilter, RuleBook, Unknown, judge
 from gossamer.rules.verdict import Denied, FilterFailed
+from gossamer.store import forgotten
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import forgotten
 from gossamer.store.sqlite.database import Database
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import ReadDone

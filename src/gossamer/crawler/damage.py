@@ -12,8 +12,8 @@ from gossamer.base.tell import Tell
 from gossamer.frontier.sqlite.requeue import fetch_again
 from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.rules.canonical import identity_of
-from gossamer.store.sqlite import captures, damage
-from gossamer.store.sqlite.damage import DamageMark
+from gossamer.store import captures, damage
+from gossamer.store.damage import DamageMark
 from gossamer.values.format import counted
 from gossamer.values.url import id_of
 

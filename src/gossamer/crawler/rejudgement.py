@@ -25,15 +25,15 @@ from gossamer.base.tasks import Tasks
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
 from gossamer.crawler.settlement import MAPS
+from gossamer.frontier.known import depths_of
 from gossamer.frontier.requeue import FIRST, HAD
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
-from gossamer.frontier.sqlite.known import depths_of
 from gossamer.frontier.sqlite.requeue import Redirect, redirects_after
 from gossamer.plugins.filters import GROUP
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.scope import Reach
 from gossamer.spool.follower import SpoolPosition
-from gossamer.store.sqlite import options
+from gossamer.store.given import judge_by, judged_by
 from gossamer.store.sqlite.database import Database
 from gossamer.store.trust import Code
 from gossamer.values.link import How, Link, Offer
@@ -124,7 +124,7 @@ class Rejudgement:
     async def run(self) -> None:
         async with self._turn:
             now = self._present()
-            before = await self._database.read(options.judged_by)
+            before = await self._database.read(judged_by)
             changed = {name for name, digest in now.items() if before.get(name) != digest}
             if not changed:
                 return
@@ -138,7 +138,7 @@ class Rejudgement:
             if waiting or offered:
                 self._tell("options.changed", changed=sorted(changed), waiting=waiting, offered=offered)
             done = now if is_whole else {name: now[name] for name in now.keys() - KEEPS_OUT}
-            await self._database.run(lambda connection: options.judge_by(connection, done))
+            await self._database.run(lambda connection: judge_by(connection, done))
 
     async def _are_any(self, reasons: frozenset[Reason]) -> bool:
         return not reasons.isdisjoint((await self._frontier.counts()).by_reason)

@@ -21,7 +21,7 @@ from gossamer.fetch.guard import (
     ranges,
 )
 from gossamer.rules.scope import Reach
-from gossamer.store.sqlite import seeds
+from gossamer.store.given import put_seeds, stored_seeds
 from gossamer.store.sqlite.database import Database
 from gossamer.values.url import Url, url_of
 
@@ -102,7 +102,7 @@ async def remembered(database: Database, new: Sequence[Url], reach: str) -> list
     """Every seed of the collection with its reach, these now among them."""
 
     def work(connection: sqlite3.Connection) -> list[tuple[Url, str]]:
-        seeds.put(connection, new, reach)
-        return seeds.every(connection)
+        put_seeds(connection, new, reach)
+        return stored_seeds(connection)
 
     return [(seed, Reach(reach)) for seed, reach in await database.run(work)]

@@ -7,7 +7,7 @@ finds out. So forgetting is harmless, and the table simply overwrites: one slot 
 from array import array
 from collections.abc import Callable, Iterable
 
-from gossamer.frontier.lanes import text_of
+from gossamer.frontier.rows import text_of
 from gossamer.values.link import Offer
 
 

@@ -22,8 +22,7 @@ from gossamer.base.tell import Tell, silent
 from gossamer.base.tuning import GRAPH_MERGES, GRAPH_MERGES_NICENESS, let_other_sessions_go_first, spare_the_collector
 from gossamer.indexer.graph_client import NAME, Commit, MakeCheckpoint, Order, Pages, orders
 from gossamer.indexer.supervisor import dropped, only_one
-from gossamer.store.directory import Directory
-from gossamer.store.modes import keep_private
+from gossamer.store.directory import Directory, keep_private
 from gossamer.values.format import error_in_words
 from gossamer.values.messages import PageFacts
 from gossamer.views.facts.checkpoints import Checkpoints

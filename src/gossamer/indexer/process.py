@@ -35,8 +35,8 @@ from gossamer.base.tuning import (
     spare_the_collector,
 )
 from gossamer.config.settings import Settings
+from gossamer.frontier.sqlite.requeue import pasts_of
 from gossamer.frontier.sqlite.sieve import IncomingKeys
-from gossamer.frontier.sqlite.sooner import pasts_of
 from gossamer.indexer.graph_client import NAME as KEEPER
 from gossamer.indexer.graph_client import FactsApart, facts_apart
 from gossamer.indexer.omissions import noting_omissions
@@ -51,10 +51,9 @@ from gossamer.rules.canonical import identity_of
 from gossamer.rules.forgotten import NOTHING, Forgotten
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower
-from gossamer.store.directory import Directory
-from gossamer.store.modes import keep_private
+from gossamer.store import captures, forgotten
+from gossamer.store.directory import Directory, keep_private
 from gossamer.store.options import config_of
-from gossamer.store.sqlite import captures, forgotten
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import VANISHED, Capture, Place
 from gossamer.values.format import error_in_words

@@ -18,9 +18,8 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.tell import silent
 from gossamer.config.load import GUARDED, Config, Withheld, load, named_file
 from gossamer.store.directory import Directory, lock_directory, refuse_lost_state
-from gossamer.store.sqlite import options, seeds
+from gossamer.store.given import Option, drop_option, put_options, put_seeds, stored_options, stored_seeds
 from gossamer.store.sqlite.database import Database, read_only
-from gossamer.store.sqlite.options import Option
 from gossamer.store.trust import allow_options, are_allowed
 
 T = TypeVar("T")
@@ -69,7 +68,7 @@ def readable_options(root: Path) -> dict[str, Option]:
     if not directory.state.is_file():
         return {}
     with closing(read_only(directory.state)) as connection:
-        return {name: option for name, option in options.every(connection).items() if name in STORED}
+        return {name: option for name, option in stored_options(connection).items() if name in STORED}
 
 
 async def keep_options(directory: Directory, flags: Mapping[str, object], outside: Outside, has_seeds: bool) -> None:
@@ -84,16 +83,16 @@ async def keep_options(directory: Directory, flags: Mapping[str, object], outsid
         return
 
     def write(connection: sqlite3.Connection) -> None:
-        options.put(connection, new, outside.clock.now())
+        put_options(connection, new, outside.clock.now())
         if reach is not None:
-            seeds.put(connection, [seed for seed, _ in seeds.every(connection)], str(reach))
+            put_seeds(connection, [seed for seed, _ in stored_seeds(connection)], str(reach))
 
     await _written(directory, outside, write)
 
 
 async def unset_option(directory: Directory, name: str, outside: Outside) -> bool:
     """Whether it was set."""
-    return await _written(directory, outside, lambda connection: options.drop(connection, name))
+    return await _written(directory, outside, lambda connection: drop_option(connection, name))
 
 
 async def _written(directory: Directory, outside: Outside, work: Callable[[sqlite3.Connection], T]) -> T:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.frontier.sqlite.lists import KnownUrl, LastVisit
+from gossamer.frontier.reports import KnownUrl, LastVisit
 from gossamer.values.capture import Kept
 from gossamer.values.link import Link
 from gossamer.values.query import Query

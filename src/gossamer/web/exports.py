@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.frontier.sqlite.lists import KnownUrl, LastVisit
+from gossamer.frontier.reports import KnownUrl, LastVisit
 from gossamer.values.capture import Kept
 from gossamer.values.json_form import json_bytes
 from gossamer.values.link import Link

@@ -23,8 +23,8 @@ from gossamer.config.settings import Settings
 from gossamer.plugins.record import recalled
 from gossamer.reader.processes import asked_twice, reader_pool
 from gossamer.recrawl.change import compared
+from gossamer.store import captures
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import VANISHED, Kept
 from gossamer.values.history import Change, Prints

@@ -26,16 +26,16 @@ from gossamer.collection.maintenance.replay import followed, mark_finished, repl
 from gossamer.crawler import learned as remembering
 from gossamer.crawler.damage import noting_damage
 from gossamer.crawler.seeds import checked_seeds
-from gossamer.frontier.sqlite.forget import forget as forget_addresses
+from gossamer.frontier.sqlite.maintenance import forget as forget_addresses
 from gossamer.indexer.supervisor import become_the_one
 from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
 from gossamer.rules.forgotten import Forgotten, is_like
 from gossamer.rules.learned.templates import template_of
+from gossamer.store import captures, forgotten
 from gossamer.store.directory import LOG_NAME, Directory, lock_directory
-from gossamer.store.sqlite import captures_moved, forgotten
+from gossamer.store.forgotten import ForgottenEntry, scrub
 from gossamer.store.sqlite.database import Database, read_only
-from gossamer.store.sqlite.forgotten import ForgottenEntry, scrub
 from gossamer.values.url import Host, Url, url_of
 
 Says = Callable[[str], None]
@@ -110,8 +110,8 @@ def look_ahead(directory: Directory, entries: Sequence[ForgottenEntry], outside:
 
 
 def beside_of(connection: sqlite3.Connection, block: Forgotten) -> NotForgotten:
-    copies = captures_moved.copies_of(connection, map(Host, sorted(block.at)), unwanted(block))
-    names = sorted({host.name for host in captures_moved.hosts(connection)} - block.hosts) if block.hosts else []
+    copies = captures.copies_of(connection, map(Host, sorted(block.at)), unwanted(block))
+    names = sorted({host.name for host in captures.hosts(connection)} - block.hosts) if block.hosts else []
     alike = [name for name in names if any(is_like(name, host) for host in block.hosts)]
     return NotForgotten(tuple(copies[:MOST_BESIDE]), tuple(alike[:MOST_BESIDE]))
 
@@ -191,7 +191,7 @@ async def take_out(
     """From views that are up to date: one that lags would look for the rest of a volume that is rewritten."""
     mark_finished(directory, outside)
     await followed(directory, agent, outside)
-    kept = await database.read(lambda c: [url for name in block.at for url in captures_moved.urls_at(c, Host(name))])
+    kept = await database.read(lambda c: [url for name in block.at for url in captures.urls_at(c, Host(name))])
     lock = await become_the_one(directory, outside, "forget")
     try:
         remove_from_views(directory, [url for url in kept if block.has(url)], outside, tell)

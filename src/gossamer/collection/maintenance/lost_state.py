@@ -21,16 +21,15 @@ from gossamer.base.tell import silent
 from gossamer.config.settings import Settings
 from gossamer.crawler.admission import open_ruling
 from gossamer.crawler.damage import noting_damage
-from gossamer.frontier.sqlite.restoration import enter_found, enter_visited, settle_restored
+from gossamer.frontier.sqlite.maintenance import enter_found, enter_visited, settle_restored
 from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.indexer.supervisor import become_the_one
 from gossamer.rules.canonical import identity_of
-from gossamer.store import tallies
+from gossamer.store import captures, forgotten, tallies
 from gossamer.store.directory import Directory, lock_directory
-from gossamer.store.sqlite import captures, forgotten, options, seeds
+from gossamer.store.forgotten import ForgottenEntry
+from gossamer.store.given import Option, put_options, put_seeds, stored_options, stored_seeds
 from gossamer.store.sqlite.database import Database
-from gossamer.store.sqlite.forgotten import ForgottenEntry
-from gossamer.store.sqlite.options import Option
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.link import How, Offer
@@ -117,7 +116,7 @@ def set_aside(directory: Directory, outside: Outside) -> str:
 
 def salvaged_from(path: Path) -> _Salvaged:
     found: dict[str, object] = {}
-    reads = {"seeds": seeds.every, "forgotten": forgotten.every, "options": options.every, "counts": tallies.counts}
+    reads = {"seeds": stored_seeds, "forgotten": forgotten.every, "options": stored_options, "counts": tallies.counts}
     for name, read in reads.items():
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -138,10 +137,10 @@ async def filled(
 ) -> Restored:
     def remember(connection: sqlite3.Connection) -> None:
         for url, reach in salvaged.seeds or ():
-            seeds.put(connection, [url], reach)
+            put_seeds(connection, [url], reach)
         forgotten.put(connection, salvaged.forgotten or ())
         for name, option in (salvaged.options or {}).items():
-            options.put(connection, {name: option.value}, option.given_at)
+            put_options(connection, {name: option.value}, option.given_at)
 
     await database.run(remember)
     says("reading the archive")
@@ -150,7 +149,7 @@ async def filled(
     await enter_captures(database, says)
     await database.run(captures.withdraw_vanished)
     ruling = await open_ruling(directory, settings, starts, database, outside, silent)
-    named = await database.read(seeds.every)
+    named = await database.read(stored_seeds)
     offers = [Offer(url, How.SEED) for url, _ in named]
     missing = [] if named else [NO_SEEDS]
     await database.run(partial(enter_found, offers=offers, keys=IncomingKeys(id_of, identity_of)))

@@ -26,10 +26,9 @@ from gossamer.monitor.control import Control
 from gossamer.plugins.record import reopened
 from gossamer.reader.processes import asked_twice, reader_pool
 from gossamer.spool.writer import SpoolWriter
-from gossamer.store import tallies
+from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.options import config_of
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.capture import Kept
 from gossamer.values.messages import ReadDone, ReadJob, kept_at, parts_of

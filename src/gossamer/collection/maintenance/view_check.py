@@ -17,9 +17,8 @@ from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged, Worke
 from gossamer.base.files import Files
 from gossamer.indexer.updates import Reread, position_in
 from gossamer.spool.follower import SpoolPosition
-from gossamer.store import tallies
+from gossamer.store import captures, tallies
 from gossamer.store.directory import Directory
-from gossamer.store.sqlite import captures
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted

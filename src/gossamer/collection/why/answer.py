@@ -41,16 +41,14 @@ from gossamer.crawler.pace import Pace
 from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import checked_seeds
 from gossamer.crawler.settlement import MAPS
-from gossamer.frontier.lanes import SCHEMES, lane_of
+from gossamer.frontier.api import HostState, KnownState, Template
+from gossamer.frontier.known import depths_of, find_host_id, known
 from gossamer.frontier.priority import LAST, priority_of
-from gossamer.frontier.reports import HostState, KnownState, Template
-from gossamer.frontier.sqlite.hosts import find_host_id
-from gossamer.frontier.sqlite.known import depths_of, known
-from gossamer.frontier.sqlite.reports import host_state, templates, waits_before
-from gossamer.frontier.sqlite.requeue import failures_of
-from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.reports import host_state, templates, waits_before
+from gossamer.frontier.rows import SCHEMES, lane_of
+from gossamer.frontier.sqlite.hosts import Rulebook
+from gossamer.frontier.sqlite.requeue import failures_of, pasts_of
 from gossamer.frontier.sqlite.sieve import IncomingKeys
-from gossamer.frontier.sqlite.sooner import pasts_of
 from gossamer.monitor.control import Control
 from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules import scope
@@ -60,9 +58,10 @@ from gossamer.rules.learned.traps import judge_shape
 from gossamer.rules.robots import matcher as robots_rules
 from gossamer.rules.user.rulebook import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
 from gossamer.rules.verdict import Allowed, Denied, FilterFailed
+from gossamer.store import captures, damage, forgotten
 from gossamer.store.directory import DEFAULT, Directory
+from gossamer.store.given import stored_seeds
 from gossamer.store.options import config_of
-from gossamer.store.sqlite import captures, damage, forgotten, seeds
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json, counted
@@ -263,7 +262,7 @@ class WhyQuery:
         self, url: Url, found: KnownState | None, robots: Robots | None, host: HostState | None
     ) -> list[RuleVerdict]:
         depth, how = (found.depth, found.how) if found is not None else (self._depth_of(url), How.LINK)
-        reaches = [(seed, scope.Reach(reach)) for seed, reach in seeds.every(self.state)]
+        reaches = [(seed, scope.Reach(reach)) for seed, reach in stored_seeds(self.state)]
         rulings = [
             *[
                 RuleVerdict("forgotten", False, no.rule)

@@ -8,9 +8,9 @@ from gossamer.base.clock import Instant
 from gossamer.collection.why.trail import Wait
 from gossamer.config.slices import Politeness
 from gossamer.fetch.guard import closed_address
-from gossamer.frontier.gate import AskFirst, Away, GivenUp, Open, Shut, gate_of
+from gossamer.frontier.api import Awaited, HostState, KnownState
+from gossamer.frontier.leases import AskFirst, Away, GivenUp, Open, Shut, gate_of
 from gossamer.frontier.priority import LAST
-from gossamer.frontier.reports import Awaited, HostState, KnownState
 from gossamer.values.format import counted, lasting, moment
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import HOPELESS, Robots, RobotsState

@@ -6,9 +6,9 @@ Inside the caller's transaction. REQUIRES: no crawler is at work, for it would h
 from collections import Counter
 from collections.abc import Callable
 
-from gossamer.frontier.lanes import HELD
 from gossamer.frontier.postgres.hosts import find_host_id
 from gossamer.frontier.postgres.sieve import tally
+from gossamer.frontier.rows import HELD
 from gossamer.rules.forgotten import Forgotten
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection

@@ -17,18 +17,20 @@ from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
 from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.address_lookup import Resolve, Resolving
-from gossamer.frontier.postgres import hosts as standing
-from gossamer.frontier.postgres import quarantine
+from gossamer.frontier.api import KnownState
+from gossamer.frontier.back_queues import Resolve, Resolving
+from gossamer.frontier.postgres import hosts
 from gossamer.frontier.postgres.hosts import Presence, Stay
-from gossamer.frontier.postgres.leases import Choosing, SharedLease, SharedTake, deliver
-from gossamer.frontier.postgres.networks import Networks
+from gossamer.frontier.postgres.leases import Choosing, Networks, SharedLease, SharedTake, deliver
 from gossamer.frontier.postgres.reports import known
 from gossamer.frontier.postgres.requeue import (
     START,
     ended,
     failures_of,
+    hasten,
     maps_for,
+    pasts_of,
+    plans,
     read_again,
     recall,
     requeue_some,
@@ -46,9 +48,7 @@ from gossamer.frontier.postgres.sieve import (
     tally,
     vouched_for,
 )
-from gossamer.frontier.postgres.sooner import hasten, pasts_of, plans
 from gossamer.frontier.priority import LAST, MOST_RAISED
-from gossamer.frontier.reports import KnownState
 from gossamer.frontier.requeue import newly_named
 from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.settlement import check_entry
@@ -308,26 +308,24 @@ class PostgresFrontier:
         return _key(visit) in self._leases and self._presence.is_trusted()
 
     async def retire(self, host: str, why: str) -> bool:
-        return await self._run(lambda connection, now: standing.retire(connection, self._me(), host, why, now.at))
+        return await self._run(lambda connection, now: hosts.retire(connection, self._me(), host, why, now.at))
 
     async def reinstate(self, host: str) -> bool:
-        return await self._run(lambda connection, _: standing.reinstate(connection, self._me(), host))
+        return await self._run(lambda connection, _: hosts.reinstate(connection, self._me(), host))
 
     async def quarantine(self, host: str, template: str) -> int:
         template_of = self._naming.template_of
         if template_of is None:
             raise ValueError("a frontier that is given no `template_of` cannot hold templates back")
         return await self._run(
-            lambda connection, now: quarantine.quarantine(connection, self._me(), host, template, template_of, now.at)
+            lambda connection, now: hosts.quarantine(connection, self._me(), host, template, template_of, now.at)
         )
 
     async def release(self, host: str, template: str) -> int:
         template_of = self._naming.template_of
         if template_of is None:
             return 0
-        return await self._run(
-            lambda connection, _: quarantine.release(connection, self._me(), host, template, template_of)
-        )
+        return await self._run(lambda connection, _: hosts.release(connection, self._me(), host, template, template_of))
 
     def set_rules(self, may_enter: Callable[[Offer], bool], nudge: Callable[[Offer], int] | None = None) -> None:
         """From the next offer on. What was met before is forgotten, because it may be judged otherwise now."""

@@ -9,10 +9,10 @@ import msgspec
 from psycopg.rows import dict_row
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.frontier.lanes import next_id
+from gossamer.frontier.api import HostState, KnownState, Ledger, Template
 from gossamer.frontier.postgres.hosts import find_host_id
 from gossamer.frontier.priority import links_in
-from gossamer.frontier.reports import HostState, KnownState, Ledger, Template
+from gossamer.frontier.rows import next_id
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
 from gossamer.values.url import Url, id_of

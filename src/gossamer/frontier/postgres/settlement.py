@@ -10,19 +10,18 @@ from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.errors import GossamerError
 from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.gate import is_given_up
-from gossamer.frontier.lanes import parts_of
-from gossamer.frontier.list_claims import said_rows
+from gossamer.frontier.leases import is_given_up
 from gossamer.frontier.politeness import (
     FAILED,
     MOST_FAILURES,
     failures_after,
 )
+from gossamer.frontier.postgres.hosts import hold_back
 from gossamer.frontier.postgres.leases import SharedLease, give_up, give_up_unread
-from gossamer.frontier.postgres.quarantine import hold_back
 from gossamer.frontier.postgres.robots import SharedMoment, SharedRulebook
 from gossamer.frontier.postgres.sieve import MOST_AT_ONCE, Entering, SourcedOffer, tally
 from gossamer.frontier.priority import LAST, LOWEST, band_of, is_over_budget, priority_after
+from gossamer.frontier.rows import parts_of, said_rows
 from gossamer.frontier.settlement import HostBefore, host_after, page_moves
 from gossamer.store import tallies
 from gossamer.store.postgres import captures

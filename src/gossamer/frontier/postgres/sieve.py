@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.frontier.lanes import HELD, lane_of, name_in, next_id
 from gossamer.frontier.postgres.robots import SharedRulebook
 from gossamer.frontier.priority import HEAD, MOST_RAISED, band_of, linked, priority_of, raised
+from gossamer.frontier.rows import HELD, lane_of, name_in, next_id
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, numbers, texts
 from gossamer.store.statements import load

@@ -11,21 +11,31 @@ from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.tell import Tell
 from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.address_lookup import Resolve, Resolving
-from gossamer.frontier.back_queues import Backs
-from gossamer.frontier.clock_steps import Steps, by_this_clock
-from gossamer.frontier.list_claims import said_rows
-from gossamer.frontier.reports import Awaited, KnownState
+from gossamer.frontier.api import Awaited, KnownState
+from gossamer.frontier.back_queues import Backs, Resolve, Resolving
+from gossamer.frontier.known import known, met_on
+from gossamer.frontier.politeness import Steps, by_this_clock
+from gossamer.frontier.reports import awaited
 from gossamer.frontier.requeue import newly_named
+from gossamer.frontier.rows import said_rows
 from gossamer.frontier.seen import SeenTable
-from gossamer.frontier.sqlite.front_queues import Backing
-from gossamer.frontier.sqlite.hosts import meta, reinstate, retire
-from gossamer.frontier.sqlite.known import is_vouched_for, known, met_on
-from gossamer.frontier.sqlite.leases import Lease, Take, lease_of
+from gossamer.frontier.sqlite.hosts import Rulebook, meta, reinstate, retire
+from gossamer.frontier.sqlite.leases import Backing, Lease, Take, lease_of
 from gossamer.frontier.sqlite.quarantine import Judge, Quarantine, Templates, quarantine, release
-from gossamer.frontier.sqlite.reports import awaited
-from gossamer.frontier.sqlite.requeue import Requeued, ended, failures_of, maps_for, read_again, recall, requeue, revive
-from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.sqlite.requeue import (
+    Requeued,
+    ended,
+    failures_of,
+    hasten,
+    is_vouched_for,
+    maps_for,
+    pasts_of,
+    plans,
+    read_again,
+    recall,
+    requeue,
+    revive,
+)
 from gossamer.frontier.sqlite.settlement import Settle, SettleResult, led
 from gossamer.frontier.sqlite.sieve import (
     IncomingKeys,
@@ -38,7 +48,6 @@ from gossamer.frontier.sqlite.sieve import (
     relieve,
     waiting_in,
 )
-from gossamer.frontier.sqlite.sooner import hasten, pasts_of, plans
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database
 from gossamer.store.statements import load
@@ -361,7 +370,7 @@ class SqliteFrontier:
 
     async def awaited(self) -> Awaited | None:
         now, backs = self._clock.now(), self._backing.backs
-        return await self._database.read(lambda connection: awaited(connection, self._rulebook, backs, now))
+        return await self._database.read(lambda connection: awaited(connection, backs, now))
 
     async def counts(self) -> Counts:
         return await self._database.read(tallies.counts)

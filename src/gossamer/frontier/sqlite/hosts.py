@@ -1,11 +1,15 @@
-"""Hosts and their lanes. A lane is one origin of a host: its http pages, or its https pages. A host of another scheme
-has the scheme in its name, and one lane."""
+"""Hosts of the embedded frontier: ids, retirement, and what their robots.txt files said."""
 
 import sqlite3
+from collections.abc import Iterable
+
+import msgspec
 
 from gossamer.base.clock import Instant
+from gossamer.frontier.known import find_host_id, robots_entry
 from gossamer.store import tallies
 from gossamer.store.statements import load
+from gossamer.values.robots import Robots
 
 _SQL = load("gossamer.frontier.sqlite")
 
@@ -23,18 +27,6 @@ def host_id_of(connection: sqlite3.Connection, name: str) -> int:
         (found,) = connection.execute(_SQL["host_met"], (name,)).fetchone()
         tallies.add(connection, {tallies.HOSTS: 1})
     return int(found)
-
-
-def find_host_id(connection: sqlite3.Connection, name: str) -> int | None:
-    """The same for a reader: None when the host is not known."""
-    row = connection.execute(_SQL["host_id"], (name,)).fetchone()
-    return int(row[0]) if row else None
-
-
-def name_of(connection: sqlite3.Connection, host_id: int) -> str:
-    """REQUIRES: the host is known."""
-    (name,) = connection.execute(_SQL["host_name"], (host_id,)).fetchone()
-    return str(name)
 
 
 # Retired hosts: down or too slow for long, or put aside by a person. Visibly, and until somebody reinstates them.
@@ -57,3 +49,50 @@ def reinstate(connection: sqlite3.Connection, host: str) -> int | None:
         return None
     tallies.add(connection, {tallies.RETIRED: -1})
     return host_id
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+
+MOST_RULES = 200_000
+"""Rules (and entries) held in memory at most; the longest unused goes first."""
+
+
+class Rulebook:
+    """Entries by (host id, lane). Memory is changed only by what is on disk: see `keep` and `remember`."""
+
+    def __init__(self, most_rules: int = MOST_RULES) -> None:
+        self._most = most_rules
+        self._held: dict[tuple[int, int], Robots | None] = {}
+        self._weight = 0
+
+    def entry(self, connection: sqlite3.Connection, host_id: int, lane: int) -> Robots | None:
+        key = (host_id, lane)
+        if key in self._held:
+            found = self._held[key] = self._held.pop(key)  # the latest asked stands last
+            return found
+        found = robots_entry(connection, host_id, lane)
+        self.remember(host_id, lane, found)
+        return found
+
+    def keep(self, connection: sqlite3.Connection, host_id: int, lane: int, robots: Robots) -> None:
+        """Write the entry, inside the caller's transaction; `remember` it after the commit."""
+        connection.execute(_SQL["robots_kept"], (host_id, lane, robots.expires_at, _ENCODER.encode(robots)))
+
+    def forget(self, lanes: Iterable[tuple[int, int]]) -> None:
+        """The entries of these host ids and lanes are no longer on disk."""
+        for lane in lanes:
+            if lane in self._held:
+                self._weight -= _weight(self._held.pop(lane))
+
+    def remember(self, host_id: int, lane: int, robots: Robots | None) -> None:
+        key = (host_id, lane)
+        if key in self._held:
+            self._weight -= _weight(self._held.pop(key))
+        self._held[key] = robots
+        self._weight += _weight(robots)
+        while self._weight > self._most and len(self._held) > 1:
+            self._weight -= _weight(self._held.pop(next(iter(self._held))))
+
+
+def _weight(robots: Robots | None) -> int:
+    return 1 + len(robots.rules) if robots else 1

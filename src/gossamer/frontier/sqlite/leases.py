@@ -1,25 +1,26 @@
-"""Taking: which visit is due at a host, and the marks on disk that keep the promise to it."""
+"""Leases of the embedded frontier: which hosts get a back queue, and which fetch is due at a host."""
 
 import math
 import sqlite3
+from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
 
+from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness, SiteBudget
-from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
-from gossamer.frontier.gate import AskFirst, Open
-from gossamer.frontier.lanes import LANES_OF, text_of
-from gossamer.frontier.leases import choose, robots_visit
-from gossamer.frontier.list_claims import said_of
+from gossamer.frontier.back_queues import NEVER, PER_FETCH, Backs, Resolving
+from gossamer.frontier.known import name_of
+from gossamer.frontier.leases import AskFirst, Open, choose, robots_visit
 from gossamer.frontier.politeness import FAILED, gap_s
-from gossamer.frontier.priority import band_of, is_over_budget
+from gossamer.frontier.priority import BANDS, band_of, is_over_budget, pick_band
+from gossamer.frontier.rows import HOWS, LANES_OF, REASON_CODES, REASONS, said_of, text_of
 from gossamer.frontier.settlement import check_entry, lane_moves
-from gossamer.frontier.sqlite.hosts import name_of
+from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.quarantine import Quarantine
-from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.outcome import Reason
@@ -262,3 +263,131 @@ def give_up(connection: sqlite3.Connection, lane: tuple[int, int], reason: Reaso
     connection.execute(_SQL["host_lost"], (amount, lane[0]))
     before = [(None if last is None else REASONS[last], many) for last, many in reasons]
     tallies.add(connection, lane_moves(before, reason))
+
+
+class ChosenHost(NamedTuple):
+    host_id: int
+    name: str
+    ready_at: Instant
+    band: int
+
+
+def choose_hosts(connection: sqlite3.Connection, now: Instant, at_most: int, chance: Chance) -> list[ChosenHost]:
+    """Hosts that may be touched, in the order in which they get their back queues. Nothing is changed."""
+    bands: dict[int, deque[ChosenHost]] = {}
+    for band in range(BANDS):
+        rows = connection.execute(_SQL["front_ready"], (band, now, at_most)).fetchall()
+        if rows:
+            bands[band] = deque(ChosenHost(host_id, name, ready_at, band) for host_id, name, ready_at in rows)
+    if len(bands) == 1:
+        return list(bands.popitem()[1])
+    chosen: list[ChosenHost] = []
+    while bands and len(chosen) < at_most:
+        band = pick_band(list(bands), chance.random())
+        chosen.append(bands[band].popleft())
+        if not bands[band]:
+            del bands[band]
+    return chosen
+
+
+def first_at(connection: sqlite3.Connection) -> Instant | None:
+    """The earliest instant at which `choose_hosts` may find something."""
+    (at,) = connection.execute(_SQL["front_first"]).fetchone()
+    return None if at is None else int(at)
+
+
+# Who is visited now: hosts come from the front queues into back queues, and visits are taken there.
+
+MOST_BACKS = 1 << 16
+"""Back queues at most, however many fetches there are."""
+ENTERING = 64
+"""Hosts that get a back queue together."""
+
+
+@dataclass(slots=True)
+class Backing:
+    """The back queues in memory, and what is known of the front. Used on the database's thread alone.
+
+    Memory runs ahead of the disk inside a transaction. If that fails, `mend` gives all back queues up but those of
+    hosts on lease: the next transaction begins with it.
+    """
+
+    backs: Backs
+    chance: Chance
+    resolving: Resolving | None = None
+    front_at: Instant | None = None
+    """Nothing is to be had in the front before; None: not known."""
+    wanted: list[str] = field(default_factory=list)
+    """Hosts that are to be resolved."""
+    is_torn: bool = False
+
+    def mend(self, connection: sqlite3.Connection, leased: set[int]) -> None:
+        if self.is_torn:
+            self.backs.keep_only(leased)
+            connection.execute(_SQL["backs_dissolved"])
+            self.front_at = None
+        self.is_torn = True
+
+    def whole(self) -> None:
+        """The transaction is on disk."""
+        self.is_torn = False
+
+    def lease(self, connection: sqlite3.Connection, leasing: Take, at_most: int, out: int, now: Instant) -> list[Lease]:
+        """Up to so many visits, while `out` are under way. Hosts get back queues as they are needed."""
+        leases: list[Lease] = []
+        may_enter = max(ENTERING, 2 * at_most)
+        while True:
+            if host_ids := self.backs.ready(now, at_most - len(leases)):
+                looked = leasing.look(host_ids)
+                for lease in looked.leases:
+                    self.backs.leased(lease.host.id)
+                for host_id in looked.left:
+                    self.backs.leave(host_id)
+                    self.front_at = None
+                leases += looked.leases
+            missing = at_most - len(leases)
+            room = max(missing, PER_FETCH * (at_most + out) - len(self.backs))
+            entered = self._enter(connection, min(room, ENTERING, may_enter), now)
+            may_enter -= entered
+            if not missing or not (entered or host_ids):
+                return leases
+
+    def _enter(self, connection: sqlite3.Connection, at_most: int, now: Instant) -> int:
+        """Give back queues to hosts of the front; says to how many. Those not resolved yet are asked for."""
+        if at_most < 1 or len(self.backs) >= MOST_BACKS or (self.front_at is not None and self.front_at > now):
+            return 0
+        resolving = self.resolving
+        busy = resolving.busy() if resolving is not None else 0
+        chosen = choose_hosts(connection, now, at_most + busy, self.chance)
+        if not chosen:
+            found = first_at(connection)
+            self.front_at = NEVER if found is None else found
+        entered = []
+        for host in chosen:
+            address = None
+            if resolving is not None:
+                if not resolving.is_known(host.name):
+                    self.wanted.append(host.name)
+                    continue
+                address = resolving.take(host.name)
+            self.backs.enter(host.host_id, host.ready_at, address, host.band)
+            entered.append((host.host_id,))
+        connection.executemany(_SQL["host_entered"], entered)
+        return len(entered)
+
+    def stays(self, host_id: int, now: Instant) -> bool:
+        """Whether a host whose visit is over keeps its back queue: its turn ends while others wait."""
+        if host_id not in self.backs:
+            return False
+        others_wait = self.front_at is None or self.front_at <= now
+        return not (others_wait and self.backs.is_turn_over(host_id))
+
+    def next_at(self, connection: sqlite3.Connection) -> Instant | None:
+        """The earliest instant at which `lease` may find something."""
+        if self.front_at is None:
+            found = first_at(connection)
+            self.front_at = NEVER if found is None else found
+        in_front = self.front_at if len(self.backs) < MOST_BACKS else NEVER
+        in_back = self.backs.next_at()
+        earliest = in_front if in_back is None else min(in_front, in_back)
+        return None if earliest == NEVER else earliest

@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gossamer.base.clock import Instant
-from gossamer.frontier.lanes import HELD, text_of
-from gossamer.frontier.sqlite.hosts import find_host_id, host_id_of
+from gossamer.frontier.known import find_host_id
+from gossamer.frontier.rows import HELD, text_of
+from gossamer.frontier.sqlite.hosts import host_id_of
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.template import TemplateTally
 from gossamer.values.url import id_of
 from gossamer.values.visit import Yield
 
-_SQL = load("gossamer.frontier.sqlite", "quarantine.sql")
+_SQL = load("gossamer.frontier.sqlite")
 MOST_MOVED = 10_000
 """Waiting addresses that are moved when their template is quarantined; the others are, when their turn comes."""
 
@@ -121,7 +122,7 @@ def release(connection: sqlite3.Connection, host: str, template: str, template_o
     connection.executemany(_SQL["released"], moved)
     connection.execute(_SQL["template_released"], (host_id, id_of(template)))
     _moved(connection, host_id, -len(moved))
-    connection.execute(_SQL["host_woken"], (sum({1 << (row[1] - HELD) for row in moved}), host_id))
+    connection.execute(_SQL["host_resumed"], (sum({1 << (row[1] - HELD) for row in moved}), host_id))
     return host_id, len(moved)
 
 

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from gossamer.base.clock import Clock, Instant
-from gossamer.frontier.codes import HOWS, REASON_CODES, REASONS
-from gossamer.frontier.lanes import parts_of, text_of
+from gossamer.base.clock import DAY, Clock, Instant
+from gossamer.frontier.known import find_host_id, key_of, known
 from gossamer.frontier.priority import priority_of
 from gossamer.frontier.requeue import (
     ASKS_ROBOTS,
@@ -21,19 +20,19 @@ from gossamer.frontier.requeue import (
     MOST_READ_AGAIN,
     begun,
     free_at,
+    noted,
     priority_again,
 )
-from gossamer.frontier.sqlite.hosts import find_host_id
-from gossamer.frontier.sqlite.known import key_of
-from gossamer.frontier.sqlite.robots import Rulebook
+from gossamer.frontier.rows import HOWS, REASON_CODES, REASONS, parts_of, text_of
+from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.sieve import IncomingKeys, next_sequence
-from gossamer.frontier.sqlite.sooner import moved_to
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database
 from gossamer.store.statements import load
-from gossamer.values.link import How
+from gossamer.values.due import Sooner
+from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.past import decoded, encoded
+from gossamer.values.past import Past, decoded, encoded
 from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.url import Url, url_of
 
@@ -325,3 +324,72 @@ def failures_of(connection: sqlite3.Connection, url: Url, keys: IncomingKeys) ->
 def _failures(connection: sqlite3.Connection, key: tuple[int, int]) -> Iterator[Failure]:
     for at, reason, detail in connection.execute(_SQL["failures_of"], key):
         yield Failure(at, REASONS[reason], detail or "")
+
+
+def pasts_of(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys) -> list[Past | None]:
+    rows = [connection.execute(_SQL["past"], key).fetchone() for key in _keys(connection, urls, keys)]
+    return [decoded(row[0]) if row is not None else None for row in rows]
+
+
+def hasten(connection: sqlite3.Connection, sooner: Sequence[Sooner], keys: IncomingKeys) -> int:
+    """Says how many moved. The queue has no index by address; a row is found by the time it waits for."""
+    moved = 0
+    for one, (host_id, number) in zip(sooner, _keys(connection, [one.url for one in sooner], keys), strict=True):
+        row = connection.execute(_SQL["past"], (host_id, number)).fetchone()
+        past = decoded(row[0]) if row is not None else None
+        if past is None or host_id is None:
+            continue
+        is_moved = one.due_at is not None and moved_to(connection, host_id, number, one.due_at)
+        after = noted(past, one, is_moved)
+        if after != past:
+            connection.execute(_SQL["past_noted"], (encoded(after), host_id, number))
+        moved += is_moved
+    return moved
+
+
+def plans(connection: sqlite3.Connection) -> dict[tuple[str, int], int]:
+    rows = connection.execute(_SQL["plans"], {"day": DAY})
+    return {(name, day): many for name, day, many in rows}
+
+
+def moved_to(connection: sqlite3.Connection, host_id: int, number: int, due_at: Instant) -> bool:
+    """Whether an address that waits for a later time waits for this one now."""
+    row = connection.execute(_SQL["waits_until"], (host_id, number)).fetchone()
+    if row is None or row[1] is None or row[1] <= due_at:
+        return False
+    lane, was_due_at = row
+    due_at = max(1, due_at)
+    if not connection.execute(_SQL["queued_sooner"], (due_at, host_id, lane, max(1, was_due_at), number)).rowcount:
+        return False  # its time has come, it is held, or the clock was set since it was queued
+    connection.execute(_SQL["end_sooner"], (due_at, host_id, number))
+    connection.execute(_SQL["host_sooner"], (due_at, host_id))
+    return True
+
+
+def _keys(connection: sqlite3.Connection, urls: Sequence[Url], keys: IncomingKeys) -> Iterator[tuple[int | None, int]]:
+    host_ids: dict[str, int | None] = {}
+    for url in urls:
+        _, name, _ = parts_of(url.text)
+        if name not in host_ids:
+            host_ids[name] = find_host_id(connection, name)
+        yield host_ids[name], keys.url_id(url.text if keys.identity is None else keys.identity(url.text))
+
+
+def is_vouched_for(connection: sqlite3.Connection, rulebook: Rulebook, offer: Offer, keys: IncomingKeys) -> bool:
+    """Whether an offer needs nobody to vouch for it, or the robots.txt known for its origin names its sitemap.
+
+    (The sitemap protocol, "Sitemaps & Cross Submits".) Who names an index speaks for the sitemaps that it names. While
+    that robots.txt is not known, nobody vouches; when it is read, the sitemap is read again.
+    """
+    via = offer.via
+    if via is None or via.host == offer.url.host:
+        return True
+    lane, name, _ = parts_of(offer.url.text)
+    host_id = find_host_id(connection, name)
+    robots = None if host_id is None else rulebook.entry(connection, host_id, lane)
+    if robots is None:
+        return False
+    if via.text in robots.sitemaps or via in (named := {url_of(text) for text in robots.sitemaps}):
+        return True
+    found = known(connection, via, keys.url_id, keys.identity) if named else None
+    return found is not None and found.how is How.MAP and found.source in named

@@ -8,9 +8,8 @@ from typing import NamedTuple
 from gossamer.base.chance import Chance
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
-from gossamer.frontier.codes import REASON_CODES
-from gossamer.frontier.gate import is_given_up
-from gossamer.frontier.lanes import LANES_OF, parts_of
+from gossamer.frontier.known import find_host_id
+from gossamer.frontier.leases import is_given_up
 from gossamer.frontier.politeness import (
     FAILED,
     MOST_FAILURES,
@@ -18,16 +17,15 @@ from gossamer.frontier.politeness import (
     gap_s,
 )
 from gossamer.frontier.priority import LAST, band_of, priority_after
+from gossamer.frontier.rows import LANES_OF, REASON_CODES, parts_of
 from gossamer.frontier.settlement import HostBefore, host_after, page_moves
-from gossamer.frontier.sqlite.hosts import find_host_id, host_id_of, retire
+from gossamer.frontier.sqlite.hosts import Rulebook, host_id_of, retire
 from gossamer.frontier.sqlite.leases import Lease, give_up, give_up_unread
-from gossamer.frontier.sqlite.robots import Rulebook
 from gossamer.frontier.sqlite.sieve import (
     IncomingKeys,
     next_sequence,
 )
-from gossamer.store import tallies
-from gossamer.store.sqlite import captures
+from gossamer.store import captures, tallies
 from gossamer.store.statements import load
 from gossamer.values.link import Offer
 from gossamer.values.outcome import HELD, PAGE_FAULTS

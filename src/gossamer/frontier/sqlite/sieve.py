@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.frontier.codes import HOW_CODES, HOWS
-from gossamer.frontier.lanes import HELD, name_in, next_id, text_of
+from gossamer.frontier.known import name_of
 from gossamer.frontier.priority import (
     HEAD,
     MOST_RAISED,
@@ -28,7 +27,8 @@ from gossamer.frontier.priority import (
     raised,
     with_links,
 )
-from gossamer.frontier.sqlite.hosts import host_id_of, name_of
+from gossamer.frontier.rows import HELD, HOW_CODES, HOWS, name_in, next_id, text_of
+from gossamer.frontier.sqlite.hosts import host_id_of
 from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.store import tallies
 from gossamer.store.statements import load

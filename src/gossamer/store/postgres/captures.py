@@ -9,8 +9,8 @@ from typing import cast
 import msgspec
 
 from gossamer.store import tallies
+from gossamer.store.captures import Row, kept_of, row_of
 from gossamer.store.postgres.database import Connection
-from gossamer.store.sqlite.captures import Row, kept_of, row_of
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url

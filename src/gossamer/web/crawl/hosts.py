@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.frontier.sqlite.lists import STATES, Order
+from gossamer.frontier.reports import STATES, Order
 from gossamer.web.answers import answers_with, json_answer
 from gossamer.web.cells import csv_line
 from gossamer.web.crawl.changes import change, field

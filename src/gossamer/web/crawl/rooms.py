@@ -8,7 +8,7 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.base.errors import GossamerError
-from gossamer.frontier.sqlite.lists import Order
+from gossamer.frontier.reports import Order
 from gossamer.rules.scope import Reach
 from gossamer.values.outcome import Reason
 

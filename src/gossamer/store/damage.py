@@ -1,4 +1,4 @@
-"""The marks that `gossamer verify` leaves on damaged records. Functions on a connection."""
+"""The marks that `gossamer verify` leaves on damaged records."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ import msgspec
 from gossamer.base.clock import Instant
 from gossamer.store.statements import load
 
-_SQL = load("gossamer.store.sqlite", "damage.sql")
+_SQL = load("gossamer.store", "damage.sql")
 Key = tuple[str, int]
 """A volume's name and a record's number in it."""
 

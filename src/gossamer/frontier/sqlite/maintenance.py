@@ -1,23 +1,25 @@
-"""Addresses and hosts leave the frontier as if they had never been met. Functions on a writer's connection, inside its
-transaction. REQUIRES: no crawl runs, for it would hold some of this in memory."""
+"""A frontier without a crawl: URLs and hosts are forgotten, or restored from the archive."""
 
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from gossamer.frontier.codes import REASONS
-from gossamer.frontier.lanes import HELD, text_of
-from gossamer.frontier.sqlite.hosts import find_host_id
-from gossamer.frontier.sqlite.sieve import BUCKET_BITS, Laid, Met
+from gossamer.base.clock import Instant
+from gossamer.frontier.known import find_host_id
+from gossamer.frontier.rows import HELD, REASON_CODES, REASONS, text_of
+from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, Laid, Met, merge_offers
 from gossamer.rules.forgotten import Forgotten
 from gossamer.store import tallies
 from gossamer.store.statements import load
+from gossamer.values.capture import Kept
+from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Reason
 from gossamer.values.url import Url, id_of
 
-_SQL = load("gossamer.frontier.sqlite", "forget.sql")
+_SQL = load("gossamer.frontier.sqlite", "maintenance.sql")
 _ENCODER = msgspec.msgpack.Encoder()
 _JOURNAL = msgspec.msgpack.Decoder(list[Met])
 _HEAP = msgspec.msgpack.Decoder(list[Laid])
@@ -111,3 +113,46 @@ def _sift_heaps(connection: sqlite3.Connection, bucket: int, here: dict[int, str
             packed = zlib.compress(_ENCODER.encode(after), 1)
             connection.execute(_SQL["heap_kept"], (amount - lost, packed, number))
             connection.execute(_SQL["bucket_waits_less"], (lost, bucket))
+
+
+_ENDED = load("gossamer.frontier.sqlite")["ended"]
+ASK_AGAIN = 429
+
+
+def reason_of(status: int) -> Reason | None:
+    """How a visit with that answer ended; None when the page would have been asked for again."""
+    match status // 100:
+        case 2:
+            return Reason.FETCHED
+        case 3:
+            return Reason.UNCHANGED if status == 304 else Reason.MOVED
+        case 4 if status != ASK_AGAIN:
+            return Reason.GONE if status in (404, 410) else Reason.CLIENT_ERROR
+        case _:
+            return None
+
+
+def enter_visited(connection: sqlite3.Connection, visited: Sequence[Kept], keys: IncomingKeys) -> None:
+    """Pages and how their visits ended, in the order they were made."""
+    offers = [Offer(kept.url, How.LINK) for kept in visited if kept.url != kept.url.robots]
+    merge_offers(connection, [(None, None, offers)], keys)
+    rows = []
+    for kept in visited:
+        reason = reason_of(kept.status)
+        if kept.url != kept.url.robots and reason is not None:
+            (laid,) = keys.laid(connection, [Offer(kept.url, How.LINK)], None)
+            rows.append((laid[0], laid[1], REASON_CODES[reason], 0, kept.fetched_at, None, None))
+    connection.executemany(_ENDED, rows)
+
+
+def enter_found(connection: sqlite3.Connection, offers: Iterable[Offer], keys: IncomingKeys) -> int:
+    """Addresses that pages link to, or seeds; says how many were not known."""
+    return merge_offers(connection, [(None, None, list(offers))], keys)
+
+
+def settle_restored(connection: sqlite3.Connection, rest_until: Instant) -> None:
+    """What was visited waits no longer, every host rests until then, and the counters agree."""
+    over = connection.execute(_SQL["waiting_ended"]).rowcount
+    reasons = {f"{tallies.REASON}{REASONS[code].value}": n for code, n in connection.execute(_SQL["reasons"])}
+    tallies.add(connection, {tallies.QUEUED: -over, tallies.SETTLED: over, **reasons})
+    connection.execute(_SQL["hosts_rest"], (rest_until,))

@@ -1,22 +1,22 @@
-"""What is stored of one address, for `why`. Functions on any connection, a reader's too."""
+"""What is stored of hosts and URLs, for every reader."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
-from gossamer.base.clock import Instant
-from gossamer.frontier.codes import HOWS, REASONS
-from gossamer.frontier.lanes import HELD, next_id, parts_of, text_of
-from gossamer.frontier.reports import KnownState
-from gossamer.frontier.sqlite.hosts import find_host_id, name_of
-from gossamer.frontier.sqlite.robots import Rulebook
-from gossamer.frontier.sqlite.sieve import IncomingKeys
-from gossamer.store.statements import load
-from gossamer.values.link import How, Offer
-from gossamer.values.outcome import Reason
-from gossamer.values.url import Url, id_of, url_of
+import msgspec
 
-_SQL = load("gossamer.frontier.sqlite", "known.sql")
+from gossamer.base.clock import Instant
+from gossamer.frontier.api import KnownState
+from gossamer.frontier.rows import HELD, HOWS, REASONS, next_id, parts_of, text_of
+from gossamer.store.statements import load
+from gossamer.values.link import Offer
+from gossamer.values.outcome import Reason
+from gossamer.values.robots import Robots
+from gossamer.values.url import Url, id_of
+
+_SQL = load("gossamer.frontier", "known.sql")
+_ROBOTS = msgspec.msgpack.Decoder(Robots)
 
 _Row = tuple[
     int,
@@ -139,21 +139,19 @@ def _source(connection: sqlite3.Connection, host_id: int, number: int | None) ->
     return Url(text_of(row[0], name_of(connection, host_id), row[1])) if row else None
 
 
-def is_vouched_for(connection: sqlite3.Connection, rulebook: Rulebook, offer: Offer, keys: IncomingKeys) -> bool:
-    """Whether an offer needs nobody to vouch for it, or the robots.txt known for its origin names its sitemap.
+def find_host_id(connection: sqlite3.Connection, name: str) -> int | None:
+    """The same for a reader: None when the host is not known."""
+    row = connection.execute(_SQL["host_id"], (name,)).fetchone()
+    return int(row[0]) if row else None
 
-    (The sitemap protocol, "Sitemaps & Cross Submits".) Who names an index speaks for the sitemaps that it names. While
-    that robots.txt is not known, nobody vouches; when it is read, the sitemap is read again.
-    """
-    via = offer.via
-    if via is None or via.host == offer.url.host:
-        return True
-    lane, name, _ = parts_of(offer.url.text)
-    host_id = find_host_id(connection, name)
-    robots = None if host_id is None else rulebook.entry(connection, host_id, lane)
-    if robots is None:
-        return False
-    if via.text in robots.sitemaps or via in (named := {url_of(text) for text in robots.sitemaps}):
-        return True
-    found = known(connection, via, keys.url_id, keys.identity) if named else None
-    return found is not None and found.how is How.MAP and found.source in named
+
+def name_of(connection: sqlite3.Connection, host_id: int) -> str:
+    """REQUIRES: the host is known."""
+    (name,) = connection.execute(_SQL["host_name"], (host_id,)).fetchone()
+    return str(name)
+
+
+def robots_entry(connection: sqlite3.Connection, host_id: int, lane: int) -> Robots | None:
+    """What the robots.txt of an origin said; None: it is not known."""
+    row = connection.execute(_SQL["robots_entry"], (host_id, lane)).fetchone()
+    return _ROBOTS.decode(row[0]) if row else None

@@ -1,4 +1,4 @@
-"""What was to be forgotten: it is not let in again until somebody allows it. Functions on a connection."""
+"""What was to be forgotten: it is not accepted again until it is allowed."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.rules.forgotten import Forgotten, forgotten_of, key_of
-from gossamer.store.sqlite import seeds
+from gossamer.store.given import stored_seeds
 from gossamer.store.statements import load
 
-_SQL = load("gossamer.store.sqlite", "forgotten.sql")
+_SQL = load("gossamer.store", "forgotten.sql")
 
 
 class ForgottenEntry(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ def put(connection: sqlite3.Connection, entries: Iterable[ForgottenEntry]) -> No
     asked = list(entries)
     connection.executemany(_SQL["put"], [(one.name, one.is_host, one.asked_at) for one in asked])
     block = block_of(asked)
-    gone = [(url.text,) for url, _ in seeds.every(connection) if block.has(url)]
+    gone = [(url.text,) for url, _ in stored_seeds(connection) if block.has(url)]
     connection.executemany(_SQL["unseeded"], gone)
 
 

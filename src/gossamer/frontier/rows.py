@@ -1,0 +1,114 @@
+"""How URLs, their sources and ends are written in rows: lanes, small codes, claims of lists. Pure."""
+
+from collections.abc import Callable, Sequence
+
+from gossamer.base.clock import Instant
+from gossamer.values.link import How, ListClaim, Offer
+from gossamer.values.outcome import Reason
+from gossamer.values.url import OTHER
+
+SCHEMES = ("http", "https")
+LANES_OF = ((), (0,), (1,), (0, 1))
+"""By the bits of `hosts.lanes`."""
+HELD = 2
+"""What is added to a lane's number for those of its addresses that are held in quarantine."""
+
+
+def lane_of(text: str) -> int:
+    return int(text.startswith("https:"))
+
+
+def text_of(lane: int, name: str, rest: str) -> str:
+    """The address whose row says so; the inverse of `parts_of`."""
+    if OTHER in name:
+        scheme, _, name = name.partition(OTHER)
+        return f"{scheme}://{name}/{rest}"
+    return f"{SCHEMES[lane]}://{name}/{rest}"
+
+
+def name_in(scheme: str, authority: str) -> str:
+    """The host's name, from the parts of an address (the scheme with its colon): `Url.host`, without making one."""
+    return authority if scheme in ("https:", "http:") else scheme[:-1] + OTHER + authority
+
+
+def parts_of(text: str) -> tuple[int, str, str]:
+    """Lane, host name, and what follows its slash. REQUIRES: the text of a Url."""
+    scheme, _, name, rest = text.split("/", 3)
+    return int(scheme == "https:"), name_in(scheme, name), rest
+
+
+def next_id(number: int) -> int:
+    """The id after this one, among signed 64-bit integers."""
+    return number + 1 if number < (1 << 63) - 1 else -(1 << 63)
+
+
+HOW_CODES: dict[How, int] = {
+    How.SEED: 0,
+    How.LINK: 1,
+    How.REDIRECT: 2,
+    How.SITEMAP: 3,
+    How.FEED: 4,
+    How.ROBOTS: 5,
+    How.MAP: 6,
+}
+"""0 and 1 take no room at all in a row of SQLite, so the most frequent have them."""
+HOWS = {code: how for how, code in HOW_CODES.items()}
+
+REASON_CODES: dict[Reason, int] = {
+    Reason.FETCHED: 1,
+    Reason.UNCHANGED: 2,
+    Reason.MOVED: 3,
+    Reason.GONE: 4,
+    Reason.SOFT_404: 5,
+    Reason.ROBOTS: 10,
+    Reason.ROBOTS_UNREACHABLE: 11,
+    Reason.SCOPE: 12,
+    Reason.TOO_MANY_REDIRECTS: 13,
+    Reason.REDIRECT_OUT: 14,
+    Reason.ADDRESS: 15,
+    Reason.CONTACT: 16,
+    Reason.MEDIA_TYPE: 17,
+    Reason.FILTER: 18,
+    Reason.TRAP: 19,
+    Reason.RETIRED: 20,
+    Reason.FORGOTTEN: 21,
+    Reason.DNS: 30,
+    Reason.CONNECT: 31,
+    Reason.TLS: 32,
+    Reason.TIMEOUT: 33,
+    Reason.TOO_SLOW: 34,
+    Reason.PROTOCOL: 35,
+    Reason.HEADERS_TOO_LARGE: 36,
+    Reason.DISCONNECTED: 37,
+    Reason.CODING: 38,
+    Reason.SLOW_DOWN: 39,
+    Reason.SERVER_ERROR: 40,
+    Reason.CLIENT_ERROR: 41,
+    Reason.UNFINISHED: 42,
+    Reason.FILTER_ERROR: 43,
+    Reason.READ_TIMEOUT: 50,
+    Reason.READ_CRASH: 51,
+    Reason.READ_MEMORY: 52,
+}
+REASONS = {code: reason for reason, code in REASON_CODES.items()}
+
+
+LONGEST_S = 10 * 365 * 86_400
+SaidRow = tuple[int, Instant | None, int | None]
+"""The id of an address, and what is said of it."""
+
+
+def said_rows(offers: Sequence[Offer], host: str, key_of: Callable[[str], int]) -> list[SaidRow]:
+    """Of a list's own host, sorted by id: nobody speaks here for another host."""
+    found: dict[int, SaidRow] = {}
+    for offer in offers:
+        said = offer.said
+        if said is not None and offer.url.host.name == host:
+            every_s = None if said.every_s is None else round(max(0.0, min(said.every_s, LONGEST_S)))
+            number = key_of(offer.url.text)
+            found[number] = (number, said.changed_at, every_s)
+    return sorted(found.values(), key=lambda row: row[0])
+
+
+def said_of(changed_at: Instant | None, every_s: int | None) -> ListClaim | None:
+    return None if changed_at is None and every_s is None else ListClaim(changed_at, every_s)

@@ -1,0 +1,20 @@
+-- option_put: An option was given; it replaces the one before.
+INSERT OR REPLACE INTO options (name, value, given_at) VALUES (?, ?, ?);
+
+-- options: Every option that was given.
+SELECT name, value, given_at FROM options ORDER BY name;
+
+-- option_drop: An option does not apply any more.
+DELETE FROM options WHERE name = ?;
+
+-- judged: What refusals were last judged by.
+SELECT name, digest FROM judged_by;
+
+-- judge_by: What they are judged by from now on.
+INSERT OR REPLACE INTO judged_by (name, digest) VALUES (?, ?);
+
+-- seed_put: a seed, or a known one with another reach.
+INSERT INTO seeds (url, reach) VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET reach = excluded.reach;
+
+-- seeds: every seed, in order.
+SELECT url, reach FROM seeds ORDER BY url;
