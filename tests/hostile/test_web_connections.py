@@ -18,7 +18,7 @@ from tests.web.gate import gate_of
 from gossamer.base.clock import SystemClock
 from gossamer.web.access import connections, guard
 from gossamer.web.access.connections import Serving, server_of
-from gossamer.web.access.headers import HEADERS
+from gossamer.web.access.guard import HEADERS
 
 GET = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 SHORT_S = 0.4

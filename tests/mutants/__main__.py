@@ -39,9 +39,9 @@ ROOMS = {
         "web/access/guard.py",
         "web/access/login.py",
         "web/access/tokens.py",
-        "web/access/sessions.py",
+        "web/access/tokens.py",
         "web/access/connections.py",
-        "web/access/headers.py",
+        "web/access/guard.py",
     ),
 }
 LEFT_OUT = "frontier/postgres"

@@ -11,7 +11,7 @@ from tests.web.site import Answer
 from gossamer.web.access.guard import Gate
 from gossamer.web.access.login import Entrance, router
 from gossamer.web.access.tokens import ROLE, Access, AccessTokens
-from gossamer.web.page_frame import make_show
+from gossamer.web.responses import make_show
 
 KEYS = AccessTokens("admin-" + "a" * 40, "reader-" + "r" * 40)
 BEARER = {"admin": f"Bearer {KEYS.admin}", "user": f"Bearer {KEYS.reader}"}

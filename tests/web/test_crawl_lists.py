@@ -9,8 +9,8 @@ from tests.json_answers import decoded
 from tests.web.site import Site, trouble_in
 
 from gossamer.values.outcome import GROUP_OF, GROUPS, Reason
-from gossamer.web.crawl import hosts as host_pages
-from gossamer.web.crawl import visits as visit_pages
+from gossamer.web.crawl import lists as host_pages
+from gossamer.web.crawl import lists as visit_pages
 from gossamer.web.crawl.rooms import HostsFound, ListedVisit, VisitsFound
 
 

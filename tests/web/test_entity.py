@@ -12,7 +12,7 @@ from tests.web.hostile_pages import ORIGIN, PAYLOADS, RUN
 from tests.web.site import Site, serving
 
 from gossamer.store.directory import Directory
-from gossamer.web.entities.found import facts_in
+from gossamer.web.entities.facts import facts_in
 from gossamer.web.entities.queries import (
     LONGEST_IRI,
     Iri,

@@ -10,8 +10,7 @@ from tests.web.gate import COOKIE, KEYS, ask, gate_of
 from gossamer.testing import FakeClock
 from gossamer.web.access.guard import LONGEST_BODY, LONGEST_TARGET, MOST_AT_ONCE, RequestBody, answers_to
 from gossamer.web.access.login import LONGEST_FORM, client_of, form_of
-from gossamer.web.access.sessions import SESSION_S
-from gossamer.web.access.tokens import MOST_WRONG, WINDOW_S, Access, Tries
+from gossamer.web.access.tokens import MOST_WRONG, SESSION_S, WINDOW_S, Access, Tries
 
 NAMES = ("127.0.0.1", "[::1]", "localhost")
 

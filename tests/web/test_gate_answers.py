@@ -13,8 +13,7 @@ from gossamer.testing import FakeClock
 from gossamer.web.access.connections import WebConnection, server_of
 from gossamer.web.access.guard import LONG, Gate, RequestBody
 from gossamer.web.access.login import cookie_name, is_led_here
-from gossamer.web.access.sessions import SESSION_S, Sessions
-from gossamer.web.access.tokens import Access, AccessTokens, Role, may_change
+from gossamer.web.access.tokens import SESSION_S, Access, AccessTokens, Role, Sessions, may_change
 from gossamer.web.streams import MOST_LONG, PIECE
 
 OURS = f"127.0.0.1:{PORT}"

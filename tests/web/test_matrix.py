@@ -20,7 +20,7 @@ from gossamer.testing import FakeClock
 from gossamer.web.access.guard import ASKING, CHANGING, READING, UNLOCKED
 from gossamer.web.access.login import Entrance
 from gossamer.web.app import make_site
-from gossamer.web.page_frame import make_show
+from gossamer.web.responses import make_show
 
 VALUES = ["", "harbour", "../../token", "http://a.test/'\"<>"]
 

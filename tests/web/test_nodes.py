@@ -24,9 +24,8 @@ from gossamer.monitor.history import HourHistory
 from gossamer.monitor.system import Beaten, System
 from gossamer.monitor.vitals import FIGURES, NODE, Vitals
 from gossamer.store.directory import Directory
-from gossamer.web.nodes.live import MOST_STREAMS
 from gossamer.web.nodes.metrics import metrics_of, written
-from gossamer.web.nodes.routes import NodesEvent, live_of
+from gossamer.web.nodes.routes import MOST_STREAMS, NodesEvent, live_of
 
 NASTY = "<img src=x onerror=alert(1)>\"\\\n'`"
 

@@ -13,7 +13,7 @@ from tests.cli.site import Site as Web
 from tests.web.site import Site, serving
 
 from gossamer.store.directory import Directory
-from gossamer.web.crawl.number_lists import LISTS
+from gossamer.web.crawl.status import LISTS
 
 PAGES = 9
 """Eight of the harbour, a copy of one, and not the page that asks not to be indexed."""

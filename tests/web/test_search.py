@@ -16,9 +16,8 @@ from gossamer.monitor.control import Control
 from gossamer.store.directory import Directory
 from gossamer.values.query import DEEPEST_HIT, MOST_HITS
 from gossamer.web.search.address import SearchAddress
-from gossamer.web.search.desk import Desk
-from gossamer.web.search.page import Reply, SearchQuestion
-from gossamer.web.search.table import HEAD
+from gossamer.web.search.page import HEAD, Reply, SearchQuestion
+from gossamer.web.search.routes import Desk
 
 PERSON = "http://schema.org/Person"
 RECIPE = "http://schema.org/Recipe"

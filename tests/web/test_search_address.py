@@ -12,8 +12,7 @@ from gossamer.values.spreadsheet import harmless
 from gossamer.web.names import language
 from gossamer.web.render import shortened
 from gossamer.web.search.address import LONGEST_FILTERS, MOST_FILTERS, Addresses, SearchAddress, query_of, with_open_end
-from gossamer.web.search.facets import as_tree, groups_of, spans_of
-from gossamer.web.search.results import meant_by
+from gossamer.web.search.results import as_tree, groups_of, meant_by, spans_of
 
 
 def test_the_same_question_has_one_address() -> None:

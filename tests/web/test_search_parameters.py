@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.web.search.address import DEEPEST, GROUPS, SearchAddress
-from gossamer.web.search.desk import of_json, of_page, of_suggestions
 from gossamer.web.search.parameters import LONGEST_DAY, LONGEST_TYPED, LONGEST_VALUE, MOST_VALUES, asked
+from gossamer.web.search.routes import of_json, of_page, of_suggestions
 
 FILTERS = [name for group in GROUPS for name in (group.name, f"not_{group.name}")]
 NAMES = st.sampled_from(["q", "since", "until", "sort", "from", "limit", "other", *FILTERS])

@@ -17,7 +17,7 @@ from gossamer.cli.demo import settings_for
 from gossamer.cli.serve import address_of, web_server
 from gossamer.config.settings import WebSettings
 from gossamer.store.directory import Directory
-from gossamer.web.search.desk import DIED
+from gossamer.web.search.routes import DIED
 from gossamer.workers.jobs import SEARCH
 
 WORD = DEADLY.decode()

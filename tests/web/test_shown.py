@@ -1,9 +1,8 @@
 """Facts, names and numbers as people see them; pure."""
 
-from gossamer.web.entities.page_facts import things_of
-from gossamer.web.names import named, short
+from gossamer.web.entities.facts import things_of
+from gossamer.web.names import named, short, term_of
 from gossamer.web.render import ago, moment, number, size
-from gossamer.web.terms import term_of
 
 PAGE = "http://a.test/page"
 NAME = "http://schema.org/name"

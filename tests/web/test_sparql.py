@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from tests.web.site import LONG_S, SPARQL_S, Answer, Site
 
-from gossamer.web.sparql.examples import EXAMPLES
+from gossamer.web.sparql.console import EXAMPLES
 from gossamer.web.sparql.protocol import Declined, ProtocolQuery, from_address, from_body
 
 FORM = "application/x-www-form-urlencoded"

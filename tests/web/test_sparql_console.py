@@ -11,10 +11,9 @@ from pyoxigraph import NamedNode, RdfFormat, parse
 from tests.web.site import LONG_S, Site
 
 from gossamer.web.entities.queries import NAMING
-from gossamer.web.sparql.console import LONGEST_SHARED, address_of
-from gossamer.web.sparql.graph import query_for, stated_in
+from gossamer.web.sparql.console import LONGEST_SHARED, address_of, query_for, stated_in
+from gossamer.web.sparql.description import TermCounts, suggested
 from gossamer.web.sparql.protocol import Declined, ProtocolQuery, from_address
-from gossamer.web.sparql.terms import TermCounts, suggested
 
 SCHEMA = "http://schema.org/"
 THINGS = f"SELECT DISTINCT ?x WHERE {{ ?x a <{SCHEMA}CreativeWork> }}"

@@ -14,8 +14,19 @@ from gossamer.collection.tokens import kept_keys, keys_of
 from gossamer.store.directory import Directory
 from gossamer.testing import FakeClock
 from gossamer.web.access.login import same_site
-from gossamer.web.access.sessions import MOST_SESSIONS, SESSION_S, Sessions
-from gossamer.web.access.tokens import MOST_SOURCES, MOST_WRONG, WINDOW_S, AccessTokens, Role, Tries, is_near, source_of
+from gossamer.web.access.tokens import (
+    MOST_SESSIONS,
+    MOST_SOURCES,
+    MOST_WRONG,
+    SESSION_S,
+    WINDOW_S,
+    AccessTokens,
+    Role,
+    Sessions,
+    Tries,
+    is_near,
+    source_of,
+)
 
 
 def test_each_token_has_its_role_and_no_other_text_has_one() -> None:

@@ -10,8 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 from fastapi.routing import iter_route_contexts
 
-from gossamer.web.answers import FAULTS, JSON, REF, Described, Refusal, any_of, schemas_of
-from gossamer.web.page_frame import Show
+from gossamer.web.responses import FAULTS, JSON, REF, Described, Refusal, Show, any_of, schemas_of
 from gossamer.web.sparql.protocol import FORM
 
 HTML = "text/html"

@@ -13,22 +13,21 @@ from starlette.types import ASGIApp
 
 from gossamer import __version__
 from gossamer.base.errors import GossamerError, StateDamaged, ViewDamaged
-from gossamer.web import api, exports, status
+from gossamer.web import api, exports
 from gossamer.web.access import login
 from gossamer.web.access.guard import Gate
 from gossamer.web.access.login import Entrance
-from gossamer.web.crawl import freshness
+from gossamer.web.crawl import freshness, status
 from gossamer.web.crawl import routes as crawl
 from gossamer.web.entities import routes as entity
 from gossamer.web.entities import vocabularies
-from gossamer.web.faults import BROKEN, BUSY, CLOSED, DAMAGED, fault, in_words, wrong_parameters
 from gossamer.web.nodes import metrics
 from gossamer.web.nodes import routes as nodes
 from gossamer.web.page import routes as page_view
-from gossamer.web.page_frame import Show, make_show
+from gossamer.web.responses import BROKEN, BUSY, CLOSED, DAMAGED, Show, fault, in_words, make_show, wrong_parameters
 from gossamer.web.rooms import WebRooms
 from gossamer.web.search import routes as searching
-from gossamer.web.search.desk import Desk, plain_routes
+from gossamer.web.search.routes import Desk, plain_routes
 from gossamer.web.sparql import endpoint
 
 SUBJECTS = (

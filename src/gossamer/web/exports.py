@@ -12,11 +12,9 @@ from gossamer.values.capture import Kept
 from gossamer.values.json_form import json_bytes
 from gossamer.values.link import Link
 from gossamer.values.query import Query
-from gossamer.web.answers import answers_with
-from gossamer.web.cells import csv_line
+from gossamer.values.spreadsheet import csv_line
 from gossamer.web.export_rooms import ExportedPage, Exports
-from gossamer.web.faults import fault
-from gossamer.web.page_frame import Show
+from gossamer.web.responses import Show, answers_with, fault
 from gossamer.web.rooms import WebRooms
 from gossamer.web.search.address import SearchAddress, query_of
 from gossamer.web.search.parameters import asked

@@ -1,12 +1,14 @@
 """Long answers, made while they are sent: few at a time, bounded in memory, and given up when the asker leaves."""
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
-from fastapi import Response
+from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 
+from gossamer.base.errors import QueryRefused, QueryTooLong
 from gossamer.base.tasks import background
 
 MOST_EXPORTS = 8
@@ -76,4 +78,26 @@ class Stream(Response):
 
 async def _left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+T = TypeVar("T")
+
+
+def status_of(trouble: QueryRefused) -> int:
+    return 503 if isinstance(trouble, QueryTooLong) else 400
+
+
+async def unless_left(request: Request, work: Awaitable[T]) -> T:
+    """The work's result. A query whose asker has gone is dropped, and its worker freed (FAULTS W12)."""
+    async with background(left(request)) as leaving, background(work) as working:
+        either: set[asyncio.Future[Any]] = {working, leaving}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise QueryTooLong("The client has disconnected.")
+        return working.result()
+
+
+async def left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gossamer.base.tuning import allow_open_files
-from gossamer.web.access.headers import HEADERS
+from gossamer.web.access.guard import HEADERS
 
 LONGEST_HEAD = 1 << 20
 """Of a request. Addresses too long for us are far shorter than this, and get a page that says so."""

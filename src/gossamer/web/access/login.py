@@ -7,10 +7,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from gossamer.base.clock import Clock
-from gossamer.web.access.sessions import SESSION_S, Sessions
-from gossamer.web.access.tokens import ROLE, Access, Role, Tries, address_in, is_near
-from gossamer.web.faults import fault
-from gossamer.web.page_frame import Show
+from gossamer.web.access.tokens import ROLE, SESSION_S, Access, Role, Sessions, Tries, address_in, is_near
+from gossamer.web.responses import Show, fault
 
 WRONG = "This token is not valid, or no longer valid: it may have been replaced."
 WAIT = "Too many wrong tokens from your IP address. Wait a minute, or use a valid one."

@@ -1,7 +1,7 @@
 """What the crawl's pages are sent, and what they say about it: a change is posted, then a page is shown that tells."""
 
 from collections.abc import Awaitable
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
@@ -9,7 +9,8 @@ from fastapi import HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from gossamer.base.errors import GossamerError
-from gossamer.web.answers import json_answer
+from gossamer.web.responses import JSON, Described, Refusal, Responses, answers_with, json_answer
+from gossamer.web.sparql.protocol import FORM
 
 LONGEST = 1_500_000
 """Bytes of a form; the rules are the longest text that is sent, and each letter may take three."""
@@ -79,3 +80,31 @@ def then(request: Request, notices: Notices, notice: FormNotice, path: str, **st
         return json_answer(notice, 200 if notice.kind == "good" else 409)
     parameters = {name: value for name, value in state.items() if value}
     return RedirectResponse(f"{path}?{urlencode(parameters | {'said': notices.keep(notice)})}", 303)
+
+
+DONE = "It is done, and in words what became of it."
+NOT_DONE = "It could not be done, and in words why."
+SHOWN = "To whoever likes HTML: on to the page that says what became of it."
+ANSWERS: Responses = {
+    **answers_with(FormNotice, words=DONE),
+    303: {"description": SHOWN},
+    409: Described(FormNotice, JSON, NOT_DONE),
+    413: Described(Refusal, JSON, "The form is too long."),
+}
+NEEDS_TOKEN: list[dict[str, list[str]]] = [{"token": []}]
+
+
+def field(words: str, *choices: str, needed: bool = False) -> dict[str, Any]:
+    """One field of a form: a text, or one of some."""
+    found: dict[str, Any] = {"type": "string", "description": words, "x-needed": needed}
+    return found | ({"enum": list(choices)} if choices else {})
+
+
+def change(**fields: dict[str, Any]) -> dict[str, Any]:
+    """`responses=` and more of a route to which these fields are posted; see `crawl_forms.then` for its answers."""
+    needed = [name for name, one in fields.items() if one["x-needed"]]
+    properties = {name: {key: one[key] for key in one if key != "x-needed"} for name, one in fields.items()}
+    schema = {"type": "object", "properties": properties} | ({"required": needed} if needed else {})
+    body = {"required": bool(needed), "content": {FORM: {"schema": schema}}}
+    extra: dict[str, Any] = {"security": NEEDS_TOKEN}
+    return {"responses": ANSWERS, "openapi_extra": extra | ({"requestBody": body} if fields else {})}

@@ -19,9 +19,8 @@ from gossamer.monitor.freshness import (
     span_in_words,
     told,
 )
-from gossamer.web.answers import answers_with, json_answer
-from gossamer.web.crawl.number_lists import LISTS
-from gossamer.web.page_frame import Show
+from gossamer.web.crawl.status import LISTS
+from gossamer.web.responses import Show, answers_with, json_answer
 from gossamer.web.rooms import WebRooms
 
 BOX = Box(52, 12, 530, 136)

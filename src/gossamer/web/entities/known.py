@@ -11,10 +11,11 @@ from gossamer.base.errors import QueryRefused
 from gossamer.extract.vocabularies import relations
 from gossamer.values.query import Query
 from gossamer.values.url import url_of
-from gossamer.web.entities.found import (
+from gossamer.web.entities.facts import (
     FactValue,
     Neighbour,
     Pointing,
+    Row,
     SaidOf,
     TermUse,
     TypeOf,
@@ -29,7 +30,6 @@ from gossamer.web.entities.found import (
     types_in,
     uses_in,
 )
-from gossamer.web.entities.page_facts import Row
 from gossamer.web.entities.queries import SAMPLE, WINDOW, Iri, facts_of, instances_of, pointing_to, uses_of
 from gossamer.web.entities.vocabulary_rooms import TermsInUse
 from gossamer.web.names import named, short

@@ -10,8 +10,7 @@ from pyoxigraph import NamedNode
 
 from gossamer.extract.vocabularies.canonical import canonical
 from gossamer.views.facts.names import FETCHED_AT, PATH, PROVENANCE, SYNTAX
-from gossamer.web.names import PREFIXES
-from gossamer.web.terms import is_whole_iri
+from gossamer.web.names import PREFIXES, is_whole_iri
 
 LONGEST_IRI = 8 * 1024
 MOST_FACTS = 1_000

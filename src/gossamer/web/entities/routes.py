@@ -1,26 +1,35 @@
 """A page for every thing, class and property: what is said of it and by whom, what points to it, and its files."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
+from gossamer.values.spreadsheet import csv_line
 from gossamer.views.facts.results import JSON, media_type_for
-from gossamer.web.answers import answers_with, json_answer
-from gossamer.web.entities.found import bindings
+from gossamer.web.entities.facts import Row, bindings
 from gossamer.web.entities.known import KnownThing, Wanted, known_of
 from gossamer.web.entities.queries import MOST_DESCRIBED, PER_PAGE, WINDOW, description_of, iri_of
-from gossamer.web.entities.rdf import CSV, FORMATS, JSON_LD, N_QUADS, TURTLE, written
-from gossamer.web.faults import fault
-from gossamer.web.names import named, short
-from gossamer.web.page_frame import Show
+from gossamer.web.names import PREFIXES, entity_href, facts_about, named, outside_href, page_href, short
+from gossamer.web.responses import Show, answers_with, fault, json_answer
 from gossamer.web.rooms import WebRooms
-from gossamer.web.sparql.asker import unless_left
-from gossamer.web.terms import entity_href, facts_about, outside_href, page_href
+from gossamer.web.streams import unless_left
+
+TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
+TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
+TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
+TURTLE, N_QUADS, JSON_LD, CSV = "text/turtle", "application/n-quads", "application/ld+json", "text/csv"
+FORMATS = {"ttl": TURTLE, "nq": N_QUADS, "jsonld": JSON_LD, "csv": CSV}
+"""By the ending of the address."""
+COLUMNS = ["thing", "property", "value", "language", "datatype", "page"]
+Cell = Mapping[str, str]
+
 
 HTML = "text/html"
 KINDS = (HTML, JSON, TURTLE, N_QUADS, JSON_LD, CSV)
@@ -142,3 +151,63 @@ def link(known: KnownThing, **changes: str | int) -> str:
     if "start" in changes:
         changes["from"] = changes.pop("start")
     return "/entity?" + urlencode({name: value for name, value in (state | changes).items() if value})
+
+
+def written(rows: Sequence[Row], media_type: str) -> bytes:
+    """REQUIRES: rows with `page`, `thing`, `property` and `value`. Turtle has no graphs: it says what, not who."""
+    match media_type:
+        case "text/turtle":
+            return _turtle(rows)
+        case "application/n-quads":
+            return serialize(_quads(rows), format=RdfFormat.N_QUADS) or b""
+        case "application/ld+json":
+            return serialize(_quads(rows), format=RdfFormat.JSON_LD) or b""
+        case _:
+            return b"".join(map(csv_line, (COLUMNS, *map(_csv_row, rows))))
+
+
+def _turtle(rows: Sequence[Row]) -> bytes:
+    triples = dict.fromkeys(Triple(*_terms(row)) for row in rows)
+    used = {namespace: prefix for namespace, prefix in PREFIXES.items() if _is_used(namespace, rows)}
+    prefixes = {prefix: namespace for namespace, prefix in reversed(used.items())}
+    return serialize(triples, format=RdfFormat.TURTLE, prefixes=prefixes) or b""
+
+
+def _is_used(namespace: str, rows: Iterable[Row]) -> bool:
+    cells = (row[name] for row in rows for name in ("property", "value"))
+    return any(str(cell["value"]).startswith(namespace) for cell in cells)
+
+
+def _quads(rows: Iterable[Row]) -> list[Quad]:
+    return [Quad(*_terms(row), NamedNode(row["page"]["value"])) for row in rows]
+
+
+def _terms(row: Row) -> tuple[NamedNode | BlankNode, NamedNode, NamedNode | BlankNode | Literal]:
+    thing = row["thing"]
+    subject = BlankNode(thing["value"]) if thing["type"] == "bnode" else NamedNode(thing["value"])
+    return subject, NamedNode(row["property"]["value"]), _term(row["value"])
+
+
+def _term(cell: Cell) -> NamedNode | BlankNode | Literal:
+    match cell["type"]:
+        case "uri":
+            return NamedNode(cell["value"])
+        case "bnode":
+            return BlankNode(cell["value"])
+    if "xml:lang" in cell:
+        return Literal(cell["value"], language=cell["xml:lang"])
+    return Literal(str(cell["value"]), datatype=NamedNode(cell["datatype"]) if "datatype" in cell else None)
+
+
+def _csv_row(row: Row) -> list[str]:
+    value = row["value"]
+    thing = ("_:" if row["thing"]["type"] == "bnode" else "") + row["thing"]["value"]
+    shown = ("_:" if value["type"] == "bnode" else "") + str(value["value"])
+    return [
+        thing,
+        row["property"]["value"],
+        shown,
+        value.get("xml:lang", ""),
+        value.get("datatype", ""),
+        row["page"]["value"],
+    ]

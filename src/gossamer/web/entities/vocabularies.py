@@ -13,14 +13,11 @@ from fastapi.responses import HTMLResponse
 from gossamer.base.clock import in_words
 from gossamer.extract.vocabularies.canonical import canonical
 from gossamer.extract.vocabularies.relations import bundled
-from gossamer.web.answers import answers_with, json_answer
-from gossamer.web.cells import csv_line
+from gossamer.values.spreadsheet import csv_line
 from gossamer.web.entities.vocabulary_rooms import FactsInUse, TermsInUse
-from gossamer.web.faults import fault
-from gossamer.web.names import PREFIXES, short
-from gossamer.web.page_frame import Show
+from gossamer.web.names import PREFIXES, entity_href, short
+from gossamer.web.responses import Show, answers_with, fault, json_answer
 from gossamer.web.rooms import WebRooms
-from gossamer.web.terms import entity_href
 
 CSV = "text/csv"
 NOT_USED = "No page uses a vocabulary with that name. A namespace usually ends in / or #: http://schema.org/"

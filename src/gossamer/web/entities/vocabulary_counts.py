@@ -7,7 +7,7 @@ from types import TracebackType
 from gossamer.base.clock import Clock
 from gossamer.base.errors import QueryRefused
 from gossamer.base.tasks import background
-from gossamer.web.entities.found import bindings
+from gossamer.web.entities.facts import bindings
 from gossamer.web.entities.queries import TYPE
 from gossamer.web.entities.vocabulary_rooms import FactsInUse
 from gossamer.web.rooms import SparqlAsk

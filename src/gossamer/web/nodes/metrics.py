@@ -10,7 +10,7 @@ from gossamer import __version__
 from gossamer.base.clock import SECOND
 from gossamer.monitor.chronicle import Chronicle, visits_in
 from gossamer.monitor.system import Beaten, System, is_alive
-from gossamer.web.page_frame import Show
+from gossamer.web.responses import Show
 from gossamer.web.rooms import WebRooms
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"

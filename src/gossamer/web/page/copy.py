@@ -10,11 +10,10 @@ from fastapi.responses import HTMLResponse
 from gossamer.base.errors import ArchiveDamaged, QueryTooLong, WorkerLost
 from gossamer.values.capture import Kept
 from gossamer.values.url import url_of
-from gossamer.web.faults import fault
 from gossamer.web.page.known import chosen, instant_of
-from gossamer.web.page_frame import Show
+from gossamer.web.responses import Show, fault
 from gossamer.web.rooms import WebRooms
-from gossamer.web.sparql.asker import unless_left
+from gossamer.web.streams import unless_left
 
 MOST_AT_ONCE = 2
 """Copies being made: each holds a whole kept answer in memory, and there is one worker."""

@@ -14,11 +14,9 @@ from gossamer.base.errors import GossamerError
 from gossamer.values.capture import Kept
 from gossamer.values.messages import Difference
 from gossamer.values.url import Url
-from gossamer.web.answers import answers_with, json_answer
-from gossamer.web.faults import fault
 from gossamer.web.page.copy import NO_MOMENT, NO_VERSION
 from gossamer.web.page.known import PageJson, chosen, gathered, instant_of
-from gossamer.web.page_frame import Show
+from gossamer.web.responses import Show, answers_with, fault, json_answer
 from gossamer.web.rooms import WebRooms
 
 MOST_VERSIONS = 100

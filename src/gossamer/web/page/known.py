@@ -13,7 +13,7 @@ from gossamer.values.capture import Kept
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.names import PATH, SPELLING, SYNTAX, graph_name
 from gossamer.views.words.searcher import WordCount
-from gossamer.web.entities.page_facts import Row
+from gossamer.web.entities.facts import Row
 from gossamer.web.names import named
 from gossamer.web.page.rooms import TargetState, WhyAnswer
 from gossamer.web.rooms import WebRooms

@@ -9,18 +9,15 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
-from gossamer.values.url import Url
+from gossamer.values.url import Url, url_of
 from gossamer.views.words.searcher import WordCount
-from gossamer.web.answers import answers_with, json_answer
-from gossamer.web.crawl.changes import change, field
-from gossamer.web.crawl.forms import FormNotice, Notices, form_of, then, told
-from gossamer.web.entities.page_facts import things_of
-from gossamer.web.faults import fault
-from gossamer.web.page import copy, host
+from gossamer.web.crawl.forms import FormNotice, Notices, change, field, form_of, then, told
+from gossamer.web.entities.facts import things_of
+from gossamer.web.page import copy
 from gossamer.web.page import history as page_history
 from gossamer.web.page.known import MOST_LINKS, PageJson, chosen, gathered, instant_of, version_of, with_facts
-from gossamer.web.page.rooms import WhyAnswer, place_of
-from gossamer.web.page_frame import Show
+from gossamer.web.page.rooms import HostWhy, WhyAnswer, place_of
+from gossamer.web.responses import Show, answers_with, fault, json_answer
 from gossamer.web.rooms import WebRooms
 from gossamer.web.sparql.console import pages_in
 
@@ -61,7 +58,7 @@ class PageWords(msgspec.Struct, frozen=True):
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes, notices = APIRouter(), Notices()
     routes.include_router(copy.router(rooms, show))
-    routes.include_router(host.router(rooms, show))
+    routes.include_router(host_router(rooms, show))
     routes.include_router(page_history.router(rooms, show))
     routes.include_router(as_json(rooms, show))
 
@@ -181,3 +178,39 @@ async def shown(
         return show("page.html", 200 if is_known(known) else 404, **values)
 
     return await run_in_threadpool(drawn)
+
+
+NO_NAME = "Which host? Put its name after /host?name= or open it from a page on that host."
+UNKNOWN_HOST = "No URL on that host is known. Hosts are found through seeds, links, sitemaps and feeds."
+
+
+def host_router(rooms: WebRooms, show: Show) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get(
+        "/host",
+        response_class=HTMLResponse,
+        summary="One host: its fetches, the gaps between them, and what it is waiting for",
+    )
+    async def host(request: Request, name: str = "") -> Response:
+        known = await run_in_threadpool(found_host, rooms, name)
+        if known is None or not known.is_known:
+            return missing_host(request, show, name)
+        return show("page_host.html", host=known)
+
+    @routes.get("/host.json", responses=answers_with(HostWhy), summary="The same as JSON")
+    async def host_json(request: Request, name: str = "") -> Response:
+        known = await run_in_threadpool(found_host, rooms, name)
+        return json_answer(known) if known is not None and known.is_known else missing_host(request, show, name)
+
+    return routes
+
+
+def found_host(rooms: WebRooms, text: str) -> HostWhy | None:
+    """By its name, or by any address there."""
+    url = url_of(text.strip() if "://" in text else f"http://{text.strip()}/")
+    return rooms.pages.host(url.host.name) if url is not None else None
+
+
+def missing_host(request: Request, show: Show, name: str) -> Response:
+    return fault(request, show, 404, UNKNOWN_HOST) if name.strip() else fault(request, show, 400, NO_NAME)

@@ -1,22 +1,21 @@
 """A search answered whole, from the question to the bytes that are sent: by the web process itself, or by another one
 that has nothing else to do. Nothing of the web framework is loaded by this."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import jinja2
 import msgspec
 
-from gossamer.base.clock import Instant
+from gossamer.base.clock import Instant, in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.search.answer import Completion, SearchAnswer
+from gossamer.search.answer import Completion, Hit, SearchAnswer
 from gossamer.values.json_form import json_bytes
 from gossamer.values.query import Query
+from gossamer.values.spreadsheet import csv_line
 from gossamer.web.search.address import GROUPS, PER_PAGE, SearchAddress, query_of, with_open_end
-from gossamer.web.search.facets import chips_of
-from gossamer.web.search.results import STALE_S, carried, plain, shown_answer
-from gossamer.web.search.table import as_csv
+from gossamer.web.search.results import STALE_S, carried, chips_of, plain, shown_answer
 
 FACETS = (*(group.name for group in GROUPS), "date")
 MOST_SUGGESTIONS, EACH, CONSIDERED = 8, 3, 30
@@ -195,3 +194,27 @@ def suggestions_for(suggest: Suggest, text: str) -> SearchSuggestions:
     titles = [one for one in found if one.kind == "title"]
     chosen = [*few["word"], *few["name"], *titles][:MOST_SUGGESTIONS]
     return SearchSuggestions(tuple(SearchSuggestion(one.text, one.kind, one.count) for one in chosen))
+
+
+COLUMNS = (
+    "url", "title", "site", "language", "fetched_at", "types", "syntaxes", "facts", "copies", "linked_from", "score",
+    "snippet",
+)  # fmt: skip
+HEAD = csv_line(COLUMNS)
+
+
+def as_csv(hits: Iterable[Hit]) -> bytes:
+    """Several types or syntaxes stand in one cell, a space between them: no IRI holds one."""
+    return b"".join([HEAD, *[csv_line(csv_cells(hit)) for hit in hits]])
+
+
+def cut_line(rows: int, why: str) -> bytes:
+    """The last line of a table that is not whole: no address, and why in the place of the title."""
+    return csv_line(["", f"cut after {rows:,} results: {why}", *[""] * (len(COLUMNS) - 2)])
+
+
+def csv_cells(hit: Hit) -> list[str | int]:
+    texts = (hit.url, hit.title, hit.site, hit.language, in_words(hit.fetched_at))
+    numbers = (hit.fact_count, hit.copies, hit.linked_from)
+    lists = (" ".join(hit.types), " ".join(hit.syntaxes))
+    return [*texts, *lists, *numbers, f"{hit.score:.4f}", "".join(piece.text for piece in hit.snippet)]

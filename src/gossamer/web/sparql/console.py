@@ -1,8 +1,8 @@
-"""The page where people ask for facts: the query, its answer as a table, and files to take away."""
+"""The SPARQL console: example queries, results as a table or a drawing, and files to download."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -14,14 +14,98 @@ from gossamer.base.errors import QueryRefused
 from gossamer.values.url import Url, url_of
 from gossamer.views.facts.results import JSON, N_TRIPLES
 from gossamer.views.facts.sparql import MOST_ROWS, SparqlResult
-from gossamer.web.names import short
-from gossamer.web.page_frame import Show
+from gossamer.web.entities.facts import bindings
+from gossamer.web.entities.queries import NAMING, TYPE, Iri
+from gossamer.web.names import ShownTerm, named, short, term_of
+from gossamer.web.responses import Show
 from gossamer.web.rooms import WebRooms
-from gossamer.web.sparql.asker import status_of, unless_left
-from gossamer.web.sparql.examples import EXAMPLES
-from gossamer.web.sparql.graph import Cell, Fact, key_of, names_in
 from gossamer.web.sparql.protocol import ProtocolQuery
-from gossamer.web.terms import ShownTerm, term_of
+from gossamer.web.streams import status_of, unless_left
+
+Cell = Mapping[str, str]
+Fact = Sequence[Cell]
+"""Subject, property and value, as in SPARQL 1.1 Query Results JSON, 3.2.2."""
+MOST_ASKED = 200
+"""IRIs whose names the collection is asked for."""
+LONGEST_ASKED = 48 * 1024
+LONGEST_NAME = 300
+
+
+class QueryExample(NamedTuple):
+    words: str
+    query: str
+    has_inference: bool = False
+
+
+EXAMPLES = (
+    QueryExample(
+        "Types of entities",
+        "SELECT ?type (COUNT(?thing) AS ?times)\n"
+        "WHERE { ?thing a ?type }\n"
+        "GROUP BY ?type\nORDER BY DESC(?times)\nLIMIT 20",
+    ),
+    QueryExample(
+        "Names, and the pages that state them",
+        "PREFIX schema: <http://schema.org/>\n"
+        "SELECT ?name ?type ?page\n"
+        "WHERE { GRAPH ?page { ?thing a ?type ; schema:name ?name } }\n"
+        "LIMIT 50",
+    ),
+    QueryExample(
+        "Facts, and where they are stated",
+        "SELECT ?page ?property ?value\n"
+        "  (<urn:gossamer:syntax>(?page, ?thing, ?property, ?value) AS ?syntax)\n"
+        "  (<urn:gossamer:path>(?page, ?thing, ?property, ?value) AS ?element)\n"
+        "WHERE { GRAPH ?page { ?thing ?property ?value } FILTER(?page != <urn:gossamer:provenance>) }\n"
+        "LIMIT 50",
+    ),
+    QueryExample(
+        "Creative works, including inferred types",
+        "PREFIX schema: <http://schema.org/>\n"
+        "SELECT ?thing ?kind ?name\n"
+        "WHERE {\n"
+        "  ?thing a schema:CreativeWork ; a ?kind .\n"
+        "  OPTIONAL { ?thing schema:name ?name }\n"
+        "}\nLIMIT 50",
+        has_inference=True,
+    ),
+    QueryExample(
+        "Subclasses of a type",
+        "PREFIX schema: <http://schema.org/>\n"
+        "SELECT ?type (COUNT(?thing) AS ?times)\n"
+        "WHERE { ?thing a ?type FILTER(<urn:gossamer:is-a>(?type, schema:CreativeWork)) }\n"
+        "GROUP BY ?type\nORDER BY DESC(?times)",
+    ),
+    QueryExample(
+        "A graph of linked entities",
+        "CONSTRUCT { ?one ?property ?other }\n"
+        "WHERE {\n"
+        "  SELECT DISTINCT ?one ?property ?other\n"
+        "  WHERE { ?one ?property ?other ; a ?kind . ?other a ?another FILTER(isIRI(?other) && ?one != ?other) }\n"
+        "  LIMIT 40\n"
+        "}",
+    ),
+    QueryExample(
+        "Properties in use",
+        "SELECT ?property (COUNT(*) AS ?times)\n"
+        "WHERE { ?thing ?property ?value }\n"
+        "GROUP BY ?property\nORDER BY DESC(?times)\nLIMIT 50",
+    ),
+    QueryExample(
+        "Entities described by several pages",
+        "SELECT ?thing (COUNT(DISTINCT ?page) AS ?pages)\n"
+        "WHERE { GRAPH ?page { ?thing a ?type } FILTER isIRI(?thing) }\n"
+        "GROUP BY ?thing\nHAVING (COUNT(DISTINCT ?page) > 1)\nORDER BY DESC(?pages)\nLIMIT 20",
+    ),
+    QueryExample(
+        "Latest facts",
+        "PREFIX prov: <http://www.w3.org/ns/prov#>\n"
+        "SELECT ?page ?seen\n"
+        "WHERE { GRAPH <urn:gossamer:provenance> { ?page prov:generatedAtTime ?seen } }\n"
+        "ORDER BY DESC(?seen)\nLIMIT 20",
+    ),
+)
+
 
 MOST_SHOWN = 1000
 """Rows on a page; the whole answer is there as a file."""
@@ -156,3 +240,68 @@ def pages_in(rooms: WebRooms, bindings: Sequence[Mapping[str, Cell]]) -> set[str
         if "#" not in iri and (url := url_of(iri)) is not None:
             urls[url] = iri
     return {urls[url] for url in rooms.pages_among(urls)}
+
+
+def key_of(cell: Cell) -> str:
+    """What tells each thing of a drawing from the others."""
+    return f"{cell['type']} {cell['value']}"
+
+
+async def names_in(rooms: WebRooms, facts: Sequence[Fact], pages: Collection[str]) -> dict[str, str]:
+    """By key. Names that the answer itself states come first, then what the collection calls a thing, then the title
+    of a page; what has no name at all has its class or a number. What is not in here is called by its own text."""
+    found = stated_in(facts)
+    ends = {key_of(cell): cell for fact in facts for cell in (fact[0], fact[2])}
+    unnamed = [cell["value"] for key, cell in ends.items() if cell["type"] == "uri" and key not in found]
+    iris = [iri for iri in unnamed if short(iri) == iri][:MOST_ASKED]
+    try:
+        rows = bindings((await rooms.ask(query_for(iris), JSON)).body) if iris else []
+    except QueryRefused:
+        rows = []
+    found |= stated_in([(row["thing"], row["property"], row["name"]) for row in rows])
+    titled = [iri for iri in iris if iri in pages and f"uri {iri}" not in found]
+    return found | await run_in_threadpool(titles_of, rooms, titled) | nameless(facts, found)
+
+
+def query_for(iris: Sequence[str]) -> str:
+    things: list[str] = []
+    for iri in iris:
+        try:
+            things.append(f"<{Iri(iri).text}>")
+        except ValueError:
+            continue
+    while sum(map(len, things)) > LONGEST_ASKED:
+        things.pop()
+    naming = " ".join(f"<{iri}>" for iri in NAMING)
+    return f"""SELECT DISTINCT ?thing ?property ?name
+WHERE {{ VALUES ?thing {{ {" ".join(things)} }} VALUES ?property {{ {naming} }} ?thing ?property ?name }}"""
+
+
+def stated_in(facts: Sequence[Fact]) -> dict[str, str]:
+    """The best name of each thing: by the order of `NAMING`, in English first."""
+    best: dict[str, tuple[int, bool, str]] = {}
+    for thing, property, value in facts:
+        text = " ".join(value["value"].split())
+        if property["value"] not in NAMING or value["type"] != "literal" or not text:
+            continue
+        rank = NAMING.index(property["value"]), not value.get("xml:lang", "en").startswith("en"), text[:LONGEST_NAME]
+        best[key_of(thing)] = min(rank, best.get(key_of(thing), rank))
+    return {key: name for key, (_, _, name) in best.items()}
+
+
+def titles_of(rooms: WebRooms, iris: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for iri in iris:
+        url = url_of(iri)
+        stored = rooms.stored(url) if url is not None else None
+        if stored is not None and stored.title.strip():
+            found[f"uri {iri}"] = stored.title.strip()[:LONGEST_NAME]
+    return found
+
+
+def nameless(facts: Sequence[Fact], found: Mapping[str, str]) -> dict[str, str]:
+    """Blank nodes without a name: their labels say nothing to people."""
+    kinds = {key_of(thing): named(value["value"]).name for thing, property, value in facts if property["value"] == TYPE}
+    blank = dict.fromkeys(key_of(cell) for fact in facts for cell in fact if cell["type"] == "bnode")
+    unknown = [key for key in blank if key not in found]
+    return {key: f"unnamed {kinds.get(key, 'entity')} {number}" for number, key in enumerate(unknown, 1)}

@@ -7,16 +7,12 @@ from fastapi import APIRouter, Request, Response
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
 from gossamer.views.facts.results import ROWS, TRIPLES, media_type_for
-from gossamer.web.answers import FAULTS, JSON, Described, Refusal, Responses, answers_with
-from gossamer.web.faults import fault
-from gossamer.web.page_frame import Show
+from gossamer.web.responses import FAULTS, JSON, Described, Refusal, Responses, Show, answers_with, fault
 from gossamer.web.rooms import WebRooms
-from gossamer.web.sparql import description, terms
-from gossamer.web.sparql.asker import status_of, unless_left
 from gossamer.web.sparql.console import console
-from gossamer.web.sparql.description import describes
+from gossamer.web.sparql.description import UsedTerms, described, describes, description_router, terms_router
 from gossamer.web.sparql.protocol import DIRECT, FORM, LONGEST_BODY, Declined, ProtocolQuery, from_address, from_body
-from gossamer.web.sparql.terms import UsedTerms
+from gossamer.web.streams import status_of, unless_left
 
 HTML = "text/html"
 KINDS = ("json", "xml", "csv", "tsv", "ttl", "nt", "jsonld", "rdf")
@@ -63,15 +59,15 @@ ANSWERS: Responses = {
 def router(rooms: WebRooms, show: Show) -> APIRouter:
     routes = APIRouter()
     used = UsedTerms(rooms.ask, rooms.clock)
-    routes.include_router(terms.router(used))
-    routes.include_router(description.router(rooms, used))
+    routes.include_router(terms_router(used))
+    routes.include_router(description_router(rooms, used))
 
     @routes.get("/sparql", responses=ANSWERS, openapi_extra=PARAMETERS)
     async def ask(request: Request) -> Response:
         asked = from_address(request.query_params.multi_items())
         accept = request.headers.get("accept", "*/*")
         if isinstance(asked, ProtocolQuery) and "query" not in request.query_params and describes(accept):
-            return await description.described(request, rooms, used)
+            return await described(request, rooms, used)
         return await answer(rooms, show, request, asked, accept)
 
     @routes.post("/sparql", responses=ANSWERS, openapi_extra=BODY)

@@ -1,14 +1,18 @@
-"""What is known of one thing, as values: the rows of the answers, gathered by property, value and page. Pure."""
+"""Facts as values: the rows of query results, gathered by entity, property, value and page. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from gossamer.web.entities.page_facts import Row, anchor_of
+from gossamer.values.url import id_of
 from gossamer.web.entities.queries import MOST_FACTS, NAMING, PER_PAGE, TYPE
-from gossamer.web.names import short
-from gossamer.web.terms import named_in, outside_href
+from gossamer.web.names import ShownTerm, named, named_in, outside_href, short, term_of
+
+Row = Mapping[str, Mapping[str, str]]
+"""One fact: `thing`, `property` and `value`, as in SPARQL 1.1 Query Results JSON; and, where known, its `syntax` and
+the `path` of its element."""
+
 
 Cell = Mapping[str, str]
 SAME = ("http://www.w3.org/2002/07/owl#sameAs", "http://schema.org/sameAs")
@@ -269,3 +273,79 @@ def bindings(body: bytes) -> list[Row]:
     found: dict[str, Any] = msgspec.json.decode(body)
     rows: list[Row] = found["results"]["bindings"]
     return rows
+
+
+CALLED = ("name", "title", "headline", "label", "legalName")
+"""Last parts of properties that say what a thing is called; the first of them that is there wins."""
+
+
+class Stated(NamedTuple):
+    predicate: str
+    property: str
+    value: ShownTerm
+    syntax: str
+    path: str
+    """Which syntaxes state it, and which element; empty when that is not known."""
+    spelling: str = ""
+    """The fact as the page spells it, as N-Triples, where that is another spelling."""
+
+
+class PageEntity(NamedTuple):
+    anchor: str
+    name: str
+    title: str
+    types: list[str]
+    facts: list[Stated]
+
+
+def things_of(rows: Sequence[Row], page: str, pages: Collection[str]) -> list[PageEntity]:
+    """Things with a class first, in the order of their names; what is said of the page itself last."""
+    facts: dict[tuple[str, str], list[Row]] = {}
+    for row in sorted(rows, key=lambda one: (one["property"]["value"] != TYPE, one["property"]["value"])):
+        facts.setdefault(_key(row["thing"]), []).append(row)
+    order = sorted(facts, key=lambda key: (key[1] == page, key[0] == "bnode", key[1]))
+    anchors = {key: anchor_of({"type": key[0], "value": key[1]}) for key in order}
+    names = {key: _name_on_page(key, facts[key], page, number) for number, key in enumerate(order, 1)}
+    return [
+        PageEntity(
+            anchors[key],
+            names[key],
+            key[1] if key[0] == "uri" else "",
+            [short(row["value"]["value"]) for row in facts[key] if row["property"]["value"] == TYPE],
+            [_stated_fact(row, pages, anchors, names) for row in facts[key]],
+        )
+        for key in order
+    ]
+
+
+def anchor_of(cell: Mapping[str, str]) -> str:
+    """Where a thing stands on the page view of any page: the same for the same thing, so that others can lead there."""
+    number = id_of(f"{cell['type']} {cell['value']}") & (1 << 64) - 1
+    return f"thing-{number:016x}"
+
+
+def _key(cell: Mapping[str, str]) -> tuple[str, str]:
+    return cell["type"], cell["value"]
+
+
+def _name_on_page(key: tuple[str, str], rows: Sequence[Row], page: str, number: int) -> str:
+    kind, value = key
+    if value == page:
+        return "This page"
+    for wanted in CALLED:
+        for row in rows:
+            if named(row["property"]["value"]).name == wanted and row["value"]["type"] == "literal":
+                return row["value"]["value"]
+    return value if kind == "uri" else f"Entity {number}"
+
+
+def _stated_fact(
+    row: Row, pages: Collection[str], anchors: Mapping[tuple[str, str], str], names: Mapping[tuple[str, str], str]
+) -> Stated:
+    predicate, key = row["property"]["value"], _key(row["value"])
+    value = term_of(row["value"], pages)
+    if key in anchors and not value.href.startswith("/page"):
+        value = ShownTerm(names[key], key[1] if key[0] == "uri" else "", "#" + anchors[key])
+    told = "is a" if predicate == TYPE else short(predicate)
+    syntax, path, spelling = [row[name]["value"] if name in row else "" for name in ("syntax", "path", "spelling")]
+    return Stated(predicate, told, value, syntax, path, spelling)

@@ -1,5 +1,6 @@
-"""How the crawl is doing."""
+"""The numbers of a crawl, its processes, and which list stands behind which number."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -9,9 +10,7 @@ from fastapi.responses import HTMLResponse
 from gossamer.base.clock import SECOND
 from gossamer.monitor.control import Beat
 from gossamer.values.outcome import IN_WORDS
-from gossamer.web.answers import answers_with, json_answer
-from gossamer.web.crawl.number_lists import LISTS
-from gossamer.web.page_frame import Show
+from gossamer.web.responses import Show, answers_with, json_answer
 from gossamer.web.rooms import SILENT_AFTER_S, WebRooms, numbers_of, state_of
 
 CARDS = [
@@ -94,3 +93,32 @@ def shown(beat: Beat, now: int) -> dict[str, object]:
         "state": "ended" if has_ended else "not responding" if age > SILENT_AFTER_S else "alive",
         "says": ", ".join(words),
     }
+
+
+LISTS: Mapping[str, str] = {
+    "pages": "/crawl/pages",
+    "known": "/export/addresses.csv",
+    "captures": "/export/captures.csv",
+    "revisits": "/export/revisits.csv",
+    "visited": "/crawl/visits",
+    "found": "/crawl/visits?reason=found",
+    "redirected": "/crawl/visits?reason=redirected",
+    "missing": "/crawl/visits?reason=missing",
+    "refused": "/crawl/visits?reason=refused",
+    "failed": "/crawl/visits?reason=failed&reason=unread",
+    "errors_min": "/crawl/visits?reason=failed&reason=unread",
+    "queued": "/crawl/hosts?sort=queued",
+    "quarantined": "/crawl/hosts?sort=held",
+    "leased": "/crawl/hosts?state=under-way",
+    "in_flight": "/crawl/hosts?state=under-way",
+    "hosts": "/crawl/hosts?sort=visits",
+    "retired": "/crawl/hosts?state=retired",
+    "ready_hosts": "/crawl/hosts?state=ready",
+    "waiting_hosts": "/crawl/hosts?sort=queued",
+    "archive_bytes": "/export/captures.csv",
+    "pages_s": "/nodes#history",
+    "bytes_s": "/nodes#history",
+    "words_lag_s": "/nodes#history",
+    "facts_lag_s": "/nodes#history",
+    "cpu": "/nodes#processes",
+}
