@@ -8,8 +8,7 @@ import msgspec
 import pytest
 from tests.archive.samples import START_AT, capture
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import Catalogue, acknowledged, may_be_page
+from gossamer.archive.catalogue import Catalogue, acknowledged, adopt, may_be_page
 from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import ArchiveEnd, Volumes
 from gossamer.base.files import DiskFiles

@@ -15,8 +15,7 @@ import msgspec
 import pytest
 from tests.archive.samples import START_AT, body_of, capture, fastwarc_count, passes_gzip, warcio_count
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import Catalogue, acknowledged
+from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
 from gossamer.archive.compaction import (
     COPIED_AT_ONCE,
     Compaction,

@@ -13,10 +13,19 @@ import pytest
 from tests.archive.samples import capture
 from tests.archive.test_catalogue import acknowledge, kept
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.members import GZIP_MAGIC, PROBE_BYTES, DamagedBytes, Member, Torn, members
-from gossamer.archive.places import ArchivePlaces
-from gossamer.archive.reader import Scanned, read_capture, scan, volumes_of
+from gossamer.archive.catalogue import ArchivePlaces, adopt
+from gossamer.archive.reader import (
+    GZIP_MAGIC,
+    PROBE_BYTES,
+    DamagedBytes,
+    Member,
+    Scanned,
+    Torn,
+    members,
+    read_capture,
+    scan,
+    volumes_of,
+)
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import ArchiveEnd, Volumes
 from gossamer.base.errors import ArchiveDamaged
@@ -158,7 +167,7 @@ def test_F_X1_the_follower_comes_by_every_record_behind_damage_and_of_a_missing_
 def test_F_X1_every_record_of_a_missing_volume_keeps_its_place_however_many_are_asked_for_at_once(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("gossamer.archive.places.AT_ONCE", 2)
+    monkeypatch.setattr("gossamer.archive.catalogue.AT_ONCE", 2)
     folder, state = tmp_path / "archive", tmp_path / "state.db"
     folder.mkdir()
     written = [capture(number) for number in range(7)]
@@ -262,7 +271,7 @@ def test_F_X1_a_record_larger_than_any_of_ours_is_damage_and_the_next_is_read(tm
     small, large = response_record(capture(1)), gzip.compress(b"WARC/1.0\r\n" + bytes(100_000))
     path.write_bytes(small + large + small)
     limit = len(gzip.decompress(small))
-    monkeypatch.setattr("gossamer.archive.members.MOST_PLAIN_BYTES", limit)
+    monkeypatch.setattr("gossamer.archive.reader.MOST_PLAIN_BYTES", limit)
     first, bad, last = members(FILES, path)
     assert bad == DamagedBytes(len(small), len(large), "a record larger than any we write")
     assert isinstance(first, Member) and len(first.plain) == limit, "just the limit is not beyond it"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.archive.members import GZIP_MAGIC, PIECE_BYTES, DamagedBytes, Member, Torn, member_at, members
+from gossamer.archive.reader import GZIP_MAGIC, PIECE_BYTES, DamagedBytes, Member, Torn, member_at, members
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.spool.deflate import gzip_member

@@ -7,9 +7,8 @@ import random
 import pytest
 from tests.archive.samples import body_of, capture
 
-from gossamer.archive.members import Torn
-from gossamer.archive.places import ArchivePlaces
-from gossamer.archive.reader import read_capture, scan, scanned, target_in, volumes_of
+from gossamer.archive.catalogue import ArchivePlaces
+from gossamer.archive.reader import Torn, read_capture, scan, scanned, target_in, volumes_of
 from gossamer.archive.record import metadata_record, response_record
 from gossamer.archive.volumes import Volumes
 from gossamer.base.errors import ArchiveDamaged

@@ -9,11 +9,10 @@ import msgspec
 import pytest
 from tests.archive.samples import START_AT, capture
 
-from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.catalogue import ArchivePlaces
 from gossamer.archive.reader import read_record, scan
 from gossamer.archive.record import metadata_record, response_record, revisit_record
-from gossamer.archive.repair import repair, write_spans
-from gossamer.archive.verify import Finding, Whole, verified
+from gossamer.archive.verify import Finding, Whole, repair, verified, write_spans
 from gossamer.archive.volumes import Volumes
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent

@@ -11,10 +11,9 @@ import psutil
 import pytest
 from tests.archive.samples import body_of, capture, fastwarc_count, passes_gzip, warcio_count
 
-from gossamer.archive.members import Torn
-from gossamer.archive.reader import Scanned, read_capture, scan, volumes_in
+from gossamer.archive.reader import Scanned, Torn, read_capture, scan, volumes_in
 from gossamer.archive.record import response_record
-from gossamer.archive.repair import write_spans
+from gossamer.archive.verify import write_spans
 from gossamer.archive.volumes import ArchiveEnd, Cut, Recovered, Volumes, room_left
 from gossamer.base.errors import DiskFull, GossamerError
 from gossamer.base.files import DiskFiles, Files

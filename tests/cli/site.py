@@ -18,7 +18,7 @@ import pytest
 
 from gossamer.cli import main as cli
 from gossamer.store.directory import Directory
-from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sources import SOURCES
 from gossamer.views.facts.store import digest, opened
 from gossamer.views.links.reader import LinksReader
 from gossamer.views.words.searcher import Searcher

@@ -25,7 +25,7 @@ from gossamer.values.messages import PageFacts, ReadJob
 from gossamer.values.page import silence
 from gossamer.values.url import Host, Url
 from gossamer.views.facts.checkpoints import newest
-from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sources import SOURCES
 from gossamer.views.facts.store import Graph, digest, opened, page_facts
 
 URLS = [Url(f"https://{host}.test/{path}") for host in ("a", "b") for path in ("", "x", "y?z={|}")]

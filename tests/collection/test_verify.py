@@ -27,7 +27,7 @@ from gossamer.store.sqlite.database import read_only
 from gossamer.store.tallies import counts
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
-from gossamer.views.facts.digests import FILE as DIGESTS
+from gossamer.views.facts.checkpoints import DIGESTS
 from gossamer.views.words.searcher import Searcher
 
 FILES = DiskFiles()

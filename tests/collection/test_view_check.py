@@ -24,7 +24,7 @@ from gossamer.spool.follower import SpoolPosition
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.values.capture import Kept
 from gossamer.values.url import Url
-from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sources import SOURCES
 from gossamer.views.facts.store import Graph
 from gossamer.views.words.writer import IndexWriter
 

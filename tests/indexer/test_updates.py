@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.catalogue import ArchivePlaces
 from gossamer.archive.reader import read_capture
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes

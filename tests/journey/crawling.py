@@ -6,8 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import Catalogue, acknowledged
+from gossamer.archive.catalogue import Catalogue, acknowledged, adopt
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.base.chance import seeded
 from gossamer.base.clock import Clock, Instant, SystemClock

@@ -10,8 +10,7 @@ from pathlib import Path
 from multidict import CIMultiDict, CIMultiDictProxy
 from tests.journey.crawling import Told
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import acknowledged
+from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes
 from gossamer.base.chance import seeded
 from gossamer.base.clock import SECOND, Instant, SystemClock

@@ -14,10 +14,8 @@ from pathlib import Path
 
 from tests.journey.crawling import Told, crawl, page
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import Catalogue, acknowledged
+from gossamer.archive.catalogue import ArchivePlaces, Catalogue, acknowledged, adopt
 from gossamer.archive.compaction import Compaction, tidy
-from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
 from gossamer.archive.volumes import Volumes
 from gossamer.base.clock import SystemClock

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from tests.journey.crawling import Crawled, Told, crawl, page
 
-from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.catalogue import ArchivePlaces
 from gossamer.archive.reader import read_record
 from gossamer.base.chance import seeded
 from gossamer.base.clock import DAY, SECOND

@@ -12,8 +12,7 @@ from tests.simulation.books import Books, Broken, Watched
 from tests.simulation.virtual import VirtualClock, VirtualLoop
 from tests.simulation.web import SHARED, SimWeb, drawn
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import acknowledged
+from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes
 from gossamer.base.chance import seeded
 from gossamer.base.files import DiskFiles

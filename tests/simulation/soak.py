@@ -20,8 +20,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from tests.simulation.test_simulation import memory
 from tests.simulation.virtual import VirtualClock, VirtualLoop
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import acknowledged
+from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.volumes import Volumes
 from gossamer.base.chance import seeded
 from gossamer.base.clock import Clock, SystemClock

@@ -7,7 +7,7 @@ import random
 import pytest
 from tests.archive.samples import capture
 
-from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.catalogue import ArchivePlaces
 from gossamer.archive.reader import volumes_in
 from gossamer.archive.record import response_record
 from gossamer.archive.volumes import Volumes

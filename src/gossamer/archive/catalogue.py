@@ -1,19 +1,41 @@
-"""Which capture of an address lies where: the read side of the table that settling writes, and its mending."""
+"""The catalogue: which capture of a URL is where in the archive, and records that a crash left out of it.
 
+Records that it knows keep their number and offset whatever happens to their bytes. Damage between them takes one
+number. Reading a damaged place raises ArchiveDamaged, so a reader of all places sees every damaged record once.
+"""
+
+import hashlib
 import sqlite3
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gossamer.archive.reader import read_capture
+import msgspec
+
+from gossamer.archive.reader import (
+    VOLUME_NAME,
+    DamagedBytes,
+    Scanned,
+    Torn,
+    Trace,
+    members,
+    read_capture,
+    scan,
+    volumes_in,
+)
 from gossamer.archive.volumes import ArchiveEnd
 from gossamer.base.clock import Instant
 from gossamer.base.errors import ArchiveDamaged
 from gossamer.base.files import Files
+from gossamer.base.tell import Tell
+from gossamer.parse.sniff import is_sitemap, media_type_of
 from gossamer.store import captures
 from gossamer.store.sqlite.database import Database, read_only
-from gossamer.values.capture import Capture, Kept, Truncated
+from gossamer.values.capture import Capture, Kept, Place, Truncated, capture_id_of
 from gossamer.values.url import Url
 
 
@@ -92,3 +114,134 @@ def _end(connection: sqlite3.Connection) -> ArchiveEnd | None:
         if found is not None:  # of a rewritten volume perhaps nothing was kept
             return ArchiveEnd(name, *found)
     return None
+
+
+AT_ONCE = 1000
+
+
+class ArchivePlaces:
+    """The follower's `Places`. `state`: the database with the catalogue; without one every volume is walked."""
+
+    def __init__(self, files: Files, folder: Path, state: Path | None = None) -> None:
+        self._files, self._folder, self._state = files, folder, state
+
+    def volumes(self) -> list[str]:
+        """Those that are there, in order."""
+        return [name for name in self._files.names(self._folder) if VOLUME_NAME.fullmatch(name)]
+
+    def known_volumes(self) -> list[str]:
+        """Those that are there or should be, in order."""
+        with self._catalogue() as catalogue:
+            return sorted({*self.volumes(), *(captures.volume_names(catalogue) if catalogue else ())})
+
+    def of(self, volume: str, from_offset: int = 0, from_number: int = 0) -> Iterator[Place]:
+        """From the record `from_number` on, which must begin at `from_offset`. A torn end is left out."""
+        for place in self._known(volume, from_number):
+            if place.offset < from_offset:
+                continue
+            yield from self._walked(volume, from_offset, from_number, place)
+            yield place
+            from_offset, from_number = place.offset + place.length, place.number + 1
+        yield from self._walked(volume, from_offset, from_number, None)
+
+    def _walked(self, volume: str, offset: int, number: int, until: Place | None) -> Iterator[Place]:
+        """Records that the catalogue does not know, up to the next that it does."""
+        if (self._files.size(self._folder / volume) or 0) <= offset or (until and offset >= until.offset):
+            return
+        for member in members(self._files, self._folder / volume, offset):
+            if isinstance(member, Torn) or (until and member.offset >= until.offset):
+                return
+            end = member.offset + member.length
+            if until and number < until.number:
+                yield Place(volume, number, member.offset, min(end, until.offset) - member.offset)
+            elif until is None:
+                yield Place(volume, number, member.offset, member.length)
+            number += 1
+            if until and end >= until.offset:
+                return
+
+    def _known(self, volume: str, from_number: int) -> Iterator[Place]:
+        """Read in pieces, so that no transaction is held open between them."""
+        while True:
+            with self._catalogue() as catalogue:
+                some = captures.places_from(catalogue, volume, from_number, AT_ONCE) if catalogue else []
+            yield from some
+            if len(some) < AT_ONCE:
+                return
+            from_number = some[-1].number + 1
+
+    def _catalogue(self) -> AbstractContextManager[sqlite3.Connection | None]:
+        is_there = self._state is not None and self._state.is_file()
+        return closing(read_only(self._state)) if self._state and is_there else nullcontext()
+
+
+ADOPTED_AT_ONCE = 200
+WORDLESS = ("image/", "audio/", "video/", "font/", "application/gzip", "application/x-gzip")
+
+
+async def adopt(database: Database, files: Files, folder: Path, tell: Tell) -> int:
+    """Enter the records beyond the catalogue's end: they were archived, and the crash came before the acknowledgement.
+
+    Says how many were new to it. Call it at start-up, after `Volumes.open`. A catalogue that was lost is made anew.
+    Damage is passed over and told.
+    """
+    end = await acknowledged(database)
+    found = (kept for one in _beyond(files, folder, end, tell) if (kept := _kept_of(one)) is not None)
+    added = 0
+    while batch := list(islice(found, ADOPTED_AT_ONCE)):
+        added += await database.run(partial(captures.insert, kept=batch))
+    return added
+
+
+def seems_page(capture: Capture) -> bool:
+    """A guess for captures that were archived and never acknowledged, by their first bytes alone: to read them is for
+    readers. It stands until the page is fetched again, and beside that capture then."""
+    body = capture.body if capture.header("content-encoding") is None else b""
+    media_type = media_type_of(capture.header("content-type"), body)
+    is_wordless = media_type.startswith(WORDLESS) or is_sitemap(body, media_type)
+    return may_be_page(capture) and not is_wordless
+
+
+def _beyond(files: Files, folder: Path, end: ArchiveEnd | None, tell: Tell) -> Iterator[Scanned]:
+    start = end or ArchiveEnd("", 0, 0)
+    for name in volumes_in(files, folder):
+        if name < start.volume:
+            continue
+        number, offset = (start.count, start.size) if name == start.volume else (0, 0)
+        for one in scan(files, folder, name, offset, number):
+            if isinstance(one, Scanned):
+                yield one
+            elif isinstance(one, DamagedBytes):
+                tell("volume.damaged", volume=name, offset=one.offset, length=one.length, why=one.why)
+
+
+def _kept_of(scanned: Scanned) -> Kept | None:
+    capture, trace = scanned.capture, scanned.trace
+    if capture is not None:
+        digest, size = hashlib.sha256(capture.body).digest(), len(capture.body)
+        return _kept(scanned, capture, digest, size, seems_page(capture))
+    if trace is not None:
+        return _kept(scanned, trace, trace.digest, trace.size, False)
+    if again := scanned.again:
+        kept = _kept(scanned, again.answer, again.digest, 0, False)
+        return msgspec.structs.replace(kept, refers_at=again.refers_at)
+    return None
+
+
+def _kept(scanned: Scanned, said: Capture | Trace, digest: bytes, size: int, is_page: bool) -> Kept:
+    return Kept(
+        capture_id=capture_id_of(said.url, said.fetched_at),
+        url=said.url,
+        fetched_at=said.fetched_at,
+        place=scanned.place,
+        status=said.status,
+        media_type=_media_type(said),
+        digest=digest,
+        size=size,
+        is_page=is_page,
+    )
+
+
+def _media_type(said: Capture | Trace) -> str:
+    declared = next((value for name, value in said.headers if name.lower() == "content-type"), "")
+    return declared.partition(";")[0].strip().lower()

@@ -19,8 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.members import Member, Torn, members
-from gossamer.archive.reader import VOLUME_NAME, generation_of, stem_of, target_in
+from gossamer.archive.reader import PART, VOLUME_NAME, Member, Torn, generation_of, members, stem_of, target_in
 from gossamer.archive.record import warcinfo_record
 from gossamer.archive.verify import Finding, verified
 from gossamer.archive.volumes import ABOUT
@@ -36,7 +35,6 @@ from gossamer.store import captures
 from gossamer.store.captures import Laid, MovedRecord
 from gossamer.store.sqlite.database import Database
 
-PART = ".part"
 WARCINFO = "warcinfo"
 COPIED_AT_ONCE = 1 << 20
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.members import DamagedBytes, Member, members
-from gossamer.archive.reader import VOLUME_NAME, volumes_in
+from gossamer.archive.reader import VOLUME_NAME, DamagedBytes, Member, members, volumes_in
 from gossamer.archive.record import warcinfo_record
 from gossamer.base.clock import Clock, in_words
 from gossamer.base.errors import GossamerError

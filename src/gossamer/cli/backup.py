@@ -10,8 +10,7 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.archive.repair import write_spans
-from gossamer.archive.verify import Finding, verified
+from gossamer.archive.verify import Finding, verified, write_spans
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import DirectoryBusy, DirectoryUnusable
 from gossamer.cli.steps import Working

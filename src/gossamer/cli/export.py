@@ -14,8 +14,7 @@ import msgspec
 from cyclopts import Parameter
 
 from gossamer.archive.catalogue import Catalogue
-from gossamer.archive.members import DamagedBytes
-from gossamer.archive.reader import volumes_of
+from gossamer.archive.reader import DamagedBytes, volumes_of
 from gossamer.base.clock import in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ArchiveDamaged, ConfigError, DirectoryUnusable, WorkerLost

@@ -12,9 +12,8 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from gossamer.archive.places import ArchivePlaces
-from gossamer.archive.repair import repair
-from gossamer.archive.verify import Finding, verified
+from gossamer.archive.catalogue import ArchivePlaces
+from gossamer.archive.verify import Finding, repair, verified
 from gossamer.base.clock import Instant, in_words
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, DirectoryBusy

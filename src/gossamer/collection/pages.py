@@ -30,8 +30,7 @@ from gossamer.values.messages import COPIES, CopyJob
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
 from gossamer.views.facts.names import graph_name
-from gossamer.views.facts.sources import FILE as SOURCES
-from gossamer.views.facts.sources import SourcesReader
+from gossamer.views.facts.sources import SOURCES, SourcesReader
 from gossamer.views.words.searcher import WordCount
 from gossamer.web.page.rooms import (
     HostWhy,

@@ -16,7 +16,7 @@ from gossamer.store.directory import VOCABULARY, Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.names import OURS
-from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sources import SOURCES
 from gossamer.views.facts.sparql import MOST_ROWS, QueryPool, SparqlResult
 from gossamer.web.rooms import SparqlAsk
 

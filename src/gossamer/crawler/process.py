@@ -8,8 +8,7 @@ from functools import partial
 
 import msgspec
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import acknowledged
+from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
 from gossamer.base.calendar import Even

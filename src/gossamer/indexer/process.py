@@ -18,8 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.catalogue import may_be_page
-from gossamer.archive.places import ArchivePlaces
+from gossamer.archive.catalogue import ArchivePlaces, may_be_page
 from gossamer.archive.reader import read_capture
 from gossamer.base import crash
 from gossamer.base.environment import Outside, real_outside

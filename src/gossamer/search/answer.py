@@ -4,10 +4,10 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.views.links.reader import Anchor
+from gossamer.views.words.dictionary import Completion
 from gossamer.views.words.entities import Entity
 from gossamer.views.words.facets import Facet, Span
 from gossamer.views.words.snippets import Segment
-from gossamer.views.words.suggest import Completion
 
 __all__ = ["Anchor", "Completion", "Entity", "Facet", "Hit", "SearchAnswer", "Segment", "Span"]
 

@@ -14,10 +14,10 @@ from gossamer.values.link import Link
 from gossamer.values.query import Query
 from gossamer.values.url import Url
 from gossamer.views.links.reader import Anchor, Incoming, LinksReader
+from gossamer.views.words.dictionary import better, completions
 from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.facets import FACETS
 from gossamer.views.words.searcher import FEW, FoundPage, MatchedPages, SameText, Searcher, Stored, WordCount
-from gossamer.views.words.suggest import better, completions
 
 __all__ = ["FACETS", "Completion", "Entity", "Facet", "Hit", "Search", "SearchAnswer", "Segment", "Span"]
 

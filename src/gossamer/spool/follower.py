@@ -37,7 +37,7 @@ class SpooledRecord(msgspec.Struct, frozen=True):
 
 
 class Places(Protocol):
-    """Where the records of the archive lie. The real one: `archive.places.ArchivePlaces`."""
+    """Where the records of the archive lie. The real one: `archive.catalogue.ArchivePlaces`."""
 
     def volumes(self) -> list[str]:
         """Those that are there."""

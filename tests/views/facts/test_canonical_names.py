@@ -19,7 +19,7 @@ from gossamer.values.messages import PageFacts
 from gossamer.values.url import url_of
 from gossamer.views.facts.checkpoints import FORMAT, Checkpoints, newest
 from gossamer.views.facts.query_text import canonical_query
-from gossamer.views.facts.sources import FILE
+from gossamer.views.facts.sources import SOURCES
 from gossamer.views.facts.sparql import QueryPool, SparqlResult
 from gossamer.views.facts.store import FactsHere, Graph, opened
 
@@ -52,7 +52,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def asked(root: Path, *queries: str, **choices: object) -> list[SparqlResult]:
     async def scene() -> list[SparqlResult]:
         parts = (lambda: root / "checkpoints", DiskFiles(), SystemProcesses(), SystemClock(), silent)
-        async with QueryPool(*parts, size=1, time_s=60, sources=lambda: root / "graph" / FILE) as pool:
+        async with QueryPool(*parts, size=1, time_s=60, sources=lambda: root / "graph" / SOURCES) as pool:
             return [await pool.ask(query, JSON, **choices) for query in queries]  # type: ignore[arg-type]
 
     return asyncio.run(scene())

@@ -11,8 +11,15 @@ from gossamer.base.errors import ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import silent
 from gossamer.testing import FakeClock
-from gossamer.views.facts import digests
-from gossamer.views.facts.checkpoints import Checkpoints, newest
+from gossamer.views.facts.checkpoints import (
+    DIGESTS,
+    Checkpoints,
+    digests_of,
+    newest,
+    tables_without,
+    unlike_digests,
+    write_digests,
+)
 from gossamer.views.facts.store import digest, opened
 
 FILES = DiskFiles()
@@ -33,7 +40,7 @@ def made(tmp_path: Path, batches: int = 2) -> tuple[Path, Path]:
 
 
 def unlike(folder: Path) -> list[str]:
-    return digests.unlike_digests(folder, FILES, lambda _: None)
+    return unlike_digests(folder, FILES, lambda _: None)
 
 
 def test_a_store_and_its_checkpoint_are_as_they_were_written_also_once_it_is_opened_again(tmp_path: Path) -> None:
@@ -41,12 +48,12 @@ def test_a_store_and_its_checkpoint_are_as_they_were_written_also_once_it_is_ope
     checkpoint = newest(FILES, checkpoints)
     assert checkpoint is not None
     for folder in (live, checkpoint.folder):
-        assert unlike(folder) == [] and digests.tables_without(folder, FILES) == 0
-        assert len(digests.recorded(folder, FILES)) > 9, "nine tables at least, and the manifest"
+        assert unlike(folder) == [] and tables_without(folder, FILES) == 0
+        assert len(digests_of(folder, FILES)) > 9, "nine tables at least, and the manifest"
     with graph_in(live) as graph:
         graph.replace([thing(5_000)])
         graph.sync()
-    assert unlike(live) == [] and digests.tables_without(live, FILES) > 0
+    assert unlike(live) == [] and tables_without(live, FILES) > 0
     with graph_in(live):
         assert unlike(live) == []
 
@@ -85,11 +92,11 @@ def test_a_table_that_is_known_keeps_its_first_digest(tmp_path: Path) -> None:
     """A checkpoint that is made of a damaged table does not take the damage for what was written."""
     live, checkpoints = made(tmp_path, batches=1)
     table = max(live.glob("*.sst"), key=lambda path: path.stat().st_size)
-    before = digests.recorded(live, FILES)[table.name]
+    before = digests_of(live, FILES)[table.name]
     with graph_in(live) as graph:
         flipped(table, table.stat().st_size // 3)
-        digests.record(live, next(checkpoints.glob("facts-*")), FILES)
-        assert digests.recorded(live, FILES)[table.name] == before
+        write_digests(live, next(checkpoints.glob("facts-*")), FILES)
+        assert digests_of(live, FILES)[table.name] == before
         assert graph.store
     assert unlike(live) == [table.name]
 
@@ -97,8 +104,8 @@ def test_a_table_that_is_known_keeps_its_first_digest(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\0" * 50, b'{"a":', b'{"a":[1]}'])
 def test_F_X12_digests_that_cannot_be_read_are_named_and_made_again(tmp_path: Path, content: bytes) -> None:
     live, checkpoints = made(tmp_path, batches=1)
-    (live / digests.FILE).write_bytes(content)
+    (live / DIGESTS).write_bytes(content)
     with pytest.raises(ViewDamaged, match=r"digests.json.*gossamer rebuild"):
         unlike(live)
-    digests.record(live, next(checkpoints.glob("facts-*")), FILES)
+    write_digests(live, next(checkpoints.glob("facts-*")), FILES)
     assert unlike(live) == []

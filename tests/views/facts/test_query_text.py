@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Quad, QueryBoolean, Store
 
 from gossamer.base.errors import QueryRefused
-from gossamer.views.facts.query_text import LONGEST_QUERY, inspect, refuse_remote
-from gossamer.views.facts.tokens import tokens_of
+from gossamer.views.facts.query_text import LONGEST_QUERY, inspect, refuse_remote, tokens_of
 
 AWAY = "http://127.0.0.1:9/"
 PROLOGUE = f"PREFIX ex: <http://e/> PREFIX : <{AWAY}> PREFIX service: <{AWAY}> BASE <http://b/> "

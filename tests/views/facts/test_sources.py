@@ -19,7 +19,7 @@ from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.names import graph_name
 from gossamer.views.facts.query_job import SparqlFound, SparqlQuestion, Unsourced, _reply
-from gossamer.views.facts.sources import FILE, SourcesReader
+from gossamer.views.facts.sources import SOURCES, SourcesReader
 from gossamer.views.facts.store import Graph
 
 FILES, CLOCK = DiskFiles(), SystemClock()
@@ -56,7 +56,7 @@ def checkpoint(graph: Graph, folder: Path) -> Path:
 def test_a_query_is_told_the_syntaxes_and_the_element_of_every_fact(tmp_path: Path) -> None:
     with Graph(tmp_path / "live", FILES, CLOCK, silent) as graph:
         graph.replace([facts_of(MARKUP, 7, 1)])
-        rows = asked(checkpoint(graph, tmp_path / "copies"), tmp_path / "live" / FILE)
+        rows = asked(checkpoint(graph, tmp_path / "copies"), tmp_path / "live" / SOURCES)
     told = {(row[0], row[1]): (row[2], row[3]) for row in rows}
     assert told["<http://ogp.me/ns#title>", '"Blue teapot"@en'] == ('"rdfa opengraph"', '"/html/head/meta"')
     assert told["<http://schema.org/name>", '"Teapot"@en'] == ('"rdfa"', '"/html/body/main/div/p[2]/span"')
@@ -69,25 +69,25 @@ def test_what_is_not_known_is_left_unbound_and_never_told_of_another_capture(tmp
         graph.replace([facts_of(MARKUP, 7, 1)])
         old = checkpoint(graph, tmp_path / "copies")
         graph.replace([facts_of(MARKUP, 8, 2)])
-        assert {row[2] for row in asked(old, tmp_path / "live" / FILE)} == {""}, "the record is of a later capture"
-        assert {row[2] for row in asked(old, tmp_path / "nowhere" / FILE)} == {""}
+        assert {row[2] for row in asked(old, tmp_path / "live" / SOURCES)} == {""}, "the record is of a later capture"
+        assert {row[2] for row in asked(old, tmp_path / "nowhere" / SOURCES)} == {""}
         new = checkpoint(graph, tmp_path / "copies")
-        assert "" not in {row[2] for row in asked(new, tmp_path / "live" / FILE)}
+        assert "" not in {row[2] for row in asked(new, tmp_path / "live" / SOURCES)}
         odd = "SELECT (<urn:gossamer:syntax>(1, 2) AS ?a) (<urn:gossamer:path>(<x:g>, <x:s>, <x:p>, 1) AS ?b) WHERE {}"
-        assert asked(new, tmp_path / "live" / FILE, odd) == [["", ""]]
+        assert asked(new, tmp_path / "live" / SOURCES, odd) == [["", ""]]
 
 
 def test_a_page_that_is_removed_or_states_nothing_any_more_loses_its_record(tmp_path: Path) -> None:
-    reader = SourcesReader(tmp_path / "live" / FILE)
+    reader = SourcesReader(tmp_path / "live" / SOURCES)
     with Graph(tmp_path / "live", FILES, CLOCK, silent) as graph:
         graph.replace([facts_of(MARKUP, 7, 1)])
         assert reader.record_of(graph_name(PAGE), 7) is not None
         graph.replace([facts_of(b"<p>nothing", 8, 2)])
         graph.replace([facts_of(MARKUP, 7, 1)])  # an older capture brings nothing back
-        assert SourcesReader(tmp_path / "live" / FILE).record_of(graph_name(PAGE), 7) is None
+        assert SourcesReader(tmp_path / "live" / SOURCES).record_of(graph_name(PAGE), 7) is None
         graph.replace([facts_of(MARKUP, 9, 3)])
         graph.remove(PAGE)
-    with sqlite3.connect(tmp_path / "live" / FILE) as held:
+    with sqlite3.connect(tmp_path / "live" / SOURCES) as held:
         assert held.execute("SELECT count(*) FROM records").fetchone() == (0,)
 
 
@@ -97,15 +97,15 @@ def test_F_X12_a_damaged_or_missing_database_is_damage_of_the_graph(tmp_path: Pa
     with Graph(live, FILES, CLOCK, silent) as graph:
         graph.replace([facts_of(MARKUP, 7, 1)])
         copy = checkpoint(graph, tmp_path / "copies")
-    (live / FILE).unlink()
+    (live / SOURCES).unlink()
     if content is not None:
-        (live / FILE).write_bytes(content)
-    with pytest.raises(ViewDamaged, match=FILE):
+        (live / SOURCES).write_bytes(content)
+    with pytest.raises(ViewDamaged, match=SOURCES):
         Graph(live, FILES, CLOCK, silent).__enter__()
     if content:
-        with pytest.raises(ViewDamaged, match=FILE):
-            SourcesReader(live / FILE).record_of(graph_name(PAGE), 7)
-        assert isinstance(_reply(question(copy, live / FILE)), Unsourced)
+        with pytest.raises(ViewDamaged, match=SOURCES):
+            SourcesReader(live / SOURCES).record_of(graph_name(PAGE), 7)
+        assert isinstance(_reply(question(copy, live / SOURCES)), Unsourced)
 
 
 def test_the_record_is_small(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from gossamer.values.messages import PageFacts, ReadVersion
 from gossamer.values.url import Host, Url
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.facts.query_text import inspect
-from gossamer.views.facts.sources import FILE as SOURCES
+from gossamer.views.facts.sources import SOURCES
 from gossamer.views.facts.sparql import QueryPool, SparqlResult
 from gossamer.views.facts.store import Graph
 

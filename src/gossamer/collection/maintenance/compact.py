@@ -7,8 +7,7 @@ from functools import partial
 
 import msgspec
 
-from gossamer.archive.adoption import adopt
-from gossamer.archive.catalogue import acknowledged
+from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.compaction import Compaction, Going, Rewritten, retired, tidy
 from gossamer.archive.volumes import Volumes
 from gossamer.base.environment import Outside

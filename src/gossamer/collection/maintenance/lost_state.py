@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.archive.adoption import adopt
+from gossamer.archive.catalogue import adopt
 from gossamer.base.clock import SECOND
 from gossamer.base.environment import Outside
 from gossamer.base.errors import DirectoryUnusable, ViewDamaged

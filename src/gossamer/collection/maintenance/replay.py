@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from gossamer.archive.catalogue import may_be_page
+from gossamer.archive.catalogue import ArchivePlaces, may_be_page
 from gossamer.archive.compaction import tidy
-from gossamer.archive.places import ArchivePlaces
 from gossamer.archive.reader import read_capture
 from gossamer.base.environment import Outside
 from gossamer.base.errors import ArchiveDamaged, GossamerError, WorkerLost

@@ -23,14 +23,11 @@ from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.format import counted
 from gossamer.values.url import Url
-from gossamer.views.facts.checkpoints import newest, view_of
-from gossamer.views.facts.digests import FILE as DIGESTS
-from gossamer.views.facts.digests import tables_without, unlike_digests
-from gossamer.views.facts.sources import FILE as SOURCES
-from gossamer.views.facts.sources import damaged_records
+from gossamer.views.facts.checkpoints import DIGESTS, newest, tables_without, unlike_digests, view_of
+from gossamer.views.facts.sources import SOURCES, damaged_records
 from gossamer.views.facts.store import POSITION, held_at, opened
 from gossamer.views.links.reader import LinksReader, every_link
-from gossamer.views.words.checksums import damaged_files
+from gossamer.views.words.schema import damaged_files
 from gossamer.views.words.searcher import Searcher
 
 AT_ONCE = 500

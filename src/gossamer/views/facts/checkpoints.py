@@ -1,16 +1,24 @@
-"""Copies of the live store that other processes may read, two of them, the newest in use.
+"""Checkpoints: copies of the live store that other processes may read, two of them; and digests to verify both.
 
 Only the owner of the live store makes them: reading beside a writer is undefined (pyoxigraph, `Store.read_only`). A
 copy is hard links, so it costs what has changed, not what there is.
+
+RocksDB has a checksum in every block, but checks it only when the block is read, and nothing that Oxigraph offers
+reads every order in which it keeps the facts. It also takes a truncated manifest for one of a store with fewer facts.
+Tables never change and a manifest only grows, so what was there at the last checkpoint can be compared.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+import xxhash
+
 from gossamer.base.clock import SECOND, Clock, Instant
+from gossamer.base.errors import ViewDamaged
 from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 
@@ -23,6 +31,10 @@ FORMAT = "format"
 """The file in a store's folder that names the version of what is in it; older stores have none."""
 VERSION = b"2"
 """What the facts are like: since 2 their names are canonical (`extract.identity`)."""
+DIGESTS = "digests.json"
+"""Size and hash of a store's tables and manifest, in the store and in its last checkpoint."""
+TABLE, MANIFEST = ".sst", "MANIFEST-"
+PIECE_BYTES = 1 << 20
 KEPT = 2
 EVERY_S = 30.0
 
@@ -155,3 +167,67 @@ def _instant_in(name: str) -> Instant:
 def _names(files: Files, folder: Path) -> list[str]:
     """Oldest first: the instant in the name has a fixed width."""
     return [name for name in files.names(folder) if name.startswith(PREFIX) and name.removeprefix(PREFIX).isdigit()]
+
+
+class Digest(msgspec.Struct, frozen=True, array_like=True):
+    size: int
+    xxh3: str
+    """Of the first `size` bytes, in hexadecimal digits."""
+
+
+def write_digests(store: Path, copy: Path, files: Files) -> None:
+    """Note what a copy that was just made of a store consists of, in both; a table that is known is not read again."""
+    try:
+        known = digests_of(store, files)
+    except ViewDamaged:
+        known = {}
+    found: dict[str, Digest] = {}
+    for name in files.names(copy):
+        if name.endswith(TABLE) or name.startswith(MANIFEST):
+            size, old = files.size(copy / name) or 0, known.get(name)
+            is_known = old is not None and old.size == size and name.endswith(TABLE)
+            found[name] = old if old is not None and is_known else _digest(copy / name, size, files)
+    for folder in (copy, store):
+        files.write(folder / DIGESTS, msgspec.json.encode(found))
+
+
+def digests_of(folder: Path, files: Files) -> dict[str, Digest]:
+    """By the name of the file; empty when no checkpoint was made since there are digests."""
+    try:
+        if files.size(folder / DIGESTS) is None:
+            return {}
+        return msgspec.json.decode(files.read(folder / DIGESTS), type=dict[str, Digest])
+    except (OSError, ValueError) as trouble:
+        raise ViewDamaged(view_of(folder), f"{DIGESTS} cannot be read: {trouble}") from trouble
+
+
+def unlike_digests(folder: Path, files: Files, says: Callable[[str], None]) -> list[str]:
+    """Names of the files that are not as they were. One that is gone was merged into others, or the store misses it."""
+    kept = digests_of(folder, files)
+    unlike: list[str] = []
+    for number, (name, digest) in enumerate(kept.items(), 1):
+        says(f"checking {folder.name}: file {number:,} of {len(kept):,}")
+        size = files.size(folder / name)
+        if size is not None and (size < digest.size or _digest(folder / name, digest.size, files) != digest):
+            unlike.append(name)
+    return unlike
+
+
+def cut_manifest(folder: Path, files: Files) -> str:
+    """The manifest that is shorter than it was; empty when none is."""
+    manifests = {name: one.size for name, one in digests_of(folder, files).items() if name.startswith(MANIFEST)}
+    cut = (name for name, before in manifests.items() if (files.size(folder / name) or before) < before)
+    return next(cut, "")
+
+
+def tables_without(folder: Path, files: Files) -> int:
+    """How many tables are newer than the last checkpoint, and so have no digest."""
+    kept = digests_of(folder, files)
+    return sum(name.endswith(TABLE) and name not in kept for name in files.names(folder))
+
+
+def _digest(path: Path, size: int, files: Files) -> Digest:
+    hashed = xxhash.xxh3_128()
+    for at in range(0, size, PIECE_BYTES):
+        hashed.update(files.read(path, at, min(PIECE_BYTES, size - at)))
+    return Digest(size, hashed.hexdigest())

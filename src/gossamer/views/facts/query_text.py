@@ -1,6 +1,12 @@
-"""What a SPARQL query asks for, as far as we must know before it runs: no update, nothing remote, no abyss.
+"""The text of a SPARQL query: its tokens, its names in canonical form, what it asks for, and what is wrong with it.
 
-It is judged by its tokens (`tokens`), so that a string, an IRI, a name or a variable may hold any word at all.
+The engine has no lexer: its parser reads characters, so `1e5SERVICE` is a number and a keyword, and whether `<` starts
+an IRI or compares two values depends on where it stands. A check of the text is worth something only if it sees the
+same tokens, so the rules here are those of the engine's terminals, not of SPARQL 1.1 section 19.8 where the two differ
+(a local name has at most one group of dots). Text that can be split in two ways is refused. Linear in the query.
+
+A query is checked before it runs: no update, nothing remote, no deep nesting. The check reads tokens, so a string, an
+IRI, a name or a variable may contain any word.
 """
 
 import re
@@ -11,7 +17,211 @@ from typing import NamedTuple
 from gossamer.base.errors import QueryRefused
 from gossamer.extract.vocabularies.canonical import canonical
 from gossamer.extract.vocabularies.relations import bundled
-from gossamer.views.facts.tokens import END, Token, in_full, prefixes_in, tokens_of
+
+_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd"
+)
+_LETTER = f"{_BASE}_"  # PN_CHARS_U
+_VAR = f"{_LETTER}0-9\u00b7\u0300-\u036f\u203f\u2040"
+_CHAR = f"{_VAR}\\-"  # PN_CHARS
+_HEX = "[0-9A-Fa-f]"
+_POINT = rf"u(?![dD][89a-fA-F]){_HEX}{{4}}|U000(?:0(?![dD][89a-fA-F])|[1-9a-fA-F]){_HEX}{{4}}|U0010{_HEX}{{4}}"
+"""What may follow a backslash to name a code point; surrogates are none."""
+_ESCAPE = rf"""\\(?:[tbnrf"'\\]|{_POINT})"""
+_PLX = rf"%{_HEX}{{2}}|\\[_~.\-!$&'()*+,;=/?\#@%]"
+_LOCAL = rf"(?:[{_LETTER}:0-9]|{_PLX})(?:[{_CHAR}:]|{_PLX})*+(?>\.+(?:[{_CHAR}:]|{_PLX})++)?+"  # one group of dots
+
+_PREFIX = re.compile(rf"[{_BASE}][{_CHAR}]*+(?>\.+[{_CHAR}]++)*+")
+_IRI = re.compile(rf"""<(?:[^<>"{{}}|^`\\\x00-\x20]|\\(?:{_POINT}))*+>""")
+_NAME = re.compile(rf":(?:{_LOCAL})?+")
+_TOKEN = re.compile(
+    rf"""
+    (?P<space>   [\ \t\r\n]++ | \#[^\r\n]*+ )
+  | (?P<string>  '''(?:'{{0,2}}(?:[^'\\]|{_ESCAPE}))*+'''
+               | \"\"\"(?:"{{0,2}}(?:[^"\\]|{_ESCAPE}))*+\"\"\"
+               | '(?!'')(?:[^'\\\r\n]|{_ESCAPE})*+'
+               | "(?!"")(?:[^"\\\r\n]|{_ESCAPE})*+" )
+  | (?P<variable> [?$][{_LETTER}0-9][{_VAR}]*+ )
+  | (?P<language> @[A-Za-z]++(?:-[A-Za-z0-9]++)*+(?:--[A-Za-z]++)?+ )
+  | (?P<blank>   _:[{_LETTER}0-9][{_CHAR}]*+(?>\.+[{_CHAR}]++)*+ )
+  | (?P<word>    [{_LETTER}][{_VAR}]*+ )
+  | (?P<number>  [+-]?(?:[0-9]++(?:\.[0-9]*+)?+[eE][+-]?[0-9]++ | \.[0-9]++[eE][+-]?[0-9]++ | [0-9]*+\.[0-9]++
+                 | [0-9]++) )
+  | (?P<mark>    \^\^ | << | >> | \{{\| | \|\}} | && | \|\| | [!<>]= | [^'"\\] )
+    """,
+    re.VERBOSE,
+)
+CLOSES = {"{": "}", "(": ")", "[": "]"}
+_OPENS = {**CLOSES, "{|": "|}"}
+_TERMS = frozenset({"variable", "string", "number", "iri", "name", "blank", "language"})
+_ENDS = frozenset({")", "]", "}", ">>", "|}"})
+_EXPRESSION = frozenset({
+    "ABS", "ADJUST", "ASC", "AVG", "BIND", "BNODE", "BOUND", "BY", "CEIL", "COALESCE", "CONCAT", "CONTAINS", "COUNT",
+    "DATATYPE", "DAY", "DESC", "DISTINCT", "ENCODE_FOR_URI", "EXISTS", "FILTER", "FLOOR", "GROUP_CONCAT", "HASLANG",
+    "HASLANGDIR", "HAVING", "HOURS", "IF", "IN", "IRI", "ISBLANK", "ISIRI", "ISLITERAL", "ISNUMERIC", "ISTRIPLE",
+    "ISURI", "LANG", "LANGDIR", "LANGMATCHES", "LCASE", "MAX", "MD5", "MIN", "MINUTES", "MONTH", "NOW", "OBJECT",
+    "PREDICATE", "RAND", "REDUCED", "REGEX", "REPLACE", "ROUND", "SAMETERM", "SAMPLE", "SECONDS", "SELECT", "SHA1",
+    "SHA256", "SHA384", "SHA512", "STR", "STRAFTER", "STRBEFORE", "STRDT", "STRENDS", "STRLANG", "STRLANGDIR",
+    "STRLEN", "STRSTARTS", "STRUUID", "SUBJECT", "SUBSTR", "SUM", "TIMEZONE", "TRIPLE", "TZ", "UCASE", "URI", "UUID",
+    "YEAR",
+})  # fmt: skip
+"""Words after which a bracket ( holds expressions, and nothing else."""
+
+
+class Token(NamedTuple):
+    kind: str
+    text: str
+    start: int = 0
+    """Where it stands in the query."""
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    def is_word(self, *words: str) -> bool:
+        return self.kind == "word" and self.text.upper() in words
+
+    def is_mark(self, *marks: str) -> bool:
+        return self.kind == "mark" and self.text in marks
+
+
+END = Token("end", "")
+
+
+def tokens_of(query: str) -> list[Token]:
+    """Spaces and comments left out. Raises QueryRefused where the text cannot be split, or in more than one way."""
+    return _Lexer(query).tokens()
+
+
+class _Lexer:
+    """One pass from left to right. What it must remember is which brackets are open and what the last tokens were."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self._found: list[Token] = []
+        self._open: list[str] = []
+        """What each open bracket holds: `{`, `[`, `{|`, `expression`, `data`, `row`, or `(`, which may be a list, a
+        path, or the arguments of a function."""
+        self._data_due = -1
+        """How many brackets are open around the VALUES whose block is still to come."""
+        self._no_name_before = 0
+
+    def tokens(self) -> list[Token]:
+        at = 0
+        while at < len(self._query):
+            token = self._next(at)
+            if token.kind != "space":
+                self._note(token)
+                self._found.append(token)
+            at = token.end
+        return self._found
+
+    def _next(self, at: int) -> Token:
+        letter = self._query[at]
+        if letter == "<":
+            return self._angle(at)
+        if letter == ":" and (found := _NAME.match(self._query, at)):
+            return Token("name", found[0], at)
+        if at >= self._no_name_before and (prefix := _PREFIX.match(self._query, at)):
+            if found := _NAME.match(self._query, prefix.end()):
+                return Token("name", prefix[0] + found[0], at)
+            self._no_name_before = prefix.end()  # nor does one start inside it, since none would end elsewhere
+        if found := _TOKEN.match(self._query, at):
+            return Token(found.lastgroup or "", found[0], at)
+        raise QueryRefused(f"The query cannot be read at {self._place(at)}: {_WRONG.get(letter, _WRONG_STRING)}")
+
+    def _angle(self, at: int) -> Token:
+        """IRI, comparison, or the start of a triple. After a value inside an expression it always compares; where it is
+        not known whether this is an expression, both readings must come to the same."""
+        inside, before = self._open[-1] if self._open else "", self._found[-1] if self._found else END
+        is_triple = self._query.startswith("<<", at)
+        iri = _IRI.match(self._query, at + is_triple)
+        if inside == "expression" and before.kind == "word" and not before.is_word("DISTINCT"):
+            if before.text not in ("true", "false"):
+                raise self._ambiguous(at)
+            return self._compares(at)
+        if inside == "expression" and _is_value(before):
+            return self._compares(at)
+        if inside == "(" and (_is_value(before) or before.kind == "word") and iri and _MATTERS.search(iri[0]):
+            if is_triple or not _ABSOLUTE.match(iri[0]):
+                raise self._ambiguous(at)
+        if is_triple:
+            return Token("mark", "<<", at)
+        return Token("iri", iri[0], at) if iri else self._compares(at)
+
+    def _compares(self, at: int) -> Token:
+        return Token("mark", "<=" if self._query.startswith("<=", at) else "<", at)
+
+    def _note(self, token: Token) -> None:
+        """Keep account of the brackets. REQUIRES: the token is not yet among those found."""
+        if token.is_word("VALUES"):
+            self._data_due = len(self._open)
+        elif token.is_mark(*_OPENS):
+            self._open.append(self._held_by(token))
+        elif token.is_mark(*_OPENS.values()):
+            held = self._open.pop() if self._open else ""
+            if _CLOSED_BY.get(held) != token.text:
+                raise QueryRefused(
+                    f"The {token.text} at {self._place(token.start)} closes nothing, or another bracket."
+                )
+
+    def _held_by(self, bracket: Token) -> str:
+        inside, before = self._open[-1] if self._open else "", self._found[-1] if self._found else END
+        if bracket.text == "{" and self._data_due == len(self._open):
+            self._data_due = -1
+            return "data"
+        if bracket.text != "(":
+            return bracket.text
+        if inside == "data":
+            return "row"
+        is_expression = not self._open or inside == "expression" or before.is_word(*_EXPRESSION)
+        return "expression" if is_expression else "("
+
+    def _ambiguous(self, at: int) -> QueryRefused:
+        return QueryRefused(
+            f"The < at {self._place(at)} may start an IRI or compare two values. "
+            "Put a space after it to compare, or write the IRI with a PREFIX."
+        )
+
+    def _place(self, at: int) -> str:
+        line = self._query.count("\n", 0, at) + 1
+        return f"line {line}, column {at - self._query.rfind(chr(10), 0, at)}"
+
+
+_CLOSED_BY = {**_OPENS, "expression": ")", "row": ")", "data": "}"}
+_MATTERS = re.compile(r"[#'()\[\]]")
+"""In an IRI: what would start a comment or a string, or count as a bracket, if it were none."""
+_ABSOLUTE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*+://")
+"""Nowhere else do two slashes stand side by side."""
+_WRONG = {"\\": "a backslash means something only inside strings, IRIs and names."}
+_WRONG_STRING = "this string is not closed, or has an escape that SPARQL does not know."
+
+
+def _is_value(token: Token) -> bool:
+    return token.kind in _TERMS or (token.kind == "mark" and token.text in _ENDS) or token.text in ("true", "false")
+
+
+def prefixes_in(tokens: list[Token]) -> dict[str, str]:
+    """Those that the query declares."""
+    found = {}
+    for word, name, iri in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if word.is_word("PREFIX") and name.kind == "name" and iri.kind == "iri":
+            found[name.text[:-1]] = iri.text[1:-1]
+    return found
+
+
+def in_full(token: Token, prefixes: Mapping[str, str]) -> str | None:
+    """The IRI that a token names; None when it names none, or one that depends on a BASE."""
+    if token.kind == "iri":
+        iri = token.text[1:-1]
+        return iri if ":" in iri and "\\" not in iri else None
+    if token.kind == "name":
+        prefix, _, local = token.text.partition(":")
+        namespace = prefixes.get(prefix)
+        return None if namespace is None or ":" not in namespace else namespace + local.replace("\\", "")
+    return None
+
 
 # A query with canonical names: what it asks for is found however it is spelt (`extract.identity`).
 # IRIs and prefixed names are rewritten, wherever they stand. Strings are not: a string may be compared with words that

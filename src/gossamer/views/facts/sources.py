@@ -18,7 +18,7 @@ from gossamer.extract.origins import Record, unpacked
 from gossamer.store import statements
 from gossamer.values.url import id_of
 
-FILE = "sources.db"
+SOURCES = "sources.db"
 MOST_REMEMBERED = 200_000
 """Facts of the pages whose records a reader keeps unpacked, all together."""
 BUSY_S = 2.0
@@ -37,7 +37,7 @@ class Sources:
     """The one writer; it lives with the graph's. `put` is one transaction."""
 
     def __init__(self, folder: Path, files: Files) -> None:
-        self._path = folder / FILE
+        self._path = folder / SOURCES
         self._files = files
         self._connection: sqlite3.Connection | None = None
 
@@ -45,7 +45,7 @@ class Sources:
         """`is_new`: the graph holds nothing yet, and so may this. Raises ViewDamaged for the whole graph when the
         database is missing or cannot be read: both are made again together."""
         if not is_new and not self._files.size(self._path):
-            raise ViewDamaged(self._path.parent, f"{FILE} is missing or empty")
+            raise ViewDamaged(self._path.parent, f"{SOURCES} is missing or empty")
         try:
             self._connect()
         except sqlite3.Error as trouble:
@@ -72,7 +72,7 @@ class Sources:
 
     def _in_our_words(self, trouble: sqlite3.Error) -> GossamerError:
         if not isinstance(trouble, sqlite3.OperationalError):
-            return ViewDamaged(self._path.parent, f"{FILE}: {trouble}")
+            return ViewDamaged(self._path.parent, f"{SOURCES}: {trouble}")
         if "full" in str(trouble):
             return DiskFull(f"there is no room for the sources of facts in {self._path}")
         return GossamerError(f"{self._path} cannot be written ({trouble}): check its owner and mode")
@@ -109,10 +109,10 @@ class SourcesReader:
                 record = self._read(graph, capture_id)
             except sqlite3.OperationalError as trouble:
                 if self._path.exists() and trouble.sqlite_errorname.startswith("SQLITE_CANTOPEN"):
-                    raise ViewDamaged(self._path.parent, f"{FILE} may not be read") from trouble
+                    raise ViewDamaged(self._path.parent, f"{SOURCES} may not be read") from trouble
                 return None
             except sqlite3.DatabaseError as trouble:
-                raise ViewDamaged(self._path.parent, f"{FILE}: {trouble}") from trouble
+                raise ViewDamaged(self._path.parent, f"{SOURCES}: {trouble}") from trouble
             self._remember(key, record)
         return self._remembered[key]
 
@@ -130,7 +130,7 @@ class SourcesReader:
         if row is None:
             return None
         if (record := unpacked(row[0])) is None:
-            raise ViewDamaged(self._path.parent, f"{FILE}: the record of {graph} cannot be read")
+            raise ViewDamaged(self._path.parent, f"{SOURCES}: the record of {graph} cannot be read")
         return record
 
 

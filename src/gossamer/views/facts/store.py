@@ -20,8 +20,15 @@ from gossamer.base.files import Files
 from gossamer.base.tell import Tell
 from gossamer.values.messages import PageFacts
 from gossamer.values.url import Url
-from gossamer.views.facts import digests
-from gossamer.views.facts.checkpoints import FORMAT, VERSION, unlike_format, unlike_seal, view_of
+from gossamer.views.facts.checkpoints import (
+    FORMAT,
+    VERSION,
+    cut_manifest,
+    unlike_format,
+    unlike_seal,
+    view_of,
+    write_digests,
+)
 from gossamer.views.facts.names import CAPTURE, DATE_TIME, FETCHED_AT, INTEGER, PROVENANCE, graph_name
 from gossamer.views.facts.sources import PageSources, Sources
 
@@ -101,7 +108,7 @@ class Graph:
                 self._files.remove(self._folder)
                 self._files.make_folder(self._folder)
             self._files.write(mark, VERSION)
-        if name := digests.cut_manifest(self._folder, self._files):  # the store would open, with fewer facts
+        if name := cut_manifest(self._folder, self._files):  # the store would open, with fewer facts
             raise ViewDamaged(self._folder, f"{name} is shorter than it was")
 
     @property
@@ -157,7 +164,7 @@ class Graph:
     def copy_to(self, folder: Path) -> None:
         """The store as it is now, for others to read: hard links, as far as they go. Digests of both are kept."""
         self.store.backup(folder)
-        digests.record(self._folder, folder, self._files)
+        write_digests(self._folder, folder, self._files)
         self._files.write(folder / FORMAT, VERSION)
         self.copy_position(folder)
 

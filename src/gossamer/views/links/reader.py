@@ -367,7 +367,6 @@ def _addresses(connection: sqlite3.Connection, ids: list[int]) -> dict[int, Url]
 
 # Every link, for exports: a few pages at a time, each read for itself, so that a slow reader holds nothing open.
 
-_SQL = load("gossamer.views.links", "export.sql")
 AT_ONCE = 100
 
 
@@ -385,4 +384,4 @@ def every_link(path: Path) -> Iterator[tuple[str, tuple[Link, ...]]]:
 def _next(path: Path, last: int) -> list[tuple[int, str, bytes]]:
     address = f"{path.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(address, 5.0, isolation_level=None, uri=True)) as connection:
-        return connection.execute(_SQL["next_sources"], (last, AT_ONCE)).fetchall()
+        return connection.execute(SQL["next_sources"], (last, AT_ONCE)).fetchall()

@@ -76,3 +76,6 @@ DELETE FROM targets WHERE id = ?;
 
 -- all_targets: Every target in order of its id, for digests.
 SELECT id, count, anchors FROM targets ORDER BY id;
+
+-- next_sources: The next pages that link, in order of their ids.
+SELECT id, url, outgoing FROM sources WHERE id > ? ORDER BY id LIMIT ?;

@@ -11,8 +11,7 @@ from gossamer.values.query import Query
 from gossamer.views.words import query as filters
 from gossamer.views.words.dictionary import Form, beginning, forms
 from gossamer.views.words.entry import WITH_WORDS, card_at
-from gossamer.views.words.ontology import means, supertypes_of
-from gossamer.views.words.schema import Card, IndexedEntity, key_of, may_have
+from gossamer.views.words.schema import Card, IndexedEntity, key_of, may_have, means, supertypes_of
 from gossamer.views.words.snapshot import Snapshot, any_of
 
 MOST_ENTITIES = 6

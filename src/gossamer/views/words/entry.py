@@ -7,8 +7,18 @@ import tantivy
 
 from gossamer.values.page import Page, Reading
 from gossamer.values.url import id_of
-from gossamer.views.words.ontology import ontologies_of, supertypes_of
-from gossamer.views.words.schema import TRAITS, Card, IndexedEntity, Pointers, key_of, last_part, names_above, signs_of
+from gossamer.views.words.schema import (
+    TRAITS,
+    Card,
+    IndexedEntity,
+    Pointers,
+    key_of,
+    last_part,
+    names_above,
+    ontologies_of,
+    signs_of,
+    supertypes_of,
+)
 from gossamer.views.words.snapshot import Snapshot
 
 MOST_TEXT = 400_000

@@ -13,8 +13,7 @@ from gossamer.values.query import Query, Word
 from gossamer.views.words.anchors import targets_of
 from gossamer.views.words.dictionary import Form, beginning, forms, is_stop_word, near
 from gossamer.views.words.entry import WITH_WORDS
-from gossamer.views.words.ontology import iris_of, namespaces_of
-from gossamer.views.words.schema import last_part, signs_of
+from gossamer.views.words.schema import iris_of, last_part, namespaces_of, signs_of
 from gossamer.views.words.snapshot import Snapshot, any_of
 
 # The filters of a `Query`, as tantivy's: of one filter any value will do, and all filters must hold.

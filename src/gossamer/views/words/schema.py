@@ -26,12 +26,19 @@ costs the indexer nothing and leaves every exact word where it is.
 """
 
 import re
+import struct
+import zlib
 from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
 
 import msgspec
 import tantivy
 
 from gossamer.base.clock import Instant
+from gossamer.extract.rdfa.prefixes import PREFIXES
+from gossamer.extract.vocabularies.canonical import canonical
+from gossamer.extract.vocabularies.relations import expanded, namespace_of, superclasses
 from gossamer.values.url import Url, id_of
 
 VERSION = 4
@@ -185,3 +192,80 @@ def with_small_blocks(meta: bytes) -> bytes | None:
         return None
     settings["docstore_blocksize"] = BLOCK_BYTES
     return msgspec.json.format(msgspec.json.encode(told), indent=2)
+
+
+MOST_INFERRED = 100
+
+
+@lru_cache(maxsize=20_000)
+def supertypes_of(types: tuple[str, ...]) -> tuple[str, ...]:
+    """The classes that follow from these, without these; nearest first. Cached: pages of one site state the same."""
+    found = dict.fromkeys(above for iri in types for above in superclasses(iri))
+    return tuple(iri for iri in found if iri not in types)[:MOST_INFERRED]
+
+
+@lru_cache(maxsize=20_000)
+def ontologies_of(iris: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(namespace_of, iris)))
+
+
+@lru_cache(maxsize=2_000)
+def iris_of(name: str) -> tuple[str, ...]:
+    """What a person means by an IRI or `schema:Person`, as the index spells it; empty for a plain last part."""
+    prefix, colon, local = name.partition(":")
+    if not colon:
+        return ()
+    if local.startswith("//"):
+        return (canonical(name),)
+    known = expanded(f"{prefix.lower()}:{local}") or (PREFIXES[prefix.lower()] + local if _is_known(prefix) else None)
+    return (canonical(known or name),)
+
+
+def namespaces_of(name: str) -> tuple[str, ...]:
+    """What a person means by a vocabulary: a prefix, or the namespace itself."""
+    return iris_of(name if ":" in name else f"{name}:") if name else ()
+
+
+def means(name: str, iri: str) -> bool:
+    """Whether this is an IRI that a person means by that name."""
+    return iri in iris_of(name) if ":" in name else last_part(iri) == name.lower()
+
+
+def _is_known(prefix: str) -> bool:
+    return bool(prefix) and prefix.lower() in PREFIXES
+
+
+TAIL = struct.Struct("<II")
+MAGIC = 1337
+PIECE_BYTES = 1 << 20
+CHECKED = (".term", ".idx", ".pos", ".store", ".fast", ".fieldnorm", ".del")
+
+
+class _Footer(msgspec.Struct):
+    crc: int
+
+
+def damaged_files(folder: Path) -> list[str]:
+    """Names of the index's files that are not as they were written. Reads all of them."""
+    names = sorted(path.name for path in folder.iterdir() if path.suffix in CHECKED)
+    return [name for name in names if not _is_whole(folder / name)]
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(size - TAIL.size)
+            length, magic = TAIL.unpack(file.read(TAIL.size))
+            body = size - TAIL.size - length
+            file.seek(body)
+            footer = msgspec.json.decode(file.read(length), type=_Footer)
+            file.seek(0)
+            crc = 0
+            while piece := file.read(min(PIECE_BYTES, body - file.tell())):
+                crc = zlib.crc32(piece, crc)
+        return magic == MAGIC and crc == footer.crc
+    except FileNotFoundError:
+        return True  # merged away meanwhile
+    except (OSError, ValueError, struct.error, msgspec.MsgspecError):
+        return False

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from gossamer.values.query import Query
 from gossamer.values.url import Url
+from gossamer.views.words.dictionary import Completion
 from gossamer.views.words.explanation import Explanation
 from gossamer.views.words.searcher import SameText
-from gossamer.views.words.suggest import Completion
 from gossamer.web.search.page import Reply, SearchQuestion, Suggest
 
 
