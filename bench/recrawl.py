@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from gossamer.base.clock import DAY_S, SECOND
 from gossamer.lab.simulation import BEST, Result, Simulation, simulated
 from gossamer.lab.web import CLASSES
-from gossamer.recrawl.age import Age
-from gossamer.recrawl.priors import Panels, learnt
-from gossamer.recrawl.rates import IGNORANT, counted, likeliest, likely_rate, observed, posterior
+from gossamer.recrawl.policies import Age
+from gossamer.recrawl.rates import IGNORANT, Panels, counted, learnt, likeliest, likely_rate, observed, posterior
 from gossamer.store.given import stored_seeds
-from gossamer.values.due import PolicyPage
-from gossamer.values.history import History, VisitFinding, packed, unpacked
+from gossamer.values.history import History, PolicyPage, VisitFinding, packed, unpacked
 
 MARKS = {3.0: 0.90, 10.0: 0.75, 30.0: 0.40}
 """Days between visits that the budget allows, and the share of the optimum's win that is asked for."""

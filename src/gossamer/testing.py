@@ -13,8 +13,8 @@ import msgspec
 from gossamer.base.clock import SECOND, Clock, Instant
 from gossamer.base.files import Appender, Files, Lock, SystemCalls
 from gossamer.values.capture import Capture
+from gossamer.values.history import Validators
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome
-from gossamer.values.past import Validators
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 

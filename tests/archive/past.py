@@ -16,8 +16,8 @@ from gossamer.store import captures
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture, Kept
+from gossamer.values.history import Original
 from gossamer.values.messages import Keep, ReadJob, kept_at
-from gossamer.values.past import Original
 from gossamer.values.url import Url
 
 START_AT: Instant = from_words("2026-11-01T08:00:00Z")

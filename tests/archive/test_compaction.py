@@ -41,7 +41,7 @@ from gossamer.store.captures import laid
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock, FaultyFiles
 from gossamer.values.capture import Capture, Kept, Place
-from gossamer.values.past import Original
+from gossamer.values.history import Original
 from gossamer.values.url import Url
 
 FILES = DiskFiles()

@@ -26,7 +26,7 @@ from gossamer.archive.record import (
 )
 from gossamer.base.files import DiskFiles
 from gossamer.values.capture import Capture, Place, Truncated, capture_id_of
-from gossamer.values.past import Original
+from gossamer.values.history import Original
 from gossamer.values.url import Url
 
 VOLUME = "gossamer-00000001-20261115083000.warc.gz"

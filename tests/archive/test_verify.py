@@ -21,7 +21,7 @@ from gossamer.store import captures
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
-from gossamer.values.past import Original
+from gossamer.values.history import Original
 from gossamer.values.url import Url
 
 FILES = DiskFiles()

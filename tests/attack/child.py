@@ -16,8 +16,7 @@ import uvloop
 from tests.attack.web import KINDS, PORTS
 from tests.hostile.harness import Stalls
 
-from gossamer.base.environment import Network, Outside
-from gossamer.base.network import Endpoint
+from gossamer.base.environment import Endpoint, Network, Outside
 from gossamer.cli import crawl
 from gossamer.cli import main as cli
 from gossamer.fetch.dns import DnsResolver

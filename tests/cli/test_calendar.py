@@ -5,8 +5,7 @@ from pathlib import Path
 
 from tests.monitor.chronicles import START_AT
 
-from gossamer.base.calendar import short_days
-from gossamer.base.clock import DAY, SECOND
+from gossamer.base.clock import DAY, SECOND, short_days
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.collection.calendar import NAME, KeptCalendar, going, keep, outside_of

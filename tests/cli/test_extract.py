@@ -11,9 +11,8 @@ import pytest
 from tests.cli.site import OPEN, Site, harbour, page, person
 
 from gossamer.base.clock import SECOND
-from gossamer.base.environment import Network, real_outside
+from gossamer.base.environment import DirectDialer, Network, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.base.network import DirectDialer
 from gossamer.cli import main as cli
 from gossamer.collection.single_page import Walk, in_words, kind_of, page_at
 from gossamer.config.settings import FetchSettings, PolitenessSettings, Settings

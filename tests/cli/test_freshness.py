@@ -12,8 +12,7 @@ from tests.journey.crawling import Told as Heard
 from tests.monitor.chronicles import START_AT, chronicle_of
 from tests.monitor.test_sampling import BUSY, GONE, NOW, QUIET, remembering
 
-from gossamer.base.calendar import Even, short_days
-from gossamer.base.clock import SECOND
+from gossamer.base.clock import SECOND, Even, short_days
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles

@@ -17,12 +17,12 @@ from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.plugins.filters import GROUP, own_filters, safe
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, RuleBook, load_rules
-from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
 from gossamer.store.given import put_seeds
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.store.trust import Code, allow
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
+from gossamer.values.outcome import ALLOWED, Denied, FilterFailed
 from gossamer.values.url import Url
 
 CALENDAR = 'exclude path ~ "/calendar/"'

@@ -23,7 +23,7 @@ from gossamer.lab.sitemap_files import (
     reason_against,
 )
 from gossamer.lab.sitemap_xml import files_of
-from gossamer.parse.lists.sitemaps import parse_sitemap
+from gossamer.parse.sitemaps import parse_sitemap
 from gossamer.values.url import Url
 
 SITE = Url("https://example.org/")

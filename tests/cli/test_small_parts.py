@@ -6,9 +6,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from gossamer.base.crash import CRASH_POINTS, crashing
 from gossamer.base.errors import ConfigError
-from gossamer.base.tell import silent
+from gossamer.base.tell import CRASH_POINTS, crashing, silent
 from gossamer.cli.steps import Working
 from gossamer.config.settings import FetchSettings, Settings
 from gossamer.crawler.backlog import Backlog
@@ -52,7 +51,7 @@ def test_a_crash_point_that_is_none_is_refused(at: str) -> None:
 
 def test_the_process_ends_at_the_kth_telling_and_tells_it_first() -> None:
     script = (
-        "from gossamer.base.crash import crashing\n"
+        "from gossamer.base.tell import crashing\n"
         "tell = crashing(lambda event, **facts: print(event, facts, flush=True), 'archive.synced:2')\n"
         "for number in range(5):\n"
         "    tell('archive.appended', number=number)\n"

@@ -13,7 +13,7 @@ from gossamer.fetch.guard import closed_address, forbidden, forbidden_name
 from gossamer.store.options import config_of
 from gossamer.store.trust import allow_options, allowed_file
 from gossamer.values.outcome import Reason
-from gossamer.values.selection import EndedGroup
+from gossamer.values.visit import EndedGroup
 
 QUICKLY = ("--delay", "0.02")
 WIDE = {

@@ -18,10 +18,10 @@ from tests.cli.site import QUICK, Held, Site, gossamer, harbour, held, page, sea
 
 from gossamer.archive.catalogue import Catalogue
 from gossamer.base.clock import SystemClock
-from gossamer.base.crash import REBUILD_POINTS, VARIABLE
 from gossamer.base.environment import real_outside
 from gossamer.base.errors import DiskFull
 from gossamer.base.files import DiskFiles
+from gossamer.base.tell import CRASH_VARIABLE, REBUILD_POINTS
 from gossamer.collection.maintenance.generation import ORIGIN, Origin, begin, origin_of, unfinished
 from gossamer.collection.maintenance.replay import build_again
 from gossamer.collection.search import search_of
@@ -99,7 +99,7 @@ def test_a_rebuild_killed_at_any_step_leaves_whole_views_and_is_gone_on_with(
 
 
 def subprocess_rebuild(root: Path, crash_at: str) -> "subprocess.CompletedProcess[str]":
-    with started("rebuild", "--dir", root, **{VARIABLE: crash_at}) as running:
+    with started("rebuild", "--dir", root, **{CRASH_VARIABLE: crash_at}) as running:
         out, told = running.communicate(timeout=300)
     assert "Traceback" not in told, told
     return subprocess.CompletedProcess([], running.returncode, out, told)

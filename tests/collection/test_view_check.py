@@ -14,10 +14,9 @@ from tests.collection.test_verify import damage
 from tests.views.words.damaged import damage_entry
 
 from gossamer.archive.catalogue import Catalogue
-from gossamer.base.crash import VARIABLE
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
-from gossamer.base.tell import silent
+from gossamer.base.tell import CRASH_VARIABLE, silent
 from gossamer.cli.backup import back_up
 from gossamer.indexer.updates import position_in
 from gossamer.spool.follower import SpoolPosition
@@ -141,7 +140,7 @@ def test_after_a_kill_and_every_command_that_rewrites_nothing_is_missing(tmp_pat
     root, pages = tmp_path / "data", harbour(12)
     pages["/people/3"] = pages["/people/3"].replace("<head>", '<head><meta name="robots" content="noindex">')
     with Site(pages).serving() as site:
-        with started("crawl", site.root, "--dir", root, *QUICK, **{VARIABLE: "archive.synced:3"}) as killed:
+        with started("crawl", site.root, "--dir", root, *QUICK, **{CRASH_VARIABLE: "archive.synced:3"}) as killed:
             killed.communicate(timeout=300)
         assert killed.returncode != 0
         assert_whole(root)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.base.clock import SECOND
-from gossamer.parse.lists.feeds import Feed, FeedItem, FeedLink, parse_feed, parse_json_feed
+from gossamer.parse.feeds import Feed, FeedItem, FeedLink, parse_feed, parse_json_feed
 from gossamer.values.url import Url, url_of
 
 SERVER = "http://127.0.0.1:8097/tests/"

@@ -13,7 +13,7 @@ import pyoxigraph as ox
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.extract.microdata.reader import REGISTRY, Registry, read_microdata
+from gossamer.extract.microdata import REGISTRY, Registry, read_microdata
 from gossamer.extract.source import FoundFacts, Source
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import seen_in

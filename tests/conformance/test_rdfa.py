@@ -13,8 +13,8 @@ from tests.conformance.rdfa_suite import COUNTS, HOME, MEDIA_TYPES, OLD_COUNTS, 
 
 from gossamer.extract.page import Extraction, extract
 from gossamer.extract.rdfa.entailment import expanded
-from gossamer.extract.rdfa.host_language import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.rdfa.notices import processor_graph
+from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.source import HostLanguage, RdfaVersion
 from gossamer.extract.terms import Labels
 from gossamer.parse.html.tree import parse_html, seen_in

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.rules.robots.matcher import explain, judge, parse
-from gossamer.rules.robots.parser import Naming
-from gossamer.rules.verdict import Allowed
+from gossamer.rules.robots import explain, judge, parse
+from gossamer.rules.robots_parser import Naming
+from gossamer.values.outcome import Allowed
 from gossamer.values.robots import ParsedRobots, Robots, RobotsState
 from gossamer.values.url import url_of
 

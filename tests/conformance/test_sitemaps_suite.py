@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.base.clock import SECOND, from_words
-from gossamer.parse.lists.sitemaps import Sitemap, parse_sitemap
+from gossamer.parse.sitemaps import Sitemap, parse_sitemap
 from gossamer.values.url import url_of
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))

@@ -23,9 +23,9 @@ from gossamer.frontier.sqlite.sieve import Sieve
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
+from gossamer.values.history import Past
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind

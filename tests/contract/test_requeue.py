@@ -8,9 +8,8 @@ from gossamer.frontier.api import Frontier
 from gossamer.testing import FakeClock
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsState
-from gossamer.values.selection import Selection
 from gossamer.values.url import Url
-from gossamer.values.visit import VisitKind
+from gossamer.values.visit import Selection, VisitKind
 
 __all__ = ["opened"]
 CLOSED = "127.0.0.1 is not public (loopback)"

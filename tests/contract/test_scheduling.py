@@ -15,9 +15,8 @@ from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import RobotsState
-from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url, admit
-from gossamer.values.visit import Visit, VisitKind, Yield
+from gossamer.values.visit import TemplateTally, Visit, VisitKind, Yield
 
 DAY_S = 86_400
 

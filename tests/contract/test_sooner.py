@@ -5,10 +5,9 @@ from tests.contract.test_frontier import Opener, opened, run, seed, settled, tak
 from gossamer.base.clock import SECOND
 from gossamer.frontier.api import Frontier
 from gossamer.testing import FakeClock
-from gossamer.values.due import Sooner, Why
+from gossamer.values.history import Look, Past, Sooner, Why
 from gossamer.values.link import How, ListClaim, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Look, Past
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
 

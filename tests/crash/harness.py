@@ -22,8 +22,8 @@ from tests.crash import verify
 from tests.crash.web import PROFILE, SEED
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.crash import CRASH_POINTS, VARIABLE
 from gossamer.base.files import DiskFiles
+from gossamer.base.tell import CRASH_POINTS, CRASH_VARIABLE
 from gossamer.demo.accesslog import read_log
 from gossamer.monitor.control import Control
 
@@ -173,8 +173,8 @@ class Round:
 
 
 def environment_for(crash_at: str | None) -> dict[str, str]:
-    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    return environment | ({VARIABLE: crash_at} if crash_at else {})
+    environment = {name: value for name, value in os.environ.items() if name != CRASH_VARIABLE}
+    return environment | ({CRASH_VARIABLE: crash_at} if crash_at else {})
 
 
 def ended_within(child: "subprocess.Popen[str]", seconds: float) -> bool:

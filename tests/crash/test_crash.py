@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.crash import harness, verify
 
-from gossamer.base.crash import CRASH_POINTS
+from gossamer.base.tell import CRASH_POINTS
 from gossamer.demo.accesslog import Logged
 
 SRC = Path(__file__).parents[2] / "src" / "gossamer"

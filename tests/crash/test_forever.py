@@ -16,7 +16,7 @@ from gossamer.base.files import DiskFiles
 from gossamer.demo.accesslog import read_log
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
-from gossamer.values.past import Past, decoded
+from gossamer.values.history import Past, decoded
 
 POINTS = ("frontier.taken", "archive.synced", "spool.appended", "frontier.settled", "index.committed")
 HOSTS, PAGES = 6, 90

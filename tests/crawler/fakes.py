@@ -13,13 +13,12 @@ from gossamer.crawler.process import politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach, judge, scope_of
-from gossamer.rules.verdict import Allowed
 from gossamer.store.directory import Directory
 from gossamer.store.given import put_seeds
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.link import How, Offer
-from gossamer.values.outcome import Reason
+from gossamer.values.outcome import Allowed, Reason
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind

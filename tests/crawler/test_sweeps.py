@@ -28,13 +28,11 @@ from gossamer.recrawl.retry import Retry
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture
-from gossamer.values.due import Sooner
-from gossamer.values.history import Prints
+from gossamer.values.history import Look, Past, Prints, Sooner
 from gossamer.values.link import How, Link, Offer
 from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Reason, Unchanged
 from gossamer.values.page import Page, Reading
-from gossamer.values.past import Look, Past
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind

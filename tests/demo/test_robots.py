@@ -8,8 +8,8 @@ from gossamer.demo.answers import DemoRequest
 from gossamer.demo.manifest import ExpectedHost, manifest_of
 from gossamer.demo.verdict import may_be_asked
 from gossamer.demo.web import DemoWeb
-from gossamer.rules.robots.matcher import judge, parse
-from gossamer.rules.verdict import Allowed
+from gossamer.rules.robots import judge, parse
+from gossamer.values.outcome import Allowed
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import url_of
 

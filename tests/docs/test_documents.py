@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.base.crash import CRASH_POINTS
+from gossamer.base.tell import CRASH_POINTS
 from gossamer.cli import main as cli
 from gossamer.cli.commands import DOORS
 from gossamer.cli.config import documented

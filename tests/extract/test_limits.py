@@ -6,14 +6,13 @@ import sys
 import pytest
 from tests.extract.pages import ADDRESS
 
-from gossamer.extract import terms
+from gossamer.extract import meta_tags as tags
+from gossamer.extract import microdata, terms
 from gossamer.extract.jsonld import local as jsonld_local
 from gossamer.extract.jsonld import reader as jsonld
-from gossamer.extract.meta import tags
-from gossamer.extract.microdata import reader as microdata
-from gossamer.extract.microformats import names as microformats_names
 from gossamer.extract.microformats import rdf as microformats_rdf
 from gossamer.extract.microformats import reader as microformats
+from gossamer.extract.microformats import values as microformats_names
 from gossamer.extract.page import extract
 from gossamer.extract.rdfa import entailment, scope
 from gossamer.extract.rdfa import entailment as expansion

@@ -2,7 +2,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from tests.extract.pages import ADDRESS, parses_again, read
 
-from gossamer.extract.meta.tags import MOST_LETTERS
+from gossamer.extract.meta_tags import MOST_LETTERS
 from gossamer.extract.page import SYNTAXES, Extraction, extract
 from gossamer.extract.rdfa.notices import MOST_NOTICES
 from gossamer.extract.source import Notice

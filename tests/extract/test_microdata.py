@@ -4,7 +4,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 from tests.extract.pages import ADDRESS, lines, parses_again, read
 
-from gossamer.extract.microdata.reader import DEEPEST, read_microdata
+from gossamer.extract.microdata import DEEPEST, read_microdata
 from gossamer.extract.source import FoundFacts, HostLanguage, Source
 from gossamer.extract.terms import LONGEST_LITERAL, Labels
 from gossamer.parse.html.tree import seen_in

@@ -13,7 +13,7 @@ from fuzz.sound import CAPTURE, check_page, check_reader, page_address, read, su
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gossamer.extract.meta.tags import OPEN_GRAPH, TWITTER
+from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER
 from gossamer.extract.page import READERS, SYNTAXES, extract
 from gossamer.extract.rdfa.reader import HTML_LITERAL, XML_LITERAL
 

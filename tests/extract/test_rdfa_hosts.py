@@ -4,8 +4,8 @@ import pytest
 from tests.extract.pages import ADDRESS
 
 from gossamer.extract.page import Extraction, extract
-from gossamer.extract.rdfa.host_language import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.rdfa.notices import MOST_NOTICES, processor_graph
+from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.source import HostLanguage
 from gossamer.extract.terms import LONGEST_LITERAL, Labels
 from gossamer.parse.html.tree import parse_html, seen_in

@@ -4,7 +4,7 @@ import pytest
 from tests.extract.pages import ADDRESS, lines, read
 
 from gossamer import extract
-from gossamer.extract.names import said_of
+from gossamer.extract.entities import said_of
 
 DOCTYPE = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML+RDFa 1.0//EN" "http://www.w3.org/MarkUp/DTD/xhtml-rdfa-1.dtd">'
 SPACES = 'xmlns:s="http://schema.org/" xmlns:foaf="http://xmlns.com/foaf/0.1/"'

@@ -19,8 +19,8 @@ from gossamer.fetch.answer import (
     wait_of,
 )
 from gossamer.values.capture import Capture
+from gossamer.values.history import Validators
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
-from gossamer.values.past import Validators
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 

@@ -21,8 +21,8 @@ from gossamer.fetch.client import Client
 from gossamer.fetch.wire import Protocol
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Truncated
+from gossamer.values.history import Validators
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
-from gossamer.values.past import Validators
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import VisitKind
 

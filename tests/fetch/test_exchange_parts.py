@@ -12,8 +12,8 @@ from gossamer.fetch.exchange import ResponseBody
 from gossamer.fetch.pool import plain
 from gossamer.fetch.robots import NOTHING, OLD_COPY, entry_of
 from gossamer.values.capture import Capture
+from gossamer.values.history import Validators
 from gossamer.values.outcome import IN_WORDS, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
-from gossamer.values.past import Validators
 from gossamer.values.robots import HOPELESS, ParsedRobots, Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind

@@ -6,10 +6,9 @@ import pytest
 from gossamer.base.clock import SECOND
 from gossamer.config.slices import RobotsKeeping
 from gossamer.fetch.robots import entry_of
-from gossamer.rules.robots.matcher import judge, parse
-from gossamer.rules.verdict import Allowed, Denied
+from gossamer.rules.robots import judge, parse
 from gossamer.values.capture import Capture, Truncated
-from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
+from gossamer.values.outcome import Allowed, Denied, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Visit, VisitKind

@@ -11,8 +11,8 @@ from gossamer.base.clock import SECOND
 from gossamer.base.tell import silent
 from gossamer.config.slices import Politeness
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.forgotten import Forgotten, forgotten_of
 from gossamer.rules.learned.templates import template_of
+from gossamer.rules.retention import Forgotten, forgotten_of
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Kept, Place
 from gossamer.values.link import How, Offer

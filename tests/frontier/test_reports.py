@@ -32,14 +32,12 @@ from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.frontier.sqlite.sieve import IncomingKeys, merge_offers
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock
-from gossamer.values.due import Sooner, Why
+from gossamer.values.history import Past, Sooner, Why
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
-from gossamer.values.selection import Failure
 from gossamer.values.url import Url, id_of
-from gossamer.values.visit import Settled, Yield
+from gossamer.values.visit import Failure, Settled, Yield
 
 HERE = "https://a.test:8443"
 

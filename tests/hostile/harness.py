@@ -16,7 +16,7 @@ from tests.hostile.behaviours.codings import BOMBS, bomb
 from tests.hostile.server import HostileServer
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.network import Endpoint
+from gossamer.base.environment import Endpoint
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan

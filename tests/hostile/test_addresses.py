@@ -8,7 +8,7 @@ import pytest
 from tests.hostile.harness import Doors, answering
 
 from gossamer.base.clock import SystemClock
-from gossamer.base.network import DirectDialer, Endpoint
+from gossamer.base.environment import DirectDialer, Endpoint
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
 from gossamer.fetch.address_plan import AddressPlan

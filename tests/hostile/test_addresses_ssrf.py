@@ -24,10 +24,10 @@ from gossamer.config.slices import Fetch, RobotsKeeping
 from gossamer.fetch.address_plan import AddressPlan, made_up_address
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
-from gossamer.parse.lists.feeds import parse_feed
-from gossamer.parse.lists.sitemaps import parse_sitemap
+from gossamer.parse.feeds import parse_feed
+from gossamer.parse.sitemaps import parse_sitemap
 from gossamer.reader.reading import read
-from gossamer.rules.robots.matcher import parse
+from gossamer.rules.robots import parse
 from gossamer.rules.scope import Reach
 from gossamer.values.capture import Capture
 from gossamer.values.outcome import Fetched, Moved, Reason, Refused

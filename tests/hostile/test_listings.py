@@ -7,9 +7,8 @@ import zlib
 import pytest
 
 from gossamer.base.clock import SECOND, from_words, in_words
-from gossamer.parse.lists.feeds import MOST_ITEMS, parse_feed
-from gossamer.parse.lists.listings import MOST_NEW, SOONEST_S, Listing, listing_of
-from gossamer.parse.lists.sitemaps import LARGEST, MOST_ENTRIES, parse_sitemap
+from gossamer.parse.feeds import MOST_ITEMS, parse_feed
+from gossamer.parse.sitemaps import LARGEST, MOST_ENTRIES, MOST_NEW, SOONEST_S, Listing, listing_of, parse_sitemap
 from gossamer.values.link import How
 from gossamer.values.url import Url, url_of
 

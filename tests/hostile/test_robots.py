@@ -23,12 +23,11 @@ from gossamer.fetch.address_plan import AddressPlan
 from gossamer.fetch.client import Client
 from gossamer.fetch.robots import entry_of
 from gossamer.reader.reading import ReadJob, done
-from gossamer.rules.robots.matcher import judge
-from gossamer.rules.verdict import Allowed, Denied
+from gossamer.rules.robots import judge
 from gossamer.testing import FakeClock
 from gossamer.values.capture import Capture
 from gossamer.values.link import How, Offer
-from gossamer.values.outcome import Failed, Fetched, Gone, Outcome, Reason, reason_of
+from gossamer.values.outcome import Allowed, Denied, Failed, Fetched, Gone, Outcome, Reason, reason_of
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind

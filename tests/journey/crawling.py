@@ -22,13 +22,12 @@ from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.reader.reading import job
 from gossamer.recrawl.retry import Retry
 from gossamer.rules.scope import Reach, judge, scope_of
-from gossamer.rules.verdict import Allowed
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store.sqlite.database import Database
 from gossamer.testing import TinyWeb
 from gossamer.values.capture import Kept
 from gossamer.values.link import How, Offer
-from gossamer.values.outcome import Outcome
+from gossamer.values.outcome import Allowed, Outcome
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit
 from gossamer.workers.limits import Limits

@@ -17,9 +17,9 @@ from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture
+from gossamer.values.history import Validators
 from gossamer.values.outcome import Outcome
 from gossamer.values.page import Reading
-from gossamer.values.past import Validators
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 

@@ -26,10 +26,9 @@ from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower, SpoolPosition
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture, Truncated
-from gossamer.values.due import Why
+from gossamer.values.history import Past, Validators, Why
 from gossamer.values.outcome import Failed, Fetched, Gone, Outcome, Reason, Refused, Unchanged
 from gossamer.values.page import Reading
-from gossamer.values.past import Past, Validators
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind

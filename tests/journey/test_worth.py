@@ -15,11 +15,10 @@ from gossamer.frontier.priority import priority_of
 from gossamer.recrawl.calendar import VisitBudget
 from gossamer.recrawl.policies import POLICIES, policy_named
 from gossamer.values.capture import Capture
-from gossamer.values.history import Change, Prints
+from gossamer.values.history import Change, Past, Prints
 from gossamer.values.link import How, ListClaim
 from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Reason
-from gossamer.values.past import Past
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
 

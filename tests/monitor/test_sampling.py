@@ -16,8 +16,7 @@ from gossamer.monitor.chronicle import Visits
 from gossamer.monitor.samples import newest_place, sampled, step_for, visits_since
 from gossamer.recrawl.rates import observed
 from gossamer.store.sqlite.database import Database, read_only
-from gossamer.values.history import History, VisitFinding, packed
-from gossamer.values.past import Past, encoded
+from gossamer.values.history import History, Past, VisitFinding, encoded, packed
 from gossamer.values.url import Url, id_of
 
 OTHER = Url("https://shop.test/other")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from gossamer.parse.charset import as_utf8, charset_of, is_utf8, prescan
-from gossamer.parse.labels import decode, encoding_named
+from gossamer.parse.charset import as_utf8, charset_of, decode, encoding_named, is_utf8, prescan
 
 RUSSIAN = "Сегодня в городе открылась новая выставка, на которой показали картины молодых художников из разных стран."
 JAPANESE = "今日は天気がいいので、公園を散歩してから図書館で本を読みました。とても楽しかったです。"

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.parse.charset import charset_of, prescan
-from gossamer.parse.labels import ENCODING_OF, decode, encoding_named
+from gossamer.parse.charset import ENCODING_OF, charset_of, decode, encoding_named, prescan
 from gossamer.parse.sniff import media_type_of
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import from_words
+from gossamer.parse.feeds import Feed, is_json_feed, parse_feed, parse_json_feed
 from gossamer.parse.html.links import links_of
 from gossamer.parse.html.tree import parse_html, seen_in
-from gossamer.parse.lists.feeds import Feed, is_json_feed, parse_feed, parse_json_feed
 from gossamer.values.url import Url
 
 AT = Url("https://example.org/blog/feed")

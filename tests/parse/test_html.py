@@ -4,8 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.parse.html.limits import DEEPEST, MOST_ATTRIBUTES, MOST_TAGS, flattened
-from gossamer.parse.html.tree import LARGEST, is_tame, parse_html, place_of, seen_in
+from gossamer.parse.html.tree import (
+    DEEPEST,
+    LARGEST,
+    MOST_ATTRIBUTES,
+    MOST_TAGS,
+    flattened,
+    is_tame,
+    parse_html,
+    place_of,
+    seen_in,
+)
 
 
 def depth_of(tree):

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.parse.charset import charset_of
-from gossamer.parse.labels import decode
+from gossamer.parse.charset import charset_of, decode
+from gossamer.parse.content import xml_text
 from gossamer.parse.language import language_of
-from gossamer.parse.plain import xml_text
 
 HOME = Path(os.environ.get("GOSSAMER_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 SUITE = HOME / "encoding" / "chardet"

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from gossamer.base.clock import SECOND, from_words
-from gossamer.parse.lists.listings import LATEST_S, SOONEST_S, USUAL_S, Listing, again_s, listing_of
+from gossamer.parse.sitemaps import LATEST_S, SOONEST_S, USUAL_S, Listing, again_s, listing_of
 from gossamer.values.link import How
 from gossamer.values.url import Url
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import from_words
-from gossamer.parse.lists.sitemaps import parse_sitemap
+from gossamer.parse.sitemaps import parse_sitemap
 from gossamer.parse.sniff import is_sitemap
 from gossamer.values.url import Url
 

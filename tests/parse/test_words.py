@@ -5,10 +5,18 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.parse.fingerprints import PERMUTATIONS, exact, near, resemblance
+from gossamer.parse.content import (
+    LONGEST_TITLE,
+    PERMUTATIONS,
+    exact,
+    first_line,
+    near,
+    resemblance,
+    xml_text,
+    xml_title,
+)
 from gossamer.parse.html.text import folded
 from gossamer.parse.language import language_of, primary
-from gossamer.parse.plain import LONGEST_TITLE, first_line, xml_text, xml_title
 
 ENGLISH = "The library opens at nine every morning, and the reading room is usually full of students before noon. " * 4
 GERMAN = (

@@ -16,8 +16,8 @@ from tests.crawler.test_commands import many as leading_to
 from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.plugins import filters
 from gossamer.plugins.filters import GROUP, MOST_SLOW, FilterThread, TooSlow, safe
-from gossamer.rules.verdict import ALLOWED, Denied, FilterFailed
 from gossamer.store.trust import Code, allow
+from gossamer.values.outcome import ALLOWED, Denied, FilterFailed
 
 HANGS = {
     "a loop": "while True:\n        pass",

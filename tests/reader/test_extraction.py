@@ -196,7 +196,7 @@ def test_a_vocabulary_that_cannot_be_read_is_noticed_and_flagged() -> None:
 def test_the_room_of_the_same_name_is_still_there() -> None:
     script = (
         "import gossamer; from gossamer.extract.page import READERS; import gossamer.reader.reading; "
-        "from gossamer.extract.jsonld import schema_org; from gossamer import extract; "
+        "from gossamer.extract.jsonld import contexts; from gossamer import extract; "
         "assert extract is gossamer.extract and callable(extract) and READERS; "
         "print(len(gossamer.extract(b'<p property=og:title>a</p>', 'https://a.example/')))"
     )

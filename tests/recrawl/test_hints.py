@@ -3,11 +3,10 @@
 import pytest
 
 from gossamer.base.clock import DAY_S, from_words
-from gossamer.recrawl.age import Age, Patience
-from gossamer.recrawl.hints import Hints, hinted, importance_of, published
+from gossamer.recrawl.change import Hints, hinted, importance_of, published
+from gossamer.recrawl.policies import Age, Patience
 from gossamer.recrawl.rates import FASTEST, IGNORANT, likely_rate, observed, posterior
-from gossamer.values.due import PolicyPage
-from gossamer.values.history import History, VisitFinding
+from gossamer.values.history import History, PolicyPage, VisitFinding
 
 NOW = from_words("2026-11-15T10:00:00Z")
 

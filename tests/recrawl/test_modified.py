@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.base.clock import from_words
-from gossamer.recrawl.hints import modified_at
+from gossamer.recrawl.change import modified_at
 
 NOW = from_words("2026-11-15T10:00:00Z")
 SCHEMA, ARTICLE, TERMS = (

@@ -3,9 +3,16 @@
 import pytest
 
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.recrawl.paper import Paper, PaperTurns, Tree, after_look, every_after, is_called_by_links, moved_threshold
-from gossamer.values.due import PolicyPage, Why
-from gossamer.values.history import History, VisitFinding
+from gossamer.recrawl.policies import (
+    Paper,
+    PaperTurns,
+    Tree,
+    after_look,
+    every_after,
+    is_called_by_links,
+    moved_threshold,
+)
+from gossamer.values.history import History, PolicyPage, VisitFinding, Why
 
 DAY = round(DAY_S * SECOND)
 TEN_OF_TWENTY = 0b01010101010101010101

@@ -9,13 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.recrawl.age import Age, Patience, interval_worth, price_for, visits_at, worth_after
 from gossamer.recrawl.freshness import best_interval, gain
-from gossamer.recrawl.policies import DEFAULT, POLICIES, policy_named
-from gossamer.recrawl.policy import Policy, varied
+from gossamer.recrawl.policies import (
+    DEFAULT,
+    POLICIES,
+    Age,
+    Patience,
+    Policy,
+    interval_worth,
+    policy_named,
+    price_for,
+    varied,
+    visits_at,
+    worth_after,
+)
 from gossamer.recrawl.rates import IGNORANT, RATES, observed, posterior
-from gossamer.values.due import IN_WORDS, PolicyPage, Why
-from gossamer.values.history import History, VisitFinding
+from gossamer.values.history import IN_WORDS, History, PolicyPage, VisitFinding, Why
 
 DAY = round(DAY_S * SECOND)
 

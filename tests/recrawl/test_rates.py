@@ -10,20 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.recrawl.priors import Panels, PriorLearning, learnt, smoothed
 from gossamer.recrawl.rates import (
     IGNORANT,
     MOST_CHANGES,
     RATES,
     STEPS,
+    Panels,
+    PriorLearning,
     corrected,
     counted,
     from_last_dates,
+    learnt,
     likeliest,
     likely_rate,
     observed,
     posterior,
     prior_of,
+    smoothed,
 )
 from gossamer.values.history import PACKED_BYTES, History, VisitFinding, packed, unpacked
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from gossamer.reader.reading import read
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.learned.marks import marks_of
-from gossamer.rules.learned.mirrors import Evidence
+from gossamer.rules.learned.aliases import Evidence
 from gossamer.rules.learned.model import Learned, LearnedHosts
+from gossamer.rules.learned.sketch import marks_of
 from gossamer.rules.learned.soft404 import what_it_says
 from gossamer.rules.learned.templates import template_of
-from gossamer.rules.verdict import Denied
 from gossamer.values.capture import Capture
+from gossamer.values.outcome import Denied
 from gossamer.values.page import Reading, Triple
 from gossamer.values.url import Url
 

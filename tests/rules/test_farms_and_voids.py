@@ -2,11 +2,10 @@
 
 import pytest
 
-from gossamer.rules.learned.snapshot import MOST_IN_A_PART, batches
-from gossamer.rules.learned.void_parameters import TRIED, Voids
-from gossamer.rules.learned.wildcard_domains import Farms
-from gossamer.rules.verdict import ALLOWED, Denied
+from gossamer.rules.learned.aliases import TRIED, Farms, Voids
+from gossamer.rules.learned.sketch import MOST_IN_A_PART, batches
 from gossamer.values.messages import Marks
+from gossamer.values.outcome import ALLOWED, Denied
 from gossamer.values.url import Url
 
 

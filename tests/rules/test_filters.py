@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from gossamer.rules.scope import Reach, scope_of
 from gossamer.rules.user.language import RuleSubject, expression_of
 from gossamer.rules.user.rulebook import NO_RULES, UNKNOWN, Problems, RuleBook, Unknown, judge, load_rules
-from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.link import How
+from gossamer.values.outcome import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.url import Url
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.rules.forgotten import NOTHING, forgotten_of, is_like
-from gossamer.rules.verdict import Allowed, Denied
+from gossamer.rules.retention import NOTHING, forgotten_of, is_like
+from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.url import Url
 
 BLOCK = forgotten_of(["old.test", "port.test:8080"], ["https://shop.test/a?b=1", "http://shop.test/"])

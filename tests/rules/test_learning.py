@@ -4,13 +4,27 @@ import random
 
 import pytest
 
-from gossamer.parse.fingerprints import exact, near
-from gossamer.rules.learned.marks import SAMPLES, marks_of
-from gossamer.rules.learned.mirrors import ENOUGH, FIRST, Evidence, Mirror, Mirrors, _Host, _note_ways, _original
-from gossamer.rules.learned.void_parameters import AGREED, MOST_PARTS, TRIED, UrlPart, Voids, parts_of
-from gossamer.rules.learned.wildcard_domains import Farms
-from gossamer.rules.verdict import Allowed, Denied
+from gossamer.parse.content import exact, near
+from gossamer.rules.learned.aliases import (
+    AGREED,
+    ENOUGH,
+    FIRST,
+    MOST_PARTS,
+    TRIED,
+    Evidence,
+    Farms,
+    Mirror,
+    Mirrors,
+    UrlPart,
+    Voids,
+    _Host,
+    _note_ways,
+    _original,
+    parts_of,
+)
+from gossamer.rules.learned.sketch import SAMPLES, marks_of
 from gossamer.values.messages import Marks
+from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.robots import RobotsRule
 from gossamer.values.url import Url
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from gossamer.parse.fingerprints import near
-from gossamer.rules.learned.marks import marks_of, names_of, words_of
+from gossamer.parse.content import near
 from gossamer.rules.learned.novelty import WATCHED_FROM, Novelty
-from gossamer.rules.learned.snapshot import HostsKept, LinksKept, YoungKept
+from gossamer.rules.learned.sketch import HostsKept, LinksKept, YoungKept, marks_of, names_of, words_of
 from gossamer.rules.learned.traps import STANDING, TRAP
 from gossamer.values.messages import Marks
 from gossamer.values.page import Triple

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.rules.robots.matcher import explain, judge, parse, pieces_of
-from gossamer.rules.robots.notices import survey
-from gossamer.rules.robots.parser import MOST_BYTES, matches, normal_pattern, normal_target
-from gossamer.rules.verdict import Allowed, Denied
+from gossamer.rules.robots import explain, judge, parse, pieces_of, survey
+from gossamer.rules.robots_parser import MOST_BYTES, matches, normal_pattern, normal_target
+from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.robots import ParsedRobots, Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url, url_of
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.rules.robots.matcher import (
+from gossamer.rules.robots import (
+    LONGEST_SHOWN,
     MANY,
     MOST_SITEMAPS,
     MOST_WORK,
@@ -13,9 +14,9 @@ from gossamer.rules.robots.matcher import (
     judge,
     names_nobody,
     parse,
+    survey,
 )
-from gossamer.rules.robots.notices import LONGEST_SHOWN, survey
-from gossamer.rules.robots.parser import (
+from gossamer.rules.robots_parser import (
     LONGEST_SAID,
     MOST_BYTES,
     MOST_CRAWL_DELAY_S,
@@ -34,7 +35,7 @@ from gossamer.rules.robots.parser import (
     recrawl_asked,
     text_of,
 )
-from gossamer.rules.verdict import Allowed, Denied
+from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
 from gossamer.values.url import Url
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.rules.robots.notices import MOST_ODDITIES, survey
+from gossamer.rules.robots import MOST_ODDITIES, survey
 
 AGENT = "Gossamer"
 ODD = b"""Disallow: /early

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.rules.scope import Reach, Scope, domain_of, folder_of, judge, judge_host, scope_of
-from gossamer.rules.verdict import Allowed, Denied
+from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.url import Url
 
 

@@ -5,9 +5,9 @@ from itertools import cycle
 
 import pytest
 
-from gossamer.parse.fingerprints import near
-from gossamer.rules.learned.marks import marks_of
+from gossamer.parse.content import near
 from gossamer.rules.learned.model import LearnedHosts
+from gossamer.rules.learned.sketch import marks_of
 from gossamer.rules.learned.soft404 import ErrorPages, what_it_says
 from gossamer.values.messages import Marks, Says
 from gossamer.values.url import Url

@@ -16,7 +16,7 @@ from gossamer.rules.learned.traps import (
     judge_shape,
     repeated_in,
 )
-from gossamer.rules.verdict import Allowed, Denied
+from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.url import Url
 
 

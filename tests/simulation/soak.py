@@ -45,9 +45,9 @@ from gossamer.spool.writer import SpoolWriter
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.values.capture import Capture
+from gossamer.values.history import Validators
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Outcome
-from gossamer.values.past import Validators
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 from gossamer.workers.worker import WorkerAnswer

@@ -14,7 +14,7 @@ from pyoxigraph import RdfFormat, parse
 from tests.web.hostile_pages import RUN, WORD
 from tests.web.site import LONG_S, Site
 
-from gossamer.values.spreadsheet import csv_line
+from gossamer.values.format import csv_line
 from gossamer.web.exports import LINK_COLUMNS, PAGE_COLUMNS, PIECE, VISIT_COLUMNS, drawn
 from gossamer.web.streams import Slots, Stream
 

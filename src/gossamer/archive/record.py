@@ -15,8 +15,8 @@ from gossamer.base.clock import Instant, in_words
 from gossamer.parse.sniff import media_type_of
 from gossamer.spool.deflate import gzip_member
 from gossamer.values.capture import Capture, Truncated, capture_id_of
+from gossamer.values.history import Original
 from gossamer.values.messages import ReadDone
-from gossamer.values.past import Original
 from gossamer.values.url import Url
 
 ORIGINAL = "X-Archive-Orig-"

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated, Protocol
@@ -9,7 +10,7 @@ from typing import Annotated, Protocol
 import msgspec
 
 Instant = Annotated[int, msgspec.Meta(extra_json_schema={"format": "date-time"})]
-"""In JSON it is text: `values.json_form` writes it so, and the schemas of the API say so."""
+"""In JSON it is text: `values.format` writes it so, and the schemas of the API say so."""
 SECOND: Instant = 1_000_000
 DAY: Instant = 86_400 * SECOND
 
@@ -69,3 +70,56 @@ def from_words(text: str) -> Instant:
 
 
 DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class ShortDays:
+    """Its dates pass quickly, from `start_at` on; what is measured or waited for takes as long as it does."""
+
+    clock: Clock
+    day_s: float
+    """What a day lasts. REQUIRES: above 0."""
+    began_s: float
+    """By `clock.elapsed_s()`."""
+    start_at: Instant
+
+    def now(self) -> Instant:
+        passed_s = self.clock.elapsed_s() - self.began_s
+        return self.start_at + round(passed_s / self.day_s * DAY_S * SECOND)
+
+    def lasting_s(self, seconds: float) -> float:
+        """How long so many seconds between two of its dates take."""
+        return seconds / DAY_S * self.day_s
+
+    def elapsed_s(self) -> float:
+        return self.clock.elapsed_s()
+
+    async def sleep(self, seconds: float) -> None:
+        await self.clock.sleep(seconds)
+
+    def pause(self, seconds: float) -> None:
+        self.clock.pause(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Even:
+    """For the frontier, which holds a clock's dates against its seconds to notice that somebody has set it: here both
+    pass alike, and its gaps are counted in the calendar's seconds."""
+
+    calendar: Clock
+
+    def now(self) -> Instant:
+        return self.calendar.now()
+
+    def elapsed_s(self) -> float:
+        return self.calendar.now() / SECOND
+
+    async def sleep(self, seconds: float) -> None:
+        await self.calendar.sleep(seconds)
+
+    def pause(self, seconds: float) -> None:
+        self.calendar.pause(seconds)
+
+
+def short_days(clock: Clock, day_s: float, start_at: Instant) -> ShortDays:
+    return ShortDays(clock, day_s, clock.elapsed_s(), start_at)

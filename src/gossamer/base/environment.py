@@ -1,13 +1,38 @@
 """The seams as the running program uses them."""
 
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
-from gossamer.base.calendar import ShortDays
 from gossamer.base.chance import Chance, system_chance
-from gossamer.base.clock import Clock, SystemClock
+from gossamer.base.clock import Clock, ShortDays, SystemClock
 from gossamer.base.files import DiskFiles, Files
-from gossamer.base.network import Dialer, Resolver
 from gossamer.base.processes import Processes, SystemProcesses
+
+
+class Endpoint(NamedTuple):
+    address: str
+    port: int
+
+
+class Resolver(Protocol):
+    """Real ones: `DnsResolver` in `resolve.py`, `AddressPlan` in `plan.py`."""
+
+    async def addresses(self, hostname: str) -> list[str]:
+        """Every IPv4 and IPv6 address of the name, as text. An empty list or OSError: it does not resolve."""
+        ...
+
+
+class Dialer(Protocol):
+    """Real ones: `DirectDialer` here, `AddressPlan` in `plan.py`."""
+
+    def endpoint(self, address: str, port: int) -> Endpoint:
+        """Where to connect for a *checked* address. OSError when it must not be dialled at all."""
+        ...
+
+
+class DirectDialer:
+    def endpoint(self, address: str, port: int) -> Endpoint:
+        return Endpoint(address, port)
 
 
 @dataclass(frozen=True, slots=True)

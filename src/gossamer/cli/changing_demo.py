@@ -11,8 +11,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from gossamer.base.calendar import short_days
-from gossamer.base.clock import DAY_S, SECOND, Instant
+from gossamer.base.clock import DAY_S, SECOND, Instant, short_days
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.files import Files
 from gossamer.base.tasks import background

@@ -14,11 +14,10 @@ import uvloop
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.base import crash
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import background
-from gossamer.base.tell import Tell
+from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing
 from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, spare_the_collector
 from gossamer.cli.progress import Face, JsonLines, face_for
 from gossamer.cli.summary import STOPPED, CrawlEnd, summary, waiting_for_options
@@ -37,8 +36,8 @@ from gossamer.recrawl.policies import DEFAULT as POLICY
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state
 from gossamer.store.options import config_of, keep_options, withheld_in_words
 from gossamer.values.outcome import HELD
-from gossamer.values.selection import Selection
 from gossamer.values.url import Url
+from gossamer.values.visit import Selection
 
 LEAST_ROOM = 16 << 20
 """Bytes free on the disk, to end in order."""
@@ -168,7 +167,7 @@ async def crawl_to_end(
     """Everything `gossamer crawl` does but its arguments and its summary."""
     stop = stop or asyncio.Event()
     tally = tally or Tally(outside.clock)
-    tell = crash.crashing(listener(tally, face), os.environ.get(crash.VARIABLE))
+    tell = crashing(listener(tally, face), os.environ.get(CRASH_VARIABLE))
     lock = lock_directory(directory, outside, "crawl")
     try:
         if signals:

@@ -30,7 +30,7 @@ from gossamer.crawler.process import open_archive
 from gossamer.indexer.supervisor import indexer_running
 from gossamer.plugins.record import reopened
 from gossamer.reader.processes import asked_twice, reader_pool
-from gossamer.rules.forgotten import NOTHING, Forgotten
+from gossamer.rules.retention import NOTHING, Forgotten
 from gossamer.spool.writer import SpoolWriter
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import DEFAULT, Directory, lock_directory, refuse_lost_state

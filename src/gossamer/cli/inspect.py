@@ -30,7 +30,7 @@ from gossamer.collection.single_page import (
 )
 from gossamer.extract.entities import Thing
 from gossamer.extract.jsonld.contexts import hold
-from gossamer.extract.rdfa.roles import ROLE as ROLE_TERM
+from gossamer.extract.rdfa.reader import ROLE as ROLE_TERM
 from gossamer.reader.extraction import Remark, extract
 
 FINE, FAULTY, UNREAD = 0, 1, 2

@@ -40,11 +40,11 @@ from gossamer.plugins.filters import filters_to_ask
 from gossamer.rules.canonical import stripped
 from gossamer.rules.directives import directives_of
 from gossamer.rules.learned.traps import judge_shape
-from gossamer.rules.verdict import Denied
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.format import as_json, counted, harmless
 from gossamer.values.link import Link
+from gossamer.values.outcome import Denied
 from gossamer.values.url import Url, url_of
 
 NOTHING = 1

@@ -9,9 +9,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from gossamer.base import crash
 from gossamer.base.environment import real_outside
-from gossamer.base.tell import silent
+from gossamer.base.tell import CRASH_VARIABLE, crashing, silent
 from gossamer.cli.steps import Working
 from gossamer.collection.directory import existing
 from gossamer.collection.maintenance.lost_state import restore_state
@@ -38,7 +37,7 @@ def rebuild(
     if state:
         return _state_again(Directory(dir), settings, seed)
     agent = settings.agent
-    tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
+    tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     made = asyncio.run(build_again(existing(dir), agent, real_outside(), tell, fresh, discard_old))
     resumed = ", continuing an interrupted rebuild" if made.is_resumed else ""
     says = f"search, facts and links are rebuilt, from {made.pages:,} captures of pages{resumed}"
@@ -59,7 +58,7 @@ def damage_told(made: Rebuilt, dir: Path) -> list[str]:
 
 def _state_again(directory: Directory, settings: Settings, starts: Sequence[str]) -> int:
     outside, console = real_outside(), Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
-    tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
+    tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     with Working("reading the archive", outside.clock) as progress:
 
         def says(words: str) -> None:

@@ -22,8 +22,8 @@ from gossamer.store.directory import DEFAULT, Directory, lock_directory
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.format import as_json, counted
 from gossamer.values.outcome import IN_WORDS, Reason
-from gossamer.values.selection import EndedGroup, Selection
 from gossamer.values.url import id_of
+from gossamer.values.visit import EndedGroup, Selection
 
 KEYS = IncomingKeys(id_of, identity_of)
 NOT_RETRIED = frozenset({Reason.FETCHED, Reason.UNCHANGED, Reason.MOVED, Reason.FORGOTTEN})

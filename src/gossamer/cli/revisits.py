@@ -23,10 +23,8 @@ from gossamer.frontier.reports import Remembered, remembered
 from gossamer.recrawl.rates import IGNORANT, likely_rate, posterior
 from gossamer.store.directory import DEFAULT
 from gossamer.store.sqlite.database import read_only
-from gossamer.values import spreadsheet
-from gossamer.values.due import IN_WORDS, Why
-from gossamer.values.format import as_json, counted, harmless, lasting, moment
-from gossamer.values.json_form import json_bytes
+from gossamer.values.format import as_json, counted, csv_safe, harmless, json_bytes, lasting, moment
+from gossamer.values.history import IN_WORDS, Why
 
 NEVER = "this collection has no revisits: gossamer crawl --forever revisits pages"
 COLUMNS = (
@@ -141,7 +139,7 @@ def lines_of(rows: Iterable[Revisit], path: Path) -> Iterator[bytes]:
 
 def csv_line(cells: Iterable[object]) -> bytes:
     line = io.StringIO()
-    csv.writer(line).writerow([spreadsheet.harmless(one) if isinstance(one, str) else one for one in cells])
+    csv.writer(line).writerow([csv_safe(one) if isinstance(one, str) else one for one in cells])
     return line.getvalue().encode()
 
 

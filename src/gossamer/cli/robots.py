@@ -26,11 +26,9 @@ from gossamer.fetch.network import real_network
 from gossamer.fetch.robots import entry_of, entry_read
 from gossamer.frontier.politeness import free_at, gap_s
 from gossamer.reader.robots import SurveyJob, answer, job
-from gossamer.rules.robots.matcher import explain
-from gossamer.rules.robots.notices import RobotsSurvey
-from gossamer.rules.robots.parser import MOST_BYTES, Naming
-from gossamer.rules.verdict import Allowed
-from gossamer.values.outcome import Fetched, Outcome
+from gossamer.rules.robots import RobotsSurvey, explain
+from gossamer.rules.robots_parser import MOST_BYTES, Naming
+from gossamer.values.outcome import Allowed, Fetched, Outcome
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Visit, VisitKind

@@ -7,9 +7,8 @@ from rich.console import Console
 from rich.text import Text
 
 from gossamer.cli.inspection import counted, plain
-from gossamer.rules.robots.matcher import Explained
-from gossamer.rules.robots.matcher import in_words as rule_in_words
-from gossamer.rules.robots.notices import RobotsNotice
+from gossamer.rules.robots import Explained, RobotsNotice
+from gossamer.rules.robots import in_words as rule_in_words
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
 
 MOST_SHOWN = 50

@@ -20,11 +20,11 @@ from gossamer.crawler.rules_file import RulesFile, checked
 from gossamer.frontier.reports import queued
 from gossamer.rules.scope import Reach
 from gossamer.rules.user.rulebook import NO_RULES, Problems, RuleBook, load_rules
-from gossamer.rules.verdict import Denied
 from gossamer.store import tallies
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.given import stored_seeds
 from gossamer.store.sqlite.database import read_only
+from gossamer.values.outcome import Denied
 from gossamer.values.url import Url
 
 EXAMPLES = 10

@@ -22,8 +22,7 @@ from gossamer.search.answer import Entity, Hit, SearchAnswer
 from gossamer.search.find import FACETS
 from gossamer.search.query import parse
 from gossamer.store.directory import DEFAULT
-from gossamer.values.format import as_json, counted, harmless
-from gossamer.values.json_form import json_value
+from gossamer.values.format import as_json, counted, harmless, json_value
 from gossamer.values.url import Url
 from gossamer.views.words.explanation import Explanation
 

@@ -13,8 +13,8 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.lab.sitemap_files import SitemapChoice, chosen_from, files_in
 from gossamer.lab.sitemap_xml import Made, files_of
-from gossamer.parse.lists.sitemaps import parse_sitemap
-from gossamer.rules.robots.matcher import parse
+from gossamer.parse.sitemaps import parse_sitemap
+from gossamer.rules.robots import parse
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url, url_of
 

@@ -13,8 +13,7 @@ from gossamer.crawler.damage import DAMAGED
 from gossamer.crawler.tally import Tally
 from gossamer.fetch.guard import closed_address
 from gossamer.values.outcome import IN_WORDS, Reason
-from gossamer.values.selection import EndedGroup
-from gossamer.values.visit import Counts
+from gossamer.values.visit import Counts, EndedGroup
 
 STOPPED = 130
 NOTHING_FETCHED = 1

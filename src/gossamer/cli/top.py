@@ -26,7 +26,7 @@ from gossamer.monitor.system import System
 from gossamer.monitor.words import CARDS, SystemRow, cells_of, rows_of
 from gossamer.store.directory import DEFAULT
 from gossamer.store.options import config_of
-from gossamer.values.json_form import json_bytes
+from gossamer.values.format import json_bytes
 
 EVERY_S = 1.0
 KEY_S = 0.1

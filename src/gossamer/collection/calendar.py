@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import msgspec
 
-from gossamer.base.calendar import ShortDays, short_days
-from gossamer.base.clock import DAY_S, SECOND, Instant
+from gossamer.base.clock import DAY_S, SECOND, Instant, ShortDays, short_days
 from gossamer.base.environment import Outside, real_outside
 from gossamer.monitor import chronicle
 from gossamer.store.directory import Directory

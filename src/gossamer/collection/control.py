@@ -33,8 +33,8 @@ from gossamer.store.given import stored_seeds
 from gossamer.store.options import config_of, stored_in
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.outcome import Reason
-from gossamer.values.selection import Selection
 from gossamer.values.url import Url
+from gossamer.values.visit import Selection
 from gossamer.views.words.searcher import Stored
 from gossamer.web.crawl.rooms import (
     Crawler,

@@ -13,7 +13,7 @@ from gossamer.crawler.seeds import checked_seeds
 from gossamer.rules.canonical import stripped
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.values.format import counted
-from gossamer.values.selection import Selection
+from gossamer.values.visit import Selection
 
 ALL = "all"
 

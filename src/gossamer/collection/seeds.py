@@ -17,11 +17,11 @@ from gossamer.monitor.control import Control
 from gossamer.rules.canonical import identity_of
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.scope import Reach
-from gossamer.rules.verdict import Denied
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory, lock_directory
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.values.link import How, Offer
+from gossamer.values.outcome import Denied
 from gossamer.values.url import Url
 from gossamer.web.crawl.rooms import SeedsTaken
 

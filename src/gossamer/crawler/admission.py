@@ -13,21 +13,19 @@ from gossamer.crawler.rules_file import RulesFile
 from gossamer.crawler.seeds import remembered
 from gossamer.crawler.settlement import MAPS
 from gossamer.plugins.filters import own_filters
-from gossamer.rules.forgotten import NOTHING, Forgotten
-from gossamer.rules.learned.mirrors import Evidence
+from gossamer.rules.learned.aliases import Evidence
 from gossamer.rules.learned.model import Learned, LearnedHosts
+from gossamer.rules.retention import NOTHING, Forgotten
 from gossamer.rules.scope import Reach, Scope, judge_host, scope_of
 from gossamer.rules.user.rulebook import NO_RULES, OwnFilter, RuleBook, Unknown, judge
-from gossamer.rules.verdict import Denied, FilterFailed
 from gossamer.store import forgotten
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import Database
 from gossamer.values.link import How, Offer
 from gossamer.values.messages import ReadDone
-from gossamer.values.outcome import Failed, Reason, Refused
-from gossamer.values.template import TemplateTally
+from gossamer.values.outcome import Denied, Failed, FilterFailed, Reason, Refused
 from gossamer.values.url import Url
-from gossamer.values.visit import Visit, VisitKind
+from gossamer.values.visit import TemplateTally, Visit, VisitKind
 
 # Which addresses enter a crawl, and which are still visited when their turn comes: scope, the user's rules, traps.
 

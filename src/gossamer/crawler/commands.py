@@ -13,8 +13,8 @@ from gossamer.monitor.control import Command, Control
 from gossamer.rules.scope import Reach
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.selection import Selection
 from gossamer.values.url import Url, url_of
+from gossamer.values.visit import Selection
 
 CRAWLER = "crawler"
 Remember = Callable[[Sequence[Url], str], Awaitable[list[tuple[Url, Reach]]]]

@@ -28,13 +28,12 @@ from gossamer.crawler.settlement import MAPS, Followed, Measures, Outages, settl
 from gossamer.fetch.budget import Budget
 from gossamer.frontier.api import Frontier
 from gossamer.rules.learned.model import Learned
-from gossamer.rules.robots.matcher import judge
-from gossamer.rules.verdict import Denied
+from gossamer.rules.robots import judge
 from gossamer.spool.writer import SpoolWriter
 from gossamer.values.capture import Place
 from gossamer.values.link import How
 from gossamer.values.messages import ReadDone, ReadJob, Task, parts_of
-from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, capture_of
+from gossamer.values.outcome import Denied, Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, capture_of
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind

@@ -25,7 +25,7 @@ from gossamer.base.files import Files
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell
 from gossamer.rules.learned.model import LearnedHosts
-from gossamer.rules.learned.snapshot import Part
+from gossamer.rules.learned.sketch import Part
 
 NAME = "learned"
 EVERY_S = 60.0

@@ -11,7 +11,7 @@ import msgspec
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
-from gossamer.base.calendar import Even
+from gossamer.base.clock import Even
 from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings

@@ -38,8 +38,8 @@ from gossamer.store.sqlite.database import Database
 from gossamer.store.trust import Code
 from gossamer.values.link import How, Link, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.selection import Selection
 from gossamer.values.url import Url, url_of
+from gossamer.values.visit import Selection
 from gossamer.views.links.reader import LinksReader, every_link
 
 OUTSIDE = frozenset({Reason.FILTER, Reason.SCOPE, Reason.FILTER_ERROR})

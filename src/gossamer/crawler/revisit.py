@@ -14,22 +14,19 @@ from gossamer.base.clock import DAY, SECOND, Instant
 from gossamer.fetch.answer import moment_of, validators_of
 from gossamer.frontier.priority import priority_of
 from gossamer.recrawl.calendar import Calendar, VisitBudget
-from gossamer.recrawl.change import compared, counts, links_print
-from gossamer.recrawl.hints import Hints, hinted, importance_of, published
+from gossamer.recrawl.change import Hints, compared, counts, hinted, importance_of, links_print, published
 from gossamer.recrawl.neighbours import NeighbourNews, Novelties
-from gossamer.recrawl.policy import Policy
+from gossamer.recrawl.policies import Policy
 from gossamer.recrawl.rates import believed
 from gossamer.recrawl.retry import TRANSIENT
 from gossamer.rules.learned.templates import template_of
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
-from gossamer.values.due import PolicyPage, Why
-from gossamer.values.history import COUNTS, Change, Prints, VisitFinding, packed
+from gossamer.values.history import COUNTS, FADES, Change, Past, PolicyPage, Prints, VisitFinding, Why, packed
 from gossamer.values.link import How
 from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged, capture_of
 from gossamer.values.page import silence
-from gossamer.values.past import FADES, Past
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
 

@@ -15,10 +15,8 @@ from gossamer.crawler.revisit import Returning
 from gossamer.crawler.sweeps import Hastening, Neighbours, hastening, no_neighbours
 from gossamer.frontier.api import Frontier
 from gossamer.recrawl.calendar import VisitBudget
-from gossamer.recrawl.paper import Tree
-from gossamer.recrawl.policies import policy_named
-from gossamer.values.due import PolicyPage
-from gossamer.values.history import Change
+from gossamer.recrawl.policies import Tree, policy_named
+from gossamer.values.history import Change, PolicyPage
 from gossamer.values.visit import Visit
 
 

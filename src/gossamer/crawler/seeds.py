@@ -7,8 +7,8 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 
+from gossamer.base.environment import Resolver
 from gossamer.base.errors import ConfigError
-from gossamer.base.network import Resolver
 from gossamer.config.settings import Settings
 from gossamer.fetch.guard import (
     BAD_PORTS,

@@ -20,8 +20,7 @@ from gossamer.base.tell import Tell
 from gossamer.crawler.revisit import Returning
 from gossamer.frontier.api import Frontier
 from gossamer.recrawl.neighbours import is_older, is_to_be_looked_at, judged
-from gossamer.values.due import Sooner, Why
-from gossamer.values.past import Past
+from gossamer.values.history import Past, Sooner, Why
 from gossamer.values.url import Url
 from gossamer.views.links.reader import LinksReader, Runs
 

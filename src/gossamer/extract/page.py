@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 from gossamer.extract.jsonld.contexts import HELD, Contexts
 from gossamer.extract.jsonld.reader import read_jsonld
-from gossamer.extract.meta.dublin_core import read_dublin_core
-from gossamer.extract.meta.tags import OPEN_GRAPH, TWITTER, is_all_cards, read_opengraph, read_twitter
-from gossamer.extract.microdata.reader import read_microdata
+from gossamer.extract.meta_tags import OPEN_GRAPH, TWITTER, is_all_cards, read_dublin_core, read_opengraph, read_twitter
+from gossamer.extract.microdata import read_microdata
 from gossamer.extract.microformats.rdf import read_microformats
 from gossamer.extract.rdfa.notices import MOST_NOTICES
 from gossamer.extract.rdfa.reader import read_rdfa
 from gossamer.extract.source import FoundFacts, HostLanguage, Notice, RdfaVersion, Source
 from gossamer.extract.terms import Labels, iri_term
-from gossamer.extract.vocabularies.canonical import canonical_term, iri_of, may_vary
+from gossamer.extract.vocabularies.relations import canonical_term, iri_of, may_vary
 from gossamer.values.page import MOST_TRIPLES, Triple, made
 from gossamer.values.tree import Element, Survey
 from gossamer.values.url import Url

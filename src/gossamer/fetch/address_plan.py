@@ -6,7 +6,7 @@ to addresses that look public, and dialling any of them ends at a server on this
 
 from collections.abc import Mapping
 
-from gossamer.base.network import Endpoint
+from gossamer.base.environment import Endpoint
 
 LOOPBACK = "127.0.0.1"
 

@@ -9,8 +9,8 @@ from multidict import CIMultiDictProxy
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Fetch
 from gossamer.values.capture import Capture
+from gossamer.values.history import Validators
 from gossamer.values.outcome import Failed, Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged
-from gossamer.values.past import Validators
 from gossamer.values.url import url_of
 from gossamer.values.visit import VisitKind
 

@@ -7,8 +7,8 @@ from typing import Self
 
 from gossamer import __version__
 from gossamer.base.clock import Clock
+from gossamer.base.environment import Dialer, Resolver
 from gossamer.base.errors import ConfigError
-from gossamer.base.network import Dialer, Resolver
 from gossamer.base.tell import Tell
 from gossamer.config.slices import Fetch
 from gossamer.fetch.answer import limit_of
@@ -16,8 +16,8 @@ from gossamer.fetch.budget import CROWD, Budget
 from gossamer.fetch.exchange import Exchange, JudgeType
 from gossamer.fetch.pool import Connections
 from gossamer.fetch.protocols import OtherExchange, Protocols
+from gossamer.values.history import Validators
 from gossamer.values.outcome import Outcome, Reason, Refused
-from gossamer.values.past import Validators
 from gossamer.values.url import Url
 from gossamer.values.visit import VisitKind
 

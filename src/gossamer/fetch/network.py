@@ -1,7 +1,6 @@
 """The network as the running program uses it. Apart from `outside`: the indexer never dials, and need not load this."""
 
-from gossamer.base.environment import Network, Outside
-from gossamer.base.network import DirectDialer
+from gossamer.base.environment import DirectDialer, Network, Outside
 from gossamer.fetch.dns import DnsResolver
 
 

@@ -17,7 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 import aiohappyeyeballs
 
 from gossamer.base.clock import Clock
-from gossamer.base.network import Dialer, Endpoint, Resolver
+from gossamer.base.environment import Dialer, Endpoint, Resolver
 from gossamer.base.tell import Tell
 from gossamer.config.slices import Fetch
 from gossamer.fetch.guard import BAD_PORTS, address_of, forbidden, forbidden_name, is_opened, ranges

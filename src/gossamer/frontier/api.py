@@ -7,13 +7,11 @@ from typing import Literal, Protocol
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.values.due import Sooner
+from gossamer.values.history import Past, Sooner
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past
-from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.url import Url
-from gossamer.values.visit import Counts, Settled, Visit
+from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, Visit
 
 
 class Frontier(Protocol):

@@ -14,9 +14,9 @@ from gossamer.frontier.known import find_host_id, known, robots_entry
 from gossamer.frontier.priority import LAST, links_in
 from gossamer.frontier.rows import HELD, HOWS, LANES_OF, REASON_CODES, REASONS, text_of
 from gossamer.store.statements import load
+from gossamer.values.history import Past, decoded
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past, decoded
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 

@@ -7,11 +7,9 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.priority import MOST_NUDGE, priority_of
 from gossamer.recrawl.retry import TRANSIENT
-from gossamer.values.due import Sooner
-from gossamer.values.history import packed
+from gossamer.values.history import Past, Sooner, packed
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url, url_of
 from gossamer.values.visit import Settled

@@ -14,11 +14,10 @@ import sys
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gossamer.base import crash
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
-from gossamer.base.tell import Tell, silent
+from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing, silent
 from gossamer.base.tuning import GRAPH_MERGES, GRAPH_MERGES_NICENESS, let_other_sessions_go_first, spare_the_collector
 from gossamer.indexer.graph_client import NAME, Commit, MakeCheckpoint, Order, Pages, orders
 from gossamer.indexer.supervisor import dropped, only_one
@@ -34,7 +33,7 @@ from gossamer.workers.wire import MessageKind, frame
 def main() -> None:
     keep_private()
     root, views, indexer, channel = sys.argv[1:]
-    tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
+    tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever stops everything stops the indexer, which lets this finish
     leave_with_parent()
     if os.getppid() != int(indexer):  # it died before this process could ask to die with it

@@ -20,11 +20,10 @@ import msgspec
 
 from gossamer.archive.catalogue import ArchivePlaces, may_be_page
 from gossamer.archive.reader import read_capture
-from gossamer.base import crash
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError, GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
-from gossamer.base.tell import Tell, silent
+from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing, silent
 from gossamer.base.tuning import (
     INDEX_MERGES,
     INDEX_MERGES_NICENESS,
@@ -47,7 +46,7 @@ from gossamer.monitor.pulse import ProcessReport, Pulse, beating_by_itself
 from gossamer.plugins.record import reopened
 from gossamer.reader.processes import asked_twice, lazy_readers
 from gossamer.rules.canonical import identity_of
-from gossamer.rules.forgotten import NOTHING, Forgotten
+from gossamer.rules.retention import NOTHING, Forgotten
 from gossamer.spool.codec import decode
 from gossamer.spool.follower import Follower
 from gossamer.store import captures, forgotten
@@ -73,7 +72,7 @@ NAMED_S = 1.0
 def main() -> None:
     keep_private()
     root, views, agent, channel = sys.argv[1:]
-    tell = crash.crashing(silent, os.environ.get(crash.VARIABLE))
+    tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     told = ""
     let_others_go_first(INDEXER_NICENESS)
     if views:

@@ -12,11 +12,8 @@ from gossamer.base.chance import Chance, seeded
 from gossamer.base.clock import DAY, DAY_S, Instant
 from gossamer.lab.web import ROOMS, WEBS, Nature, SyntheticWeb, links_of, parent_of, rounded
 from gossamer.recrawl.freshness import optimum
-from gossamer.recrawl.paper import Paper, PaperTurns, Tree, after_look
-from gossamer.recrawl.policies import policy_named
-from gossamer.recrawl.policy import Policy, in_days
-from gossamer.values.due import Due, Planned, PolicyPage, Why
-from gossamer.values.history import History, VisitFinding
+from gossamer.recrawl.policies import Paper, PaperTurns, Policy, Tree, after_look, in_days, policy_named
+from gossamer.values.history import Due, History, Planned, PolicyPage, VisitFinding, Why
 
 BEST = "optimum"
 """Not a policy: what one that knew the true rates would do."""

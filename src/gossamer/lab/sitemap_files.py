@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from gossamer.base.clock import SECOND, Instant
-from gossamer.rules.robots.matcher import judge
-from gossamer.rules.verdict import Denied
+from gossamer.rules.robots import judge
+from gossamer.values.outcome import Denied
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url, url_of
 

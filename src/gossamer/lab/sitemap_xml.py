@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.lab.sitemap_files import SitemapPage
-from gossamer.parse.lists.sitemaps import LARGEST, MOST_ENTRIES
+from gossamer.parse.sitemaps import LARGEST, MOST_ENTRIES
 from gossamer.values.url import Url
 
 SPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"

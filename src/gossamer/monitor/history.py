@@ -8,7 +8,7 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant, in_words
 from gossamer.monitor.vitals import FIGURES, HOUR_S, NODE, Figures, Sample
-from gossamer.values.spreadsheet import harmless
+from gossamer.values.format import csv_safe
 
 MOST_POINTS = 720
 SERIES = (
@@ -82,7 +82,7 @@ def as_csv(samples: Sequence[Sample]) -> Iterator[str]:
     yield _line(["at", "node", "process", *names])
     for sample in samples:
         figures = ["" if (value := sample.figures.get(name)) is None else f"{value:g}" for name in names]
-        yield _line([in_words(sample.at), harmless(sample.node), harmless(sample.process or "(machine)"), *figures])
+        yield _line([in_words(sample.at), csv_safe(sample.node), csv_safe(sample.process or "(machine)"), *figures])
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from gossamer.base.clock import DAY_S, SECOND, Instant
 from gossamer.monitor.chronicle import SITES_NOW, FreshnessSample, SiteSample, Visits
 from gossamer.recrawl.freshness import Freshness, HeldCopy, Sums, first_days, in_short, prior_from, summed, together
 from gossamer.store.statements import load
-from gossamer.values.past import Past, decoded
+from gossamer.values.history import Past, decoded
 
 DAY = DAY_S * SECOND
 ENOUGH = 10_000

@@ -4,12 +4,12 @@ In order: byte order mark, Content-Type header, declaration in the first 1,024 b
 the escapes of ISO-2022-JP, UTF-8 when the bytes are valid UTF-8, and at last a guess. UTF-7 is never believed.
 """
 
+import codecs
 import re
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from chardetng_py.detector import EncodingDetector
-
-from gossamer.parse.labels import EBCDIC, decode, encoding_in, encoding_named
 
 # UTF-16 and UTF-32, told by their byte order mark or by where the zeros are. Every other encoding of the web is ASCII
 # in its lower half, EBCDIC apart.
@@ -206,3 +206,175 @@ def _believable(label: bytes) -> str | None:
     if named is None or named in EBCDIC:
         return None
     return {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}.get(named, named)
+
+
+# Characters that WHATWG Encoding has in EUC-JP, ISO-2022-JP and Big5, and Python's codecs lack.
+# Each set is an error handler of the codec. Where Python has another character in the same place (a wave dash for a
+# full-width tilde), Python's stays: it is the one of the national standard.
+
+# Big5: the code of the first character and the characters from there on (HKSCS-2008, ETEN, the euro).
+_BIG5_RUNS = (
+    "877A㡵 877E㻬 87A2㫵竼龗 87AA䌊蒄龖鐯䤰蘓墖靊鈘秐稲晠権袝瑌篅枂稬剏遆㓦珄 87C1瓆鿇垳䤯呌䄱 87C8堘穲 87CB讏䚮 "
+    "87CE䆁 87D0箮 87D2鿈 87D6鿉蔄 87D9䂴鿊䓡 87DD拁灮鿋 8E69箸 8E6F簆 8E7E糎 8EAB緒 8EB4縝 8ECD者 8ED0耨 8F57菁 "
+    "8F69蒨 8F6E萏 8FCB覦覩 8FFE起 906D都 907A銹 90DC靜 90F1響 91BF鼖 92AF兙兛兝兞 92C8鍮 92D1瑹 9447浧 94CA禛 "
+    "95D9邗 9644靝 96ED瀞 96FC嬨 9B76爁 9B78矗 9B7B纇 9BC6駖 9BDE釔 9BEC惞 9BF6澶 9C42輶 9C53侻 9C62營 9C68鄄 "
+    "9C6B鷰 9C77菏 9CBC尐秣 9CD0婧 9D57輋 9D5A筑 9DC4拐 9EA9恢 9EEF痹 9EFD汊 9F60鬮 9FCB僭 A077拎 A0DF煢 A3E0␡€ "
+    "C6CF廴 C6D3无 C6D5癶 C6D7隶 C6DF仝 FB48嘅 FBF9廐 FC6C悤 FE52猪"
+)
+_BIG5 = {0xA3C0 + at: chr(0x2400 + at) for at in range(32)} | {
+    int(run[:4], 16) + at: character for run in _BIG5_RUNS.split() for at, character in enumerate(run[4:])
+}
+
+
+def _big5(fault: UnicodeError) -> tuple[str, int]:
+    assert isinstance(fault, UnicodeDecodeError)
+    found = _BIG5.get(int.from_bytes(fault.object[fault.start : fault.start + 2], "big"))
+    return (found, fault.start + 2) if found else ("\ufffd", fault.end)
+
+
+def _jis(fault: UnicodeError) -> tuple[str, int]:
+    """NEC's and IBM's additions to JIS X 0208: the Shift_JIS codec has them, at the place that row and cell give."""
+    assert isinstance(fault, UnicodeDecodeError)
+    lowest = 0xA0 if fault.encoding == "euc_jp" else 0x20
+    pair = fault.object[fault.start : fault.start + 2]
+    row, cell = (byte - lowest for byte in pair) if len(pair) == 2 else (0, 0)
+    if not (1 <= row <= 94 and 1 <= cell <= 94):
+        return "\ufffd", fault.end
+    lead = (row + 1) // 2 + (0x80 if row <= 62 else 0xC0)
+    trail = cell + 0x9E if row % 2 == 0 else cell + 0x3F + (cell >= 64)
+    found = bytes((lead, trail)).decode("cp932", "ignore")
+    return (found, fault.start + 2) if found else ("\ufffd", fault.end)
+
+
+codecs.register_error("gossamer.big5", _big5)
+codecs.register_error("gossamer.jis", _jis)
+HANDLERS = {"euc-jp": "gossamer.jis", "iso-2022-jp": "gossamer.jis", "big5": "gossamer.big5"}
+"""The error handler to decode each of these encodings with."""
+_LABELS = {
+    "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf8 x-unicode20utf8",
+    "ibm866": "866 cp866 csibm866",
+    "iso-8859-2": "csisolatin2 iso-ir-101 iso8859-2 iso88592 iso_8859-2 iso_8859-2:1987 l2 latin2",
+    "iso-8859-3": "csisolatin3 iso-ir-109 iso8859-3 iso88593 iso_8859-3 iso_8859-3:1988 l3 latin3",
+    "iso-8859-4": "csisolatin4 iso-ir-110 iso8859-4 iso88594 iso_8859-4 iso_8859-4:1988 l4 latin4",
+    "iso-8859-5": "csisolatincyrillic cyrillic iso-ir-144 iso8859-5 iso88595 iso_8859-5 iso_8859-5:1988",
+    "iso-8859-6": "arabic asmo-708 csiso88596e csiso88596i csisolatinarabic ecma-114 iso-8859-6-e iso-8859-6-i "
+    "iso-ir-127 iso8859-6 iso88596 iso_8859-6 iso_8859-6:1987",
+    "iso-8859-7": "csisolatingreek ecma-118 elot_928 greek greek8 iso-ir-126 iso8859-7 iso88597 iso_8859-7 "
+    "iso_8859-7:1987 sun_eu_greek",
+    "iso-8859-8": "csiso88598e csisolatinhebrew hebrew iso-8859-8-e iso-ir-138 iso8859-8 iso88598 iso_8859-8 "
+    "iso_8859-8:1988 visual",
+    "iso-8859-8-i": "csiso88598i logical",
+    "iso-8859-10": "csisolatin6 iso-ir-157 iso8859-10 iso885910 l6 latin6",
+    "iso-8859-13": "iso8859-13 iso885913",
+    "iso-8859-14": "iso8859-14 iso885914",
+    "iso-8859-15": "csisolatin9 iso8859-15 iso885915 iso_8859-15 l9",
+    "iso-8859-16": "",
+    "koi8-r": "cskoi8r koi koi8 koi8_r",
+    "koi8-u": "koi8-ru",
+    "macintosh": "csmacintosh mac x-mac-roman",
+    "windows-874": "dos-874 iso-8859-11 iso8859-11 iso885911 tis-620",
+    "windows-1250": "cp1250 x-cp1250",
+    "windows-1251": "cp1251 x-cp1251",
+    "windows-1252": "ansi_x3.4-1968 ascii cp1252 cp819 csisolatin1 ibm819 iso-8859-1 iso-ir-100 iso8859-1 iso88591 "
+    "iso_8859-1 iso_8859-1:1987 l1 latin1 us-ascii x-cp1252",
+    "windows-1253": "cp1253 x-cp1253",
+    "windows-1254": "cp1254 csisolatin5 iso-8859-9 iso-ir-148 iso8859-9 iso88599 iso_8859-9 iso_8859-9:1989 l5 latin5 "
+    "x-cp1254",
+    "windows-1255": "cp1255 x-cp1255",
+    "windows-1256": "cp1256 x-cp1256",
+    "windows-1257": "cp1257 x-cp1257",
+    "windows-1258": "cp1258 x-cp1258",
+    "x-mac-cyrillic": "x-mac-ukrainian",
+    "gbk": "chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 iso-ir-58 x-gbk",
+    "gb18030": "",
+    "big5": "big5-hkscs cn-big5 csbig5 x-x-big5",
+    "euc-jp": "cseucpkdfmtjapanese x-euc-jp",
+    "iso-2022-jp": "csiso2022jp",
+    "shift_jis": "csshiftjis ms932 ms_kanji shift-jis sjis windows-31j x-sjis",
+    "euc-kr": "cseuckr csksc56011987 iso-ir-149 korean ks_c_5601-1987 ks_c_5601-1989 ksc5601 ksc_5601 windows-949",
+    "replacement": "csiso2022kr hz-gb-2312 iso-2022-cn iso-2022-cn-ext iso-2022-kr",
+    "utf-16be": "unicodefffe",
+    "utf-16le": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16",
+    "x-user-defined": "",
+}
+
+ENCODING_OF: dict[str, str] = {label: name for name, others in _LABELS.items() for label in (name, *others.split())}
+
+_DOS = frozenset({437, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 863, 865, 869})
+_EBCDIC = {37: "us ca wt nl", 273: "", 424: "he", 500: "be ch", 875: "", 1026: "", 1047: "", 1140: ""}
+"""Code pages, and the countries of their other names, such as ebcdic-cp-us (IANA character sets)."""
+EBCDIC = frozenset({f"ibm{page:03}" for page in _EBCDIC})
+_EBCDIC_NAMES = {f"ebcdic-cp-{one}": page for page, countries in _EBCDIC.items() for one in countries.split()}
+_NUMBERED = re.compile(r"(?:csibm|ibm|cp|ccsid)-?0*(\d{2,4})", re.ASCII)
+_IN_HEADER = re.compile(r";\s*charset\s*=\s*(?:\"([^\"]*)\"?|([^;\s]+))", re.IGNORECASE)
+
+# Where Python's codec of that name is narrower than what the web writes under it, or has another name.
+_CODECS = {
+    "iso-8859-8-i": "iso8859-8",
+    "macintosh": "mac-roman",
+    "windows-874": "cp874",
+    "x-mac-cyrillic": "mac-cyrillic",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "euc-kr": "cp949",
+    "iso-2022-jp": "iso2022_jp_ext",
+    "ibm1047": "cp037",
+}
+
+# Characters that an encoding has and Python's table of the same name has not. EBCDIC ends its lines with NEL (0x15).
+_ADDED = {
+    "koi8-u": {0xAE: "\u045e", 0xBE: "\u040e"},
+    "windows-1255": {0xCA: "\u05ba"},
+    **{name: {0x15: "\n"} for name in EBCDIC},
+    "ibm1047": {0x15: "\n", 0x5F: "^", 0xAD: "[", 0xB0: "\xac", 0xBA: "\xdd", 0xBB: "\xa8", 0xBD: "]"},
+}
+_UNDEFINED = "\ufffe"  # how codecs.charmap_decode wants a hole marked
+
+
+def encoding_named(label: str) -> str | None:
+    """The encoding that `label` means; None when it means none."""
+    label = label.strip("\t\n\f\r ").lower()
+    return ENCODING_OF.get(label) or _ibm_page(label)
+
+
+@lru_cache(maxsize=256)
+def encoding_in(content_type: str | None) -> str | None:
+    """The encoding that a Content-Type field names."""
+    if content_type is None or not (found := _IN_HEADER.search(content_type)):
+        return None
+    return encoding_named(found[1] if found[1] is not None else found[2])
+
+
+def _ibm_page(label: str) -> str | None:
+    numbered = _NUMBERED.fullmatch(label)
+    page = int(numbered[1]) if numbered else _EBCDIC_NAMES.get(label)
+    return f"ibm{page:03}" if page in _DOS or page in _EBCDIC else None
+
+
+def decode(body: bytes, encoding: str) -> str:
+    """Never fails: what is no character becomes U+FFFD. REQUIRES: `encoding` is from `encoding_named` or `wide_in`."""
+    if encoding == "replacement":
+        return "\ufffd" if body else ""
+    if encoding == "x-user-defined":
+        return codecs.charmap_decode(body, "replace", _user_defined())[0]
+    if encoding.startswith(("windows-", "ibm")) or encoding == "koi8-u":
+        return codecs.charmap_decode(body, "replace", _code_page(encoding))[0]
+    return body.decode(_CODECS.get(encoding, encoding), HANDLERS.get(encoding, "replace"))
+
+
+@cache
+def _code_page(encoding: str) -> str:
+    """The 256 characters of a code page. Unassigned C1 bytes keep their own code points, as on the web."""
+    codec, added = _CODECS.get(encoding, encoding.replace("ibm", "cp")), _ADDED.get(encoding, {})
+
+    def character(byte: int) -> str:
+        found = added.get(byte) or bytes([byte]).decode(codec, "ignore")
+        return found or (chr(byte) if 0x80 <= byte < 0xA0 else _UNDEFINED)
+
+    return "".join(map(character, range(256)))
+
+
+@cache
+def _user_defined() -> str:
+    return "".join(chr(byte if byte < 0x80 else 0xF700 + byte) for byte in range(256))

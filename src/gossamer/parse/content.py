@@ -4,10 +4,14 @@ This takes the tree apart (dropping what nobody reads, dissolving inline element
 cutting and reading are then single steps of the parser's own, many times faster than a walk of ours. Call it last.
 """
 
+import hashlib
+import html
+import re
 from collections.abc import Iterable
 from itertools import compress, count
 from typing import NamedTuple
 
+from rensa import RMinHash
 from selectolax.lexbor import LexborNode
 
 from gossamer.parse.html.text import INLINE, folded
@@ -224,3 +228,62 @@ def _headings(elements: Iterable[LexborNode]) -> tuple[str, ...]:
             if len(said) == MOST_HEADINGS:
                 break
     return tuple(said)
+
+
+_MARKUP = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[(.*?)(?:\]\]>|\Z)|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>|<[^>]*(?:>|\Z)", re.DOTALL
+)
+_XML_TITLE = re.compile(r"<(?:\w+:)?title\b[^>]*>(.*?)</", re.DOTALL | re.IGNORECASE)
+
+
+def first_line(text: str) -> str:
+    """A plain text's title."""
+    start = text.lstrip()[: LONGEST_TITLE * 2]
+    return folded(start.partition("\n")[0])[:LONGEST_TITLE]
+
+
+def xml_text(text: str) -> str:
+    """The character data, without a parser: no entity but the predefined and numeric ones is ever expanded."""
+    return folded(html.unescape(_MARKUP.sub(lambda m: f" {html.escape(m[1])} " if m[1] else " ", text)))
+
+
+def xml_title(text: str) -> str:
+    found = _XML_TITLE.search(text)
+    return xml_text(found[1])[:LONGEST_TITLE] if found else ""
+
+
+PERMUTATIONS = 64
+_SEED = 20
+_WORDS = 100
+"""Words that are looked at, at each end of the text: what is alike at both ends is worth a closer comparison."""
+_LONGEST_WORD = 30
+
+
+def exact(text: str) -> bytes:
+    """SHA-256 of the text. REQUIRES: white space folded."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()
+
+
+def near(text: str) -> tuple[int, ...]:
+    """MinHash over shingles of three words; the share of equal numbers estimates the texts' resemblance.
+
+    Empty for an empty text. Texts written without spaces are cut into characters instead.
+    """
+    words = text.split(None, _WORDS)
+    if not words:
+        return ()
+    if len(words) > _WORDS:
+        words[_WORDS:] = words[_WORDS].rsplit(None, _WORDS)[-_WORDS:]
+    elif len(text) > _LONGEST_WORD * len(words):
+        words = list(text[: _WORDS * 2])
+    shingles = list(map("".join, zip(words, words[1:], words[2:], strict=False))) if len(words) > 2 else words
+    sketch = RMinHash(PERMUTATIONS, _SEED)  # its class methods would start a pool of threads
+    sketch.update(shingles)
+    return tuple(sketch.digest())
+
+
+def resemblance(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+    """The estimated share of shingles that two texts have in common (0 to 1)."""
+    if not one or len(one) != len(other):
+        return 0.0
+    return sum(map(int.__eq__, one, other)) / len(one)

@@ -3,8 +3,7 @@
 import re
 from functools import lru_cache
 
-from gossamer.parse.charset import marked_wide, unmarked_wide
-from gossamer.parse.labels import EBCDIC, decode, encoding_in
+from gossamer.parse.charset import EBCDIC, decode, encoding_in, marked_wide, unmarked_wide
 
 HTML = ("text/html", "application/xhtml+xml")
 UNKNOWN = ("", "unknown/unknown", "application/unknown", "*/*")

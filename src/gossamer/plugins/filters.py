@@ -20,8 +20,8 @@ from gossamer.base.errors import ConfigError, GossamerError
 from gossamer.base.tell import Tell, silent
 from gossamer.plugins.code import loaded
 from gossamer.rules.user.rulebook import OwnFilter
-from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.store.trust import Code, is_allowed
+from gossamer.values.outcome import ALLOWED, Allowed, Denied, FilterFailed
 
 GROUP = "gossamer.filters"
 LIMIT_S = 2.0

@@ -17,11 +17,11 @@ from gossamer.extract.jsonld.contexts import HELD, Contexts, checked
 from gossamer.extract.page import SYNTAXES, Extraction
 from gossamer.extract.page import extract as extract_facts
 from gossamer.extract.rdfa.entailment import FORMATS, KNOWN, USES_VOCABULARY, expanded, relations_in
-from gossamer.extract.rdfa.host_language import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.rdfa.notices import processor_graph as as_processor_graph
+from gossamer.extract.rdfa.prefixes import NOT_WELL_FORMED, base_of, host_of
 from gossamer.extract.source import HostLanguage, Notice, RdfaVersion
 from gossamer.extract.terms import Labels
-from gossamer.extract.vocabularies.canonical import iri_of
+from gossamer.extract.vocabularies.relations import iri_of
 from gossamer.parse.charset import Charset, as_utf8, charset_of
 from gossamer.parse.html.positions import Paths, Spot, spots_of
 from gossamer.parse.html.tree import parse_html, seen_in

@@ -7,29 +7,26 @@ from itertools import islice
 import msgspec
 
 from gossamer.archive.record import metadata_record, response_record, revisit_record, stored
-from gossamer.extract.names import said_of
+from gossamer.extract.entities import said_of
 from gossamer.extract.page import Extraction, extract, unified
 from gossamer.extract.places import packed
-from gossamer.extract.rdfa.host_language import host_of
+from gossamer.extract.rdfa.prefixes import host_of
 from gossamer.parse.charset import as_utf8, charset_of
 from gossamer.parse.coding import CodingProblem, decode
-from gossamer.parse.content import blocks_of, head_of, may_be_unquoted
-from gossamer.parse.fingerprints import exact, near
+from gossamer.parse.content import blocks_of, exact, first_line, head_of, may_be_unquoted, near, xml_text, xml_title
 from gossamer.parse.html.links import links_of
 from gossamer.parse.html.text import folded
 from gossamer.parse.html.tree import LARGEST, ParsedHtml, parse_html, seen_in
 from gossamer.parse.language import language_of
-from gossamer.parse.lists.listings import listing_of
-from gossamer.parse.plain import first_line, xml_text, xml_title
+from gossamer.parse.sitemaps import listing_of
 from gossamer.parse.sniff import HTML, is_xml, media_type_of
 from gossamer.parse.xml import doctype_of, parse_xml
-from gossamer.recrawl.change import prints_of
-from gossamer.recrawl.hints import modified_at
+from gossamer.recrawl.change import modified_at, prints_of
 from gossamer.rules.canonical import may_be_marked, stripped
 from gossamer.rules.directives import directives_of
-from gossamer.rules.learned.marks import marks_of
+from gossamer.rules.learned.sketch import marks_of
 from gossamer.rules.learned.soft404 import what_it_says
-from gossamer.rules.robots.matcher import parse
+from gossamer.rules.robots import parse
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.link import Link

@@ -3,8 +3,8 @@
 import msgspec
 
 from gossamer.parse.coding import decode
-from gossamer.rules.robots.notices import RobotsSurvey, survey
-from gossamer.rules.robots.parser import MOST_BYTES, Naming
+from gossamer.rules.robots import RobotsSurvey, survey
+from gossamer.rules.robots_parser import MOST_BYTES, Naming
 
 
 class SurveyJob(msgspec.Struct, frozen=True):

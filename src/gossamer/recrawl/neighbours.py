@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from gossamer.base.clock import DAY_S, SECOND, Instant
-from gossamer.recrawl.paper import is_called_by_links, moved_threshold
-from gossamer.values.past import Look, Past
+from gossamer.recrawl.policies import is_called_by_links, moved_threshold
+from gossamer.values.history import Look, Past
 from gossamer.values.url import Url
 
 CRAWL = round(DAY_S * SECOND)

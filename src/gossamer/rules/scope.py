@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 import msgspec
 from publicsuffixlist import PublicSuffixList
 
-from gossamer.rules.verdict import ALLOWED, Allowed, Denied
+from gossamer.values.outcome import ALLOWED, Allowed, Denied
 from gossamer.values.url import Url
 
 

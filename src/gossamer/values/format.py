@@ -1,9 +1,15 @@
-"""Spans and instants for people, and values as JSON for programs; `why`, `hosts` and `politeness` speak alike."""
+"""JSON for programs, and numbers, times and errors in words for people."""
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from io import StringIO
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
 from gossamer.base.clock import SECOND, Instant, in_words
-from gossamer.values.json_form import json_bytes
 
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
 UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0))
@@ -65,3 +71,79 @@ def error_in_words(trouble: BaseException) -> str:
         mend = ": check its owner and mode" if isinstance(trouble, PermissionError) else ""
         return f"{trouble.strerror.lower()}{where}{mend}"
     return str(trouble) or type(trouble).__name__
+
+
+_INSTANT = get_args(Instant)[1]
+
+
+def json_bytes(value: object) -> bytes:
+    return msgspec.json.encode(json_value(value))
+
+
+def json_value(value: object) -> Any:
+    """Structs as dicts (or lists, where they are `array_like`), instants as text; all else as it is."""
+    if isinstance(value, msgspec.Struct):
+        return _of_struct(value)
+    if isinstance(value, Mapping):
+        return {name: json_value(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(one) for one in value]
+    return value
+
+
+def _of_struct(value: msgspec.Struct) -> Any:
+    kind = type(value)
+    told = [
+        (name, _as_text(held) if has_instants else json_value(held))
+        for field, name, has_instants in _fields(kind)
+        for held in (getattr(value, field),)
+    ]
+    config = kind.__struct_config__
+    if config.array_like:
+        return [one for _, one in told]
+    tag = {config.tag_field: config.tag} if config.tag_field is not None else {}
+    return {**tag, **dict(told)}
+
+
+def _as_text(held: object) -> Any:
+    """What a field of instants holds: one, none, or several."""
+    if isinstance(held, int) and not isinstance(held, bool):
+        return in_words(held)
+    if isinstance(held, Mapping):
+        return {name: _as_text(one) for name, one in held.items()}
+    return [_as_text(one) for one in held] if isinstance(held, list | tuple) else json_value(held)
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str, bool], ...]:
+    """Each field, its name in JSON, and whether it holds instants."""
+    hints = get_type_hints(kind, include_extras=True)
+    names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    return tuple((field, name, _holds_instants(hints[field])) for field, name in names)
+
+
+def _holds_instants(hint: Any) -> bool:
+    return hint is _INSTANT or any(map(_holds_instants, get_args(hint)))
+
+
+COMMANDS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How such a cell begins; the last four are the full-width forms, which some spreadsheets read alike."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?INF", re.ASCII)
+
+
+def is_command(text: str) -> bool:
+    """A number with a sign is none: -5 stays -5."""
+    return text.startswith(COMMANDS) and _NUMBER.fullmatch(text) is None
+
+
+def csv_safe(text: str) -> str:
+    """With an apostrophe before it, which spreadsheets do not show. NUL is left out: many programs end a text there."""
+    plain = text.replace("\0", "")
+    return f"'{plain}" if is_command(plain) else plain
+
+
+def csv_line(cells: Iterable[object]) -> bytes:
+    """One line of CSV. Texts come from the web: one that looks like a formula is made harmless; numbers stay."""
+    line = StringIO()
+    csv.writer(line).writerow([csv_safe(cell) if isinstance(cell, str) else cell for cell in cells])
+    return line.getvalue().encode("utf-8", "replace")

@@ -1,11 +1,12 @@
-"""What visits to one page have taught about how often it changes. Small: it is kept for every page there is."""
+"""What is remembered of a page and how often it changes, and when it is due again."""
 
 import struct
-from enum import IntFlag
+from enum import IntFlag, StrEnum
 
 import msgspec
 
 from gossamer.base.clock import Instant
+from gossamer.values.url import Url
 
 MOST_RECENT = 32
 """Ends of visits that are remembered one by one, as bits."""
@@ -93,3 +94,190 @@ def unpacked(octets: bytes) -> History:
         raise ValueError(f"a history has {PACKED_BYTES} bytes, not {len(octets)}")
     quiet, log_days, changes, dated, visits, recent, every, threshold = _PACKED.unpack(octets)
     return History(quiet, changes, log_days, dated, visits, recent, every, threshold)
+
+
+MOST_NEW = 10
+"""New pages that count of one visit: a page of thousands of links is no better than one of ten."""
+MOST_LEADS = 5_000
+FADES = (4, 5)
+"""What is left of `Past.leads` at each further visit."""
+
+
+class Validators(msgspec.Struct, frozen=True):
+    """What a server called its last answer by; sent back to it, so that it may answer "not modified" (RFC 9110, 13)."""
+
+    etag: str = ""
+    last_modified: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.etag or self.last_modified)
+
+
+class Original(msgspec.Struct, frozen=True):
+    """The capture that holds the body which a later one does without."""
+
+    url: str
+    fetched_at: Instant
+    digest: bytes
+    is_page: bool = True
+
+
+class Look(msgspec.Struct, frozen=True, array_like=True):
+    """One look at the pages that a page links to: how many of them had changed since its own last visit (B3)."""
+
+    at: Instant
+    changed: int
+    links: int
+    threshold: int
+    """Per cent of them that would call the page, at that look."""
+
+
+class Past(msgspec.Struct, frozen=True, array_like=True):
+    """Stored as MessagePack: new fields only at the end, with a default."""
+
+    visited_at: Instant
+    """The last visit that told something about the page."""
+    due_at: Instant
+    original_at: Instant = 0
+    """When the capture was made that holds its body."""
+    digest: bytes = b""
+    """SHA-256 of that body as received; empty: no such capture may be referred to."""
+    etag: str = ""
+    last_modified: str = ""
+    is_page: bool = False
+    """Whether the views hold it."""
+    prints: Prints = Prints()
+    history: bytes = packed(History())
+    gone: int = 0
+    """Visits in a row that found it gone."""
+    why: str = ""
+    """Why it is due then (`values.history.Why`), or how its absence is waited for."""
+    changed_at: Instant = 0
+    """The last visit that found a change that counts; 0: none has."""
+    look: Look | None = None
+    """The last look at the pages it links to that was noted."""
+    leads: int = 0
+    """Hundredths of pages: how many new ones its visits have led to, those of long ago counting less (`led`)."""
+    links: bytes = b""
+    """A fingerprint of where it leads within its own host; empty: not known."""
+    said_at: Instant = 0
+    """When it last changed, as a sitemap or feed said by the time of its last visit; 0: none did."""
+    free_at: Instant = 0
+    """Not to be visited before: its host asks for a Recrawl-delay."""
+
+    @property
+    def validators(self) -> Validators:
+        return Validators(self.etag, self.last_modified)
+
+    @property
+    def known(self) -> History:
+        try:
+            return unpacked(self.history)
+        except ValueError:
+            return History()
+
+    def original(self, url: str) -> Original | None:
+        return Original(url, self.original_at, self.digest, self.is_page) if self.digest else None
+
+    @property
+    def new_pages(self) -> float:
+        """How many new pages a visit leads to, or rather more: about five times that."""
+        return self.leads / 100
+
+    def led(self, new: int) -> "Past":
+        """With so many new pages that its last visit led to."""
+        return msgspec.structs.replace(self, leads=min(self.leads + 100 * min(new, MOST_NEW), MOST_LEADS))
+
+    def without_body(self) -> "Past":
+        """Its next answer is taken whole: what was kept is no longer what the views hold, or was at another address."""
+        return msgspec.structs.replace(self, digest=b"", etag="", last_modified="", prints=Prints(), is_page=False)
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(Past)
+
+
+def encoded(past: Past) -> bytes:
+    return _ENCODER.encode(past)
+
+
+def decoded(kept: bytes | None) -> Past | None:
+    """None also for what cannot be read: the page is then visited as if for the first time."""
+    try:
+        return _DECODER.decode(kept) if kept is not None else None
+    except msgspec.DecodeError:
+        return None
+
+
+class Why(StrEnum):
+    """Stable codes, shown by `why`. Add, never rename."""
+
+    FIRST = "first"
+    """Nothing is known of it yet: the interval of the average page."""
+    RATE = "rate"
+    """What its rate of change and its importance are worth under the budget."""
+    SHORTEST = "shortest"
+    """It would pay to come sooner; the least interval is kept."""
+    LONGEST = "longest"
+    """It would pay to come later, or never; no page waits longer than this."""
+    EVEN = "even"
+    """Every page alike."""
+    TURN = "turn"
+    """Its turn comes each so many crawls."""
+    LINKS = "links"
+    """Enough of the pages it links to have changed, or the page that links to it has."""
+    LISTED = "listed"
+    """A sitemap or a feed says that it has changed since."""
+    ASKED = "asked"
+    """Its host asks for this much time between two visits to a page."""
+
+
+IN_WORDS: dict[Why, str] = {
+    Why.FIRST: "its rate of change is not known yet: it is revisited like the average page",
+    Why.RATE: "due by its estimated rate of change",
+    Why.SHORTEST: "it changes faster than the shortest interval between fetches",
+    Why.LONGEST: "it rarely changes; this is the longest interval",
+    Why.EVEN: "every page is revisited at the same interval",
+    Why.TURN: "its regular turn",
+    Why.LINKS: "pages it links to, or that link to it, have changed",
+    Why.LISTED: "a sitemap or feed says that it has changed since the last fetch",
+    Why.ASKED: "its robots.txt sets a minimum time between fetches of a page (Recrawl-delay)",
+}
+
+
+class Due(msgspec.Struct, frozen=True, gc=False):
+    at: Instant
+    why: Why
+
+
+class PolicyPage(msgspec.Struct, frozen=True, gc=False):
+    """A page as a policy sees it."""
+
+    id: int
+    """Its address's id; evenly spread, so that a sample of pages can be taken by it."""
+    group: tuple[str, ...] = ()
+    """Whose pages it resembles: its site, then its URL template."""
+    history: History = History()
+    importance: float = 1.0
+    """Relative to the average page."""
+
+
+class Planned(msgspec.Struct, frozen=True, gc=False):
+    """A policy's answer to a visit."""
+
+    history: History
+    due: Due
+    looks_below: bool = False
+    """The pages it links to, one step further from the start of the site, are due at once (`tree`)."""
+
+
+class Sooner(msgspec.Struct, frozen=True):
+    """Word to the frontier: a page that waits for its time is to come sooner, or was at least thought of."""
+
+    url: Url
+    due_at: Instant | None
+    """None: it comes when it comes, and only the look is noted."""
+    why: Why = Why.LINKS
+    look: Look | None = None
+    threshold: int | None = None
+    """Of links that must have changed from now on; None: as before."""

@@ -11,9 +11,8 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.values.capture import Capture, Kept, Place
-from gossamer.values.history import Prints
+from gossamer.values.history import Original, Prints
 from gossamer.values.link import How
-from gossamer.values.past import Original
 from gossamer.values.robots import ParsedRobots
 from gossamer.values.url import Url
 

@@ -177,3 +177,25 @@ def reason_of(outcome: Outcome) -> Reason:
 def capture_of(outcome: Outcome) -> Capture | None:
     """What is to be kept of it, if anything came back at all."""
     return None if isinstance(outcome, Refused) else outcome.capture
+
+
+class Allowed(msgspec.Struct, frozen=True):
+    pass
+
+
+class Denied(msgspec.Struct, frozen=True):
+    rule: str
+    """The rule in words fit for a person: the robots line, the scope, the limit."""
+
+
+class FilterFailed(msgspec.Struct, frozen=True):
+    """A filter of the user's own could not answer: neither yes nor no."""
+
+    rule: str
+    """The filter's name and its error."""
+
+
+Verdict = Allowed | Denied
+
+ALLOWED = Allowed()
+"""The one verdict that carries nothing, made once."""

@@ -1,4 +1,4 @@
-"""What a robots.txt said, as a value. Parsing and judging are in `gossamer.rules.robots.matcher`."""
+"""What a robots.txt said, as a value. Parsing and judging are in `gossamer.rules.robots`."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""A visit: one leased intention to fetch one address, and what became of it."""
+"""A visit: one leased intention to fetch one URL, its result, and selections of results."""
 
 from enum import StrEnum
 
@@ -6,9 +6,9 @@ import msgspec
 
 from gossamer.base.clock import Instant
 from gossamer.values.capture import Kept
+from gossamer.values.history import Past
 from gossamer.values.link import How, ListClaim, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 
@@ -120,3 +120,44 @@ class Counts(msgspec.Struct, frozen=True):
     retired: int = 0
     """Hosts that are visited no more."""
     by_reason: dict[str, int] = {}
+
+
+class TemplateTally(msgspec.Struct, frozen=True):
+    """One template of one host, so far."""
+
+    host: str
+    template: str
+    fetched: int
+    """Visits that were read."""
+    fruitful: int
+    """Those among them that brought text or facts not known before."""
+    met: int
+    """Addresses of this pattern counted so far: the visited ones, and those held in quarantine."""
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """What is left empty does not narrow it: an empty selection means every URL that has an end."""
+
+    reasons: frozenset[Reason] = frozenset()
+    host: str = ""
+    urls: tuple[Url, ...] = ()
+    hows: frozenset[How] = frozenset()
+    """How they were found."""
+
+
+class EndedGroup(msgspec.Struct, frozen=True):
+    """URLs of a selection whose last visit ended alike."""
+
+    reason: Reason
+    urls: int
+    examples: tuple[str, ...] = ()
+    details: tuple[tuple[str, int], ...] = ()
+    """What was stored with these ends, and how often: the most frequent."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """An earlier failed visit to a URL."""
+
+    at: Instant
+    reason: Reason
+    detail: str = ""

@@ -9,10 +9,9 @@ from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
 from gossamer.frontier.reports import KnownUrl, LastVisit
 from gossamer.values.capture import Kept
-from gossamer.values.json_form import json_bytes
+from gossamer.values.format import csv_line, json_bytes
 from gossamer.values.link import Link
 from gossamer.values.query import Query
-from gossamer.values.spreadsheet import csv_line
 from gossamer.web.export_rooms import ExportedPage, Exports
 from gossamer.web.responses import Show, answers_with, fault
 from gossamer.web.rooms import WebRooms

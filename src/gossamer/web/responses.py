@@ -8,7 +8,7 @@ import msgspec
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 
-from gossamer.values.json_form import json_bytes
+from gossamer.values.format import json_bytes
 from gossamer.web.access.tokens import may_change
 from gossamer.web.render import make_templates
 
@@ -61,7 +61,7 @@ FAULTS = {
 
 
 def schemas_of(kinds: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The JSON schemas of these types, and the components they refer to; instants are text (`values.json_form`)."""
+    """The JSON schemas of these types, and the components they refer to; instants are text (`values.format`)."""
     schemas, components = msgspec.json.schema_components(kinds, ref_template=REF)
     return [_with_text(one) for one in schemas], _with_text(components)
 

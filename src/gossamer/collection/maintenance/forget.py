@@ -30,8 +30,8 @@ from gossamer.frontier.sqlite.maintenance import forget as forget_addresses
 from gossamer.indexer.supervisor import become_the_one
 from gossamer.monitor import chronicle
 from gossamer.monitor.control import Control
-from gossamer.rules.forgotten import Forgotten, is_like
 from gossamer.rules.learned.templates import template_of
+from gossamer.rules.retention import Forgotten, is_like
 from gossamer.store import captures, forgotten
 from gossamer.store.directory import LOG_NAME, Directory, lock_directory
 from gossamer.store.forgotten import ForgottenEntry, scrub

@@ -51,13 +51,12 @@ from gossamer.frontier.sqlite.requeue import failures_of, pasts_of
 from gossamer.frontier.sqlite.sieve import IncomingKeys
 from gossamer.monitor.control import Control
 from gossamer.plugins.filters import filters_to_ask
+from gossamer.rules import robots as robots_rules
 from gossamer.rules import scope
 from gossamer.rules.canonical import identity_of, stripped
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.learned.traps import judge_shape
-from gossamer.rules.robots import matcher as robots_rules
 from gossamer.rules.user.rulebook import NO_RULES, UNRULED, OwnFilter, RuleBook, Unknown
-from gossamer.rules.verdict import Allowed, Denied, FilterFailed
 from gossamer.store import captures, damage, forgotten
 from gossamer.store.directory import DEFAULT, Directory
 from gossamer.store.given import stored_seeds
@@ -66,6 +65,7 @@ from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import Kept
 from gossamer.values.format import as_json, counted
 from gossamer.values.link import How
+from gossamer.values.outcome import Allowed, Denied, FilterFailed
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url, id_of
 from gossamer.views.links.reader import LinksReader

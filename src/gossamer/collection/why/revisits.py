@@ -3,9 +3,8 @@
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.values.due import IN_WORDS, Why
 from gossamer.values.format import counted, moment
-from gossamer.values.past import Past
+from gossamer.values.history import IN_WORDS, Past, Why
 
 WAITED_FOR = {
     "vanished": "it is gone, and is checked less and less often",
@@ -21,7 +20,7 @@ class RevisitPlan(msgspec.Struct, frozen=True):
 
     due_at: Instant
     why: str
-    """A stable code (`values.due.Why`, or how its absence is waited for)."""
+    """A stable code (`values.history.Why`, or how its absence is waited for)."""
     says: str
     visits: int
     """Those that could find a change; the first is none."""

@@ -9,7 +9,7 @@ from gossamer.values.format import counted, lasting, moment
 from gossamer.values.link import How
 from gossamer.values.outcome import IN_WORDS, Reason
 from gossamer.values.robots import Robots, RobotsState
-from gossamer.values.selection import Failure
+from gossamer.values.visit import Failure
 
 FOUND = {
     How.SEED: "given as a seed",

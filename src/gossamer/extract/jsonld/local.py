@@ -11,8 +11,21 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from gossamer.extract.jsonld import activity_streams, schema_org
-from gossamer.extract.jsonld.contexts import HELD, Contexts, key_of
+from gossamer.extract.jsonld.contexts import (
+    ACTIVITY_PREFIXES,
+    ACTIVITY_TERMS,
+    HELD,
+    IS_ACTIVITY_STREAMS,
+    IS_SCHEMA_ORG,
+    SCHEMA_ALIASES,
+    SCHEMA_LINKS,
+    SCHEMA_ORG,
+    SCHEMA_PREFIXES,
+    SCHEMA_TERMS,
+    SCHEMA_TYPED,
+    Contexts,
+    key_of,
+)
 from gossamer.extract.terms import joined, mended_iri
 
 DEEPEST = 64
@@ -24,8 +37,8 @@ MOST_SENTENCES = 100
 
 _FORBIDDEN_IN_IRI = re.compile(r"[\x00-\x20<>\"{}|\\^`\[\]]").search
 _KEYWORDS = frozenset(("@id", "@type", "@language", "@index"))
-_TYPED = frozenset(schema_org.TYPED)
-_NAMING = schema_org.LINKS | {"@id", "id", "@type", "type"}
+_TYPED = frozenset(SCHEMA_TYPED)
+_NAMING = SCHEMA_LINKS | {"@id", "id", "@type", "type"}
 
 Json = Any
 """What a script holds: decoded JSON of any shape."""
@@ -89,7 +102,7 @@ class Localising:
                 if value.__class__ is dict or value.__class__ is list:
                     stack.append((value, depth + 1))
         if self._activity_streams:
-            known = activity_streams.TERMS
+            known = ACTIVITY_TERMS
             self._activity_streams.update({name: known[name] for name in self._names & known.keys()})
         if self._schema_org:
             self._fill_in()
@@ -162,12 +175,12 @@ class Localising:
         return local[0] if len(local) == 1 else local
 
     def _bundled(self, reference: str, depth: int) -> Json:
-        if schema_org.IS_SCHEMA_ORG(reference):
-            self._schema_org.setdefault("@vocab", schema_org.VOCABULARY)
+        if IS_SCHEMA_ORG(reference):
+            self._schema_org.setdefault("@vocab", SCHEMA_ORG)
             return self._schema_org
-        if activity_streams.IS_ACTIVITY_STREAMS(reference):
-            self._terms += len(activity_streams.ALWAYS)
-            self._activity_streams.update(activity_streams.ALWAYS)
+        if IS_ACTIVITY_STREAMS(reference):
+            self._terms += len(ACTIVITY_PREFIXES)
+            self._activity_streams.update(ACTIVITY_PREFIXES)
             return self._activity_streams
         key = key_of(reference)
         if key in self._given and key not in self._opened:
@@ -221,15 +234,15 @@ class Localising:
         known = self._schema_org
         used = {name.partition(":")[0] for name in self._names if ":" in name}
         if self._terms:
-            used.update(schema_org.PREFIXES)
-            known.update({key: schema_org.TERMS[key] for _, key in self._coercible})
+            used.update(SCHEMA_PREFIXES)
+            known.update({key: SCHEMA_TERMS[key] for _, key in self._coercible})
         else:
             for node, key in self._coercible:
-                node[key] = _typed(node[key], schema_org.TYPED[key])
-        for prefix in used & schema_org.PREFIXES.keys():
-            known[prefix] = schema_org.PREFIXES[prefix]
-        for alias in self._names & schema_org.ALIASES.keys():
-            known[alias] = schema_org.ALIASES[alias]
+                node[key] = _typed(node[key], SCHEMA_TYPED[key])
+        for prefix in used & SCHEMA_PREFIXES.keys():
+            known[prefix] = SCHEMA_PREFIXES[prefix]
+        for alias in self._names & SCHEMA_ALIASES.keys():
+            known[alias] = SCHEMA_ALIASES[alias]
 
 
 def has_long_chain(context: dict[str, Json]) -> bool:

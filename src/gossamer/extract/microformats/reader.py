@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gossamer.extract.microformats.names import Old, names_of, related
 from gossamer.extract.microformats.tree import MOST_LETTERS, WHITE, Region, TooLong, resolved
 from gossamer.extract.microformats.values import (
     Html,
     Image,
+    Old,
     Value,
     address_of,
     date_in,
@@ -22,6 +22,8 @@ from gossamer.extract.microformats.values import (
     implied_url,
     markup_of,
     moment_of,
+    names_of,
+    related,
     tag_of,
     text_of,
 )

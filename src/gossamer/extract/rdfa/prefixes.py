@@ -4,6 +4,14 @@ Facts from https://www.w3.org/2011/rdfa-context/rdfa-1.1 and xhtml-rdfa-1.1 besi
 added there; when they are, add them here and raise VERSION, which counts our copies.
 """
 
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gossamer.extract.source import HostLanguage, Notice, RdfaVersion, Source
+from gossamer.values.tree import Survey
+from gossamer.values.url import Url, url_of
+
 VERSION = 1
 
 XHV = "http://www.w3.org/1999/xhtml/vocab#"
@@ -75,3 +83,121 @@ OLD_TERMS: dict[str, str] = {word: XHV + word for word in _XHTML_WORDS.split() i
 
 XHTML_TERMS: dict[str, str] = {**TERMS, **{word: XHV + word for word in _XHTML_WORDS.split()}}
 """In XHTML 1 the relations of the XHTML vocabulary are terms as well (XHTML+RDFa 1.1, 3.2)."""
+
+
+XHTML = "http://www.w3.org/1999/xhtml"
+SVG = "http://www.w3.org/2000/svg"
+
+NOT_WELL_FORMED = Notice(
+    "error", "document-error", "The page says it is XML but is not well-formed, so it was read as HTML."
+)
+"""For the caller whose XML parser gave up (RDFa Core 1.1, 7.6.1)."""
+
+_XHTML1 = re.compile(rb"-//W3C//DTD XHTML(?: 1\.|\+RDFa| Basic)", re.IGNORECASE)
+_OLD_DOCTYPE = re.compile(
+    rb"(?:\s++|<\?[^>]*+>|<!--.*?-->)*+<!DOCTYPE[^>]*?XHTML\+RDFa 1\.0", re.IGNORECASE | re.DOTALL
+)
+_LOOKED_AT = 4096
+_XHTML1_VERSION = re.compile(r"XHTML(?: 1\.|\+RDFa)", re.IGNORECASE)
+
+
+class HostRules(NamedTuple):
+    """REQUIRES: the names in `languages` are those that `scope.SCOPING` lists."""
+
+    terms: Mapping[str, str]
+    """Words that are names without any vocabulary."""
+    languages: tuple[str, ...]
+    """Attributes that give the language; the first that is there counts."""
+    speaks_of_around: frozenset[str]
+    """Elements that speak of what those around them do, when they name nothing (HTML+RDFa 1.1, 3.1)."""
+    has_moments: bool
+    """Whether `<time>` and @datetime count (HTML+RDFa 1.1, 3.1)."""
+    drops_plain_relations: bool
+    """Whether plain words in @rel and @rev go beside @property (HTML+RDFa 1.1, 3.1)."""
+    heeds_xml_base: bool
+    is_xml: bool
+    """Whether prefixes are namespaces: a literal that is markup then declares them."""
+    is_old: bool = False
+    """Whether these are the rules of RDFa 1.0 (RDFa in XHTML, 5.5)."""
+    namespace: str = ""
+    """The default namespace of a literal that is markup, where the page declares none."""
+    folds_prefixes: bool = True
+    """Whether prefixes are compared without case."""
+
+
+_AROUND = frozenset(("head", "body"))
+
+RULES: dict[HostLanguage, HostRules] = {
+    HostLanguage.HTML: HostRules(TERMS, ("lang", "xml:lang"), _AROUND, True, True, False, False),
+    HostLanguage.XHTML5: HostRules(TERMS, ("xml:lang", "lang"), _AROUND, True, True, False, True),
+    HostLanguage.XHTML1: HostRules(XHTML_TERMS, ("xml:lang", "lang"), _AROUND, False, False, False, True),
+    HostLanguage.SVG: HostRules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
+    HostLanguage.XML: HostRules(TERMS, ("xml:lang",), frozenset(), False, False, True, True),
+}
+
+
+def _old(rules: HostRules, **others: Any) -> HostRules:
+    return rules._replace(terms=OLD_TERMS, has_moments=False, drops_plain_relations=False, is_old=True, **others)
+
+
+OLD_RULES: dict[HostLanguage, HostRules] = {
+    HostLanguage.HTML: _old(
+        RULES[HostLanguage.HTML], namespace=XHTML
+    ),  # its parser has put the names of attributes in lower case
+    HostLanguage.XHTML5: _old(RULES[HostLanguage.XHTML5], namespace=XHTML, folds_prefixes=False),
+    HostLanguage.XHTML1: _old(RULES[HostLanguage.XHTML1], namespace=XHTML, folds_prefixes=False),
+    HostLanguage.SVG: _old(RULES[HostLanguage.SVG], folds_prefixes=False),
+    HostLanguage.XML: _old(RULES[HostLanguage.XML], namespace=XHTML, folds_prefixes=False),
+}
+"""RDFa 1.0 is written into XHTML; XML that claims to be in it is taken for that."""
+
+
+def rules_for(source: Source) -> HostRules:
+    """Those of RDFa 1.0 where the page declares it, and names nothing as only 1.1 can."""
+    version = source.rdfa_version
+    if version is None and b"RDFa 1.0" in source.body[:_LOOKED_AT]:
+        version = "1.0" if _declares_old(source) and not _names_by_vocabulary(source) else "1.1"
+    return (OLD_RULES if version == "1.0" else RULES)[source.host]
+
+
+def _declares_old(source: Source) -> bool:
+    """By @version, or else by the document type."""
+    version = (source.survey.root.attributes.get("version") or "") if source.survey.root is not None else ""
+    return "RDFa 1.0" in version if "RDFa" in version else _OLD_DOCTYPE.match(source.body) is not None
+
+
+def _names_by_vocabulary(source: Source) -> bool:
+    """Whether @vocab is there, and a name without a colon that needs it."""
+    said = [attributes for _, _, attributes in source.survey.elements]
+    return any(one.get("vocab") for one in said) and any(
+        ":" not in name for one in said for about in ("property", "typeof") for name in (one.get(about) or "").split()
+    )
+
+
+def host_of(media_type: str, survey: Survey, doctype: bytes = b"") -> HostLanguage:
+    """The language of a page that was read as XML; one that the HTML parser read is HTML, whatever its label says.
+
+    REQUIRES: `media_type` in lower case without parameters; `doctype` as `parse.xml.doctype_of` gives it.
+    """
+    root = survey.root
+    if media_type == "text/html" or root is None:
+        return HostLanguage.HTML
+    namespace = root.attributes.get("xmlns") or next(
+        (uri for name, uri in root.attributes.items() if name.startswith("xmlns:") and uri in (XHTML, SVG)), ""
+    )
+    if media_type == "application/xhtml+xml" or (root.tag == "html" and namespace == XHTML):
+        is_old = _XHTML1.search(doctype) or _XHTML1_VERSION.match(root.attributes.get("version") or "")
+        return HostLanguage.XHTML1 if is_old else HostLanguage.XHTML5
+    if media_type == "image/svg+xml" or (root.tag == "svg" and namespace == SVG):
+        return HostLanguage.SVG
+    return HostLanguage.XML
+
+
+def base_of(survey: Survey, host: HostLanguage, page: Url, rdfa_version: RdfaVersion | None = None) -> Url:
+    """What the page's relative addresses are relative to: the first `<base href>` where the language has one.
+
+    @xml:base holds from element to element and is heeded there."""
+    if host is HostLanguage.SVG or (host is HostLanguage.XML and rdfa_version != "1.0"):
+        return page
+    href = next((said["href"] for _, tag, said in survey.elements if tag == "base" and "href" in said), None)
+    return page if href is None else url_of(href, page) or page

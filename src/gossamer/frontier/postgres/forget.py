@@ -9,7 +9,7 @@ from collections.abc import Callable
 from gossamer.frontier.postgres.hosts import find_host_id
 from gossamer.frontier.postgres.sieve import tally
 from gossamer.frontier.rows import HELD
-from gossamer.rules.forgotten import Forgotten
+from gossamer.rules.retention import Forgotten
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load

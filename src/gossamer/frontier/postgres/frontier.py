@@ -55,13 +55,10 @@ from gossamer.frontier.settlement import check_entry
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
 from gossamer.store.statements import load
-from gossamer.values.due import Sooner
+from gossamer.values.history import Past, Sooner
 from gossamer.values.link import How, Offer
-from gossamer.values.past import Past
-from gossamer.values.selection import EndedGroup, Failure, Selection
-from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url, id_of
-from gossamer.values.visit import Counts, Settled, Visit
+from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, TemplateTally, Visit
 
 _SQL = load("gossamer.frontier.postgres")
 T = TypeVar("T")

@@ -22,9 +22,9 @@ from gossamer.frontier.settlement import lane_moves
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
+from gossamer.values.history import decoded
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
-from gossamer.values.past import decoded
 from gossamer.values.robots import Robots
 from gossamer.values.url import Url
 from gossamer.values.visit import FOLLOWED, Visit, VisitKind

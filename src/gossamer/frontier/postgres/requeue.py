@@ -26,12 +26,11 @@ from gossamer.frontier.rows import lane_of
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
-from gossamer.values.due import Sooner
+from gossamer.values.history import Past, Sooner, decoded, encoded
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past, decoded, encoded
-from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.url import Url, url_of
+from gossamer.values.visit import EndedGroup, Failure, Selection
 
 # A new start for what failed, in a shared crawl: the person gives the same command again because it is mended.
 

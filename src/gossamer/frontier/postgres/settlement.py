@@ -27,13 +27,12 @@ from gossamer.store import tallies
 from gossamer.store.postgres import captures
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
+from gossamer.values.history import encoded
 from gossamer.values.link import LISTS
 from gossamer.values.outcome import HELD, PAGE_FAULTS
-from gossamer.values.past import encoded
 from gossamer.values.robots import RobotsState
-from gossamer.values.template import TemplateTally
 from gossamer.values.url import Url, id_of
-from gossamer.values.visit import Settled, VisitKind, Yield
+from gossamer.values.visit import Settled, TemplateTally, VisitKind, Yield
 
 _SQL = load("gossamer.frontier.postgres")
 _BANDS = [band_of(priority) for priority in range(LOWEST + 1)]

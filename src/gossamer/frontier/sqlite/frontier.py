@@ -51,12 +51,10 @@ from gossamer.frontier.sqlite.sieve import (
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database
 from gossamer.store.statements import load
-from gossamer.values.due import Sooner
+from gossamer.values.history import Past, Sooner, encoded
 from gossamer.values.link import LISTS, How, Offer
-from gossamer.values.past import Past, encoded
-from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.url import Url, id_of
-from gossamer.values.visit import Counts, Settled, Visit
+from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, Visit
 
 _SQL = load("gossamer.frontier.sqlite")
 

@@ -23,8 +23,8 @@ from gossamer.frontier.sqlite.hosts import Rulebook
 from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.store import tallies
 from gossamer.store.statements import load
+from gossamer.values.history import Past, decoded
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past, decoded
 from gossamer.values.url import Url
 from gossamer.values.visit import FOLLOWED, Settled, Visit, VisitKind
 

@@ -11,7 +11,7 @@ from gossamer.base.clock import Instant
 from gossamer.frontier.known import find_host_id
 from gossamer.frontier.rows import HELD, REASON_CODES, REASONS, text_of
 from gossamer.frontier.sqlite.sieve import BUCKET_BITS, IncomingKeys, Laid, Met, merge_offers
-from gossamer.rules.forgotten import Forgotten
+from gossamer.rules.retention import Forgotten
 from gossamer.store import tallies
 from gossamer.store.statements import load
 from gossamer.values.capture import Kept

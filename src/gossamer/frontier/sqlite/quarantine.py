@@ -14,9 +14,8 @@ from gossamer.frontier.rows import HELD, text_of
 from gossamer.frontier.sqlite.hosts import host_id_of
 from gossamer.store import tallies
 from gossamer.store.statements import load
-from gossamer.values.template import TemplateTally
 from gossamer.values.url import id_of
-from gossamer.values.visit import Yield
+from gossamer.values.visit import TemplateTally, Yield
 
 _SQL = load("gossamer.frontier.sqlite")
 MOST_MOVED = 10_000

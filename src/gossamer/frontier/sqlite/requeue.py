@@ -29,12 +29,11 @@ from gossamer.frontier.sqlite.sieve import IncomingKeys, next_sequence
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database
 from gossamer.store.statements import load
-from gossamer.values.due import Sooner
+from gossamer.values.history import Past, Sooner, decoded, encoded
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
-from gossamer.values.past import Past, decoded, encoded
-from gossamer.values.selection import EndedGroup, Failure, Selection
 from gossamer.values.url import Url, url_of
+from gossamer.values.visit import EndedGroup, Failure, Selection
 
 # A new start for what failed: the person gives the same command again because the trouble is mended.
 

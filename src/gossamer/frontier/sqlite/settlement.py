@@ -27,9 +27,9 @@ from gossamer.frontier.sqlite.sieve import (
 )
 from gossamer.store import captures, tallies
 from gossamer.store.statements import load
+from gossamer.values.history import MOST_NEW, Past, encoded
 from gossamer.values.link import Offer
 from gossamer.values.outcome import HELD, PAGE_FAULTS
-from gossamer.values.past import MOST_NEW, Past, encoded
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.visit import Settled, VisitKind
 

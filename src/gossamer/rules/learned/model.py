@@ -9,9 +9,9 @@ from itertools import chain
 
 import msgspec
 
-from gossamer.rules.learned.mirrors import NO_EVIDENCE, Evidence, Mirror, Mirrors
+from gossamer.rules.learned.aliases import NO_EVIDENCE, Evidence, Farms, Mirror, Mirrors, Voids
 from gossamer.rules.learned.novelty import Novelty
-from gossamer.rules.learned.snapshot import (
+from gossamer.rules.learned.sketch import (
     DomainsKept,
     ErrorsKept,
     EvidenceKept,
@@ -25,10 +25,8 @@ from gossamer.rules.learned.snapshot import (
 )
 from gossamer.rules.learned.soft404 import SHORT, ErrorPages
 from gossamer.rules.learned.traps import judge_shape
-from gossamer.rules.learned.void_parameters import Voids
-from gossamer.rules.learned.wildcard_domains import Farms
-from gossamer.rules.verdict import Allowed, Denied
 from gossamer.values.messages import Marks, Says
+from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.url import Url
 from gossamer.values.visit import Yield
 

@@ -11,8 +11,7 @@ from itertools import repeat
 
 from xxhash import xxh32_intdigest
 
-from gossamer.rules.learned.sketch import Sketch
-from gossamer.rules.learned.snapshot import HostRow, HostsKept, LinksKept, YoungKept, batches
+from gossamer.rules.learned.sketch import HostRow, HostsKept, LinksKept, Sketch, YoungKept, batches
 from gossamer.rules.learned.templates import template_of
 from gossamer.rules.learned.traps import TemplateRun, after, is_barren, is_trap
 from gossamer.values.messages import Marks

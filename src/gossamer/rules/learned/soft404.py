@@ -12,7 +12,7 @@ from zlib import crc32
 
 from xxhash import xxh3_64_intdigest
 
-from gossamer.rules.learned.snapshot import ErrorsKept, StartsKept, TextsKept, batches
+from gossamer.rules.learned.sketch import ErrorsKept, StartsKept, TextsKept, batches
 from gossamer.values.messages import Marks, Says
 from gossamer.values.url import Url
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gossamer.rules.verdict import ALLOWED, Allowed, Denied
+from gossamer.values.outcome import ALLOWED, Allowed, Denied
 from gossamer.values.url import Url
 
 MOST_SEGMENTS = 32

@@ -25,8 +25,8 @@ from gossamer.rules.scope import Reach, Scope, scope_of
 from gossamer.rules.scope import judge as judge_scope
 from gossamer.rules.user.language import Expression, RuleSubject, expression_of
 from gossamer.rules.user.regex import Misread
-from gossamer.rules.verdict import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.link import How
+from gossamer.values.outcome import ALLOWED, Allowed, Denied, FilterFailed
 from gossamer.values.url import Url, url_of
 
 MOST_NUDGE = 4

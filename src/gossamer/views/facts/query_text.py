@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gossamer.base.errors import QueryRefused
-from gossamer.extract.vocabularies.canonical import canonical
-from gossamer.extract.vocabularies.relations import bundled
+from gossamer.extract.vocabularies.relations import bundled, canonical
 
 _BASE = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"

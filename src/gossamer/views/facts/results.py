@@ -26,7 +26,7 @@ from pyoxigraph import (
 
 from gossamer.base.errors import QueryRefused
 from gossamer.extract.vocabularies.relations import bundled
-from gossamer.values.spreadsheet import harmless, is_command
+from gossamer.values.format import csv_safe, is_command
 
 Term = NamedNode | BlankNode | Literal | Triple
 Written = tuple[bytes, bool]
@@ -234,7 +234,7 @@ def _csv_shape(variables: list[Variable]) -> Shape:
 def _csv_cell(term: Term | None) -> str:
     if term is None:
         return ""
-    text = harmless(term.value if isinstance(term, NamedNode | Literal) else str(term))
+    text = csv_safe(term.value if isinstance(term, NamedNode | Literal) else str(term))
     return '"' + text.replace('"', '""') + '"' if any(odd in text for odd in '",\r\n') else text
 
 

@@ -37,8 +37,7 @@ import tantivy
 
 from gossamer.base.clock import Instant
 from gossamer.extract.rdfa.prefixes import PREFIXES
-from gossamer.extract.vocabularies.canonical import canonical
-from gossamer.extract.vocabularies.relations import expanded, namespace_of, superclasses
+from gossamer.extract.vocabularies.relations import canonical, expanded, namespace_of, superclasses
 from gossamer.values.url import Url, id_of
 
 VERSION = 4

@@ -12,8 +12,8 @@ from fastapi.responses import HTMLResponse
 from gossamer.base.clock import DAY, SECOND, Instant, from_words, in_words
 from gossamer.base.errors import QueryRefused
 from gossamer.frontier.reports import STATES, Order
+from gossamer.values.format import csv_line
 from gossamer.values.outcome import GROUP_OF, GROUPS, IN_WORDS, Reason
-from gossamer.values.spreadsheet import csv_line
 from gossamer.web.crawl.forms import FormNotice, Notices, change, field, form_of, then, told
 from gossamer.web.crawl.rooms import (
     HostAction,

@@ -11,7 +11,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, s
 
 from gossamer.base.clock import in_words
 from gossamer.base.errors import QueryRefused
-from gossamer.values.spreadsheet import csv_line
+from gossamer.values.format import csv_line
 from gossamer.views.facts.results import JSON, media_type_for
 from gossamer.web.entities.facts import Row, bindings
 from gossamer.web.entities.known import KnownThing, Wanted, known_of

@@ -11,9 +11,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 
 from gossamer.base.clock import in_words
-from gossamer.extract.vocabularies.canonical import canonical
-from gossamer.extract.vocabularies.relations import bundled
-from gossamer.values.spreadsheet import csv_line
+from gossamer.extract.vocabularies.relations import bundled, canonical
+from gossamer.values.format import csv_line
 from gossamer.web.entities.vocabulary_rooms import FactsInUse, TermsInUse
 from gossamer.web.names import PREFIXES, entity_href, short
 from gossamer.web.responses import Show, answers_with, fault, json_answer

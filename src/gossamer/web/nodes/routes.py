@@ -17,7 +17,7 @@ from gossamer.monitor.history import HourHistory, as_csv, history_of, since, ste
 from gossamer.monitor.system import System
 from gossamer.monitor.vitals import Figures
 from gossamer.monitor.words import BADGES, CARDS, COUNTERS, cells_of, figure, key_of, moment, rows_of
-from gossamer.values.json_form import json_bytes
+from gossamer.values.format import json_bytes
 from gossamer.web.crawl.status import LISTS
 from gossamer.web.exports import drawn, full
 from gossamer.web.nodes.rooms import Ending, unheard

@@ -1,1 +1,0 @@
-"""Facts in meta elements: Open Graph, Twitter cards, Dublin Core."""

@@ -1,1 +1,0 @@
-"""Microdata as triples."""

@@ -1,1 +1,0 @@
-"""Sitemaps and feeds: bytes in, lists of URLs out."""

@@ -1,0 +1,380 @@
+"""Several names for one page: mirror hosts, URL parts that choose nothing, wildcard domains."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.rules.learned.sketch import DomainRow, DomainsKept, EvidenceKept, Sketch, VoidPagesKept, batches
+from gossamer.rules.learned.templates import kind_of
+from gossamer.rules.learned.traps import TemplateRun, after, is_trap
+from gossamer.rules.scope import domain_of
+from gossamer.values.messages import Marks
+from gossamer.values.outcome import ALLOWED, Allowed, Denied
+from gossamer.values.robots import RobotsRule
+from gossamer.values.url import Url, id_of
+
+FIRST = 64
+"""Pages of a host that are looked at."""
+ENOUGH = 16
+"""Pages that two hosts have in common before one is called the other's mirror..."""
+SHARE = 0.75
+"""...and the share of those looked at on the smaller side that they make up."""
+LARGER = 2.0
+"""A host that links to so many times as many pages of its own as the other is no mirror of it."""
+MISSES = 0.25
+"""A host where this share of the visits finds no page, and they are more than a few, is nobody's original."""
+FEW_MISSES = 8
+_SKETCH = 16
+_MOST_FIRST_PAGES = 100_000
+_MOST_HOSTS = 30_000
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What else tells whose a page is."""
+
+    is_seed: bool = False
+    """The user named it."""
+    canonical: str = ""
+    """The host of the page's canonical link."""
+    robots: tuple[RobotsRule, ...] = ()
+    """The rules of its robots.txt for us."""
+
+
+NO_EVIDENCE = Evidence()
+
+
+class Mirror(msgspec.Struct, frozen=True):
+    """A host to be retired, and why."""
+
+    host: str
+    of: str
+    common: int
+    looked_at: int
+    why: str
+
+    def in_words(self) -> str:
+        pages = f"{self.common} of the {self.looked_at} pages looked at are the same, at the same paths"
+        return f"a mirror of {self.of}: {pages}; {self.why}"
+
+
+@dataclass(slots=True)
+class _Host:
+    looked_at: int = 0
+    misses: int = 0
+    is_seed: bool = False
+    robots: int = 0
+    """A hash of the rules of its robots.txt."""
+    named: Counter[str] = field(default_factory=Counter)
+    """Hosts that its pages name as their canonical one, itself and none among them."""
+    shared: Counter[str] = field(default_factory=Counter)
+    """Pages that were seen on another host before."""
+    ways: list[int] = field(default_factory=list)
+    """The smallest ids of the pages of its own that it links to: enough to say how many there are."""
+
+    def size(self) -> float:
+        """How many pages of its own it links to, within a quarter."""
+        if len(self.ways) < _SKETCH:
+            return len(self.ways)
+        return (_SKETCH - 1) * float(1 << 64) / max(1, self.ways[-1])
+
+    def names(self, other: str) -> bool:
+        """Most of its pages say that they are copies of the other host's."""
+        return self.named[other] > self.looked_at / 2
+
+    def has_gaps(self) -> bool:
+        return self.misses > FEW_MISSES and self.misses > MISSES * (self.looked_at + self.misses)
+
+
+class Mirrors:
+    """Which host a page was first seen on, for the first pages of every host.
+
+    The verdict belongs on disk, with the host (`Frontier.retire`): the pages of the original are not fetched again, so
+    what is lost of this cannot be learned twice.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[int, str] = {}
+        self._hosts: dict[str, _Host] = {}
+        self._given_up: set[frozenset[str]] = set()
+
+    def learn(
+        self, url: Url, exact: bytes, links: Sequence[str] = (), evidence: Evidence = NO_EVIDENCE
+    ) -> Mirror | None:
+        """The host to be retired, as soon as that is plain: this page's, or the one that turns out to be its mirror.
+
+        `exact`: the fingerprint of the page's text; `links`: where it leads to.
+        """
+        name = url.host.name
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = _Host()
+        host.is_seed = host.is_seed or evidence.is_seed
+        if host.looked_at >= FIRST or not exact:
+            return None
+        if not host.looked_at:
+            host.robots = hash(tuple((rule.allows, rule.pattern) for rule in evidence.robots))
+        host.looked_at += 1
+        host.named[evidence.canonical] += 1
+        _note_ways(host, url, links)
+        key = id_of(f"{url.target} {exact.hex()}")
+        first = self._first.setdefault(key, name)
+        self._make_room()
+        if first == name or first not in self._hosts:
+            return None
+        host.shared[first] += 1
+        return self._judged(name, first)
+
+    def missed(self, url: Url) -> None:
+        """There is no page at this address, though something leads there."""
+        host = self._hosts.get(url.host.name)
+        if host is not None:
+            host.misses += 1
+
+    def _judged(self, name: str, other: str) -> Mirror | None:
+        pair = frozenset((name, other))
+        one, two = self._hosts[name], self._hosts[other]
+        common = one.shared[other] + two.shared[name]
+        if pair in self._given_up or common < ENOUGH or common < SHARE * min(one.looked_at, two.looked_at):
+            return None
+        kept, given_up, why = (other, name, "it was seen later")
+        if one.robots != two.robots and not one.names(other) and not two.names(name):
+            return None  # two sites
+        if (found := _original(one, two, is_named=(two.names(name), one.names(other)))) is not None:
+            is_one, why = found
+            kept, given_up = (name, other) if is_one else (other, name)
+        elif common < SHARE * max(one.looked_at, two.looked_at):
+            return None  # either may have pages of its own: see more of them
+        if common < SHARE * self._hosts[given_up].looked_at:
+            return None  # it has pages of its own
+        self._given_up.add(pair)
+        return Mirror(given_up, kept, common, self._hosts[given_up].looked_at, why)
+
+    def _make_room(self) -> None:
+        while len(self._first) > _MOST_FIRST_PAGES:
+            del self._first[next(iter(self._first))]
+        while len(self._hosts) > _MOST_HOSTS:
+            del self._hosts[next(iter(self._hosts))]
+        while len(self._given_up) > _MOST_HOSTS:
+            self._given_up.pop()
+
+
+def _original(one: _Host, two: _Host, is_named: tuple[bool, bool]) -> tuple[bool, str] | None:
+    """Whether the first is the original, and why the other one is not; None where nothing tells.
+
+    `is_named`: whether the pages of the other host name it as their canonical one.
+    """
+    if one.is_seed != two.is_seed:
+        return one.is_seed, "the other host was named as a seed"
+    if is_named[0] != is_named[1]:
+        return is_named[0], "its own pages name the other host as their canonical one"
+    if one.has_gaps() != two.has_gaps():
+        return two.has_gaps(), "it links to many pages that it does not have"
+    larger = one.size() > two.size()
+    if max(one.size(), two.size()) >= LARGER * min(one.size(), two.size()) + ENOUGH:
+        return larger, "it links to far fewer pages of its own"
+    return None
+
+
+def _note_ways(host: _Host, url: Url, links: Sequence[str]) -> None:
+    start = url.origin + "/"
+    fresh = {id_of(text[len(start) :]) & ((1 << 64) - 1) for text in links if text.startswith(start)}
+    if fresh:
+        host.ways = sorted(fresh.union(host.ways))[:_SKETCH]
+
+
+AGREED = 6
+MOST_DOUBT = 10
+"""Void is what changed nothing at least six times, and ten times as often as it changed something."""
+MOST_PARTS = 8
+TRIED = 64
+_SIGNS = 4
+_SAME, _OTHER = 3, 1
+_MOST_PAGES = 50_000
+_MOST_PARTS_KNOWN = 20_000
+_CODES = frozenset(("{hex}", "{uuid}", "{random}", "{other}"))
+
+
+class UrlPart(NamedTuple):
+    """A part of an address, and the address without it."""
+
+    name: str
+    value: str
+    rest: str
+
+
+class Voids:
+    def __init__(self) -> None:
+        self._pages: dict[int, tuple[str, tuple[int, ...]]] = {}
+        """Of addresses without one part: the part's value at the first visit, and a few numbers of the text met."""
+        self._evidence: dict[tuple[int, str], tuple[int, int]] = {}
+        """By host and part: how often another value changed nothing, and how often it did."""
+        self._void: dict[int, frozenset[str]] = {}
+
+    def learn(self, url: Url, marks: Marks) -> None:
+        """A page that was fetched; REQUIRES: it is no error page, for those are alike at every address."""
+        signs = marks.shingles[:_SIGNS]
+        if len(signs) < _SIGNS:
+            return
+        host_id = url.host.id
+        for part in parts_of(url):
+            key = _key(host_id, part)
+            known = self._pages.get(key)
+            if known is None:
+                self._pages[key] = (part.value, signs)
+            elif known[0] != part.value:
+                self._compare(host_id, part.name, sum(map(int.__eq__, known[1], signs)))
+        while len(self._pages) > _MOST_PAGES:
+            del self._pages[next(iter(self._pages))]
+
+    def _compare(self, host_id: int, name: str, equal: int) -> None:
+        agreed, differed = self._evidence.pop((host_id, name), (0, 0))
+        agreed, differed = agreed + (equal >= _SAME), differed + (equal <= _OTHER)
+        self._evidence[host_id, name] = (agreed, differed)
+        if len(self._evidence) > _MOST_PARTS_KNOWN:
+            del self._evidence[next(iter(self._evidence))]
+        self._judge(host_id, name, agreed, differed)
+
+    def _judge(self, host_id: int, name: str, agreed: int, differed: int) -> None:
+        void = self._void.get(host_id, frozenset()) - {name}
+        if agreed >= AGREED and differed * MOST_DOUBT <= agreed:
+            void |= {name}
+        if void:
+            self._void[host_id] = void
+        else:
+            self._void.pop(host_id, None)
+
+    def kept(self) -> Iterator[VoidPagesKept | EvidenceKept]:
+        """All of it, to be written down; only looks, so that another thread may ask."""
+        for pages in batches(list(self._pages.items())):
+            yield VoidPagesKept(pages)
+        for evidence in batches(list(self._evidence.items())):
+            yield EvidenceKept(evidence)
+
+    def recall(self, part: VoidPagesKept | EvidenceKept) -> None:
+        match part:
+            case VoidPagesKept(rows=pages):
+                self._pages.update(pages)
+            case EvidenceKept(rows=evidence):
+                self._evidence.update(evidence)
+                for (host_id, name), (agreed, differed) in evidence:
+                    self._judge(host_id, name, agreed, differed)
+
+    def copy_of(self, url: Url) -> str | None:
+        """In words why this address is a copy of a page fetched before; None when it is none, or is to be tried."""
+        void = self._void.get(url.host.id) if self._void else None
+        if not void or url.id % TRIED == 0:
+            return None
+        for part in parts_of(url):
+            if part.name in void:
+                known = self._pages.get(_key(url.host.id, part))
+                if known is not None and known[0] != part.value:
+                    return f"a copy: {part.name} changes nothing on this host, and {part.rest} was fetched with another"
+        return None
+
+
+def _key(host_id: int, part: UrlPart) -> int:
+    return id_of(f"{host_id} {part.name} {part.rest}")
+
+
+def parts_of(url: Url) -> Iterator[UrlPart]:
+    """Every parameter, every segment of the path that looks like a code, and all that look like codes together."""
+    path, _, query = url.target.partition("?")
+    pairs = query.split("&") if query else []
+    segments = path.split("/")
+    if len(pairs) > MOST_PARTS or len(segments) > 2 * MOST_PARTS:
+        return
+    codes = []
+    for at, pair in enumerate(pairs):
+        name, _, value = pair.partition("=")
+        yield UrlPart(f"the parameter {name!r}", value, _joined(path, pairs[:at] + pairs[at + 1 :]))
+        if kind_of(value) in _CODES:
+            codes.append(at)
+    for at, segment in enumerate(segments):
+        if len(segment) >= 6 and kind_of(segment) in _CODES:
+            yield UrlPart(
+                f"part {at} of the path", segment, _joined("/".join(segments[:at] + segments[at + 1 :]), pairs)
+            )
+    if len(codes) > 1:
+        plain = [pair for at, pair in enumerate(pairs) if at not in codes]
+        names = " and ".join([repr(pairs[at].partition("=")[0]) for at in codes])
+        yield UrlPart(f"the parameters {names} together", str([pairs[at] for at in codes]), _joined(path, plain))
+
+
+def _joined(path: str, pairs: list[str]) -> str:
+    return f"{path}?{'&'.join(pairs)}" if pairs else path
+
+
+MOST_DOMAINS = 10_000
+MOST_HOSTS = 1_000
+_NO_RUN = TemplateRun()
+
+
+class Farms:
+    """The first page of each host counts: whether it says anything that hosts of the same domain have not said."""
+
+    def __init__(self) -> None:
+        self._domains: dict[str, _Domain] = {}
+
+    def learn(self, url: Url, marks: Marks, is_asked_for: bool = False) -> None:
+        """A page that was fetched. `is_asked_for`: the user named it, so its host is no accident."""
+        name = url.hostname
+        domain = domain_of(name)
+        known = self._domains.pop(domain, None) or _Domain()
+        self._domains[domain] = known
+        known.learn(name, marks, is_asked_for)
+        if len(self._domains) > MOST_DOMAINS:
+            del self._domains[next(iter(self._domains))]
+
+    def kept(self) -> Iterator[DomainsKept]:
+        """All of it, to be written down; only looks, so that another thread may ask."""
+        for batch in batches(list(self._domains.items())):
+            yield DomainsKept(tuple([domain.kept(name) for name, domain in batch]))
+
+    def recall(self, part: DomainsKept) -> None:
+        self._domains.update((row[0], _Domain.of(row)) for row in part.rows)
+
+    def judge(self, url: Url) -> Allowed | Denied:
+        """May a host like this be asked? Those that brought something go on being asked."""
+        if not self._domains:
+            return ALLOWED
+        name = url.hostname
+        domain = domain_of(name)
+        known = self._domains.get(domain)
+        if known is None or not is_trap(known.run) or name == domain or name in known.good:
+            return ALLOWED
+        return Denied(f"hosts under {domain} have no end: of {known.run.fetched:,} {known.run.new:,} said anything new")
+
+
+class _Domain:
+    __slots__ = ("_met", "_sketch", "good", "run")
+
+    def __init__(self) -> None:
+        self._sketch = Sketch(is_folded=True)
+        self._met: set[str] = set()
+        self.good: set[str] = set()
+        self.run = _NO_RUN
+
+    def kept(self, name: str) -> DomainRow:
+        return name, self._sketch.kept(), tuple(sorted(self._met.copy())), tuple(sorted(self.good.copy())), self.run
+
+    @classmethod
+    def of(cls, row: DomainRow) -> "_Domain":
+        domain = cls()
+        domain._sketch, domain.run = Sketch.of(row[1]), row[4]
+        domain._met, domain.good = set(row[2]), set(row[3])
+        return domain
+
+    def learn(self, name: str, marks: Marks, is_asked_for: bool) -> None:
+        if is_asked_for and len(self.good) < MOST_HOSTS:
+            self.good.add(name)
+        if name in self._met or name in self.good:
+            return
+        if len(self._met) < MOST_HOSTS:
+            self._met.add(name)
+        new = self._sketch.met(marks)
+        self.run = after(self.run, new.text or new.facts)
+        if (new.text or new.facts) and len(self.good) < MOST_HOSTS:
+            self.good.add(name)
