@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gossamer.base.clock import DAY_S, SECOND
-from gossamer.lab.simulation import BEST, Result, Simulation, simulated
-from gossamer.lab.web import CLASSES
+from gossamer.lab.simulation import BEST, CLASSES, Result, Simulation, simulated
 from gossamer.recrawl.policies import Age
 from gossamer.recrawl.rates import IGNORANT, Panels, counted, learnt, likeliest, likely_rate, observed, posterior
 from gossamer.store.given import stored_seeds

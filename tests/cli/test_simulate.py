@@ -11,10 +11,20 @@ from lxml import etree
 from gossamer.base.chance import seeded
 from gossamer.base.errors import ConfigError
 from gossamer.cli import main as cli
+from gossamer.cli.plots import as_svg, in_terminal
 from gossamer.cli.simulate import checked
-from gossamer.lab.plots import as_svg, in_terminal
-from gossamer.lab.simulation import BEST, Result, Simulation, simulated
-from gossamer.lab.web import CLASSES, WEBS, Nature, SyntheticWeb, links_of, parent_of
+from gossamer.lab.simulation import (
+    BEST,
+    CLASSES,
+    WEBS,
+    Nature,
+    Result,
+    Simulation,
+    SyntheticWeb,
+    links_of,
+    parent_of,
+    simulated,
+)
 from gossamer.recrawl.freshness import average_age, freshness, optimum
 
 PAGES = 2_000

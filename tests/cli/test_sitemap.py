@@ -13,16 +13,16 @@ from tests.cli.site import gossamer
 from gossamer.base.clock import SECOND, from_words
 from gossamer.base.errors import ConfigError
 from gossamer.cli.sitemap import earlier, home_of
-from gossamer.lab.sitemap_files import (
+from gossamer.lab.sitemap import (
     FoundFile,
     SitemapPage,
     address_of,
     chosen_from,
+    files_of,
     frequency_of,
     interval_of,
     reason_against,
 )
-from gossamer.lab.sitemap_xml import files_of
 from gossamer.parse.sitemaps import parse_sitemap
 from gossamer.values.url import Url
 

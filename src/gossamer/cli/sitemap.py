@@ -11,8 +11,7 @@ from cyclopts import Parameter
 from gossamer.base.clock import Instant
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
-from gossamer.lab.sitemap_files import SitemapChoice, chosen_from, files_in
-from gossamer.lab.sitemap_xml import Made, files_of
+from gossamer.lab.sitemap import Made, SitemapChoice, chosen_from, files_in, files_of
 from gossamer.parse.sitemaps import parse_sitemap
 from gossamer.rules.robots import parse
 from gossamer.values.robots import Robots, RobotsState

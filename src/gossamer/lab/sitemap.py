@@ -1,13 +1,16 @@
-"""Which files of a folder a sitemap lists, under which address, and how often each seems to change."""
+"""Sitemaps for a folder of files: which are listed, how often each seems to change, and the files written."""
 
+import gzip
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
+from xml.sax.saxutils import escape
 
-from gossamer.base.clock import SECOND, Instant
+from gossamer.base.clock import SECOND, Instant, in_words
+from gossamer.parse.sitemaps import LARGEST, MOST_ENTRIES
 from gossamer.rules.robots import judge
 from gossamer.values.outcome import Denied
 from gossamer.values.robots import Robots
@@ -146,3 +149,76 @@ def frequency_of(interval_s: float | None) -> str:
     if interval_s is None:
         return ""
     return next((word for longest_s, word in FREQUENCIES if interval_s <= longest_s), "yearly")
+
+
+SPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_HEAD = f'<?xml version="1.0" encoding="UTF-8"?>\n<{{root}} xmlns="{SPACE}">\n'
+_QUOTES = {'"': "&quot;", "'": "&apos;"}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    name: str
+    body: bytes
+    entries: int
+
+
+def files_of(
+    pages: Sequence[SitemapPage], name: str, home: Url, most_entries: int = MOST_ENTRIES, largest: int = LARGEST
+) -> list[Made]:
+    """One file called `name`; or, when it would be too long, numbered parts and an index of that name, which comes last
+    so that nobody finds it before its parts. A name ending in `.gz` is packed. The same pages give the same bytes."""
+    parts = list(_parts([_page(page) for page in pages], most_entries, largest))
+    if len(parts) == 1:
+        return [Made(name, packed(name, _file("urlset", parts[0])), len(parts[0]))]
+    made, lines, at = [], [], 0
+    for number, part in enumerate(parts, 1):
+        newest = max(page.changed_at for page in pages[at : at + len(part)])
+        at += len(part)
+        numbered = _numbered(name, number)
+        made.append(Made(numbered, packed(numbered, _file("urlset", part)), len(part)))
+        lines.append(_map(home.text + numbered, newest))
+    return [*made, Made(name, packed(name, _file("sitemapindex", lines)), len(lines))]
+
+
+def packed(name: str, body: bytes) -> bytes:
+    return gzip.compress(body, mtime=0) if name.endswith(".gz") else body
+
+
+def _parts(lines: Sequence[bytes], most_entries: int, largest: int) -> Iterator[list[bytes]]:
+    part: list[bytes] = []
+    room = size = largest - len(_file("urlset", []))
+    for line in lines:
+        if part and (len(part) == most_entries or len(line) > size):
+            yield part
+            part, size = [], room
+        part.append(line)
+        size -= len(line)
+    yield part
+
+
+def _numbered(name: str, number: int) -> str:
+    stem, dot, endings = name.partition(".")
+    return f"{stem}-{number}{dot}{endings}"
+
+
+def _file(root: str, lines: Sequence[bytes]) -> bytes:
+    return _HEAD.format(root=root).encode() + b"".join(lines) + f"</{root}>\n".encode()
+
+
+def _page(page: SitemapPage) -> bytes:
+    frequency = f"<changefreq>{page.changefreq}</changefreq>" if page.changefreq else ""
+    return f"<url><loc>{_escaped(page.url.text)}</loc>{_lastmod(page.changed_at)}{frequency}</url>\n".encode()
+
+
+def _map(address: str, newest: Instant) -> bytes:
+    return f"<sitemap><loc>{_escaped(address)}</loc>{_lastmod(newest)}</sitemap>\n".encode()
+
+
+def _lastmod(at: Instant) -> str:
+    """W3C Datetime, to the second."""
+    return f"<lastmod>{in_words(at // SECOND * SECOND)[:19]}Z</lastmod>"
+
+
+def _escaped(text: str) -> str:
+    return escape(text, _QUOTES)
