@@ -9,8 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.demo.draw import Draw
-from gossamer.demo.prose import coined, paragraph, person_name
+from gossamer.demo.words import Draw, coined, paragraph, person_name
 
 HOME = "http://dense.bench.test"
 LARGEST_REAL = 300_000

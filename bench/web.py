@@ -20,10 +20,22 @@ import msgspec
 
 from gossamer.base.clock import SystemClock
 from gossamer.demo import words
-from gossamer.demo.draw import Draw
-from gossamer.demo.layout import Leaf, PageFrame, Way, framed
-from gossamer.demo.prose import coined, paragraph, person_name
-from gossamer.demo.things import At, Day, Node, Number, Plain, Statements, Syntax, Value, counts_of
+from gossamer.demo.pages import (
+    At,
+    Day,
+    Leaf,
+    Node,
+    Number,
+    PageFrame,
+    Plain,
+    Statements,
+    Syntax,
+    Value,
+    Way,
+    counts_of,
+    framed,
+)
+from gossamer.demo.words import Draw, coined, paragraph, person_name
 
 DOMAIN = "bench.test"
 PORT = 18642

@@ -22,7 +22,7 @@ from tests.attack.web import AUTHORITY, KINDS, PORTS, SENT
 from tests.hostile.behaviours.connections import POISON
 from warcio.archiveiterator import ArchiveIterator
 
-from gossamer.demo.manifest import manifest_of
+from gossamer.demo.verdict import manifest_of
 
 REPOSITORY = Path(__file__).parents[2]
 SETTINGS = """

@@ -21,8 +21,7 @@ from tests.hostile.server import BY_HOST, HostileServer
 
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
-from gossamer.demo.accesslog import AccessLog
-from gossamer.demo.server import LONGEST_HEAD, DemoServer
+from gossamer.demo.server import LONGEST_HEAD, AccessLog, DemoServer
 
 PORTS, SENT, AUTHORITY = "ports-{}.json", "sent.json", "authority.pem"
 Doors = dict[str, dict[str, int]]

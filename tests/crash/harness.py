@@ -24,7 +24,7 @@ from tests.crash.web import PROFILE, SEED
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_POINTS, CRASH_VARIABLE
-from gossamer.demo.accesslog import read_log
+from gossamer.demo.server import read_log
 from gossamer.monitor.control import Control
 
 TARGETS = ("crawler", "reader", "indexer", "facts keeper", "all")

@@ -24,11 +24,9 @@ from gossamer.base.files import DiskFiles
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.cli.progress import JsonLines
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, RetrySettings, Settings
-from gossamer.demo.accesslog import read_log
-from gossamer.demo.manifest import manifest_of
-from gossamer.demo.plan import address_plan
-from gossamer.demo.verdict import CrawledPage, Verdict, check
-from gossamer.demo.web import DemoWeb
+from gossamer.demo.server import read_log
+from gossamer.demo.verdict import CrawledPage, Verdict, check, manifest_of
+from gossamer.demo.web import DemoWeb, address_plan
 from gossamer.frontier.reports import every_end, ledger
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only

@@ -11,7 +11,7 @@ import pytest
 from tests.crash import harness, verify
 
 from gossamer.base.tell import CRASH_POINTS
-from gossamer.demo.accesslog import Logged
+from gossamer.demo.server import Logged
 
 SRC = Path(__file__).parents[2] / "src" / "gossamer"
 KILLS = 20

@@ -13,7 +13,7 @@ import pytest
 from tests.crash import harness, verify
 
 from gossamer.base.files import DiskFiles
-from gossamer.demo.accesslog import read_log
+from gossamer.demo.server import read_log
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only
 from gossamer.values.history import Past, decoded

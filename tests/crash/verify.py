@@ -19,9 +19,8 @@ from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.cli.backup import back_up
 from gossamer.collection.maintenance.replay import build_again
-from gossamer.demo.accesslog import Logged
-from gossamer.demo.manifest import manifest_of
-from gossamer.demo.verdict import CrawledPage, check
+from gossamer.demo.server import Logged
+from gossamer.demo.verdict import CrawledPage, check, manifest_of
 from gossamer.frontier.reports import every_end
 from gossamer.store.directory import Directory
 from gossamer.store.sqlite.database import read_only

@@ -15,10 +15,9 @@ from gossamer.base.processes import SystemProcesses
 from gossamer.base.tell import silent
 from gossamer.crawler import learned
 from gossamer.crawler.learned import NAME, keep, packed, recalled, unpacked
-from gossamer.demo.answers import DemoRequest
-from gossamer.demo.manifest import ExpectedTrap, manifest_of
+from gossamer.demo.pages import DemoRequest
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
-from gossamer.demo.verdict import trapped
+from gossamer.demo.verdict import ExpectedTrap, manifest_of, trapped
 from gossamer.demo.web import DemoWeb
 from gossamer.rules.learned.model import LearnedHosts
 from gossamer.testing import FakeClock, FaultyFiles

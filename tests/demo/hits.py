@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gossamer.base.clock import SECOND
-from gossamer.demo.accesslog import Logged
+from gossamer.demo.server import Logged
 from gossamer.values.url import Url
 
 

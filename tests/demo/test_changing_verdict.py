@@ -7,11 +7,10 @@ import msgspec
 import pytest
 
 from gossamer.base.clock import SECOND
-from gossamer.demo.accesslog import Logged
-from gossamer.demo.answers import DemoRequest
-from gossamer.demo.changes import Fate, price_of, version_of
-from gossamer.demo.changing_verdict import PRICED, ChangingVerdict, KeptPages, check_changing, items_with
-from gossamer.demo.web import DemoWeb
+from gossamer.demo.changes import PRICED, ChangingVerdict, KeptPages, check_changing, items_with
+from gossamer.demo.pages import DemoRequest
+from gossamer.demo.server import Logged
+from gossamer.demo.web import DemoWeb, Fate, price_of, version_of
 
 DAY = 86_400 * SECOND
 START_AT = 1_700_000_000 * SECOND

@@ -5,10 +5,9 @@ import asyncio
 from gossamer.base.clock import SystemClock
 from gossamer.base.tell import silent
 from gossamer.config.slices import Fetch
-from gossamer.demo.manifest import ExpectedPage, manifest_of
-from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
-from gossamer.demo.web import DemoWeb
+from gossamer.demo.verdict import ExpectedPage, manifest_of
+from gossamer.demo.web import DemoWeb, address_plan
 from gossamer.fetch.client import Client
 from gossamer.values.capture import Truncated
 from gossamer.values.outcome import Fetched, Outcome, reason_of

@@ -7,12 +7,10 @@ import msgspec
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.demo import odd_answers
-from gossamer.demo.answers import DemoRequest
-from gossamer.demo.compose import item_statements
-from gossamer.demo.manifest import ExpectedPage, Manifest, manifest_of
-from gossamer.demo.oddities import oddities
-from gossamer.demo.things import jsonld_facts, microdata_facts, rdfa_facts
+from gossamer.demo.oddities import BEHAVIOURS, oddities
+from gossamer.demo.pages import DemoRequest, jsonld_facts, microdata_facts, rdfa_facts
+from gossamer.demo.sites import item_statements
+from gossamer.demo.verdict import ExpectedPage, Manifest, manifest_of
 from gossamer.demo.web import DemoWeb
 from gossamer.extract.page import extract
 from gossamer.parse.html.tree import seen_in
@@ -85,7 +83,7 @@ def test_every_syntax_mixtures_and_none_are_there(expected: Manifest) -> None:
 def test_every_awkward_part_is_in_the_manifest_and_every_one_has_an_answer(expected: Manifest) -> None:
     present = {page.what for page in expected.pages}
     assert {odd.what for odd in oddities(5)} <= present
-    assert {odd.what for odd in oddities(5)} == set(odd_answers.BEHAVIOURS)
+    assert {odd.what for odd in oddities(5)} == set(BEHAVIOURS)
     for what in (
         "redirect-chain", "redirect-loop", "long-redirect-chain", "moved-to-another-host", "exact-copy", "near-copy",
         "dead-404", "dead-410", "slow", "busy-at-first", "always-failing", "truncated", "huge-page", "wrong-charset",

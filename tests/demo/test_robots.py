@@ -4,9 +4,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gossamer.demo.answers import DemoRequest
-from gossamer.demo.manifest import ExpectedHost, manifest_of
-from gossamer.demo.verdict import may_be_asked
+from gossamer.demo.pages import DemoRequest
+from gossamer.demo.verdict import ExpectedHost, manifest_of, may_be_asked
 from gossamer.demo.web import DemoWeb
 from gossamer.rules.robots import judge, parse
 from gossamer.values.outcome import Allowed

@@ -12,11 +12,9 @@ import pytest
 from gossamer.base.clock import SECOND, Clock, SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.base.processes import SystemProcesses
-from gossamer.demo.accesslog import AccessLog, read_log
-from gossamer.demo.odd_answers import HUGE_BYTES
-from gossamer.demo.plan import address_plan
-from gossamer.demo.server import LOOPBACK, DemoServer, request_in
-from gossamer.demo.web import DemoWeb
+from gossamer.demo.oddities import HUGE_BYTES
+from gossamer.demo.server import LOOPBACK, AccessLog, DemoServer, read_log, request_in
+from gossamer.demo.web import DemoWeb, address_plan
 from gossamer.testing import FakeClock
 
 T = TypeVar("T")

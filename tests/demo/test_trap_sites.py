@@ -3,10 +3,9 @@
 import pytest
 from tests.demo.hits import hits_of
 
-from gossamer.demo.answers import DemoRequest
-from gossamer.demo.manifest import ExpectedTrap, manifest_of
+from gossamer.demo.pages import DemoRequest
 from gossamer.demo.traps import MOST_WASTED, TRAP_HOSTS, TRAPS
-from gossamer.demo.verdict import check, trapped
+from gossamer.demo.verdict import ExpectedTrap, check, manifest_of, trapped
 from gossamer.demo.web import DemoWeb
 
 WEB = DemoWeb(seed=1, hosts=3, pages=30, traps=45)

@@ -3,9 +3,18 @@
 import msgspec
 
 from gossamer.base.clock import SECOND
-from gossamer.demo.accesslog import Logged
-from gossamer.demo.manifest import ExpectedHost, ExpectedPage, Manifest, manifest_of
-from gossamer.demo.verdict import SYNTAXES, CrawledPage, check, expected_facts, may_be_asked
+from gossamer.demo.server import Logged
+from gossamer.demo.verdict import (
+    SYNTAXES,
+    CrawledPage,
+    ExpectedHost,
+    ExpectedPage,
+    Manifest,
+    check,
+    expected_facts,
+    manifest_of,
+    may_be_asked,
+)
 from gossamer.demo.web import DemoWeb
 
 WEB = DemoWeb(seed=1, hosts=3, pages=30)

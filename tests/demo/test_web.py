@@ -8,13 +8,11 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.base.errors import ConfigError
-from gossamer.demo.answers import DemoAnswer, DemoRequest
-from gossamer.demo.manifest import Manifest, manifest_of
 from gossamer.demo.oddities import NOWHERE, ODD_HOSTS
-from gossamer.demo.prose import pool
-from gossamer.demo.tongues import TONGUES
-from gossamer.demo.verdict import may_be_asked
+from gossamer.demo.pages import DemoAnswer, DemoRequest
+from gossamer.demo.verdict import Manifest, manifest_of, may_be_asked
 from gossamer.demo.web import DemoWeb
+from gossamer.demo.words import TONGUES, pool
 from gossamer.values.url import url_of
 
 WEB = DemoWeb(seed=3, hosts=12, pages=240)

@@ -7,10 +7,9 @@ import pytest
 from tests.demo.hits import hits_of
 from tests.rules.roaming import Ask, roam
 
-from gossamer.demo.answers import DemoRequest
-from gossamer.demo.manifest import ExpectedTrap, manifest_of
+from gossamer.demo.pages import DemoRequest
 from gossamer.demo.traps import LEAST_FOUND, MOST_WASTED
-from gossamer.demo.verdict import trapped
+from gossamer.demo.verdict import ExpectedTrap, manifest_of, trapped
 from gossamer.demo.web import DemoWeb
 from gossamer.values.url import Url
 

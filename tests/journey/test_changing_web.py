@@ -11,9 +11,8 @@ from tests.journey.crawling import Crawled, Told, crawl
 from tests.journey.test_returning import returning, spooled
 
 from gossamer.base.clock import DAY
-from gossamer.demo.answers import DemoAnswer, DemoRequest
-from gossamer.demo.changes import Fate, fate_of, price_of, version_of
-from gossamer.demo.web import DemoWeb
+from gossamer.demo.pages import DemoAnswer, DemoRequest
+from gossamer.demo.web import DemoWeb, Fate, fate_of, price_of, version_of
 from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.testing import FakeClock, TinyWeb
 from gossamer.values.capture import Capture

@@ -14,9 +14,8 @@ from gossamer.base.environment import Network, real_outside
 from gossamer.cli.crawl import crawl_to_end
 from gossamer.collection.system import Watch
 from gossamer.config.settings import CrawlSettings, PolitenessSettings, ReaderSettings, RetrySettings, Settings
-from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
-from gossamer.demo.web import DemoWeb
+from gossamer.demo.web import DemoWeb, address_plan
 from gossamer.monitor.control import Control
 from gossamer.monitor.system import Beaten, System
 from gossamer.store.directory import Directory

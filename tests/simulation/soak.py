@@ -33,7 +33,7 @@ from gossamer.crawler.journey import Crawl, Rooms
 from gossamer.crawler.pace import Pace
 from gossamer.crawler.revisit import Returning
 from gossamer.crawler.settlement import Measures
-from gossamer.demo.answers import DemoRequest
+from gossamer.demo.pages import DemoRequest
 from gossamer.demo.web import DemoWeb
 from gossamer.fetch.answer import ResponseHead, outcome_of
 from gossamer.frontier.sqlite.frontier import SqliteFrontier

@@ -23,9 +23,8 @@ from gossamer.cli.import_ import take_in
 from gossamer.cli.serve import address_of, web_server
 from gossamer.collection import seeds as sowing
 from gossamer.config.settings import WebSettings
-from gossamer.demo.plan import address_plan
 from gossamer.demo.server import DemoServer
-from gossamer.demo.web import DemoWeb
+from gossamer.demo.web import DemoWeb, address_plan
 from gossamer.store.directory import Directory
 from gossamer.values.url import Url
 from gossamer.web.entities import known as entity_known

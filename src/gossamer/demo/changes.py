@@ -1,107 +1,171 @@
-"""A demonstration web that changes: what becomes of a page as time passes, by the clock and nothing else.
+"""Whether a crawl that comes back has kept up with a demonstration web that changes, by the server's own log."""
 
-Some pages change an advertisement or a date line only, some a price in RDFa or JSON-LD, some their text; some vanish,
-and new ones appear. Time is counted in turns, which last as long as the web is told.
-"""
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 
-from datetime import UTC, datetime
-from enum import StrEnum
-from html import escape
+import msgspec
 
-from gossamer.base.clock import SECOND, Instant
-from gossamer.demo.draw import Draw
-from gossamer.demo.sites import Site
+from gossamer.base.clock import DAY_S, SECOND, Instant
+from gossamer.base.environment import Outside
+from gossamer.demo.server import Logged
+from gossamer.demo.verdict import SLACK_S, TooEarly, too_early
+from gossamer.demo.web import DemoWeb, Fate, fate_of, price_of, version_of
+from gossamer.store import captures
+from gossamer.store.directory import Directory
+from gossamer.store.sqlite.database import read_only
+from gossamer.values.url import Url
+from gossamer.views.facts.store import facts_of, opened
+from gossamer.views.words.searcher import Searcher
 
-LONGEST = 4
-"""Turns between two changes of a page, at the most."""
-VANISHES = (2, 6)
-"""Turns after which a page that vanishes does so, at the earliest and the latest."""
-NEWS_AT_ONCE = 12
-"""Links to news on a start page: the newest."""
-
-
-class Fate(StrEnum):
-    """What becomes of a page."""
-
-    STILL = "still"
-    ADVERTISES = "advertises"
-    DATED = "dated"
-    PRICED = "priced"
-    PRICED_JSON = "priced-json"
-    WRITTEN = "written"
-    VANISHES = "vanishes"
+BEFORE_DAYS = 365
+"""The calendar begins so long ago: the demonstration may run for as many days before it reaches today."""
+LEAST_SPARED = 0.5
+PASSED_OVER = (Fate.ADVERTISES, Fate.DATED)
+PRICED = (Fate.PRICED, Fate.PRICED_JSON)
 
 
-_FATES = (
-    *[Fate.STILL] * 8, Fate.ADVERTISES, Fate.ADVERTISES, Fate.DATED, Fate.PRICED, Fate.PRICED_JSON, Fate.WRITTEN,
-    Fate.VANISHES,
-)  # fmt: skip
+class Missed(msgspec.Struct, frozen=True):
+    url: str
+    says: str
 
 
-def fate_of(seed: int, host: str, target: str) -> Fate:
-    """Of an item's page."""
-    return Draw(seed, host, target, "fate").one(_FATES)
+class KeptPages(msgspec.Struct, frozen=True):
+    """What the collection has, when the crawl has ended."""
+
+    versions: Mapping[str, Sequence[Instant]]
+    """By address: the captures in which something that counts had changed, the first among them."""
+    shown: Collection[str]
+    """What can be found."""
+    facts: Mapping[str, bytes]
+    """By address: what the graph holds of it, as N-Quads."""
 
 
-def version_of(seed: int, host: str, target: str, turn: int) -> int:
-    """How often the page has changed by then."""
-    every = Draw(seed, host, target, "every").between(1, LONGEST)
-    return turn // every
+class ChangingVerdict(msgspec.Struct, frozen=True):
+    visits: int
+    """To pages that had been fetched before."""
+    passed_over: int
+    """Pages seen with another advertisement or date line, and nothing else that was new."""
+    taken_for_changes: tuple[Missed, ...]
+    prices: int
+    """Prices that were met, and are versions of their pages."""
+    prices_missed: tuple[Missed, ...]
+    spared_share: float
+    """Of the bytes that visits to known pages would have cost."""
+    vanished: int
+    still_shown: tuple[str, ...]
+    """Pages that are gone, and can be found all the same."""
+    appeared: int
+    politeness_violations: tuple[TooEarly, ...]
+
+    @property
+    def passes(self) -> bool:
+        failings = (self.taken_for_changes, self.prices_missed, self.still_shown, self.politeness_violations)
+        has_seen = self.passed_over and self.prices and self.vanished and self.appeared
+        return not any(failings) and bool(has_seen) and self.spared_share >= LEAST_SPARED
 
 
-def is_there(seed: int, host: str, target: str, turn: int) -> bool:
-    if fate_of(seed, host, target) is not Fate.VANISHES:
-        return True
-    return turn < Draw(seed, host, target, "end").between(*VANISHES)
+def check_changing(
+    web: DemoWeb, log: Sequence[Logged], kept: KeptPages, delay_s: float, slack_s: float
+) -> ChangingVerdict:
+    """`delay_s` and `slack_s` are seconds of the clock that the log was written by."""
+    by_url: dict[str, list[Logged]] = defaultdict(list)
+    for hit in sorted(log, key=lambda hit: hit.asked_at):
+        by_url[hit.url].append(hit)
+    wrong, passed_over = advertised(web, by_url, kept)
+    prices_missed, prices = priced(web, by_url, kept)
+    spared, received, visits = bytes_of(by_url, {site.host for site in web.sites})
+    gone = [url for url, hits in by_url.items() if hits[-1].status == 410 and hits[0].status == 200]
+    news = [url for url in kept.shown if "/news/" in url]
+    return ChangingVerdict(
+        visits=visits,
+        passed_over=passed_over,
+        taken_for_changes=tuple(wrong),
+        prices=prices,
+        prices_missed=tuple(prices_missed),
+        spared_share=spared / (spared + received) if spared + received else 0.0,
+        vanished=len(gone),
+        still_shown=tuple([url for url in gone if url in kept.shown]),
+        appeared=len(news),
+        politeness_violations=tuple(too_early(log, {}, delay_s - slack_s)),
+    )
 
 
-def price_of(version: int) -> str:
-    return f"{19 + version}.90"
+def changing_verdict(
+    web: DemoWeb, directory: Directory, log: Sequence[Logged], delay_s: float, day_s: float
+) -> ChangingVerdict:
+    """What a crawl stored in a directory, against what the server sent. A day of the clock lasts `day_s`."""
+    versions: dict[str, list[Instant]] = defaultdict(list)
+    with closing(read_only(directory.state)) as state:
+        for kept in captures.in_order(state):
+            if kept.is_page:
+                versions[kept.url.text].append(kept.fetched_at)
+    searcher = Searcher(directory.index)
+    searcher.open()
+    shown = {card.url.text for card in searcher.cards()}
+    store = opened(directory.graph)
+    facts = {url: b"".join(facts_of(store, [Url(url)])) for url, _, _ in items_with(web, PRICED)}
+    return check_changing(web, log, KeptPages(versions, shown, facts), delay_s, SLACK_S / day_s * DAY_S)
 
 
-def changed(html: str, seed: int, host: str, target: str, turn: int, now: Instant) -> str:
-    """The page as it is in that turn."""
-    version = version_of(seed, host, target, turn)
-    match fate_of(seed, host, target):
-        case Fate.ADVERTISES:
-            words = f"<p>Offer of the hour, number {version}: buy two, pay for three.</p>"
-            return _before(html, "</body>", f'<div class="advertisement" role="complementary">{words}</div>')
-        case Fate.DATED:
-            today = datetime.fromtimestamp(now // SECOND, UTC)
-            return _before(html, "</footer>", f"<p>Printed on {today:%d %B %Y, %H:%M:%S}</p>")
-        case Fate.PRICED:
-            words = f'Price: <span property="price">{price_of(version)}</span>'
-            return _before(html, "</body>", f'<p vocab="http://schema.org/" typeof="Offer">{words}</p>')
-        case Fate.PRICED_JSON:
-            fact = f'{{"@context":"http://schema.org/","@type":"Offer","price":"{price_of(version)}"}}'
-            return _before(html, "</head>", f'<script type="application/ld+json">{fact}</script>')
-        case Fate.WRITTEN:
-            words = f"Since then a paragraph was written anew, for the {version}. time; nobody knows who asked for it."
-            return html.replace('<p class="lead">', f'<p class="lead">{words} ', 1)
-        case _:
-            return html
+def known_dates(directory: Directory, outside: Outside) -> tuple[Instant, Instant]:
+    """When this web began, and the date at which its calendar continues: after the last one in the collection, because
+    a page is never replaced by a capture of an older date."""
+    began_at = outside.clock.now() - round(BEFORE_DAYS * DAY_S) * SECOND
+    if not directory.state.is_file():
+        return began_at, began_at
+    with closing(read_only(directory.state)) as state:
+        fetched = [kept.fetched_at for kept in captures.in_order(state)]
+    return (min(fetched), max(fetched) + SECOND) if fetched else (began_at, began_at)
 
 
-def with_news(html: str, turn: int) -> str:
-    """A start page, which leads to the newest pages."""
-    links = [f'<li><a href="/news/{number}">News {number}</a></li>' for number in newest(turn)]
-    return _before(html, "</main>", f"<ul>{''.join(links)}</ul>") if links else html
+def items_with(web: DemoWeb, fates: Collection[Fate]) -> list[tuple[str, str, str]]:
+    """Address, host and target of the items that have one of these fates."""
+    items = [web.item(site, number) for site in web.sites for number in range(site.items)]
+    return [
+        (item.url, item.site.host, item.path) for item in items if fate_of(web.seed, item.site.host, item.path) in fates
+    ]
 
 
-def newest(turn: int) -> range:
-    return range(max(1, turn - NEWS_AT_ONCE + 1), turn + 1)
+def advertised(web: DemoWeb, by_url: Mapping[str, Sequence[Logged]], kept: KeptPages) -> tuple[list[Missed], int]:
+    wrong, seen = [], 0
+    for url, _, _ in items_with(web, PASSED_OVER):
+        sent = [hit for hit in by_url.get(url, ()) if hit.status == 200]
+        if len(sent) < 2:
+            continue
+        seen += 1
+        if len(kept.versions.get(url, ())) > 1:
+            wrong.append(Missed(url, f"{len(kept.versions[url])} versions, of {len(sent)} answers"))
+    return wrong, seen
 
 
-def news_page(site: Site, target: str, turn: int) -> str | None:
-    """`/news/N` is there from turn N on."""
-    number = target.removeprefix("/news/")
-    if not target.startswith("/news/") or not (number.isascii() and number.isdigit() and 1 <= int(number) <= turn):
-        return None
-    title = f"News {int(number)} of {escape(site.title)}"
-    words = f"This is what happened in turn {int(number)}, and it will not be told again in other words."
-    head = f"<!DOCTYPE html><html lang=en><head><title>{title}</title></head>"
-    return f"{head}<body><main><p>{words}</p></main></body></html>"
+def priced(web: DemoWeb, by_url: Mapping[str, Sequence[Logged]], kept: KeptPages) -> tuple[list[Missed], int]:
+    """A price is a version at the first visit that meets it; the last one is in the graph."""
+    missed, found = [], 0
+    for url, host, target in items_with(web, PRICED):
+        met = [hit for hit in by_url.get(url, ()) if hit.status == 200]
+        if len(met) < 2:
+            continue
+        turns = [web.turn_at(hit.asked_at) for hit in met]
+        wanted = dict.fromkeys([price_of(version_of(web.seed, host, target, turn)) for turn in turns])
+        versions = kept.versions.get(url, ())
+        if len(versions) != len(wanted):
+            missed.append(Missed(url, f"{len(wanted)} prices were met, and {len(versions)} versions kept"))
+        elif f'"{[*wanted][-1]}"'.encode() not in kept.facts.get(url, b""):
+            missed.append(Missed(url, f"the price {[*wanted][-1]} is not in the graph"))
+        found += len(wanted)
+    return missed, found
 
 
-def _before(html: str, mark: str, addition: str) -> str:
-    return html.replace(mark, f"{addition}\n{mark}", 1)
+def bytes_of(by_url: Mapping[str, Sequence[Logged]], hosts: Collection[str]) -> tuple[int, int, int]:
+    """At ordinary hosts: bytes that 304 answers spared, bytes sent again, and how many visits came again."""
+    spared = received = visits = 0
+    for hits in by_url.values():
+        size = None
+        for hit in hits if hits[0].host in hosts and hits[0].target != "/robots.txt" else ():
+            if size is not None and hit.status in (200, 304):
+                visits += 1
+                spared += size if hit.status == 304 else 0
+                received += hit.size if hit.status == 200 else 0
+            size = hit.size if hit.status == 200 else size
+    return spared, received, visits

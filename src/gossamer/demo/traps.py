@@ -3,9 +3,31 @@
 Nothing of them is stored: any page of a trap is written from its address when it is asked for.
 """
 
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import date, timedelta
 from typing import NamedTuple
 
-from gossamer.demo.markup import DOMAIN
+from gossamer.demo.pages import (
+    DOMAIN,
+    NOTHING,
+    DemoAnswer,
+    DemoRequest,
+    Leaf,
+    Node,
+    PageFrame,
+    Plain,
+    Statements,
+    Syntax,
+    Way,
+    framed,
+    missing,
+    page,
+    plain,
+)
+from gossamer.demo.sites import DemoRobots, robots_txt
+from gossamer.demo.words import ADJECTIVES, COLOURS, NOUNS, VERBS, Draw, coined, fresh
 
 
 class Trap(NamedTuple):
@@ -54,3 +76,251 @@ def real_paths(trap: Trap, real: int) -> tuple[str, ...]:
 
 def lists_of(real: int) -> int:
     return -(-real // A_LIST_HOLDS)
+
+
+TODAY = date(2026, 11, 15)
+A_DAY = 4
+"""Events on each day near today."""
+FACET_VALUES = {
+    "colour": tuple(colour.lower() for colour in COLOURS[:10]),
+    "size": tuple(str(size) for size in range(34, 46)),
+    "brand": tuple(noun for noun in NOUNS[:10]),
+    "price": ("0-20", "20-50", "50-100", "100-200", "200-500"),
+    "sort": ("price", "name", "newest", "rating"),
+    "view": ("grid", "list", "table"),
+    "page": tuple(str(number) for number in range(1, 10)),
+}  # fmt: skip
+FACT_SITES = (CALENDAR, FACETS, SESSIONS, MIRROR)
+_DAY = re.compile(r"/calendar/(\d{4})/(\d{1,2})(?:/(\d{1,2}))?")
+
+
+def trap_answer(seed: int, real: int, question: DemoRequest) -> DemoAnswer:
+    """`real`: how many real pages each site has."""
+    trap = TRAP_HOSTS[question.host]
+    if question.target == "/robots.txt":
+        return plain(robots_txt(DemoRobots(), 0), "text/plain; charset=utf-8")
+    leaf = _real(seed, trap, real, question.target) or BEHAVIOURS[trap](seed, real, question.target)
+    return missing() if leaf is None else page(framed(leaf[0], _frame(trap, leaf[1])), question)
+
+
+Written = tuple[Leaf, list[Way]]
+Behaviour = Callable[[int, int, str], Written | None]
+
+
+def _frame(trap: Trap, links: list[Way]) -> PageFrame:
+    return PageFrame(f"The {trap.name}", f"Beware of {trap.what}", [("/", "Home")], links)
+
+
+def _real(seed: int, trap: Trap, real: int, target: str) -> Written | None:
+    """The start page, the lists and the real pages, where they are as on any other site."""
+    if trap is SESSIONS:
+        target = target.partition("?")[0]
+    if target == "/":
+        return Leaf(f"The {trap.name}", "en", _text(seed, trap, "start", 4)), _doors(seed, trap, real)
+    if trap.listing and (number := _number(trap.listing.replace("{k}", "{n}"), target, lists_of(real))):
+        first = (number - 1) * A_LIST_HOLDS + 1
+        ways = [_way(seed, trap, n) for n in range(first, min(first + A_LIST_HOLDS, real + 1))]
+        around = [k for k in (number - 1, number + 1) if 1 <= k <= lists_of(real)]
+        listed = "\n".join(f'<p><a href="{href}">{text}</a></p>' for href, text in ways)
+        return Leaf(f"List {number}", "en", listed), [(trap.listing.format(k=k), f"List {k}") for k in around]
+    number = _number(trap.real, target, real)
+    return _real_page(seed, trap, real, number) if number else None
+
+
+def _number(pattern: str, target: str, most: int) -> int:
+    """Which of the pages of this pattern the target is; 0 when it is none."""
+    head, _, tail = pattern.partition("{n}")
+    inner = target[len(head) : len(target) - len(tail)]
+    is_one = target.startswith(head) and target.endswith(tail) and inner.isdecimal() and len(inner) < 9
+    return int(inner) if is_one and 1 <= int(inner) <= most and target == pattern.format(n=int(inner)) else 0
+
+
+def _real_page(seed: int, trap: Trap, real: int, number: int) -> Written:
+    title = _title(seed, trap, number)
+    facts = NOTHING
+    if trap in FACT_SITES:
+        draw = Draw(seed, trap.name, number, "facts")
+        says = (("name", Plain(title)), ("author", Plain(f"{coined(draw)} {coined(draw)}")))
+        facts = Statements(((Syntax.RDFA, Node("CreativeWork", says)),))
+    draw = Draw(seed, trap.name, number, "links")
+    onward = [1 + number % real, *(draw.between(1, real) for _ in range(3))]
+    links = [] if trap is CALENDAR else [_way(seed, trap, n, number) for n in onward]
+    return Leaf(title, "en", _text(seed, trap, number, 6), facts), [*links, *_snares(seed, trap, number)]
+
+
+def _way(seed: int, trap: Trap, number: int, seen_from: object = "list") -> Way:
+    path = trap.real.format(n=number)
+    if trap is SESSIONS:
+        path += f"?visit={_code(seed, trap, number, seen_from)}"
+    return path, _title(seed, trap, number)
+
+
+def _title(seed: int, trap: Trap, number: int) -> str:
+    draw = Draw(seed, trap.name, number, "title")
+    return f"{coined(draw)} and the {draw.one(ADJECTIVES)} {draw.one(NOUNS)}"
+
+
+def _text(seed: int, trap: Trap, name: object, paragraphs: int) -> str:
+    draw = Draw(seed, trap.name, name, "text")
+    return "\n".join(f"<p>{fresh(draw, 'en')}</p>" for _ in range(paragraphs))
+
+
+def _code(*names: object) -> str:
+    draw = Draw(*names)
+    return "".join(draw.one("0123456789abcdef") for _ in range(16))
+
+
+def _doors(seed: int, trap: Trap, real: int) -> list[Way]:
+    """Where the start page leads: to the lists, or to some real pages, and into the trap."""
+    lists = [(trap.listing.format(k=k), f"List {k}") for k in range(1, lists_of(real) + 1)] if trap.listing else []
+    some = [] if trap in (*_OWN_WAYS, SERIES) or lists else [_way(seed, trap, n) for n in range(1, min(real, 20) + 1)]
+    return [*lists, *some, *_snares(seed, trap, "start")]
+
+
+_OWN_WAYS = (CALENDAR,)
+
+
+def _snares(seed: int, trap: Trap, seen_from: object) -> list[Way]:
+    """Links from a real page into the trap."""
+    draw = Draw(seed, trap.name, seen_from, "snares")
+    match trap.name:
+        case CALENDAR.name:
+            return [(f"/calendar/{TODAY.year}/{TODAY.month}", "This month")]
+        case FACETS.name:
+            return [(f"/shop?colour={draw.one(FACET_VALUES['colour'])}", "The shop"), ("/shop?sort=name", "By name")]
+        case SESSIONS.name:
+            return [(f"/about?visit={_code(seed, seen_from, 'about')}", "About this desk")]
+        case MAZE.name:
+            return [("/hall/", "The hall")]
+        case SERIES.name:
+            return [(f"/page/{seen_from + 1}" if isinstance(seen_from, int) else "/page/1", "Next")]
+        case LOST.name:
+            number = draw.below(100_000)
+            return [(f"/entry/{number}-moved", "Elsewhere"), (f"/old/{coined(draw).lower()}.html", "Formerly")]
+        case BABBLE.name:
+            return [(_babble_way(draw), "More")]
+        case _:
+            return []
+
+
+def _calendar(seed: int, real: int, target: str) -> Written | None:
+    """A page a month and a page a day, for ever in both directions; some days near today have an event."""
+    found = _DAY.fullmatch(target)
+    if not found or not (1 <= int(found[2]) <= 12 and 1000 <= int(found[1]) <= 8999):
+        return None
+    year, month = int(found[1]), int(found[2])
+    last = monthrange(year, month)[1]
+    if found[3] is None:
+        return _month(year, month, last)
+    if not 1 <= int(found[3]) <= last:
+        return None
+    day = date(year, month, int(found[3]))
+    links = [(_day_path(day + timedelta(days=step)), name) for step, name in ((1, "Next day"), (-1, "Day before"))]
+    words = "There are no events on this day. Choose another day, or write to us about yours."
+    if events := _events_on(day, real):
+        words = ", ".join(f'<a href="{href}">{text}</a>' for href, text in (_way(seed, CALENDAR, n) for n in events))
+    return Leaf(f"Events on {day:%d %B %Y}", "en", f"<p>{words}</p>"), links
+
+
+def _month(year: int, month: int, last: int) -> Written:
+    onward = [(year + (month == 12), month % 12 + 1), (year - (month == 1), (month - 2) % 12 + 1)]
+    months = [(f"/calendar/{y}/{m}", f"{y}-{m:02d}") for y, m in onward]
+    days = [(_day_path(date(year, month, day)), str(day)) for day in range(1, last + 1)]
+    return Leaf(f"{year}-{month:02d}", "en", "<p>Choose a day of the month to see what is on.</p>"), months + days
+
+
+def _day_path(day: date) -> str:
+    return f"/calendar/{day.year}/{day.month}/{day.day}"
+
+
+def _events_on(day: date, real: int) -> range:
+    """They lie on both sides of today."""
+    away = (day - TODAY).days
+    first = A_DAY * (2 * away if away >= 0 else -2 * away - 1) + 1
+    return range(first, min(first + A_DAY, real + 1))
+
+
+def _facets(seed: int, real: int, target: str) -> Written | None:
+    """Every combination of filters is an address, and shows some of the same things."""
+    path, _, query = target.partition("?")
+    chosen = dict(pair.split("=", 1) for pair in query.split("&") if "=" in pair)
+    if path != "/shop" or any(value not in FACET_VALUES.get(name, ()) for name, value in chosen.items()):
+        return None
+    draw = Draw(seed, "facets", sorted(chosen.items()))
+    ways = [_way(seed, FACETS, draw.between(1, real)) for _ in range(12)]
+    listed = "\n".join(f'<p><a href="{href}">{text}</a></p>' for href, text in ways)
+    links = []
+    for name, values in FACET_VALUES.items():
+        for value in values:
+            if chosen.get(name) != value:
+                wanted = {**chosen, name: value}
+                query = "&".join(f"{key}={wanted[key]}" for key in FACET_VALUES if key in wanted)
+                links.append((f"/shop?{query}", f"{name} {value}"))
+    return Leaf("The shop", "en", f"<p>What we have for you today.</p>{listed}"), links
+
+
+def _sessions(seed: int, real: int, target: str) -> Written | None:
+    """The same few pages, at a new address each time they are linked to."""
+    path, _, query = target.partition("?")
+    if path != "/about":
+        return None
+    links = [(f"/about?visit={_code(seed, query, step)}", "About this desk") for step in range(4)]
+    links += [_way(seed, SESSIONS, Draw(seed, query).between(1, real), query)]
+    return Leaf("About this desk", "en", _text(seed, SESSIONS, "about", 3)), links
+
+
+def _maze(_seed: int, _real: int, target: str) -> Written | None:
+    """Links that are meant from the root and written without its slash: every click makes the path longer."""
+    if not target.startswith("/hall/") or not target.endswith("/"):
+        return None
+    ways = [("hall/", "The hall"), ("stairs/", "The stairs"), ("stairs/hall/", "Up and back")]
+    return Leaf("The hall", "en", "<p>You are in a hall. There are stairs, and another hall behind them.</p>"), ways
+
+
+def _series(_seed: int, real: int, target: str) -> Written | None:
+    """The story goes on to its last page; the link to the next page goes on for ever."""
+    number = _number("/page/{n}", target, 10**8)
+    if number <= real:
+        return None
+    links = [(f"/page/{number + step}", f"Page {number + step}") for step in (1, 2, 10)]
+    words = f"<p>Page {number} of our story has not been written yet. Come back later.</p>"
+    return Leaf(f"Page {number}", "en", words), links
+
+
+def _lost(seed: int, _real: int, target: str) -> Written | None:
+    """There is no address without a page."""
+    draw = Draw(seed, "lost", target)
+    links = [("/entries/1", "All entries"), (f"/find/{coined(draw).lower()}", "Perhaps you mean this")]
+    words = f"<p>Sorry, we could not find {target.partition('?')[0]} on this site. It may have moved.</p>"
+    return Leaf("Page not found", "en", words), links
+
+
+def _babble(seed: int, _real: int, target: str) -> Written | None:
+    """Words thrown together, with links to more of them."""
+    if not target.startswith("/b/") or target.count("/") != 2:
+        return None
+    draw = Draw(seed, "babble", target)
+    stock = (*ADJECTIVES, *NOUNS, *VERBS)
+    words = "\n".join(f"<p>{' '.join(draw.one(stock) for _ in range(60))}.</p>" for _ in range(4))
+    links = [(_babble_way(draw), draw.one(stock)) for _ in range(8)]
+    return Leaf(f"{draw.one(ADJECTIVES)} {draw.one(NOUNS)}".capitalize(), "en", words), links
+
+
+def _babble_way(draw: Draw) -> str:
+    return f"/b/{coined(draw).lower()}{coined(draw).lower()}"
+
+
+def _nothing(_seed: int, _real: int, _target: str) -> Written | None:
+    return None
+
+
+BEHAVIOURS: dict[Trap, Behaviour] = {
+    CALENDAR: _calendar,
+    FACETS: _facets,
+    SESSIONS: _sessions,
+    MAZE: _maze,
+    SERIES: _series,
+    LOST: _lost,
+    BABBLE: _babble,
+    MIRROR: _nothing,
+}

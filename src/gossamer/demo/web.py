@@ -1,22 +1,44 @@
 """The demonstration web itself: any page of it, written when it is asked for and held by nobody."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
 from functools import lru_cache
+from html import escape
 from itertools import accumulate
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.base.errors import ConfigError
-from gossamer.demo import changes, notices, odd_answers, trap_answers
-from gossamer.demo.answers import DemoAnswer, DemoRequest, coded, missing, page, plain
-from gossamer.demo.compose import item_page, listing_page, start_page
-from gossamer.demo.draw import Draw
-from gossamer.demo.kinds import KINDS
-from gossamer.demo.layout import Leaf, PageFrame, Way, framed
-from gossamer.demo.oddities import FLAKY, ODD_HOSTS
-from gossamer.demo.profiles import PROFILES, Profile
-from gossamer.demo.prose import paragraph
-from gossamer.demo.sites import RING, Site, Topic, number_in
-from gossamer.demo.traps import TRAP_HOSTS
+from gossamer.demo.genres import KINDS
+from gossamer.demo.oddities import FLAKY, ODD_HOSTS, odd_answer
+from gossamer.demo.pages import DemoAnswer, DemoRequest, Leaf, PageFrame, Way, coded, framed, missing, page, plain
+from gossamer.demo.sites import (
+    PRIVATE,
+    PROFILES,
+    RING,
+    UNLISTED,
+    DemoRobots,
+    Profile,
+    Site,
+    Topic,
+    atom,
+    feed_head,
+    has_unlisted,
+    item_page,
+    listing_page,
+    number_in,
+    picture,
+    robots_txt,
+    rss,
+    sitemap,
+    sitemap_index,
+    sitemap_place,
+    start_page,
+    unlisted_path,
+)
+from gossamer.demo.traps import TRAP_HOSTS, trap_answer
+from gossamer.demo.words import Draw, paragraph
+from gossamer.fetch.address_plan import AddressPlan
 
 FEWEST_PAGES = 3
 LEDGERS = 3
@@ -94,8 +116,8 @@ class DemoWeb:
         delays = self.profile.crawl_delays_s
         return delays[site.number % len(delays)]
 
-    def rules(self, site: Site) -> notices.DemoRobots:
-        return notices.DemoRobots(notices.PRIVATE, self.crawl_delay_s(site))
+    def rules(self, site: Site) -> DemoRobots:
+        return DemoRobots(PRIVATE, self.crawl_delay_s(site))
 
     def changes_its_mind(self, host: str) -> bool:
         """Whether the answers of this host depend on how often it was asked."""
@@ -105,31 +127,29 @@ class DemoWeb:
         if question.target == "/style.css":
             return plain("body{margin:0}\n", "text/css")
         if question.target.startswith("/images/"):
-            return plain(notices.picture(question.target), "image/svg+xml")
+            return plain(picture(question.target), "image/svg+xml")
         if question.host in ODD_HOSTS:
-            return odd_answers.answer(self.seed, self.profile, self.trap_pages, question)
+            return odd_answer(self.seed, self.profile, self.trap_pages, question)
         if question.host in self.trap_hosts:
-            return trap_answers.answer(self.seed, self.traps, question)
+            return trap_answer(self.seed, self.traps, question)
         site = _by_host(self.seed, self.hosts, self.pages).get(question.host)
         if site is None:
             return missing(421)
         return self._notice(site, question.target) or self._page(site, question)
 
     def _notice(self, site: Site, target: str) -> DemoAnswer | None:
-        place = notices.sitemap_place(site)
+        place = sitemap_place(site)
         if target == "/robots.txt":
-            text = notices.robots_txt(self.rules(site), site.number, site.origin + place)
+            text = robots_txt(self.rules(site), site.number, site.origin + place)
             return plain(text, "text/plain; charset=utf-8")
         if target == place:
-            return plain(
-                notices.sitemap_index(site) if "index" in place else notices.sitemap(self, site), "application/xml"
-            )
+            return plain(sitemap_index(site) if "index" in place else sitemap(self, site), "application/xml")
         if target == "/sitemap-1.xml.gz" and "index" in place:
-            body = coded(notices.sitemap(self, site).encode(), "gzip")
+            body = coded(sitemap(self, site).encode(), "gzip")
             return DemoAnswer(200, (("Content-Type", "application/gzip"),), body)
         if site.kind.name == "blog" and target in ("/feed.rss", "/feed.atom"):
             items = [self.item(site, number) for number in range(min(site.items, IN_FEEDS))]
-            write = notices.rss if target.endswith("rss") else notices.atom
+            write = rss if target.endswith("rss") else atom
             return plain(write(site, items), f"application/{target[6:]}+xml")
         return None
 
@@ -145,21 +165,21 @@ class DemoWeb:
     def _changing_page(self, site: Site, question: DemoRequest) -> DemoAnswer:
         """Items, start pages and news change; the others stay as they are."""
         target, turn = question.target, self.turn_at(question.now)
-        html = self._html(site, target) or changes.news_page(site, target, turn)
+        html = self._html(site, target) or news_page(site, target, turn)
         if html is None:
             return missing()
         if number_in(site.kind.place).fullmatch(target):
-            if not changes.is_there(self.seed, site.host, target, turn):
+            if not is_there(self.seed, site.host, target, turn):
                 return missing(410)
-            html = changes.changed(html, self.seed, site.host, target, turn, question.now)
+            html = changed(html, self.seed, site.host, target, turn, question.now)
         elif target == "/":
-            html = changes.with_news(html, turn)
+            html = with_news(html, turn)
         return page(html, question, site.kind.coding, site.kind.is_chunked, changed=None)
 
     def _html(self, site: Site, target: str) -> str | None:
         kind = site.kind
         if target == "/":
-            return start_page(self, site, notices.feed_head() if kind.name == "blog" else "")
+            return start_page(self, site, feed_head() if kind.name == "blog" else "")
         if found := number_in(kind.listing).fullmatch(target):
             number = int(found[1])
             is_one = 1 <= number <= site.listings and target == kind.listing.format(k=number)
@@ -174,7 +194,7 @@ class DemoWeb:
     def _back_room(self, site: Site, target: str) -> str | None:
         """Pages without facts that stand outside the lists: the private ones, and those only the sitemap knows."""
         private = ["/private/welcome", *(f"/private/ledger-{number}" for number in range(1, LEDGERS + 1))]
-        unlisted = [notices.unlisted_path(n) for n in range(1, notices.UNLISTED + 1) if notices.has_unlisted(site)]
+        unlisted = [unlisted_path(n) for n in range(1, UNLISTED + 1) if has_unlisted(site)]
         if target not in private and target not in unlisted:
             return None
         draw, language = Draw(self.seed, site.host, target), site.kind.languages[0]
@@ -195,3 +215,103 @@ def _sites(seed: int, hosts: int, pages: int) -> tuple[Site, ...]:
 @lru_cache(maxsize=8)
 def _by_host(seed: int, hosts: int, pages: int) -> dict[str, Site]:
     return {site.host: site for site in _sites(seed, hosts, pages)}
+
+
+LONGEST = 4
+"""Turns between two changes of a page, at the most."""
+VANISHES = (2, 6)
+"""Turns after which a page that vanishes does so, at the earliest and the latest."""
+NEWS_AT_ONCE = 12
+"""Links to news on a start page: the newest."""
+
+
+class Fate(StrEnum):
+    """What becomes of a page."""
+
+    STILL = "still"
+    ADVERTISES = "advertises"
+    DATED = "dated"
+    PRICED = "priced"
+    PRICED_JSON = "priced-json"
+    WRITTEN = "written"
+    VANISHES = "vanishes"
+
+
+_FATES = (
+    *[Fate.STILL] * 8, Fate.ADVERTISES, Fate.ADVERTISES, Fate.DATED, Fate.PRICED, Fate.PRICED_JSON, Fate.WRITTEN,
+    Fate.VANISHES,
+)  # fmt: skip
+
+
+def fate_of(seed: int, host: str, target: str) -> Fate:
+    """Of an item's page."""
+    return Draw(seed, host, target, "fate").one(_FATES)
+
+
+def version_of(seed: int, host: str, target: str, turn: int) -> int:
+    """How often the page has changed by then."""
+    every = Draw(seed, host, target, "every").between(1, LONGEST)
+    return turn // every
+
+
+def is_there(seed: int, host: str, target: str, turn: int) -> bool:
+    if fate_of(seed, host, target) is not Fate.VANISHES:
+        return True
+    return turn < Draw(seed, host, target, "end").between(*VANISHES)
+
+
+def price_of(version: int) -> str:
+    return f"{19 + version}.90"
+
+
+def changed(html: str, seed: int, host: str, target: str, turn: int, now: Instant) -> str:
+    """The page as it is in that turn."""
+    version = version_of(seed, host, target, turn)
+    match fate_of(seed, host, target):
+        case Fate.ADVERTISES:
+            words = f"<p>Offer of the hour, number {version}: buy two, pay for three.</p>"
+            return _before(html, "</body>", f'<div class="advertisement" role="complementary">{words}</div>')
+        case Fate.DATED:
+            today = datetime.fromtimestamp(now // SECOND, UTC)
+            return _before(html, "</footer>", f"<p>Printed on {today:%d %B %Y, %H:%M:%S}</p>")
+        case Fate.PRICED:
+            words = f'Price: <span property="price">{price_of(version)}</span>'
+            return _before(html, "</body>", f'<p vocab="http://schema.org/" typeof="Offer">{words}</p>')
+        case Fate.PRICED_JSON:
+            fact = f'{{"@context":"http://schema.org/","@type":"Offer","price":"{price_of(version)}"}}'
+            return _before(html, "</head>", f'<script type="application/ld+json">{fact}</script>')
+        case Fate.WRITTEN:
+            words = f"Since then a paragraph was written anew, for the {version}. time; nobody knows who asked for it."
+            return html.replace('<p class="lead">', f'<p class="lead">{words} ', 1)
+        case _:
+            return html
+
+
+def with_news(html: str, turn: int) -> str:
+    """A start page, which leads to the newest pages."""
+    links = [f'<li><a href="/news/{number}">News {number}</a></li>' for number in newest(turn)]
+    return _before(html, "</main>", f"<ul>{''.join(links)}</ul>") if links else html
+
+
+def newest(turn: int) -> range:
+    return range(max(1, turn - NEWS_AT_ONCE + 1), turn + 1)
+
+
+def news_page(site: Site, target: str, turn: int) -> str | None:
+    """`/news/N` is there from turn N on."""
+    number = target.removeprefix("/news/")
+    if not target.startswith("/news/") or not (number.isascii() and number.isdigit() and 1 <= int(number) <= turn):
+        return None
+    title = f"News {int(number)} of {escape(site.title)}"
+    words = f"This is what happened in turn {int(number)}, and it will not be told again in other words."
+    head = f"<!DOCTYPE html><html lang=en><head><title>{title}</title></head>"
+    return f"{head}<body><main><p>{words}</p></main></body></html>"
+
+
+def _before(html: str, mark: str, addition: str) -> str:
+    return html.replace(mark, f"{addition}\n{mark}", 1)
+
+
+def address_plan(web: DemoWeb, port: int) -> AddressPlan:
+    """Every host of `web` on port 80; one of the names that pages link to is in no plan and does not resolve."""
+    return AddressPlan({name: {80: port} for name in web.host_names})

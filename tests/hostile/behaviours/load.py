@@ -6,7 +6,7 @@ from tests.hostile.behaviour import DOMAIN, OK, Act, Asked, Behaviour, Write, ad
 from tests.hostile.masses import MASSES
 from tests.hostile.pages import M1
 
-from gossamer.demo.answers import DemoRequest
+from gossamer.demo.pages import DemoRequest
 from gossamer.demo.web import DemoWeb
 
 BODY = 16 << 20

@@ -1,0 +1,449 @@
+"""What a page states, its markup (RDFa, Microdata, JSON-LD), its frame, and the answer that carries it."""
+
+import gzip
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from html import escape
+from itertools import count
+from typing import NamedTuple
+
+import brotli
+import msgspec
+import xxhash
+
+from gossamer.base.clock import Instant
+
+SCHEMA = "http://schema.org/"
+PREFIXES = {
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "og": "http://ogp.me/ns#",
+}
+TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+USES_VOCABULARY = "http://www.w3.org/ns/rdfa#usesVocabulary"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+COERCED_TO_ADDRESSES = frozenset({"url", "image", "sameAs"})
+"""Properties whose plain strings are addresses by schema.org's JSON-LD context (those we use)."""
+
+
+class Plain(NamedTuple):
+    words: str
+
+
+class Day(NamedTuple):
+    day: str
+    """`2026-03-21`."""
+
+
+class At(NamedTuple):
+    """An address that is the value itself."""
+
+    address: str
+
+
+class Number(NamedTuple):
+    number: int
+
+
+class Node(NamedTuple):
+    type: str
+    says: "tuple[tuple[str, Value], ...]"
+    address: str = ""
+    """Absolute; empty for a blank node."""
+
+
+Value = Plain | Day | At | Number | Node
+
+
+class Syntax(StrEnum):
+    """How a thing is written into its page."""
+
+    RDFA = "rdfa"
+    JSONLD = "json-ld"
+    MICRODATA = "microdata"
+
+
+class Statements(NamedTuple):
+    """Everything a page states. The first thing is what the page is about, whatever syntax it is in."""
+
+    things: tuple[tuple[Syntax, Node], ...] = ()
+    social: tuple[tuple[str, str], ...] = ()
+    """`og:` properties, which are RDFa."""
+
+    def said_in(self, syntax: Syntax) -> tuple[Node, ...]:
+        return tuple(thing for way, thing in self.things if way is syntax)
+
+
+NOTHING = Statements()
+Fact = tuple[str, str, str]
+
+
+class FactCounts(NamedTuple):
+    """Distinct triples of one page, by syntax, and in all."""
+
+    rdfa: int = 0
+    jsonld: int = 0
+    microdata: int = 0
+    facts: int = 0
+    """All syntaxes together, duplicates removed."""
+
+
+def iri_of(name: str) -> str:
+    """A property or class: schema.org's, unless it names another vocabulary's prefix."""
+    prefix, colon, local = name.partition(":")
+    return PREFIXES[prefix] + local if colon else SCHEMA + name
+
+
+_DECLARED = " ".join(f"{prefix}: {iri}" for prefix, iri in PREFIXES.items() if prefix != "og")
+DOMAIN = "demo.test"
+LABELS = {"artMedium": "Medium", "dateCreated": "Made", "foaf:knows": "Knows", "numberOfPages": "Pages", "isbn": "ISBN"}
+
+
+def counts_of(statements: Statements, page: str, language: str) -> FactCounts:
+    """Blank nodes are never shared between two things, so the sets may be counted together."""
+    rdfa, jsonld = rdfa_facts(statements, page, language), jsonld_facts(statements)
+    microdata = microdata_facts(statements, language)
+    return FactCounts(len(rdfa), len(jsonld), len(microdata), len(rdfa | jsonld | microdata))
+
+
+def rdfa_facts(statements: Statements, page: str, language: str) -> set[Fact]:
+    things = statements.said_in(Syntax.RDFA)
+    facts: set[Fact] = {(page, iri_of(name), _literal(value, language)) for name, value in statements.social}
+    if things:
+        facts.add((page, USES_VOCABULARY, SCHEMA))
+    labels = count()
+    for thing in things:
+        facts.update(_facts_of(thing, Syntax.RDFA, language, labels)[1])
+    return facts
+
+
+def jsonld_facts(statements: Statements) -> set[Fact]:
+    labels = count()
+    return {
+        fact
+        for thing in statements.said_in(Syntax.JSONLD)
+        for fact in _facts_of(thing, Syntax.JSONLD, "", labels, "_:j")[1]
+    }
+
+
+def microdata_facts(statements: Statements, language: str) -> set[Fact]:
+    labels = count()
+    return {
+        fact
+        for thing in statements.said_in(Syntax.MICRODATA)
+        for fact in _facts_of(thing, Syntax.MICRODATA, language, labels, "_:m")[1]
+    }
+
+
+def _facts_of(
+    thing: Node, syntax: Syntax, language: str, labels: Iterator[int], blank: str = "_:r"
+) -> tuple[str, set[Fact]]:
+    subject = thing.address or f"{blank}{next(labels)}"
+    facts = {(subject, TYPE, iri_of(thing.type))}
+    for name, value in thing.says:
+        if isinstance(value, Node):
+            found, below = _facts_of(value, syntax, language, labels, blank)
+            facts |= below
+        else:
+            found = _term(name, value, syntax, language)
+        facts.add((subject, iri_of(name), found))
+    return subject, facts
+
+
+def _term(name: str, value: Plain | Day | At | Number, syntax: Syntax, language: str) -> str:
+    match value:
+        case At(address):
+            return address
+        case Day(day):
+            return _literal(day, of_type=SCHEMA + "Date" if syntax is Syntax.JSONLD else XSD + "date")
+        case Number(number):
+            return (
+                _literal(str(number), of_type=XSD + "integer")
+                if syntax is Syntax.JSONLD
+                else _literal(str(number), language)
+            )
+        case Plain(said):
+            if syntax is Syntax.JSONLD:
+                return said if name in COERCED_TO_ADDRESSES else _literal(said)
+            return _literal(said, language)
+
+
+def _literal(said: str, language: str = "", of_type: str = "") -> str:
+    tail = f"@{language}" if language else f"^^<{of_type}>" if of_type else ""
+    return f'"{said}"{tail}'
+
+
+def box(thing: Node, syntax: Syntax | None) -> str:
+    """The fact box of the page's subject: heading and list, marked up in `syntax` when that is one inside the page."""
+    about = _opening(thing, syntax, "")
+    vocabulary = f' vocab="{SCHEMA}" prefix="{_DECLARED}"' if syntax is Syntax.RDFA else ""
+    rows = "\n".join(_row(name, value, syntax) for name, value in thing.says if name != "name")
+    title = next((value.words for name, value in thing.says if name == "name" and isinstance(value, Plain)), "")
+    heading = f"<h1{_property(syntax, 'name')}>{escape(title)}</h1>\n" if title else ""
+    return f'<section class="facts"{vocabulary}{about}>\n{heading}<dl>\n{rows}\n</dl>\n</section>'
+
+
+def scripts(statements: Statements) -> str:
+    return "\n".join(
+        f'<script type="application/ld+json">{_json(thing)}</script>' for thing in statements.said_in(Syntax.JSONLD)
+    )
+
+
+def social(statements: Statements) -> str:
+    return "\n".join(f'<meta property="{name}" content="{escape(value)}">' for name, value in statements.social)
+
+
+def _row(name: str, value: Value, syntax: Syntax | None) -> str:
+    label = LABELS.get(name) or name.rpartition(":")[2].capitalize()
+    return f"<dt>{label}</dt><dd>{_value(name, value, syntax)}</dd>"
+
+
+def _value(name: str, value: Value, syntax: Syntax | None) -> str:
+    attribute = _property(syntax, name)
+    match value:
+        case Plain(words):
+            return f"<span{attribute}>{escape(words)}</span>"
+        case Number(number):
+            return f"<b{attribute}>{number}</b>"
+        case Day(day):
+            return f'<time{attribute} datetime="{day}">{day}</time>'
+        case At(address) if address.endswith(".svg"):
+            return f'<img{attribute} src="{escape(address)}" alt="" width="320" height="240">'
+        case At(address) if syntax is None and f".{DOMAIN}/" not in address:
+            return f"<span>{escape(address)}</span>"  # no link of this web leads out of it
+        case At(address):
+            return f'<a{attribute} href="{escape(address)}">{escape(address)}</a>'
+        case Node():
+            return _nested(attribute, value, syntax)
+
+
+def _nested(attribute: str, thing: Node, syntax: Syntax | None) -> str:
+    inner = ", ".join(_value(name, value, syntax) for name, value in thing.says)
+    page = thing.address.partition("#")[0]
+    link = f' <a href="{escape(page)}">more</a>' if page else ""
+    return f'<span class="part"{_opening(thing, syntax, attribute)}>{inner}{link}</span>'
+
+
+def _opening(thing: Node, syntax: Syntax | None, attribute: str) -> str:
+    address = escape(thing.address)
+    match syntax:
+        case Syntax.RDFA:
+            return f'{attribute} typeof="{thing.type}"' + (f' resource="{address}"' if address else "")
+        case Syntax.MICRODATA:
+            named = f' itemid="{address}"' if address else ""
+            return f'{attribute} itemscope itemtype="{iri_of(thing.type)}"{named}'
+        case _:
+            return ""
+
+
+def _property(syntax: Syntax | None, name: str) -> str:
+    match syntax:
+        case Syntax.RDFA:
+            return f' property="{name}"'
+        case Syntax.MICRODATA:
+            return f' itemprop="{name}"'
+        case _:
+            return ""
+
+
+def _json(thing: Node) -> str:
+    body = {"@context": "https://schema.org", **_object(thing)}
+    # `</script>` inside a string must not end the element.
+    return msgspec.json.encode(body).decode().replace("</", "<\\/")
+
+
+def _object(thing: Node) -> dict[str, object]:
+    made: dict[str, object] = {"@type": thing.type}
+    if thing.address:
+        made["@id"] = thing.address
+    for name, value in thing.says:
+        new = _plain(name, value)
+        if name not in made:
+            made[name] = new
+        else:
+            old = made[name]
+            made[name] = [*old, new] if isinstance(old, list) else [old, new]
+    return made
+
+
+def _plain(name: str, value: Value) -> object:
+    match value:
+        case Plain(words):
+            return words
+        case Number(number):
+            return number
+        case Day(day):
+            return day
+        case At(address):
+            return address if name in COERCED_TO_ADDRESSES else {"@id": address}
+        case Node():
+            return _object(value)
+
+
+Way = tuple[str, str]
+"""A link: where it leads, and its text."""
+
+
+class PageFrame(NamedTuple):
+    """What a page's surroundings are made of."""
+
+    site_title: str
+    motto: str
+    navigation: Sequence[Way] = ()
+    aside: Sequence[Way] = ()
+    footer: Sequence[Way] = ()
+    head: str = ""
+    """Further elements for the head."""
+
+
+class Leaf(NamedTuple):
+    """A page before it is framed."""
+
+    title: str
+    language: str
+    body: str
+    statements: Statements = NOTHING
+    description: str = ""
+
+
+_STYLE = """:root{--ink:#20242b;--paper:#fdfcf8;--line:#d9d4c7;--link:#0b5c8a}
+*{box-sizing:border-box}body{margin:0;font:17px/1.55 Georgia,serif;color:var(--ink);background:var(--paper)}
+a{color:var(--link);text-decoration:none}a:hover,a:focus{text-decoration:underline}
+header,footer{padding:1rem 4vw;border-bottom:1px solid var(--line)}
+footer{border:0;border-top:1px solid var(--line);font-size:.85em}
+nav ul{display:flex;flex-wrap:wrap;gap:.4rem 1.2rem;list-style:none;margin:.5rem 0 0;padding:0}
+main{display:grid;grid-template-columns:minmax(0,3fr) minmax(12rem,1fr);gap:2rem;
+padding:1.5rem 4vw;max-width:80rem;margin:auto}
+.facts{background:#f4f0e4;border:1px solid var(--line);border-radius:.4rem;padding:1rem 1.4rem;margin-bottom:1.5rem}
+.facts dl{display:grid;grid-template-columns:9rem 1fr;gap:.25rem 1rem}.facts dt{font-weight:bold}.facts dd{margin:0}
+aside{font-size:.9em}aside li{margin:.3rem 0}figure{margin:0}img{max-width:100%;height:auto}
+.teaser{border-bottom:1px dotted var(--line);padding:.6rem 0}.teaser h3{margin:.2rem 0}
+@media (max-width:50rem){main{grid-template-columns:1fr}}"""
+_SCRIPT = """(function(){var d=document,k='seen:'+location.pathname;
+function mark(){try{var n=Number(localStorage.getItem(k)||0)+1;localStorage.setItem(k,String(n));
+if(n<2&&d.body){d.body.setAttribute('data-first','yes')}}catch(e){}}
+function open(e){var t=e.target;if(t&&t.className==='toggle'){var m=d.getElementById('menu');
+m.hidden=!m.hidden;e.preventDefault()}}
+d.addEventListener('click',open);if(d.readyState!=='loading'){mark()}else{d.addEventListener('DOMContentLoaded',mark)}})();"""
+
+
+def framed(leaf: Leaf, frame: PageFrame) -> str:
+    """The whole page."""
+    statements = leaf.statements
+    subject = ""
+    if statements.things:
+        syntax, thing = statements.things[0]
+        subject = box(thing, None if syntax is Syntax.JSONLD else syntax)
+    title = escape(leaf.title)
+    heading = "" if "<h1" in subject else f"<h1>{title}</h1>\n"
+    prefix = ' prefix="og: http://ogp.me/ns#"' if statements.social else ""
+    return f"""<!DOCTYPE html>
+<html lang="{leaf.language}">
+<head{prefix}>
+<meta charset="utf-8">
+<title>{title} - {escape(frame.site_title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="{escape(leaf.description or leaf.title)}">
+{social(statements)}
+<link rel="stylesheet" href="/style.css">
+{frame.head}<style>{_STYLE}</style>
+{scripts(statements)}
+</head>
+<body>
+<header><p class="site"><a href="/">{escape(frame.site_title)}</a></p><p class="motto">{escape(frame.motto)}</p>
+<nav id="menu"><ul>
+{ways(frame.navigation)}
+</ul></nav></header>
+<main>
+<article>
+{heading}{subject}
+{leaf.body}
+</article>
+<aside><h2>See also</h2><ul>
+{ways(frame.aside)}
+</ul></aside>
+</main>
+<footer><ul>
+{ways(frame.footer)}
+</ul><p>{escape(frame.site_title)}: all places, people and things here are made up.</p></footer>
+<script>{_SCRIPT}</script>
+</body>
+</html>
+"""
+
+
+def ways(links: Sequence[Way]) -> str:
+    return "\n".join([f'<li><a href="{escape(href)}">{escape(text)}</a></li>' for href, text in links])
+
+
+HTML = "text/html; charset=utf-8"
+CHANGED = "Wed, 01 Jan 2025 08:00:00 GMT"
+REASONS = {
+    200: "OK", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 307: "Temporary Redirect",
+    308: "Permanent Redirect", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 410: "Gone",
+    421: "Misdirected Request", 500: "Internal Server Error", 503: "Service Unavailable",
+}  # fmt: skip
+
+
+class DemoRequest(NamedTuple):
+    """What was asked, as far as any answer depends on it."""
+
+    host: str
+    target: str
+    codings: str = ""
+    """Accept-Encoding, as sent."""
+    known: str = ""
+    """If-None-Match, as sent."""
+    asked_before: int = 0
+    """How often this address was asked before; counted for hosts whose answers change only."""
+    now: Instant = 0
+    """When; for a web that changes."""
+
+
+class DemoAnswer(NamedTuple):
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    repeats: int = 1
+    """The body is sent this many times: very long pages need no memory."""
+    wait_s: float = 0.0
+    is_cut: bool = False
+    """The connection is closed in the middle of the body."""
+    is_chunked: bool = False
+
+
+def page(
+    html: str, question: DemoRequest, coding: str = "", is_chunked: bool = False, changed: str | None = CHANGED
+) -> DemoAnswer:
+    """A page as its site sends it: coded if both sides wish so, with validators, or 304 when nothing changed."""
+    body = html.encode()
+    etag = f'"{xxhash.xxh3_64_hexdigest(body)}"'
+    validators = (*((("Last-Modified", changed),) if changed is not None else ()), ("ETag", etag))
+    if question.known and etag in question.known:
+        return DemoAnswer(304, validators)
+    headers = (("Content-Type", HTML), *validators)
+    if coding and coding in question.codings:
+        return DemoAnswer(200, (*headers, ("Content-Encoding", coding)), coded(body, coding), is_chunked=is_chunked)
+    return DemoAnswer(200, headers, body, is_chunked=is_chunked)
+
+
+def coded(body: bytes, coding: str) -> bytes:
+    match coding:
+        case "gzip":
+            return gzip.compress(body, 6, mtime=0)
+        case "br":
+            return bytes(brotli.compress(body, quality=4))
+    raise ValueError(f"no such coding here: {coding}")
+
+
+def plain(text: str, media_type: str, status: int = 200) -> DemoAnswer:
+    return DemoAnswer(status, (("Content-Type", media_type),), text.encode())
+
+
+def moved(to: str, status: int = 301) -> DemoAnswer:
+    return DemoAnswer(status, (("Location", to), ("Content-Type", HTML)), f'<a href="{to}">moved</a>'.encode())
+
+
+def missing(status: int = 404) -> DemoAnswer:
+    return plain(f"<!DOCTYPE html><title>{status}</title><h1>{REASONS[status]}</h1>", HTML, status)
