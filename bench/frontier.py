@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gossamer.base.tell import silent
-from gossamer.base.tuning import spare_the_collector
+from gossamer.base.tuning import relax_garbage_collection
 from gossamer.config.slices import Politeness
 from gossamer.frontier.sqlite.frontier import SqliteFrontier
 from gossamer.store.sqlite.database import Database
@@ -239,7 +239,7 @@ def main() -> int:
     asked.add_argument("--folder", default=None, help="where the database is made; a temporary folder, unless given")
     given = asked.parse_args()
     hosts = given.hosts or max(10, given.addresses // 100)
-    spare_the_collector()  # as the crawler does
+    relax_garbage_collection()  # as the crawler does
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         found = asyncio.run(measure(Path(folder), given.addresses, hosts))
     print(f"{found.addresses:,} addresses on {hosts:,} hosts, {os.cpu_count()} cores")

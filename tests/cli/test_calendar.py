@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.monitor.chronicles import START_AT
 
-from gossamer.base.clock import DAY, SECOND, short_days
+from gossamer.base.clock import DAY, SECOND, fast_calendar
 from gossamer.base.environment import real_outside
 from gossamer.base.files import DiskFiles
 from gossamer.collection.calendar import NAME, KeptCalendar, going, keep, outside_of
@@ -22,7 +22,7 @@ NOBODY = 2**22 + 1
 def test_another_process_sees_the_same_date_while_the_demonstration_runs(tmp_path: Path) -> None:
     clock = FakeClock(START_AT + 400 * DAY)
     outside = replace(real_outside(), clock=clock)
-    calendar = short_days(clock, DAY_S, START_AT)
+    calendar = fast_calendar(clock, DAY_S, START_AT)
     keep(calendar, Directory(tmp_path), outside)
     clock.pause(3 * DAY_S)
     kept = KeptCalendar(START_AT, clock.now() - round(3 * DAY_S * SECOND), DAY_S, outside.processes.own_pid())

@@ -12,7 +12,7 @@ from tests.journey.crawling import Told as Heard
 from tests.monitor.chronicles import START_AT, chronicle_of
 from tests.monitor.test_sampling import BUSY, GONE, NOW, QUIET, remembering
 
-from gossamer.base.clock import SECOND, Even, short_days
+from gossamer.base.clock import SECOND, CalendarClock, fast_calendar
 from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError
 from gossamer.base.files import DiskFiles
@@ -127,8 +127,8 @@ def test_how_it_stands_now_needs_no_crawl(kept: Directory) -> None:
 
 def test_short_days_hurry_by_the_calendar_alone_and_no_step_is_seen_in_them() -> None:
     clock = FakeClock()
-    calendar = short_days(clock, 4.0, START_AT)
-    steps, even = Steps(), Even(calendar)
+    calendar = fast_calendar(clock, 4.0, START_AT)
+    steps, even = Steps(), CalendarClock(calendar)
     steps.since(even.now(), even.elapsed_s())
     before_s = calendar.elapsed_s()
     clock.advance(2.0)

@@ -22,7 +22,7 @@ from gossamer.spool.codec import decode
 from gossamer.store.directory import Directory
 from gossamer.values.capture import Capture
 from gossamer.values.messages import PageFacts, ReadJob
-from gossamer.values.page import silence
+from gossamer.values.page import empty_reading
 from gossamer.values.url import Host, Url
 from gossamer.views.facts.checkpoints import newest
 from gossamer.views.facts.sources import SOURCES
@@ -73,7 +73,7 @@ def live_at(folder: Path, taken: Sequence[Capture], at: int) -> list[bytes]:
                 spooled = done(ReadJob(capture, "read", "all", "gossamer")).reading
                 reading = decode(spooled) if spooled else None
             else:
-                reading = silence(capture)
+                reading = empty_reading(capture)
             if reading is not None:
                 graph.replace([PageFacts(reading.page.url, reading.facts, reading.capture_id, reading.fetched_at)])
         return sorted(b"".join(page_facts(graph.store)).splitlines())

@@ -21,7 +21,7 @@ from gossamer.demo.verdict import ExpectedTrap, manifest_of, trapped
 from gossamer.demo.web import DemoWeb
 from gossamer.rules.learned.model import LearnedHosts
 from gossamer.testing import FakeClock, FaultyFiles
-from gossamer.values.messages import Says
+from gossamer.values.messages import NotFoundClaim
 from gossamer.values.url import Url
 
 RESTARTS = 20
@@ -39,7 +39,7 @@ def taught(pages: int = 300) -> LearnedHosts:
         learning.learn(at(f"/p/{number}"), page, b"%d" % number, links=[at(f"/p/{number + 1}").text])
         learning.learn(Url(f"http://twin.org/p/{number}"), page, b"%d" % number)
         learning.learn(at(f"/same?code={number:x}"), marks(prose(1)), b"same")
-        learning.learn(at(f"/gone/{number}"), marks("There is no such page here"), b"gone", Says.PLAINLY)
+        learning.learn(at(f"/gone/{number}"), marks("There is no such page here"), b"gone", NotFoundClaim.PLAINLY)
         learning.learn(Url(f"http://x{number}.farm.org/"), marks("Welcome to all that there is"), b"farm")
     return learning
 

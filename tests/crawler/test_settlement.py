@@ -10,7 +10,7 @@ from gossamer.crawler.settlement import AGAIN_S, Followed, ListPolicy, Measures,
 from gossamer.recrawl.retry import Retry
 from gossamer.values.capture import Capture, Truncated
 from gossamer.values.messages import Listing, ReadDone
-from gossamer.values.outcome import PAGE_FAULTS, Failed, Fetched, Gone, Moved, Outcome, Reason, Unchanged
+from gossamer.values.outcome import PAGE_ERRORS, Failed, Fetched, Gone, Moved, Outcome, Reason, Unchanged
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import FOLLOWED, Visit, VisitKind
@@ -75,7 +75,7 @@ def test_M_A3_no_retry_and_no_feed_comes_before_the_recrawl_delay_is_over(outcom
     assert due_after_s(86_400.0) == 86_400
 
 
-@pytest.mark.parametrize("reason", sorted(PAGE_FAULTS))
+@pytest.mark.parametrize("reason", sorted(PAGE_ERRORS))
 def test_many_endless_pages_are_no_outage_of_their_host(reason: Reason) -> None:
     outages, retry = Outages(), Retry()
 

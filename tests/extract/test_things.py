@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gossamer.extract.entities import DEEPEST, literal, things_of, words_of
+from gossamer.extract.entities import DEEPEST, entities_of, literal, words_of
 from gossamer.extract.terms import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE, XSD, quoted
 from gossamer.values.page import Triple
 
@@ -19,13 +19,13 @@ def facts(*lines: str) -> list[Triple]:
 
 
 def test_a_thing_has_types_an_id_and_properties_in_order() -> None:
-    told = things_of(facts('<a> <q> "2"', "<a> a <T>", '<a> <p> "1"', '<a> <q> "3"', "<a> a <U>"))
+    told = entities_of(facts('<a> <q> "2"', "<a> a <T>", '<a> <p> "1"', '<a> <q> "3"', "<a> a <U>"))
     assert told == [{"type": ["T", "U"], "id": "a", "properties": {"q": ["2", "3"], "p": ["1"]}}]
     assert list(told[0]["properties"]) == ["q", "p"]
 
 
 def test_a_thing_lies_inside_the_first_that_mentions_it() -> None:
-    told = things_of(facts("<a> <p> _:b", '_:b <q> "x"', "<c> <p> <d>"))
+    told = entities_of(facts("<a> <p> _:b", '_:b <q> "x"', "<c> <p> <d>"))
     assert told == [
         {"type": [], "id": "a", "properties": {"p": [{"type": [], "properties": {"q": ["x"]}}]}},
         {"type": [], "id": "c", "properties": {"p": [{"id": "d"}]}},
@@ -33,13 +33,13 @@ def test_a_thing_lies_inside_the_first_that_mentions_it() -> None:
 
 
 def test_a_thing_mentioned_twice_is_told_once_and_can_be_found_by_its_id() -> None:
-    told = things_of(facts("<a> <p> _:b", "<c> <p> _:b", '_:b <q> "x"'))
+    told = entities_of(facts("<a> <p> _:b", "<c> <p> _:b", '_:b <q> "x"'))
     assert told[0]["properties"]["p"] == [{"type": [], "id": "_:b", "properties": {"q": ["x"]}}]
     assert told[1]["properties"]["p"] == [{"id": "_:b"}]
 
 
 def test_circles_are_cut() -> None:
-    told = things_of(facts("_:a <knows> _:b", "_:b <knows> _:a", "<c> <same> <c>", "_:d <same> _:d"))
+    told = entities_of(facts("_:a <knows> _:b", "_:b <knows> _:a", "<c> <same> <c>", "_:d <same> _:d"))
     inner = {"type": [], "properties": {"knows": [{"id": "_:a"}]}}
     assert told == [
         {"type": [], "id": "_:a", "properties": {"knows": [inner]}},
@@ -49,7 +49,7 @@ def test_circles_are_cut() -> None:
 
 
 def test_lists_are_lists() -> None:
-    told = things_of(
+    told = entities_of(
         facts(
             "<a> <p> _:1",
             f'_:1 {RDF_FIRST} "x"',
@@ -66,33 +66,33 @@ def test_lists_are_lists() -> None:
 
 @pytest.mark.parametrize("end", ["_:1", "_:3", '"x"'])
 def test_what_is_no_list_is_told_as_the_things_it_is_made_of(end: str) -> None:
-    told = things_of(facts("<a> <p> _:1", f'_:1 {RDF_FIRST} "x"', f"_:1 {RDF_REST} {end}"))
+    told = entities_of(facts("<a> <p> _:1", f'_:1 {RDF_FIRST} "x"', f"_:1 {RDF_REST} {end}"))
     (value,) = told[0]["properties"]["p"]
     assert value["properties"][RDF_FIRST[1:-1]] == ["x"]
 
 
 def test_no_number_of_facts_makes_it_deep_or_slow() -> None:
     chain = [Triple(f"_:{n}", "<p>", f"_:{n + 1}") for n in range(30_000)]
-    told = things_of(chain)
+    told = entities_of(chain)
     assert len(told) >= 30_000 // DEEPEST and json.dumps(told)
     cells = [Triple(f"_:{n}", *pair) for n in range(15_000) for pair in ((RDF_FIRST, '"x"'), (RDF_REST, f"_:{n + 1}"))]
-    assert json.dumps(things_of([Triple("<a>", "<p>", "_:0"), *cells]))
+    assert json.dumps(entities_of([Triple("<a>", "<p>", "_:0"), *cells]))
     diamond = [Triple(f"_:{n}", p, f"_:{n + 1}") for n in range(1000) for p in ("<p>", "<q>")]
-    assert len(json.dumps(things_of(diamond))) < 200_000
+    assert len(json.dumps(entities_of(diamond))) < 200_000
 
 
 def test_every_subject_is_told_exactly_once() -> None:
     lines = ["_:a <p> _:b", "_:b <p> _:c", "_:c <p> _:a", "<d> <p> _:b", "<e> <p> <d>", "<e> a <T>"]
-    text = json.dumps(things_of(facts(*lines)))
+    text = json.dumps(entities_of(facts(*lines)))
     assert text.count('"properties"') == 5
 
 
 def test_the_vocabulary_a_page_uses_is_no_thing() -> None:
-    assert things_of(facts("<a> <http://www.w3.org/ns/rdfa#usesVocabulary> <http://schema.org/>")) == []
+    assert entities_of(facts("<a> <http://www.w3.org/ns/rdfa#usesVocabulary> <http://schema.org/>")) == []
 
 
 def test_a_type_that_is_no_name_is_a_property() -> None:
-    (told,) = things_of(facts("<a> a _:t"))
+    (told,) = entities_of(facts("<a> a _:t"))
     assert told["type"] == [] and told["properties"] == {RDF_TYPE[1:-1]: [{"id": "_:t"}]}
 
 

@@ -12,7 +12,7 @@ from gossamer.frontier.priority import LOWEST, is_over_budget, priority_after, p
 from gossamer.frontier.seen import SeenTable
 from gossamer.frontier.sqlite.maintenance import reason_of
 from gossamer.values.link import How, Offer
-from gossamer.values.outcome import PAGE_FAULTS, Reason
+from gossamer.values.outcome import PAGE_ERRORS, Reason
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.url import Url
 from gossamer.values.visit import Settled, Visit, VisitKind
@@ -122,7 +122,7 @@ def test_failures_of_an_address_are_counted_in_a_row_and_not_for_its_host(
 
 
 def test_an_answer_that_ran_into_a_limit_is_no_trouble_of_its_host() -> None:
-    for reason in PAGE_FAULTS:
+    for reason in PAGE_ERRORS:
         assert troubles_after(4, reason) == 2, "the host answered"
         assert reason in FAILURES and reason in DOWN, "a host that gives nothing else for a week is of no use"
     assert troubles_after(4, Reason.TIMEOUT) == 5

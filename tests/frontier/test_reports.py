@@ -32,7 +32,7 @@ from gossamer.frontier.sqlite.quarantine import Quarantine
 from gossamer.frontier.sqlite.sieve import IncomingKeys, merge_offers
 from gossamer.store.sqlite.database import Database, read_only
 from gossamer.testing import FakeClock
-from gossamer.values.history import Past, Sooner, Why
+from gossamer.values.history import Past, Reschedule, Why
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots, RobotsRule, RobotsState
@@ -175,10 +175,10 @@ def test_the_rulebook_holds_so_many_rules_and_the_longest_unused_go_first(tmp_pa
 def test_what_is_noted_of_a_page_that_may_come_sooner(is_moved: bool) -> None:
     past, url = Past(10, 20, is_page=True), Url("http://a.test/")
     why = next(iter(Why))
-    assert noted(past, Sooner(url, due_at=None), is_moved) == past
-    due = noted(past, Sooner(url, due_at=15, why=why), is_moved)
+    assert noted(past, Reschedule(url, due_at=None), is_moved) == past
+    due = noted(past, Reschedule(url, due_at=15, why=why), is_moved)
     assert due == (msgspec.structs.replace(past, due_at=15, why=why.value) if is_moved else past)
-    known_then = noted(past, Sooner(url, due_at=None, threshold=3), is_moved)
+    known_then = noted(past, Reschedule(url, due_at=None, threshold=3), is_moved)
     assert known_then.known.threshold == 3 and (known_then.due_at, known_then.look) == (20, past.look)
 
 

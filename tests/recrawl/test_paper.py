@@ -83,7 +83,7 @@ def test_M_B3_a_changed_page_has_those_below_it_looked_at_by_the_tree() -> None:
     assert (start.every, below.every) == (1, 20)
     for has_changed in (True, False):
         planned = policy.next_due(PolicyPage(1, history=start), VisitFinding(DAY, DAY_S, has_changed), 0.5)
-        assert planned.looks_below is has_changed and planned.due.at == 2 * DAY
+        assert planned.checks_links is has_changed and planned.due.at == 2 * DAY
 
 
 @pytest.mark.parametrize("given", [{"limit": 33}, {"few": 0}, {"limit": 2}])

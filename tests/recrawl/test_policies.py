@@ -14,7 +14,7 @@ from gossamer.recrawl.policies import (
     DEFAULT,
     POLICIES,
     Age,
-    Patience,
+    IntervalLimits,
     Policy,
     interval_worth,
     policy_named,
@@ -39,7 +39,7 @@ def test_every_policy_goes_on_for_ever_and_forwards(name: str) -> None:
         assert due.at >= now
         elapsed, now = max(due.at - now, SECOND), max(due.at, now + SECOND)
         planned = policy.next_due(page, VisitFinding(now, elapsed / SECOND, chance.random() < 0.3), chance.random())
-        policy.told_load(1.0, 0.1, now)
+        policy.report_load(1.0, 0.1, now)
         page, due = PolicyPage(5, ("a.example",), planned.history), planned.due
     assert page.history.visits == 50
 
@@ -101,9 +101,9 @@ def settled(policy: Age, has_changed: bool, importance: float = 1.0) -> tuple[fl
 def test_a_changing_page_comes_often_and_a_still_one_seldom_but_for_ever() -> None:
     often, why = settled(Age(1 / 3), True)
     assert often < 2.0 and why is Why.RATE
-    seldom, why = settled(Age(1 / 3, Patience(most_days=8.0)), False)
+    seldom, why = settled(Age(1 / 3, IntervalLimits(most_days=8.0)), False)
     assert seldom == 8.0 and why is Why.LONGEST
-    least, why = settled(Age(1 / 3, Patience(least_days=2.0)), True)
+    least, why = settled(Age(1 / 3, IntervalLimits(least_days=2.0)), True)
     assert least == 2.0 and why is Why.SHORTEST
 
 
@@ -113,7 +113,7 @@ def test_M_E7_important_pages_are_revisited_more() -> None:
 
 @pytest.mark.parametrize("importance", [1e9, math.inf, 0.0])
 def test_F_S4_no_importance_buys_a_crawler(importance: float) -> None:
-    patience = Patience()
+    patience = IntervalLimits()
     days, _ = settled(Age(1 / 3), True, importance)
     assert patience.least_days <= days <= patience.most_days
 
@@ -127,7 +127,7 @@ def test_falling_behind_raises_the_price_and_idleness_lowers_it() -> None:
             page = PolicyPage(visit % 100, ("a.example",))
             policy.next_due(page, VisitFinding(now, 3 * DAY_S, chance.random() < 0.3), 0.5)
             if visit % 10 == 0:
-                policy.told_load(used, behind, now)
+                policy.report_load(used, behind, now)
         prices[used] = policy.price
     assert prices[1.0] > 1.5 * prices[0.6]
 
@@ -135,7 +135,7 @@ def test_falling_behind_raises_the_price_and_idleness_lowers_it() -> None:
 def test_F_P10_a_clock_that_steps_back_brings_no_storm() -> None:
     policy = Age(1 / 3)
     planned = policy.next_due(PolicyPage(1), VisitFinding(5 * DAY, -3 * DAY_S, True), 0.5)
-    assert planned.due.at >= 5 * DAY + round(Patience().least_days * DAY * 0.8)
+    assert planned.due.at >= 5 * DAY + round(IntervalLimits().least_days * DAY * 0.8)
 
 
 def test_every_reason_has_words() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.rules.learned.aliases import TRIED, Farms, Voids
+from gossamer.rules.learned.aliases import TRIED, VoidParameters, WildcardDomains
 from gossamer.rules.learned.sketch import MOST_IN_A_PART, batches
 from gossamer.values.messages import Marks
 from gossamer.values.outcome import ALLOWED, Denied
@@ -13,13 +13,13 @@ def page(*words: int) -> Marks:
     return Marks(99, words, tuple(word + 1000 for word in words))
 
 
-def barren(farms: Farms, count: int) -> None:
+def barren(farms: WildcardDomains, count: int) -> None:
     for host in range(count):
         farms.learn(Url(f"http://h{host}.farm.org/"), page(1, 2, 3))
 
 
 def test_hosts_under_a_domain_are_refused_after_sixty_four_that_say_nothing_new() -> None:
-    farms = Farms()
+    farms = WildcardDomains()
     barren(farms, 64)
     assert farms.judge(Url("http://x.farm.org/")) == ALLOWED, "the first of them was new"
     farms.learn(Url("http://h64.farm.org/"), page(1, 2, 3))
@@ -30,7 +30,7 @@ def test_hosts_under_a_domain_are_refused_after_sixty_four_that_say_nothing_new(
         assert farms.judge(Url(allowed)) == ALLOWED, allowed
     farms.learn(Url("http://asked.farm.org/"), page(1, 2, 3), is_asked_for=True)
     assert farms.judge(Url("http://asked.farm.org/")) == ALLOWED
-    again = Farms()
+    again = WildcardDomains()
     for part in farms.kept():
         again.recall(part)
     assert list(again.kept()) == list(farms.kept())
@@ -40,7 +40,7 @@ def test_hosts_under_a_domain_are_refused_after_sixty_four_that_say_nothing_new(
 
 
 def test_only_the_first_page_of_a_host_counts_for_its_domain() -> None:
-    farms = Farms()
+    farms = WildcardDomains()
     for _ in range(100):
         farms.learn(Url("http://one.farm.org/"), page(1, 2, 3))
         farms.learn(Url("http://two.farm.org/"), page(1, 2, 3))
@@ -55,7 +55,7 @@ def test_parts_are_cut_to_size() -> None:
 
 
 def test_one_url_in_sixty_four_is_tried_though_its_parameter_is_void() -> None:
-    voids = Voids()
+    voids = VoidParameters()
     for value in range(7):
         voids.learn(Url(f"http://h.org/a?zed={value:016x}"), Marks(99, (), (1, 2, 3, 4)))
     fresh = [Url(f"http://h.org/a?zed={value:016x}") for value in range(100, 1000)]
@@ -67,7 +67,7 @@ def test_one_url_in_sixty_four_is_tried_though_its_parameter_is_void() -> None:
 @pytest.mark.parametrize(("equal", "agrees", "differs"), [(4, True, False), (3, True, False), (2, False, False),
                                                           (1, False, True), (0, False, True)])  # fmt: skip
 def test_two_texts_agree_in_three_signs_of_four_and_differ_in_three(equal: int, agrees: bool, differs: bool) -> None:
-    voids = Voids()
+    voids = VoidParameters()
     voids.learn(Url("http://h.org/a?zed=one"), Marks(99, (), (1, 2, 3, 4)))
     voids.learn(Url("http://h.org/a?zed=two"), Marks(99, (), tuple(range(1, equal + 1)) + (9, 9, 9, 9)[equal:]))
     (_, evidence) = voids.kept()

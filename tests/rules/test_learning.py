@@ -12,11 +12,11 @@ from gossamer.rules.learned.aliases import (
     MOST_PARTS,
     TRIED,
     Evidence,
-    Farms,
     Mirror,
     Mirrors,
     UrlPart,
-    Voids,
+    VoidParameters,
+    WildcardDomains,
     _Host,
     _note_ways,
     _original,
@@ -43,7 +43,7 @@ def code(number: int) -> str:
 
 
 def test_a_parameter_that_changes_nothing_is_void_and_later_addresses_are_copies() -> None:
-    voids = Voids()
+    voids = VoidParameters()
     for number in range(AGREED + 1):
         voids.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
     voids.learn(Url(f"http://h.org/notes?zed={code(50)}"), marks(text(2)))
@@ -56,14 +56,14 @@ def test_a_parameter_that_changes_nothing_is_void_and_later_addresses_are_copies
 
 
 def test_a_parameter_that_chooses_pages_is_never_void() -> None:
-    voids = Voids()
+    voids = VoidParameters()
     for number in range(200):
         voids.learn(Url(f"http://h.org/thread?t={number}"), marks(text(number if number % 3 else 0)))
     assert voids.copy_of(Url("http://h.org/thread?t=1001")) is None
 
 
 def test_a_void_parameter_that_begins_to_mean_something_is_void_no_more() -> None:
-    voids = Voids()
+    voids = VoidParameters()
     for number in range(AGREED + 1):
         voids.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
     for number in range(10, 13):
@@ -73,7 +73,7 @@ def test_a_void_parameter_that_begins_to_mean_something_is_void_no_more() -> Non
 
 def test_codes_in_paths_and_two_parameters_at_once_are_seen_through() -> None:
     for shape in ("http://h.org/s/{}/about", "http://h.org/about?a={0}&b={1}"):
-        voids = Voids()
+        voids = VoidParameters()
         for number in range(AGREED + 1):
             voids.learn(Url(shape.format(code(number), code(-number - 1))), marks(text(1)))
         known = [voids.copy_of(Url(shape.format(code(n), code(-n)))) for n in range(500, 520)]
@@ -104,7 +104,7 @@ def test_an_address_of_very_many_parts_is_not_taken_apart() -> None:
 
 
 def test_what_was_learned_of_void_parameters_holds_after_a_restart() -> None:
-    before, after = Voids(), Voids()
+    before, after = VoidParameters(), VoidParameters()
     for number in range(AGREED + 1):
         before.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
     for part in before.kept():
@@ -117,7 +117,7 @@ def test_what_was_learned_of_void_parameters_holds_after_a_restart() -> None:
 
 def test_a_parameter_is_void_after_six_pages_alike_and_one_in_ten_may_differ() -> None:
     def is_void(agreeing: int, differing: int) -> bool:
-        voids = Voids()
+        voids = VoidParameters()
         for number in range(agreeing + 1):
             voids.learn(Url(f"http://h.org/about?zed={code(number)}"), marks(text(1)))
         for number in range(differing):
@@ -129,14 +129,14 @@ def test_a_parameter_is_void_after_six_pages_alike_and_one_in_ten_may_differ() -
 
 
 def test_a_page_without_text_teaches_nothing_about_parameters() -> None:
-    voids = Voids()
+    voids = VoidParameters()
     for number in range(50):
         voids.learn(Url(f"http://h.org/about?zed={code(number)}"), Marks())
     assert not list(voids.kept())
 
 
 def test_F_U6_hosts_without_an_end_under_one_domain_are_refused_and_good_ones_are_not() -> None:
-    farms = Farms()
+    farms = WildcardDomains()
     for number in range(20):
         farms.learn(Url(f"http://real{number}.farm.org/"), marks(text(number)))
     asked = 0
@@ -152,7 +152,7 @@ def test_F_U6_hosts_without_an_end_under_one_domain_are_refused_and_good_ones_ar
 
 
 def test_a_host_that_the_user_named_is_never_refused() -> None:
-    farms = Farms()
+    farms = WildcardDomains()
     farms.learn(Url("http://mine.farm.org/"), marks(text(999)), is_asked_for=True)
     for number in range(100):
         farms.learn(Url(f"http://x{number}.farm.org/"), marks(text(999)))
@@ -160,7 +160,7 @@ def test_a_host_that_the_user_named_is_never_refused() -> None:
 
 
 def test_what_is_known_of_a_domain_takes_a_table_of_its_words_and_not_a_set() -> None:
-    farms = Farms()
+    farms = WildcardDomains()
     farms.learn(Url("http://a.farm.org/"), marks(text(1)))
     ((_, sketch, met, good, run),) = [row for part in farms.kept() for row in part.rows]
     assert sketch.are_words_folded and sketch.are_phrases_folded, "thousands of domains are remembered"

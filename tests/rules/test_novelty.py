@@ -106,7 +106,7 @@ def test_a_list_that_leads_to_new_good_pages_is_fruitful_and_one_that_leads_nowh
     for number in range(20):
         novelty.weigh(at(f"/item/{number}"), marks(prose(number)))
     novelty.weigh(at("/list/1"), marks("A list"))
-    assert novelty.weigh(at("/list/2"), marks("A list"), [at("/item/77").text]).has_new_ways
+    assert novelty.weigh(at("/list/2"), marks("A list"), [at("/item/77").text]).has_new_links
     assert not novelty.weigh(at("/list/3"), marks("A list"), [at("/item/77").text]).is_fruitful
     assert not novelty.weigh(at("/list/4"), marks("A list"), [at("/list/5").text]).is_fruitful
 

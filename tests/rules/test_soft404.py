@@ -9,7 +9,7 @@ from gossamer.parse.content import near
 from gossamer.rules.learned.model import LearnedHosts
 from gossamer.rules.learned.sketch import marks_of
 from gossamer.rules.learned.soft404 import ErrorPages, what_it_says
-from gossamer.values.messages import Marks, Says
+from gossamer.values.messages import Marks, NotFoundClaim
 from gossamer.values.url import Url
 
 Shown = tuple[str, str, str, str]
@@ -118,21 +118,21 @@ def test_F_U8_soft_404s_are_found_and_real_pages_are_not_taken_for_them() -> Non
 @pytest.mark.parametrize(
     ("title", "text", "says"),
     [
-        ("Page not found", "Sorry.", Says.PLAINLY),
-        ("404 - Example", "Sorry.", Says.PLAINLY),
-        ("Error 404 | Example", "Sorry.", Says.PLAINLY),
-        ("Error 404 T-shirt", "Cotton, in three sizes.", Says.PERHAPS),
-        ("Room 404 of the hotel", "A room with a view.", Says.PERHAPS),
-        ("Example", "The page you asked for does not exist.", Says.PERHAPS),
-        ("Example", "A page about lighthouses.", Says.NOTHING),
+        ("Page not found", "Sorry.", NotFoundClaim.PLAINLY),
+        ("404 - Example", "Sorry.", NotFoundClaim.PLAINLY),
+        ("Error 404 | Example", "Sorry.", NotFoundClaim.PLAINLY),
+        ("Error 404 T-shirt", "Cotton, in three sizes.", NotFoundClaim.PERHAPS),
+        ("Room 404 of the hotel", "A room with a view.", NotFoundClaim.PERHAPS),
+        ("Example", "The page you asked for does not exist.", NotFoundClaim.PERHAPS),
+        ("Example", "A page about lighthouses.", NotFoundClaim.NOTHING),
     ],
 )
-def test_what_a_short_page_says_of_itself(title: str, text: str, says: Says) -> None:
+def test_what_a_short_page_says_of_itself(title: str, text: str, says: NotFoundClaim) -> None:
     assert what_it_says(title, (), text, 20) is says
 
 
 def test_a_long_page_about_missing_pages_is_a_page() -> None:
-    assert what_it_says("Page not found: a history", (), "", 500) is Says.NOTHING
+    assert what_it_says("Page not found: a history", (), "", 500) is NotFoundClaim.NOTHING
 
 
 def test_the_start_page_at_another_address_is_no_page() -> None:
@@ -178,33 +178,35 @@ def test_a_host_may_have_several_error_pages_and_each_is_remembered() -> None:
     ],
 )  # fmt: skip
 def test_a_title_or_first_heading_that_says_so_in_any_of_these_languages_says_it_plainly(title: str) -> None:
-    assert what_it_says(title, (), "", 1) is Says.PLAINLY
-    assert what_it_says("Example", (title, "x"), "", 120) is Says.PLAINLY
-    assert what_it_says("Example", ("x", title), "", 1) is Says.NOTHING, "a later heading is about something else"
-    assert what_it_says(title, (title,), title, 121) is Says.NOTHING
+    assert what_it_says(title, (), "", 1) is NotFoundClaim.PLAINLY
+    assert what_it_says("Example", (title, "x"), "", 120) is NotFoundClaim.PLAINLY
+    assert what_it_says("Example", ("x", title), "", 1) is NotFoundClaim.NOTHING, (
+        "a later heading is about something else"
+    )
+    assert what_it_says(title, (title,), title, 121) is NotFoundClaim.NOTHING
     if "404" not in title:
-        assert what_it_says("Example", (), title, 1) is Says.PERHAPS
+        assert what_it_says("Example", (), title, 1) is NotFoundClaim.PERHAPS
 
 
 @pytest.mark.parametrize(
     ("title", "text", "says"),
     [
-        ("Peugeot 404", "", Says.PERHAPS),
-        ("Version 1.404", "", Says.NOTHING),
-        ("Version 404.1", "", Says.NOTHING),
-        ("4040 ways", "", Says.NOTHING),
-        ("1404", "", Says.NOTHING),
-        ("Example", "404", Says.NOTHING),
-        ("x" * 391 + " not found", "", Says.NOTHING),
-        ("x" * 390 + " not found", "", Says.PLAINLY),
-        ("Example", "x" * 391 + " not found", Says.NOTHING),
-        ("Example", "x" * 390 + " not found", Says.PERHAPS),
-        ("404 of these", "", Says.PERHAPS),
-        ("Lost and found", "", Says.NOTHING),
-        ("The page of my life and of all that you and I will ever be is missing", "", Says.NOTHING),
+        ("Peugeot 404", "", NotFoundClaim.PERHAPS),
+        ("Version 1.404", "", NotFoundClaim.NOTHING),
+        ("Version 404.1", "", NotFoundClaim.NOTHING),
+        ("4040 ways", "", NotFoundClaim.NOTHING),
+        ("1404", "", NotFoundClaim.NOTHING),
+        ("Example", "404", NotFoundClaim.NOTHING),
+        ("x" * 391 + " not found", "", NotFoundClaim.NOTHING),
+        ("x" * 390 + " not found", "", NotFoundClaim.PLAINLY),
+        ("Example", "x" * 391 + " not found", NotFoundClaim.NOTHING),
+        ("Example", "x" * 390 + " not found", NotFoundClaim.PERHAPS),
+        ("404 of these", "", NotFoundClaim.PERHAPS),
+        ("Lost and found", "", NotFoundClaim.NOTHING),
+        ("The page of my life and of all that you and I will ever be is missing", "", NotFoundClaim.NOTHING),
     ],
 )
-def test_a_number_or_words_elsewhere_say_less(title: str, text: str, says: Says) -> None:
+def test_a_number_or_words_elsewhere_say_less(title: str, text: str, says: NotFoundClaim) -> None:
     assert what_it_says(title, (), text, 20) is says
 
 
@@ -223,10 +225,13 @@ def changed(shingles: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 def test_a_page_is_an_error_page_met_before_when_nine_tenths_are_the_same_or_half_when_it_may_say_so() -> None:
     twenty = tuple(range(1, 21))
-    for says, most in ((Says.NOTHING, 2), (Says.PERHAPS, 9)):
+    for says, most in ((NotFoundClaim.NOTHING, 2), (NotFoundClaim.PERHAPS, 9)):
         for count, is_same in ((most, True), (most + 1, False)):
             pages = ErrorPages()
-            assert pages.judge(PATH, shingled(*twenty), Says.PLAINLY) == "the page says that there is no such page"
+            assert (
+                pages.judge(PATH, shingled(*twenty), NotFoundClaim.PLAINLY)
+                == "the page says that there is no such page"
+            )
             verdict = pages.judge(PATH, shingled(*changed(twenty, count)), says)
             assert (verdict == "the same as this host's page for addresses that do not exist") is is_same, (says, count)
             assert pages.judge(Url("http://other.org/x"), shingled(*twenty), says) is None
@@ -236,15 +241,15 @@ def test_three_error_pages_of_a_host_are_remembered_and_one_that_is_a_copy_takes
     pages = ErrorPages()
     texts = [tuple(range(start, start + 20)) for start in (0, 100, 200, 300)]
     for text in (*texts[:3], changed(texts[2], 2), texts[2]):
-        pages.judge(PATH, shingled(*text), Says.PLAINLY)
-    assert [pages.judge(PATH, shingled(*text), Says.NOTHING) is None for text in texts] == [False] * 3 + [True]
-    pages.judge(PATH, shingled(*texts[3]), Says.PLAINLY)
-    assert [pages.judge(PATH, shingled(*text), Says.NOTHING) is None for text in texts] == [True] + [False] * 3
+        pages.judge(PATH, shingled(*text), NotFoundClaim.PLAINLY)
+    assert [pages.judge(PATH, shingled(*text), NotFoundClaim.NOTHING) is None for text in texts] == [False] * 3 + [True]
+    pages.judge(PATH, shingled(*texts[3]), NotFoundClaim.PLAINLY)
+    assert [pages.judge(PATH, shingled(*text), NotFoundClaim.NOTHING) is None for text in texts] == [True] + [False] * 3
 
 
 def test_the_start_page_is_known_by_its_first_eight_phrases_at_an_address_without_a_query() -> None:
     pages, start = ErrorPages(), Url("http://h.org/?home")
-    assert pages.judge(start, shingled(*SIXTEEN), Says.PLAINLY) is None, "a start page may say what it likes"
+    assert pages.judge(start, shingled(*SIXTEEN), NotFoundClaim.PLAINLY) is None, "a start page may say what it likes"
     for target, shingles, is_start in (
         ("/x", SIXTEEN, True),
         ("/x", changed(SIXTEEN, 8), True),
@@ -253,32 +258,32 @@ def test_the_start_page_is_known_by_its_first_eight_phrases_at_an_address_withou
         ("/x?y", SIXTEEN, False),
         ("/", SIXTEEN, False),
     ):
-        verdict = pages.judge(Url(f"http://h.org{target}"), shingled(*shingles), Says.NOTHING)
+        verdict = pages.judge(Url(f"http://h.org{target}"), shingled(*shingles), NotFoundClaim.NOTHING)
         assert (verdict == "the start page, at an address that is not its own") is is_start, (target, shingles)
     short = ErrorPages()
-    short.judge(start, shingled(*SIXTEEN[:7]), Says.NOTHING)
-    assert short.judge(PATH, shingled(*SIXTEEN[:7]), Says.NOTHING) is None, "too little to know it by"
+    short.judge(start, shingled(*SIXTEEN[:7]), NotFoundClaim.NOTHING)
+    assert short.judge(PATH, shingled(*SIXTEEN[:7]), NotFoundClaim.NOTHING) is None, "too little to know it by"
 
 
 @pytest.mark.parametrize(
     ("templates", "says", "found_at"),
     [
-        ("abcd", Says.NOTHING, 4),
-        ("abca", Says.NOTHING, 4),
-        ("abab", Says.NOTHING, None),
-        ("aaab", Says.NOTHING, None),
-        ("aaabc", Says.NOTHING, 5),
-        ("aaa", Says.PERHAPS, 3),
-        ("ab", Says.PERHAPS, None),
+        ("abcd", NotFoundClaim.NOTHING, 4),
+        ("abca", NotFoundClaim.NOTHING, 4),
+        ("abab", NotFoundClaim.NOTHING, None),
+        ("aaab", NotFoundClaim.NOTHING, None),
+        ("aaabc", NotFoundClaim.NOTHING, 5),
+        ("aaa", NotFoundClaim.PERHAPS, 3),
+        ("ab", NotFoundClaim.PERHAPS, None),
     ],
 )
 def test_a_text_met_four_times_in_three_kinds_of_places_is_an_error_page(
-    templates: str, says: Says, found_at: int | None
+    templates: str, says: NotFoundClaim, found_at: int | None
 ) -> None:
     pages = ErrorPages()
     verdicts = [pages.judge_again(PATH, template, shingled(*SIXTEEN), says) for template in templates]
     assert next((at for at, verdict in enumerate(verdicts, 1) if verdict), None) == found_at
-    known = pages.judge(PATH, shingled(*SIXTEEN), Says.NOTHING)
+    known = pages.judge(PATH, shingled(*SIXTEEN), NotFoundClaim.NOTHING)
     assert (known is not None) is (found_at is not None), "it is remembered as an error page from then on"
 
 
@@ -290,25 +295,28 @@ def test_a_text_is_met_again_when_any_four_of_its_phrases_in_a_row_are() -> None
             other = tuple(range(1000 * (number + 1), 1000 * (number + 1) + 16))
             kept = SIXTEEN[4 * band : 4 * band + 4]
             shingles = other[: 4 * band] + kept + other[4 * band + 4 :]
-            verdicts.append(pages.judge_again(PATH, template, shingled(*shingles), Says.NOTHING) is not None)
+            verdicts.append(pages.judge_again(PATH, template, shingled(*shingles), NotFoundClaim.NOTHING) is not None)
         assert verdicts == [False, False, False, True]
     pages = ErrorPages()
     for template in "abcd":
-        assert pages.judge_again(PATH, template, shingled(*SIXTEEN[:15]), Says.NOTHING) is None, "too short"
-        assert pages.judge_again(Url("http://h.org/?a"), template, shingled(*SIXTEEN), Says.NOTHING) is None
-        assert pages.judge_again(Url(f"http://{template}.org/x"), template, shingled(*SIXTEEN), Says.NOTHING) is None
+        assert pages.judge_again(PATH, template, shingled(*SIXTEEN[:15]), NotFoundClaim.NOTHING) is None, "too short"
+        assert pages.judge_again(Url("http://h.org/?a"), template, shingled(*SIXTEEN), NotFoundClaim.NOTHING) is None
+        assert (
+            pages.judge_again(Url(f"http://{template}.org/x"), template, shingled(*SIXTEEN), NotFoundClaim.NOTHING)
+            is None
+        )
 
 
 def test_what_hosts_say_when_they_have_nothing_to_say_is_kept_and_recalled() -> None:
     before, after = ErrorPages(), ErrorPages()
-    before.judge(PATH, shingled(*SIXTEEN), Says.PLAINLY)
-    before.judge(Url("http://h.org/"), shingled(*range(50, 66)), Says.NOTHING)
+    before.judge(PATH, shingled(*SIXTEEN), NotFoundClaim.PLAINLY)
+    before.judge(Url("http://h.org/"), shingled(*range(50, 66)), NotFoundClaim.NOTHING)
     for template in "abc":
-        before.judge_again(PATH, template, shingled(*range(80, 96)), Says.NOTHING)
+        before.judge_again(PATH, template, shingled(*range(80, 96)), NotFoundClaim.NOTHING)
     for part in before.kept():
         after.recall(part)
     assert list(after.kept()) == list(before.kept()) and len(list(after.kept())) == 3
-    assert after.judge(PATH, shingled(*SIXTEEN), Says.NOTHING) and after.judge(
-        PATH, shingled(*range(50, 66)), Says.NOTHING
+    assert after.judge(PATH, shingled(*SIXTEEN), NotFoundClaim.NOTHING) and after.judge(
+        PATH, shingled(*range(50, 66)), NotFoundClaim.NOTHING
     )
-    assert after.judge_again(PATH, "d", shingled(*range(80, 96)), Says.NOTHING)
+    assert after.judge_again(PATH, "d", shingled(*range(80, 96)), NotFoundClaim.NOTHING)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.web.gate import BEARER, COOKIE, KEYS, ask, gate_of, site_of
 
-from gossamer.base.chance import unguessable
+from gossamer.base.chance import random_token
 from gossamer.base.clock import SystemClock
 from gossamer.base.files import DiskFiles
 from gossamer.collection.tokens import kept_keys, keys_of
@@ -310,7 +310,7 @@ def test_a_token_file_that_is_empty_or_short_is_not_trusted(tmp_path: Path) -> N
 
 
 def test_a_token_cannot_be_guessed_and_fits_into_an_address() -> None:
-    drawn = {unguessable() for _ in range(100)}
+    drawn = {random_token() for _ in range(100)}
     assert len(drawn) == 100 and all(
         len(one) >= 43 and one.replace("-", "").replace("_", "").isalnum() for one in drawn
     )

@@ -65,7 +65,7 @@ def test_where_sessions_share_the_cpus_the_worker_s_own_stands_back_and_nobody_e
 @pytest.mark.skipif(not BY_SESSION, reason="this kernel does not share out the CPUs by session")
 def test_a_session_that_others_share_is_left_alone() -> None:
     before = session_of("self")
-    told = "from gossamer.base.tuning import let_others_go_first; let_others_go_first(4)"
+    told = "from gossamer.base.tuning import lower_priority; lower_priority(4)"
     subprocess.run([sys.executable, "-c", told], check=True, timeout=60)
     assert session_of("self") == before
 
@@ -75,7 +75,8 @@ def test_threads_that_stand_back_further_already_are_left_there() -> None:
     """Whoever starts the program with nice(1) has said so for all of it; and only root may take it back."""
     told = (
         "import os; from gossamer.base.processes import SystemProcesses; os.nice(12);"
-        "found = SystemProcesses().stand_back(('python',), 5); print(found, os.getpriority(os.PRIO_PROCESS, 0))"
+        "found = SystemProcesses().lower_thread_priority(('python',), 5);"
+        "print(found, os.getpriority(os.PRIO_PROCESS, 0))"
     )
     run = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
     found, niceness = map(int, run.stdout.split())

@@ -14,7 +14,7 @@ class Chance(Protocol):
 
 
 def system_chance() -> Chance:
-    """Seeded by the system. Nothing here needs to be unguessable: it spreads retries."""
+    """Seeded by the system. Used to spread retries, never for secrets."""
     return random.Random()
 
 
@@ -22,6 +22,6 @@ def seeded(seed: int) -> Chance:
     return random.Random(seed)
 
 
-def unguessable(octets: int = 32) -> str:
+def random_token(octets: int = 32) -> str:
     """A secret of that many random bytes, fit for an address. Not a Chance: it must never be seeded."""
     return secrets.token_urlsafe(octets)

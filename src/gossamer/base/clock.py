@@ -73,7 +73,7 @@ DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class ShortDays:
+class FastCalendar:
     """Its dates pass quickly, from `start_at` on; what is measured or waited for takes as long as it does."""
 
     clock: Clock
@@ -102,7 +102,7 @@ class ShortDays:
 
 
 @dataclass(frozen=True, slots=True)
-class Even:
+class CalendarClock:
     """For the frontier, which holds a clock's dates against its seconds to notice that somebody has set it: here both
     pass alike, and its gaps are counted in the calendar's seconds."""
 
@@ -121,5 +121,5 @@ class Even:
         self.calendar.pause(seconds)
 
 
-def short_days(clock: Clock, day_s: float, start_at: Instant) -> ShortDays:
-    return ShortDays(clock, day_s, clock.elapsed_s(), start_at)
+def fast_calendar(clock: Clock, day_s: float, start_at: Instant) -> FastCalendar:
+    return FastCalendar(clock, day_s, clock.elapsed_s(), start_at)

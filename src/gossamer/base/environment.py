@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from gossamer.base.chance import Chance, system_chance
-from gossamer.base.clock import Clock, ShortDays, SystemClock
+from gossamer.base.clock import Clock, FastCalendar, SystemClock
 from gossamer.base.files import DiskFiles, Files
 from gossamer.base.processes import Processes, SystemProcesses
 
@@ -43,7 +43,7 @@ class Outside:
     chance: Chance
     files: Files
     processes: Processes
-    calendar: ShortDays | None = None
+    calendar: FastCalendar | None = None
     """What pages are dated and come again by, where that is another clock: the days of a demonstration are short."""
 
     @property

@@ -43,7 +43,7 @@ class Processes(Protocol):
 
     def is_alive(self, pid: int) -> bool: ...
 
-    def stand_back(self, beginnings: Sequence[str], niceness: int) -> int:
+    def lower_thread_priority(self, beginnings: Sequence[str], niceness: int) -> int:
         """Those of our own threads whose names begin so let others go first, as of nice(2). How many they are."""
         ...
 
@@ -100,7 +100,7 @@ class SystemProcesses:
             return True
         return True
 
-    def stand_back(self, beginnings: Sequence[str], niceness: int) -> int:
+    def lower_thread_priority(self, beginnings: Sequence[str], niceness: int) -> int:
         """Linux knows the niceness of a thread; elsewhere it is the whole process's, and nothing is done."""
         found = [one for one in _own_threads() if one[1].startswith(tuple(beginnings))]
         for thread, _ in found:

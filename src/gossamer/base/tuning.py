@@ -51,7 +51,7 @@ MOST_TOLD = 20
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # malloc.h
 
 
-def spare_the_collector(young: int = YOUNG, oldest: int = 20) -> None:
+def relax_garbage_collection(young: int = YOUNG, oldest: int = 20) -> None:
     """Call once everything is open: what lives now lives to the end, and need not be looked at again and again."""
     gc.collect()
     gc.freeze()
@@ -77,9 +77,9 @@ def generation_of(turn: int) -> int:
     return 2 if turn % 100 == 0 else 1 if turn % 10 == 0 else 0
 
 
-def make_nimble() -> None:
+def favour_short_requests() -> None:
     """For a process that answers many small questions from a few threads."""
-    spare_the_collector(YOUNG_WHERE_ANSWERED, oldest=50)
+    relax_garbage_collection(YOUNG_WHERE_ANSWERED, oldest=50)
     sys.setswitchinterval(SWITCH_S)
 
 
@@ -114,17 +114,17 @@ def allow_open_files(most: int = MOST_OPEN_FILES) -> int:
     return most if soft == resource.RLIM_INFINITY else soft
 
 
-def let_others_go_first(niceness: int) -> None:
+def lower_priority(niceness: int) -> None:
     """This process, what it starts from now on included, stands back behind whoever answers people. By `nice` alone it
     would get less of the CPU, but still take it from somebody else in mid-answer each time it has slept; as a batch job
     (sched(7)) it waits for its turn then."""
     os.nice(niceness)
     with contextlib.suppress(AttributeError, OSError):  # Linux only
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    let_other_sessions_go_first()
+    lower_session_priority()
 
 
-def let_other_sessions_go_first() -> None:
+def lower_session_priority() -> None:
     """Where Linux shares out the CPUs by session (autogroup, sched(7)), as most distributions have it, a niceness
     counts only among the processes of one session, and each process started here has its own: then the whole session
     stands back, as far as this process does."""

@@ -18,7 +18,7 @@ from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import background
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing
-from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, spare_the_collector
+from gossamer.base.tuning import KEPT_BY_CRAWLER, allow_open_files, keep_freed_memory, relax_garbage_collection
 from gossamer.cli.progress import Face, JsonLines, face_for
 from gossamer.cli.summary import STOPPED, CrawlEnd, summary, waiting_for_options
 from gossamer.collection.fetch_again import FetchedBy, fetch_again
@@ -176,7 +176,7 @@ async def crawl_to_end(
             tally.counted(await crawling.frontier.counts(), 0.0)
             keep_freed_memory(KEPT_BY_CRAWLER)
             allow_open_files()
-            spare_the_collector()
+            relax_garbage_collection()
             pulse = crawler_pulse(crawling, directory, outside)
             async with background(beat_for_ever(crawling, tally, face, pulse, outside, stop)) as beating:
                 # Whatever ends it but us: without it the crawl would wait for ever.

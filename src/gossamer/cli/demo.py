@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from gossamer.base.clock import DAY_S, SECOND, Clock, short_days
+from gossamer.base.clock import DAY_S, SECOND, Clock, fast_calendar
 from gossamer.base.environment import Network, Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.files import Files
@@ -115,7 +115,7 @@ def changing_setup(web: DemoWeb, directory: Directory, port: int, day_s: float, 
     """`days`: stop after so many; None: when the user stops it."""
     outside = real_outside()
     web_began_at, goes_on_at = known_dates(directory, outside)
-    calendar = short_days(outside.clock, day_s, goes_on_at)
+    calendar = fast_calendar(outside.clock, day_s, goes_on_at)
     keep(calendar, directory, outside)
     web = replace(web, turn_s=TURN_DAYS * DAY_S, started_at=web_began_at)
     settings = changing_settings(port, day_s, web.pages)

@@ -21,7 +21,7 @@ from gossamer.collection.single_page import (
     own_contexts,
     page_of,
 )
-from gossamer.extract.entities import things_of
+from gossamer.extract.entities import entities_of
 from gossamer.extract.rdfa.prefixes import PREFIXES
 from gossamer.extract.source import RdfaVersion
 from gossamer.reader.extraction import NOT_MARKUP, PROCESSOR_GRAPH, Extracted
@@ -131,7 +131,7 @@ def _jsonld(facts: Sequence[Fact]) -> bytes:
 
 
 def _json(facts: Sequence[Fact]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(things_of(facts))) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(entities_of(facts))) + b"\n"
 
 
 WRITERS: dict[str, Callable[[Sequence[Fact]], bytes]] = {

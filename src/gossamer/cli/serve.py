@@ -19,7 +19,7 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import ConfigError
 from gossamer.base.tasks import background
 from gossamer.base.tell import Tell, silent
-from gossamer.base.tuning import make_nimble
+from gossamer.base.tuning import favour_short_requests
 from gossamer.collection.calendar import outside_of
 from gossamer.collection.control import crawl_rooms
 from gossamer.collection.directory import existing
@@ -102,7 +102,7 @@ def served(root: Path, outside: Outside) -> Directory:
 
 async def serve_until_stopped(directory: Directory, settings: Settings, outside: Outside) -> None:
     async with web_server(directory, settings, outside, tell=complain) as server:
-        make_nimble()
+        favour_short_requests()
         async with background(server.serve()) as serving:
             address = outer_address(settings.web, await address_of(server, serving))
             print(f"search page: {link_of(address, directory, outside)}  (Ctrl-C stops it)", flush=True)

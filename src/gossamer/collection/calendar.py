@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import msgspec
 
-from gossamer.base.clock import DAY_S, SECOND, Instant, ShortDays, short_days
+from gossamer.base.clock import DAY_S, SECOND, FastCalendar, Instant, fast_calendar
 from gossamer.base.environment import Outside, real_outside
 from gossamer.monitor import chronicle
 from gossamer.store.directory import Directory
@@ -23,7 +23,7 @@ class KeptCalendar(msgspec.Struct, frozen=True):
     """Of the demonstration: when it has ended, its days have too."""
 
 
-def keep(calendar: ShortDays, directory: Directory, outside: Outside) -> None:
+def keep(calendar: FastCalendar, directory: Directory, outside: Outside) -> None:
     """Just begun."""
     kept = KeptCalendar(calendar.start_at, outside.clock.now(), calendar.day_s, outside.processes.own_pid())
     outside.files.make_folder(directory.root)
@@ -43,11 +43,11 @@ def outside_of(directory: Directory) -> Outside:
     return replace(outside, calendar=going(kept, directory, outside)) if kept.day_s > 0 else outside
 
 
-def going(kept: KeptCalendar, directory: Directory, outside: Outside) -> ShortDays:
+def going(kept: KeptCalendar, directory: Directory, outside: Outside) -> FastCalendar:
     """While the demonstration runs, as fast as there; after it, from the last moment that it told of on, by the wall
     clock."""
     if outside.processes.is_alive(kept.pid):
         passed_s = (outside.clock.now() - kept.began_at) / SECOND
-        return ShortDays(outside.clock, kept.day_s, outside.clock.elapsed_s() - passed_s, kept.start_at)
+        return FastCalendar(outside.clock, kept.day_s, outside.clock.elapsed_s() - passed_s, kept.start_at)
     runs = chronicle.read(outside.files, directory.root).runs
-    return short_days(outside.clock, DAY_S, max(kept.start_at, runs[-1].heard_at if runs else 0))
+    return fast_calendar(outside.clock, DAY_S, max(kept.start_at, runs[-1].heard_at if runs else 0))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from gossamer.base.chance import unguessable
+from gossamer.base.chance import random_token
 from gossamer.base.files import Files
 from gossamer.store.directory import Directory
 from gossamer.web.access.tokens import AccessTokens
@@ -14,7 +14,7 @@ SHORTEST = 16
 
 
 def keys_of(
-    directory: Directory, files: Files, *, are_new: bool = False, draw: Callable[[], str] = unguessable
+    directory: Directory, files: Files, *, are_new: bool = False, draw: Callable[[], str] = random_token
 ) -> AccessTokens:
     """Those in the data directory; made now where there are none, and with `are_new` in any case."""
     return AccessTokens(

@@ -11,7 +11,7 @@ import msgspec
 from gossamer.archive.catalogue import acknowledged, adopt
 from gossamer.archive.compaction import tidy
 from gossamer.archive.volumes import Volumes, room_left
-from gossamer.base.clock import Even
+from gossamer.base.clock import CalendarClock
 from gossamer.base.environment import Network, Outside
 from gossamer.base.tell import Tell
 from gossamer.config.settings import Settings
@@ -178,7 +178,7 @@ def the_frontier(
     return SqliteFrontier(
         database,
         politeness(settings),
-        outside.clock if outside.calendar is None else Even(outside.calendar),
+        outside.clock if outside.calendar is None else CalendarClock(outside.calendar),
         tell,
         ruling.may_enter,
         identity=identity_of,

@@ -26,7 +26,7 @@ from gossamer.values.history import COUNTS, FADES, Change, Past, PolicyPage, Pri
 from gossamer.values.link import How
 from gossamer.values.messages import Listed, Listing, ReadDone
 from gossamer.values.outcome import Fetched, Gone, Moved, Outcome, Reason, Refused, Unchanged, capture_of
-from gossamer.values.page import silence
+from gossamer.values.page import empty_reading
 from gossamer.values.url import Url
 from gossamer.values.visit import Visit, VisitKind
 
@@ -215,7 +215,7 @@ class Returning:
             said_at=(end.visit.said.changed_at or 0) if end.visit.said is not None else 0,
         )
         if has_changed:
-            self._novelties.found(end.visit.url, end.read.links if planned.looks_below and end.read else ())
+            self._novelties.found(end.visit.url, end.read.links if planned.checks_links and end.read else ())
         return self._planned(end, now, planned.due.at, planned.due.why)
 
     def _gone(self, end: FetchEnd, past: Past) -> NextFetch:
@@ -273,7 +273,7 @@ class Returning:
         if passed < 1.0:
             return
         could = self._per_page() * max(self._pages, 1) * passed
-        self._policy.told_load(self._made / could, self._late_days / max(self._made, 1), now)
+        self._policy.report_load(self._made / could, self._late_days / max(self._made, 1), now)
         self._since, self._made, self._late_days = now, 0, 0.0
 
 
@@ -289,7 +289,7 @@ def shown_once(end: FetchEnd) -> ReadDone | None:
     past, read, capture = end.visit.past, end.read, capture_of(end.outcome)
     if past is None or read is None or capture is None or not is_gone(end) or not past.is_page:
         return read
-    return msgspec.structs.replace(read, reading=encode(silence(capture)))
+    return msgspec.structs.replace(read, reading=encode(empty_reading(capture)))
 
 
 def is_item(visit: Visit, past: Past) -> bool:

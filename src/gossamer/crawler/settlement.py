@@ -17,7 +17,7 @@ from gossamer.values.capture import Capture, Kept, Place, Truncated
 from gossamer.values.link import How, ListClaim, Offer
 from gossamer.values.messages import Listed, Listing, ReadDone, kept_at
 from gossamer.values.outcome import (
-    PAGE_FAULTS,
+    PAGE_ERRORS,
     Failed,
     Fetched,
     Moved,
@@ -108,7 +108,7 @@ class Outages:
         if visit.kind is VisitKind.ROBOTS:
             return False
         name, reason = visit.url.host.name, reason_of(outcome)
-        if reason not in TRANSIENT or reason in PAGE_FAULTS:
+        if reason not in TRANSIENT or reason in PAGE_ERRORS:
             if capture_of(outcome) is not None:
                 self._failing.pop(name, None)
             return False

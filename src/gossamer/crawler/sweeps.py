@@ -20,7 +20,7 @@ from gossamer.base.tell import Tell
 from gossamer.crawler.revisit import Returning
 from gossamer.frontier.api import Frontier
 from gossamer.recrawl.neighbours import is_older, is_to_be_looked_at, judged
-from gossamer.values.history import Past, Sooner, Why
+from gossamer.values.history import Past, Reschedule, Why
 from gossamer.values.url import Url
 from gossamer.views.links.reader import LinksReader, Runs
 
@@ -129,26 +129,26 @@ class Hastening:
         self._tell("links.swept", changed=len(changed), judged=judged_pages, hastened=hastened)
         return Swept(judged_pages, hastened)
 
-    async def _called_from_above(self, below: Sequence[Url]) -> list[Sooner]:
+    async def _called_from_above(self, below: Sequence[Url]) -> list[Reschedule]:
         now, pasts = self._clock.now(), await self._pasts(below)
         async with self._returning.turn:
             return [
-                Sooner(url, self._returning.sooner(url, past, now), Why.LINKS)
+                Reschedule(url, self._returning.sooner(url, past, now), Why.LINKS)
                 for url, past in pasts.items()
                 if is_to_be_looked_at(past, now)
             ]
 
-    async def _called_by_lists(self, listed: Sequence[tuple[Url, Instant]]) -> list[Sooner]:
+    async def _called_by_lists(self, listed: Sequence[tuple[Url, Instant]]) -> list[Reschedule]:
         dates = dict(listed)
         now, pasts = self._clock.now(), await self._pasts(dates)
         async with self._returning.turn:
             return [
-                Sooner(url, self._returning.sooner(url, past, now), Why.LISTED)
+                Reschedule(url, self._returning.sooner(url, past, now), Why.LISTED)
                 for url, past in pasts.items()
                 if is_older(past, dates[url], now)
             ]
 
-    async def _called_by_links(self, changed: Sequence[Url]) -> tuple[int, list[Sooner]]:
+    async def _called_by_links(self, changed: Sequence[Url]) -> tuple[int, list[Reschedule]]:
         around = await asyncio.to_thread(self._around, changed) if changed else {}
         pasts = await self._pasts([*around, *(link for links in around.values() for link in links)])
         now, sooner = self._clock.now(), []
@@ -160,7 +160,7 @@ class Hastening:
                 found = judged(past, linked, now)
                 if found.look is not None:
                     due_at = self._returning.sooner(url, past, now) if found.is_called else None
-                    sooner.append(Sooner(url, due_at, Why.LINKS, found.look, found.threshold))
+                    sooner.append(Reschedule(url, due_at, Why.LINKS, found.look, found.threshold))
         return len(around), sooner
 
     async def _pasts(self, urls: Iterable[Url]) -> dict[Url, Past]:

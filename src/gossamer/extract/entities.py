@@ -15,7 +15,7 @@ from typing import Any
 from gossamer.extract.rdfa.entailment import USES_VOCABULARY
 from gossamer.extract.rdfa.reader import HTML_LITERAL, XML_LITERAL
 from gossamer.extract.terms import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE, XSD
-from gossamer.values.page import MOST_PROPERTIES, MOST_THINGS, NamedEntity, Triple
+from gossamer.values.page import MOST_ENTITIES, MOST_PROPERTIES, NamedEntity, Triple
 
 DEEPEST = 32
 """Things inside things; what lies deeper is told at the top and referred to by its id."""
@@ -28,7 +28,7 @@ Told = Mapping[str, list[tuple[str, str]]]
 """What is said of each subject: predicates and objects, in document order."""
 
 
-def things_of(triples: Iterable[Triple]) -> list[Thing]:
+def entities_of(triples: Iterable[Triple]) -> list[Thing]:
     """Every subject once: inside the first thing that mentions it, or at the top when none does. Which vocabularies
     a page uses says nothing about any thing, and is left out."""
     told: dict[str, list[tuple[str, str]]] = {}
@@ -219,6 +219,6 @@ def _things(names: Mapping[str, str], types: Mapping[str, list[str]]) -> tuple[N
         if name and len(name) <= LONGEST_NAME:
             known = tuple(dict.fromkeys(types.get(subject, ())))[:MOST_TYPES]
             found.append(NamedEntity(subject[1:-1] if subject[0] == "<" else subject, name, known))
-            if len(found) == MOST_THINGS:
+            if len(found) == MOST_ENTITIES:
                 break
     return tuple(found)

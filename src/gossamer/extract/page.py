@@ -13,7 +13,7 @@ from gossamer.extract.rdfa.reader import read_rdfa
 from gossamer.extract.source import FoundFacts, HostLanguage, Notice, RdfaVersion, Source
 from gossamer.extract.terms import Labels, iri_term
 from gossamer.extract.vocabularies.relations import canonical_term, iri_of, may_vary
-from gossamer.values.page import MOST_TRIPLES, Triple, made
+from gossamer.values.page import MOST_TRIPLES, Triple, new_tuple
 from gossamer.values.tree import Element, Survey
 from gossamer.values.url import Url
 
@@ -164,7 +164,7 @@ def unified(facts: Extraction, lines: bytes) -> Unified:
         for term in fact:
             if term not in terms:
                 terms[term] = canonical_term(term)
-        one = made(Triple, (terms[fact[0]], terms[fact[1]], terms[fact[2]]))
+        one = new_tuple(Triple, (terms[fact[0]], terms[fact[1]], terms[fact[2]]))
         at = numbers.setdefault(one, len(places))
         if at < len(places):
             masks[at] |= mask

@@ -9,7 +9,7 @@ import msgspec
 from gossamer.extract.jsonld.contexts import HELD, Contexts
 from gossamer.extract.terms import UNNAMED, Labels
 from gossamer.values.page import MOST_TRIPLES, Triple
-from gossamer.values.tree import Element, Met, Survey
+from gossamer.values.tree import Element, ElementParts, Survey
 
 RdfaVersion = Literal["1.0", "1.1"]
 
@@ -51,7 +51,7 @@ class Source(msgspec.Struct, frozen=True, dict=True):
     """JSON-LD contexts of the user's own."""
 
     @cached_property
-    def metas(self) -> list[Met]:
+    def metas(self) -> list[ElementParts]:
         return [one for one in self.survey.elements if one[1] == "meta"]
 
 

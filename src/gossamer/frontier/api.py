@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from gossamer.base.clock import Instant
-from gossamer.values.history import Past, Sooner
+from gossamer.values.history import Past, Reschedule
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url
@@ -71,7 +71,7 @@ class Frontier(Protocol):
         """What is remembered of each of these pages; None: nothing is."""
         ...
 
-    async def hasten(self, sooner: Sequence[Sooner]) -> int:
+    async def hasten(self, sooner: Sequence[Reschedule]) -> int:
         """Pages that wait for a later time come sooner; says how many. One that is due or on lease already, held in
         quarantine, or not remembered stays where it is. Politeness and the order within the host are not touched."""
         ...

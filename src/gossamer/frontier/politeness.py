@@ -6,7 +6,7 @@ import msgspec
 
 from gossamer.base.clock import SECOND, Instant
 from gossamer.config.slices import Politeness
-from gossamer.values.outcome import PAGE_FAULTS, Reason
+from gossamer.values.outcome import PAGE_ERRORS, Reason
 from gossamer.values.visit import Settled, VisitKind
 
 FREE_CPU_S = 0.25
@@ -58,7 +58,7 @@ TROUBLES = frozenset(
 )
 """Ends that say the host itself is in trouble: leave it alone for longer. A page's own fault says no such thing."""
 
-DOWN = (TROUBLES | {Reason.DNS} | PAGE_FAULTS) - {Reason.SLOW_DOWN}
+DOWN = (TROUBLES | {Reason.DNS} | PAGE_ERRORS) - {Reason.SLOW_DOWN}
 """Ends that say, if nothing else comes for days, that it is down or too slow to be of use. A server that asks for
 patience is neither."""
 

@@ -14,7 +14,7 @@ import xxhash
 from gossamer.config.slices import SiteBudget
 from gossamer.frontier.politeness import failures_after
 from gossamer.values.link import How
-from gossamer.values.outcome import PAGE_FAULTS
+from gossamer.values.outcome import PAGE_ERRORS
 from gossamer.values.visit import Settled
 
 BANDS = 8
@@ -48,7 +48,7 @@ def priority_of(how: How, depth: int, hint: int = 0, nudge: int = 0, others: int
 def priority_after(settled: Settled, priority: int) -> int:
     """Where a page that comes again waits. One that ran into a limit goes to the tail of its host, so that it does not
     stand in the way of the others a second time; once it is well it waits where it was met."""
-    if settled.reason in PAGE_FAULTS:
+    if settled.reason in PAGE_ERRORS:
         return LOWEST
     if priority == LOWEST and settled.visit.failures and not failures_after(settled):
         return priority_of(settled.visit.how, settled.visit.depth)

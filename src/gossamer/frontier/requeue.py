@@ -7,7 +7,7 @@ import msgspec
 from gossamer.base.clock import SECOND, Instant
 from gossamer.frontier.priority import MOST_NUDGE, priority_of
 from gossamer.recrawl.retry import TRANSIENT
-from gossamer.values.history import Past, Sooner, packed
+from gossamer.values.history import Past, Reschedule, packed
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.robots import Robots
@@ -56,7 +56,7 @@ ASKS_ROBOTS = frozenset({Reason.ROBOTS, Reason.ROBOTS_UNREACHABLE, Reason.ADDRES
 """Ends after which the robots.txt is asked for again before the URL is judged."""
 
 
-def noted(past: Past, sooner: Sooner, is_moved: bool) -> Past:
+def noted(past: Past, sooner: Reschedule, is_moved: bool) -> Past:
     """What is remembered of a page from now on. Pure."""
     if sooner.threshold is not None:
         history = msgspec.structs.replace(past.known, threshold=sooner.threshold)

@@ -18,7 +18,7 @@ from gossamer.base.environment import Outside, real_outside
 from gossamer.base.errors import GossamerError, ViewDamaged
 from gossamer.base.files import DiskFiles
 from gossamer.base.tell import CRASH_VARIABLE, Tell, crashing, silent
-from gossamer.base.tuning import GRAPH_MERGES, GRAPH_MERGES_NICENESS, let_other_sessions_go_first, spare_the_collector
+from gossamer.base.tuning import GRAPH_MERGES, GRAPH_MERGES_NICENESS, lower_session_priority, relax_garbage_collection
 from gossamer.indexer.graph_client import NAME, Commit, MakeCheckpoint, Order, Pages, orders
 from gossamer.indexer.supervisor import dropped, only_one
 from gossamer.store.directory import Directory, keep_private
@@ -38,7 +38,7 @@ def main() -> None:
     leave_with_parent()
     if os.getppid() != int(indexer):  # it died before this process could ask to die with it
         return
-    let_other_sessions_go_first()  # it has the indexer's niceness, but a session of its own
+    lower_session_priority()  # it has the indexer's niceness, but a session of its own
     directory = Directory(Path(root), views)
     try:
         asyncio.run(keep(directory, socket.socket(fileno=int(channel)), real_outside(), tell))
@@ -57,8 +57,8 @@ async def keep(directory: Directory, channel: socket.socket, outside: Outside, t
         with channel, Graph(directory.graph, outside.files, outside.clock, tell) as graph:
             checkpoints = Checkpoints(directory.checkpoints, outside.files, outside.clock, tell)
             here = FactsHere(graph, directory.graph, outside.files, tell)
-            outside.processes.stand_back(GRAPH_MERGES, GRAPH_MERGES_NICENESS)
-            spare_the_collector()
+            outside.processes.lower_thread_priority(GRAPH_MERGES, GRAPH_MERGES_NICENESS)
+            relax_garbage_collection()
             channel.sendall(frame(MessageKind.READY, here.position))
             orders(cast(BinaryIO, channel.makefile("rb")), Obeying(graph, here, checkpoints), channel.sendall)
     finally:

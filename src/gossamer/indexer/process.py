@@ -29,8 +29,8 @@ from gossamer.base.tuning import (
     INDEX_MERGES_NICENESS,
     INDEXER_NICENESS,
     keep_freed_memory,
-    let_others_go_first,
-    spare_the_collector,
+    lower_priority,
+    relax_garbage_collection,
 )
 from gossamer.config.settings import Settings
 from gossamer.frontier.sqlite.requeue import pasts_of
@@ -56,7 +56,7 @@ from gossamer.store.sqlite.database import read_only
 from gossamer.values.capture import VANISHED, Capture, Place
 from gossamer.values.format import error_in_words
 from gossamer.values.messages import ReadDone, ReadJob, parts_of
-from gossamer.values.page import Reading, silence
+from gossamer.values.page import Reading, empty_reading
 from gossamer.values.url import id_of
 from gossamer.views.facts.checkpoints import Checkpoints
 from gossamer.views.links.store import LinksWriter
@@ -74,7 +74,7 @@ def main() -> None:
     root, views, agent, channel = sys.argv[1:]
     tell = crashing(silent, os.environ.get(CRASH_VARIABLE))
     told = ""
-    let_others_go_first(INDEXER_NICENESS)
+    lower_priority(INDEXER_NICENESS)
     if views:
         leave_with_parent()  # a rebuild that was killed is asked for again, and goes on from the last commit
     try:
@@ -126,7 +126,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
                 listening = crew.create_task(stop_at_end_of(channel, stop))
                 standing = crew.create_task(merges_stand_back(outside))
                 keep_freed_memory()
-                spare_the_collector()
+                relax_garbage_collection()
                 await views.run(stop)
                 listening.cancel()
                 standing.cancel()
@@ -136,7 +136,7 @@ async def index(directory: Directory, agent: str, channel: socket.socket, outsid
 
 async def merges_stand_back(outside: Outside) -> None:
     await outside.clock.sleep(NAMED_S)
-    outside.processes.stand_back(INDEX_MERGES, INDEX_MERGES_NICENESS)
+    outside.processes.lower_thread_priority(INDEX_MERGES, INDEX_MERGES_NICENESS)
 
 
 def open_views(
@@ -212,10 +212,12 @@ async def rereading(directory: Directory, agent: str, outside: Outside, tell: Te
             if capture is not None and block.has(capture.url):
                 return None
             if capture is None or not may_be_page(capture):
-                return silence(capture) if capture is not None and await took_its_place(directory, capture) else None
+                return (
+                    empty_reading(capture) if capture is not None and await took_its_place(directory, capture) else None
+                )
             is_page = await asyncio.to_thread(was_page, directory, place)
             if not is_page and await asyncio.to_thread(is_given_up, directory, capture):
-                return silence(capture)
+                return empty_reading(capture)
             payload = b"".join(parts_of(ReadJob(capture, "read", "all", agent)))
             answer = await asked_twice(lambda: call(payload))
             done = msgspec.msgpack.decode(answer, type=ReadDone)

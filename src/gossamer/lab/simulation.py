@@ -223,7 +223,7 @@ class Best:
     def allow(self, per_page: float) -> None:
         """The budget of a simulation does not change."""
 
-    def told_load(self, used: float, days_behind: float, now: Instant) -> None:
+    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
         """Its price was computed beforehand."""
 
 
@@ -306,7 +306,7 @@ class _Run:
             if now >= day:
                 self._end_of_day(day, progress)
                 used, made = made / self.plan.budget, 0
-                self.policy.told_load(used, max(0.0, free_at - due), round(now * DAY))
+                self.policy.report_load(used, max(0.0, free_at - due), round(now * DAY))
                 day += 1
             free_at, made = now + took, made + 1
             self._visit(page, due, now)
@@ -324,7 +324,7 @@ class _Run:
         # Where moments are only an order the order goes on from the turn it had, not from when it came.
         start = now if self.policy.keeps_time else due
         self._push(page, start + (planned.due.at - seen.at) / DAY)
-        if planned.looks_below:
+        if planned.checks_links:
             for link in links_of(page, self.plan.pages):
                 self._push(link, min(due, self.due[link]))
         elif self.plan.has_links and isinstance(self.policy, Paper):

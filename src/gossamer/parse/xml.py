@@ -14,7 +14,7 @@ from typing import TypedDict
 from lxml import etree
 
 from gossamer.parse.charset import as_utf8, charset_of
-from gossamer.values.tree import TELLING, TELLING_TAGS, Attributes, Met, Survey
+from gossamer.values.tree import RELEVANT_ATTRIBUTES, RELEVANT_TAGS, Attributes, ElementParts, Survey
 
 LARGEST = 16 * 1024 * 1024
 DEEPEST = 256
@@ -30,8 +30,8 @@ MOST_GROWTH = 1 << 20
 
 XHTML = "http://www.w3.org/1999/xhtml"
 _XML = "http://www.w3.org/XML/1998/namespace"
-_TELLING = frozenset(TELLING)
-_TELLING_TAGS = frozenset(TELLING_TAGS)
+_TELLING = frozenset(RELEVANT_ATTRIBUTES)
+_TELLING_TAGS = frozenset(RELEVANT_TAGS)
 _PREDEFINED = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _QUOTED = rb"""(?:"[^"]*+"|'[^']*+')"""
 _PROLOG = rb"(?:\xef\xbb\xbf)?+(?:\s++|<\?.*?\?>|<!--.*?-->)*+"
@@ -232,8 +232,8 @@ class _Tree:
 
     def __init__(self) -> None:
         self.adapted: dict[etree._Element, XmlElement] = {}
-        self.every: list[Met] = []
-        self.telling: list[Met] = []
+        self.every: list[ElementParts] = []
+        self.telling: list[ElementParts] = []
 
     def grow(self, root: etree._Element) -> None:
         parent: XmlElement | None = None
@@ -271,7 +271,7 @@ class _Tree:
             attributes[f"xmlns:{prefix}" if prefix else "xmlns"] = uri
         tag = str(node.tag).rpartition("}")[2]
         element = self.adapted[node] = XmlElement(self, node, parent, tag, attributes)
-        met: Met = (element, tag, attributes)
+        met: ElementParts = (element, tag, attributes)
         self.every.append(met)
         if tag in _TELLING_TAGS or not _TELLING.isdisjoint(attributes):
             self.telling.append(met)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gossamer.base.errors import ConfigError
-from gossamer.extract.entities import Thing, things_of
+from gossamer.extract.entities import Thing, entities_of
 from gossamer.extract.jsonld.contexts import HELD, Contexts, checked
 from gossamer.extract.page import SYNTAXES, Extraction
 from gossamer.extract.page import extract as extract_facts
@@ -134,7 +134,7 @@ class Extracted:
 
     def items(self) -> list[Thing]:
         """The page's things as plain dicts, one inside another: see `gossamer.extract.entities`."""
-        return things_of(self.facts)
+        return entities_of(self.facts)
 
     @cached_property
     def notices(self) -> tuple[Remark, ...]:

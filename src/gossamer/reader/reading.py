@@ -30,7 +30,7 @@ from gossamer.rules.robots import parse
 from gossamer.spool.codec import encode
 from gossamer.values.capture import Capture
 from gossamer.values.link import Link
-from gossamer.values.messages import Learnt, Listing, ReadDone, ReadJob, job_of
+from gossamer.values.messages import Listing, PageSigns, ReadDone, ReadJob, job_of
 from gossamer.values.page import MOST_LINKS, OwnReader, Page, Reading, Triple, ntriples
 from gossamer.values.url import Url, url_of
 
@@ -143,7 +143,7 @@ def read(capture: Capture, agent: str = "") -> Reading:
     return read_closely(capture, agent)[0]
 
 
-def read_closely(capture: Capture, agent: str = "", own: Own = NO_OWN) -> tuple[Reading, Learnt | None]:
+def read_closely(capture: Capture, agent: str = "", own: Own = NO_OWN) -> tuple[Reading, PageSigns | None]:
     """The same, and of an HTML page what can be learnt from it about its host."""
     decoded = decode(capture.body, capture.joined("content-encoding"), LARGEST)
     flags = ["truncated"] if capture.truncated or decoded.truncated else []
@@ -196,7 +196,7 @@ def _own(capture: Capture, agent: str, media_type: str, body: bytes, flags: list
 
 def _html(
     capture: Capture, agent: str, media_type: str, content_type: str | None, body: bytes, flags: list[str]
-) -> tuple[Reading, Learnt]:
+) -> tuple[Reading, PageSigns]:
     charset = charset_of(content_type, body)
     if charset.conflict:
         flags.append("charset-conflict")
@@ -230,7 +230,7 @@ def _html(
         charset_from=charset.how,
     )
     flags += (*parsed.flags, *found.flags, *facts.flags)
-    return _reading(capture, page, facts, tuple(flags), lines, sources), _learnt(page, text, facts.triples)
+    return _reading(capture, page, facts, tuple(flags), lines, sources), _signs_of(page, text, facts.triples)
 
 
 def plain_links(links: tuple[Link, ...], page: Url) -> tuple[Link, ...]:
@@ -247,10 +247,10 @@ def plain_links(links: tuple[Link, ...], page: Url) -> tuple[Link, ...]:
     return tuple(found.values())
 
 
-def _learnt(page: Page, text: str, triples: list[Triple]) -> Learnt:
+def _signs_of(page: Page, text: str, triples: list[Triple]) -> PageSigns:
     marks = marks_of(text, page.near, triples)
     canonical = page.canonical.host.name if page.canonical is not None else ""
-    return Learnt(marks, page.exact, what_it_says(page.title, page.headings, text, marks.words), canonical)
+    return PageSigns(marks, page.exact, what_it_says(page.title, page.headings, text, marks.words), canonical)
 
 
 def _facts(capture: Capture, media_type: str, markup: bytes, base: Url, seen: ParsedHtml) -> Extraction:

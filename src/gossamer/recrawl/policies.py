@@ -44,7 +44,7 @@ class Policy(Protocol):
         """The budget is now so many visits a page and day, perhaps because there are more pages. REQUIRES: above 0."""
         ...
 
-    def told_load(self, used: float, days_behind: float, now: Instant) -> None:
+    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
         """How the budget fares: the share of it that was used lately, and how late due pages are visited."""
         ...
 
@@ -80,7 +80,7 @@ class Uniform:
     def allow(self, per_page: float) -> None:
         self._every_days = 1.0 / per_page
 
-    def told_load(self, used: float, days_behind: float, now: Instant) -> None:
+    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
         """Its interval is what the budget allows; there is nothing to learn."""
 
 
@@ -155,7 +155,7 @@ class Paper:
     def allow(self, per_page: float) -> None:
         """It counts in crawls, not in days."""
 
-    def told_load(self, used: float, days_behind: float, now: Instant) -> None:
+    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
         """It knows no budget: a crawl takes as long as it takes."""
 
 
@@ -179,7 +179,7 @@ class Tree:
     def next_due(self, page: PolicyPage, seen: VisitFinding, chance_number: float) -> Planned:
         history = observed(page.history, seen)
         days = (history.every - 0.5 + chance_number) * self._crawl_days
-        return Planned(history, in_days(seen.at, days, Why.TURN), looks_below=seen.has_changed)
+        return Planned(history, in_days(seen.at, days, Why.TURN), checks_links=seen.has_changed)
 
     def shallow(self, history: History, is_start: bool) -> History:
         return msgspec.structs.replace(history, every=1 if is_start else self._turns.limit)
@@ -187,7 +187,7 @@ class Tree:
     def allow(self, per_page: float) -> None:
         """It counts in crawls, not in days."""
 
-    def told_load(self, used: float, days_behind: float, now: Instant) -> None:
+    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
         """It knows no budget: a crawl takes as long as it takes."""
 
 
@@ -269,7 +269,7 @@ def price_for(
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class IntervalLimits:
     """Between these two every interval lies, whatever a page is worth."""
 
     least_days: float = 1.0 / 24.0
@@ -298,13 +298,13 @@ class Age:
     def __init__(
         self,
         per_page: float,
-        patience: Patience | None = None,
+        patience: IntervalLimits | None = None,
         panels: Panels | None = None,
         start: Prior = IGNORANT,
     ) -> None:
         """`per_page`: visits a page and day. REQUIRES: it is above 0."""
         self._per_page = per_page
-        self._patience = patience or Patience()
+        self._patience = patience or IntervalLimits()
         self._learning = PriorLearning(panels, start)
         self._off = self._bias = 0.0
         self._told_at: Instant | None = None
@@ -335,7 +335,7 @@ class Age:
         self._per_page, self._priced_at = per_page, None
         self.price = price_for(per_page, [self._learning.all.weights], per_page**-2, 0.0, float("inf"))
 
-    def told_load(self, used: float, days_behind: float, now: Instant) -> None:
+    def report_load(self, used: float, days_behind: float, now: Instant) -> None:
         """A little behind is best: then no visit is wasted. What lasts is learnt, slowly, as intervals are long."""
         off = min(used - 1.0, 0.0) + days_behind * self._per_page - _BEHIND
         off = min(max(off, -_MOST_TRIM), _MOST_TRIM)

@@ -267,11 +267,11 @@ class Planned(msgspec.Struct, frozen=True, gc=False):
 
     history: History
     due: Due
-    looks_below: bool = False
+    checks_links: bool = False
     """The pages it links to, one step further from the start of the site, are due at once (`tree`)."""
 
 
-class Sooner(msgspec.Struct, frozen=True):
+class Reschedule(msgspec.Struct, frozen=True):
     """Word to the frontier: a page that waits for its time is to come sooner, or was at least thought of."""
 
     url: Url

@@ -42,7 +42,7 @@ class Listing(msgspec.Struct, frozen=True, array_like=True):
     flags: tuple[str, ...] = ()
 
 
-class Says(IntEnum):
+class NotFoundClaim(IntEnum):
     """How plainly a page says of itself that it is none."""
 
     NOTHING = 0
@@ -83,12 +83,12 @@ class ReadJob(msgspec.Struct, frozen=True):
     """Whether fingerprints are wanted: the page comes again."""
 
 
-class Learnt(msgspec.Struct, frozen=True, array_like=True):
+class PageSigns(msgspec.Struct, frozen=True, array_like=True):
     """What tells a page that brings something from one of an endless series, or from one that says it is none."""
 
     marks: Marks
     exact: bytes
-    says: Says = Says.NOTHING
+    says: NotFoundClaim = NotFoundClaim.NOTHING
     canonical: str = ""
     """The host that the page names as its canonical one."""
 
@@ -111,7 +111,7 @@ class ReadDone(msgspec.Struct, frozen=True):
     robots: ParsedRobots | None = None
     listing: Listing | None = None
     """What it lists, when it is a sitemap or a feed."""
-    learnt: Learnt | None = None
+    learnt: PageSigns | None = None
     """Of HTML pages."""
     prints: Prints | None = None
     is_shown: bool = True

@@ -90,7 +90,7 @@ IN_WORDS: dict[Reason, str] = {
     Reason.READ_CRASH: "stored, but reading it crashed the reader twice",
     Reason.READ_MEMORY: "stored, but reading it took too much memory",
 }
-PAGE_FAULTS = frozenset({Reason.TOO_SLOW, Reason.UNFINISHED})
+PAGE_ERRORS = frozenset({Reason.TOO_SLOW, Reason.UNFINISHED})
 """The host answered, and the body went on past a limit of ours: a fault of this page, and not of its host."""
 
 GROUPS: Mapping[str, tuple[Reason, ...]] = {

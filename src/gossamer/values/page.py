@@ -12,7 +12,7 @@ from gossamer.values.url import Url
 
 MOST_LINKS = 5_000
 MOST_TRIPLES = 50_000
-MOST_THINGS = 50
+MOST_ENTITIES = 50
 MOST_PROPERTIES = 200
 
 
@@ -27,8 +27,8 @@ class Triple(NamedTuple):
     object: str
 
 
-made = tuple.__new__
-"""`made(Triple, (s, p, o))` is half the cost of `Triple(s, p, o)`; for where every fact of every page comes by."""
+new_tuple = tuple.__new__
+"""`new_tuple(Triple, (s, p, o))` is half the cost of `Triple(s, p, o)`; for where every fact of every page comes by."""
 
 
 class Directives(msgspec.Struct, frozen=True, array_like=True):
@@ -100,7 +100,7 @@ class Reading(msgspec.Struct, frozen=True):
     properties: tuple[str, ...] = ()
     """IRIs of the properties stated, rdf:type apart; distinct, in document order, at most MOST_PROPERTIES."""
     things: tuple[NamedEntity, ...] = ()
-    """What the page speaks of that has a name; in document order, at most MOST_THINGS."""
+    """What the page speaks of that has a name; in document order, at most MOST_ENTITIES."""
 
 
 def ntriples(triples: list[Triple]) -> bytes:
@@ -127,10 +127,10 @@ OwnReader = Callable[[bytes, str, str], Text | None]
 """From a body (content coding removed), its address and its media type to its text; None: it could not be read."""
 
 
-def silence(capture: Capture) -> Reading:
+def empty_reading(capture: Capture) -> Reading:
     """What takes the place of a page that is gone: it says nothing, and stands against older captures."""
-    return silent_page(capture.url, capture.id, capture.fetched_at)
+    return empty_page_reading(capture.url, capture.id, capture.fetched_at)
 
 
-def silent_page(url: Url, capture_id: int, fetched_at: Instant) -> Reading:
+def empty_page_reading(url: Url, capture_id: int, fetched_at: Instant) -> Reading:
     return Reading(capture_id, fetched_at, Page(url, "", "", directives=Directives(may_index=False, may_follow=False)))

@@ -47,10 +47,10 @@ class Qualified(Protocol):
     def written_name(self) -> str: ...
 
 
-Met = tuple[Element, str, Attributes]
+ElementParts = tuple[Element, str, Attributes]
 """An element, its tag and its attributes, each asked for once."""
-TELLING = ("href", "property", "typeof", "vocab", "rel", "rev", "itemscope")
-TELLING_TAGS = ("meta", "script", "iframe", "frame")
+RELEVANT_ATTRIBUTES = ("href", "property", "typeof", "vocab", "rel", "rev", "itemscope")
+RELEVANT_TAGS = ("meta", "script", "iframe", "frame")
 """Attributes and tags that make an element worth a look."""
 
 
@@ -58,7 +58,7 @@ class Survey(NamedTuple):
     """What the one walk over a page saw; every reader of links and facts works from it."""
 
     root: Element | None
-    elements: Sequence[Met]
-    """Those that can lead somewhere or state something (TELLING, TELLING_TAGS), in document order."""
-    every: Callable[[], Sequence[Met]]
+    elements: Sequence[ElementParts]
+    """Those that can lead somewhere or state something (RELEVANT_ATTRIBUTES, RELEVANT_TAGS), in document order."""
+    every: Callable[[], Sequence[ElementParts]]
     """All elements, in document order, the root first; made when asked for, because few pages need it."""

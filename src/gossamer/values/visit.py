@@ -61,12 +61,12 @@ class Yield(msgspec.Struct, frozen=True):
     """The pattern its address shares with others of its kind."""
     has_new_text: bool
     has_new_facts: bool
-    has_new_ways: bool = False
+    has_new_links: bool = False
     """It says nothing new itself, and leads to new addresses of a kind that did: a list of things."""
 
     @property
     def is_fruitful(self) -> bool:
-        return self.has_new_text or self.has_new_facts or self.has_new_ways
+        return self.has_new_text or self.has_new_facts or self.has_new_links
 
 
 class Settled(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from gossamer.base.clock import Clock
-from gossamer.base.tuning import keep_one_arena, let_others_go_first
+from gossamer.base.tuning import keep_one_arena, lower_priority
 from gossamer.workers.limits import Limits
 
 CLONE_NEWUSER = 0x10000000  # unshare(2)
@@ -89,7 +89,7 @@ def limit_resources(limits: Limits) -> tuple[bool, bool]:
     REQUIRES: the job's libraries are loaded, since memory is counted from here."""
     keep_one_arena()
     if limits.niceness:
-        let_others_go_first(limits.niceness)
+        lower_priority(limits.niceness)
     _lower(resource.RLIMIT_CORE, 0)
     has_files = _lower(resource.RLIMIT_NOFILE, limits.open_files) and _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     if limits.maps_files:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from gossamer.base.environment import Outside
 from gossamer.base.tell import Tell
 from gossamer.store.directory import Directory
-from gossamer.values.page import silent_page
+from gossamer.values.page import empty_page_reading
 from gossamer.values.url import Url
 from gossamer.views.facts.checkpoints import Checkpoints, newest
 from gossamer.views.facts.store import Graph
@@ -25,7 +25,7 @@ def remove_from_views(directory: Directory, urls: Sequence[Url], outside: Outsid
             for url in urls:
                 graph.remove(url)
                 words.remove(url)
-            links.replace([silent_page(url, 0, now) for url in urls])
+            links.replace([empty_page_reading(url, 0, now) for url in urls])
             words.commit(words.position)
             links.commit(links.position)
             graph.sync()

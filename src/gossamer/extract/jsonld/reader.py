@@ -16,7 +16,7 @@ from gossamer.extract.jsonld.local import Json, Localising, Remarks, Unreadable
 from gossamer.extract.jsonld.repair import SENTENCES, repaired
 from gossamer.extract.source import FoundFacts, Notice, Source
 from gossamer.extract.terms import Labels
-from gossamer.values.page import Triple, made
+from gossamer.values.page import Triple, new_tuple
 from gossamer.values.tree import Attributes
 
 LARGEST_SCRIPT = 4 << 20
@@ -196,5 +196,5 @@ def _split(lines: bytes, blank: Relabelled) -> list[Triple]:
             subject = blank[subject]
         if thing[0] == "_":
             thing = blank[thing]
-        triples.append(made(Triple, (subject, predicate, thing)))
+        triples.append(new_tuple(Triple, (subject, predicate, thing)))
     return triples

@@ -28,7 +28,7 @@ from gossamer.extract.microformats.values import (
     text_of,
 )
 from gossamer.extract.source import LengthAllowance
-from gossamer.values.tree import Attributes, Element, Met, Survey
+from gossamer.values.tree import Attributes, Element, ElementParts, Survey
 
 MOST_ITEMS = 10_000
 MOST_INCLUDED = 100_000
@@ -92,7 +92,7 @@ def parsed(survey: Survey, base: str) -> Json:
     return {"items": items, "rels": rels, "rel-urls": rel_urls}
 
 
-def items_of(every: Sequence[Met], base: str) -> Gathered:
+def items_of(every: Sequence[ElementParts], base: str) -> Gathered:
     """REQUIRES: all elements of the page, in document order."""
     gathering = _Gathering(every, base)
     gathering.gather()
@@ -101,7 +101,7 @@ def items_of(every: Sequence[Met], base: str) -> Gathered:
 
 
 class _Gathering:
-    def __init__(self, every: Sequence[Met], base: str) -> None:
+    def __init__(self, every: Sequence[ElementParts], base: str) -> None:
         self.found = Gathered()
         self._every = every
         self._base = base
@@ -312,7 +312,7 @@ def _plain(value: Value) -> Any:
     return value._asdict() if isinstance(value, Html | Image) else value
 
 
-def _relations(elements: Sequence[Met], base: str) -> tuple[dict[str, list[str]], dict[str, Json]]:
+def _relations(elements: Sequence[ElementParts], base: str) -> tuple[dict[str, list[str]], dict[str, Json]]:
     rels: dict[str, list[str]] = {}
     rel_urls: dict[str, Json] = {}
     for element, tag, attributes in elements:

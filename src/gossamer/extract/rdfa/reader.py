@@ -42,8 +42,8 @@ from gossamer.extract.terms import (
     quoted,
     typed_literal,
 )
-from gossamer.values.page import Triple, made
-from gossamer.values.tree import Attributes, Element, Met
+from gossamer.values.page import Triple, new_tuple
+from gossamer.values.tree import Attributes, Element, ElementParts
 
 # The literal that an element with @property stands for (RDFa Core 1.1, 7.5, step 11; HTML+RDFa 1.1, 3.1).
 # In RDFa 1.0 a text with elements in it is an XML literal, unless a datatype is given (RDFa in XHTML, 5.5, step 9).
@@ -113,13 +113,13 @@ def _walked(source: Source, rules: HostRules) -> FoundFacts:
     return walk.found if rules.is_old else copied(walk.found)
 
 
-def _stating(elements: Iterable[Met], rules: HostRules) -> tuple[list[Met], bool]:
+def _stating(elements: Iterable[ElementParts], rules: HostRules) -> tuple[list[ElementParts], bool]:
     """Those that can state something, and whether one of them may leave a triple hanging, to be completed by any
     element below that sets a subject.
 
     Most @rel are the web's own (`stylesheet`, `nofollow`), and name something only where a vocabulary is in force.
     """
-    met: list[Met] = []
+    met: list[ElementParts] = []
     terms, pointing = rules.terms, OLD_POINTING if rules.is_old else POINTING
     hangs = has_vocabulary = False
     for one in [one for one in elements if not STATING.isdisjoint(one[2])]:
@@ -170,7 +170,7 @@ class _Walk:
         self._letters = MOST_LETTERS
         self._markup = LengthAllowance(MOST_MARKUP)
 
-    def over(self, met: Iterable[Met]) -> None:
+    def over(self, met: Iterable[ElementParts]) -> None:
         """REQUIRES: document order. The stack holds the open elements that changed the scope; a new element closes
         those it is not inside of. `depth_of` says for each element met which scope holds inside it; those of closed
         elements are never asked for again."""
@@ -374,7 +374,7 @@ class _Walk:
         if is_unnamed(subject, thing):
             self.found.flag(NAME_TOO_LONG)
             return
-        self._triples.append(made(Triple, (subject, predicate, thing)))
+        self._triples.append(new_tuple(Triple, (subject, predicate, thing)))
         self._places.append(self._place)
 
     def _list_each(self, predicates: tuple[str, ...], value: str, into: Lists) -> None:

@@ -55,7 +55,7 @@ from gossamer.frontier.settlement import check_entry
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection, SharedDatabase
 from gossamer.store.statements import load
-from gossamer.values.history import Past, Sooner
+from gossamer.values.history import Past, Reschedule
 from gossamer.values.link import How, Offer
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, TemplateTally, Visit
@@ -275,7 +275,7 @@ class PostgresFrontier:
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._run(lambda connection, _: pasts_of(connection, urls, self._naming))
 
-    async def hasten(self, sooner: Sequence[Sooner]) -> int:
+    async def hasten(self, sooner: Sequence[Reschedule]) -> int:
         if not sooner:
             return 0
         moved = await self._run(lambda connection, now: hasten(connection, sooner, self._naming, now))

@@ -26,7 +26,7 @@ from gossamer.frontier.rows import lane_of
 from gossamer.store import tallies
 from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
-from gossamer.values.history import Past, Sooner, decoded, encoded
+from gossamer.values.history import Past, Reschedule, decoded, encoded
 from gossamer.values.link import How
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url, url_of
@@ -254,7 +254,7 @@ def pasts_of(connection: Connection, urls: Sequence[Url], naming: OfferKeys) -> 
     return [found.get(key) for key in keys]
 
 
-def hasten(connection: Connection, sooner: Sequence[Sooner], naming: OfferKeys, now: SharedMoment) -> int:
+def hasten(connection: Connection, sooner: Sequence[Reschedule], naming: OfferKeys, now: SharedMoment) -> int:
     """A host that another crawler is busy with at this moment is passed over. Says how many moved."""
     keys = _keys(connection, [one.url for one in sooner], naming)
     hosts = sorted({host_id for host_id, _ in keys if host_id is not None})

@@ -29,7 +29,7 @@ from gossamer.store.postgres.database import Connection
 from gossamer.store.statements import load
 from gossamer.values.history import encoded
 from gossamer.values.link import LISTS
-from gossamer.values.outcome import HELD, PAGE_FAULTS
+from gossamer.values.outcome import HELD, PAGE_ERRORS
 from gossamer.values.robots import RobotsState
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Settled, TemplateTally, VisitKind, Yield
@@ -149,7 +149,7 @@ class SharedSettle:
                 **_places(again),
                 "due_ats": [max(1, self._due_at(*pair) or 0) for pair in again],
                 "next_priorities": [priority_after(settled, lease.priority) for settled, lease in again],
-                "are_last": [settled.reason in PAGE_FAULTS for settled, _ in again],
+                "are_last": [settled.reason in PAGE_ERRORS for settled, _ in again],
                 "most": MOST_AT_ONCE,
             }
             self._connection.execute(_SQL["queued_later"], given)

@@ -51,7 +51,7 @@ from gossamer.frontier.sqlite.sieve import (
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database
 from gossamer.store.statements import load
-from gossamer.values.history import Past, Sooner, encoded
+from gossamer.values.history import Past, Reschedule, encoded
 from gossamer.values.link import LISTS, How, Offer
 from gossamer.values.url import Url, id_of
 from gossamer.values.visit import Counts, EndedGroup, Failure, Selection, Settled, Visit
@@ -221,7 +221,7 @@ class SqliteFrontier:
     async def pasts(self, urls: Sequence[Url]) -> list[Past | None]:
         return await self._database.read(lambda connection: pasts_of(connection, urls, self._keys()))
 
-    async def hasten(self, sooner: Sequence[Sooner]) -> int:
+    async def hasten(self, sooner: Sequence[Reschedule]) -> int:
         if not sooner:
             return 0
         await self._keep_step()

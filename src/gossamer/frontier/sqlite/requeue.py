@@ -29,7 +29,7 @@ from gossamer.frontier.sqlite.sieve import IncomingKeys, next_sequence
 from gossamer.store import tallies
 from gossamer.store.sqlite.database import Database
 from gossamer.store.statements import load
-from gossamer.values.history import Past, Sooner, decoded, encoded
+from gossamer.values.history import Past, Reschedule, decoded, encoded
 from gossamer.values.link import How, Offer
 from gossamer.values.outcome import Reason
 from gossamer.values.url import Url, url_of
@@ -330,7 +330,7 @@ def pasts_of(connection: sqlite3.Connection, urls: Sequence[Url], keys: Incoming
     return [decoded(row[0]) if row is not None else None for row in rows]
 
 
-def hasten(connection: sqlite3.Connection, sooner: Sequence[Sooner], keys: IncomingKeys) -> int:
+def hasten(connection: sqlite3.Connection, sooner: Sequence[Reschedule], keys: IncomingKeys) -> int:
     """Says how many moved. The queue has no index by address; a row is found by the time it waits for."""
     moved = 0
     for one, (host_id, number) in zip(sooner, _keys(connection, [one.url for one in sooner], keys), strict=True):

@@ -29,7 +29,7 @@ from gossamer.store import captures, tallies
 from gossamer.store.statements import load
 from gossamer.values.history import MOST_NEW, Past, encoded
 from gossamer.values.link import Offer
-from gossamer.values.outcome import HELD, PAGE_FAULTS
+from gossamer.values.outcome import HELD, PAGE_ERRORS
 from gossamer.values.robots import Robots, RobotsState
 from gossamer.values.visit import Settled, VisitKind
 
@@ -103,7 +103,7 @@ class Settle:
             if due_at is None:
                 over.append(place)
             else:
-                is_last = settled.reason in PAGE_FAULTS
+                is_last = settled.reason in PAGE_ERRORS
                 sequence = next_sequence(self._connection, 1) if is_last else lease.sequence
                 again.append((max(1, due_at), priority_after(settled, lease.priority), sequence, *place))
             failures = failures_after(settled)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborNode
 
 from gossamer.parse.html.text import SEAM, folded, text_of
-from gossamer.parse.html.tree import LexborMet, ParsedHtml
+from gossamer.parse.html.tree import LexborParts, ParsedHtml
 from gossamer.values.link import Link
 from gossamer.values.page import MOST_LINKS
 from gossamer.values.url import LONGEST_URL, Url, url_of
@@ -94,7 +94,7 @@ def _words(element: LexborNode, tag: str, attributes: dict[str, str | None], sea
     return folded(attributes.get("alt") or attributes.get("title") or "")[:LONGEST_TEXT]
 
 
-def _base(elements: list[LexborMet], page: Url) -> Url:
+def _base(elements: list[LexborParts], page: Url) -> Url:
     """The first `<base href>` counts, and only when it is http(s) (WHATWG HTML 4.2.3; FAULTS M4)."""
     href = next((attributes.get("href") for _, tag, attributes in elements if tag == "base"), None)
     return page if href is None else url_of(href, page) or page

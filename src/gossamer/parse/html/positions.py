@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
-from gossamer.values.tree import Attributes, Element, Met
+from gossamer.values.tree import Attributes, Element, ElementParts
 
 _RAW = "script|style|title|textarea|xmp|iframe|noembed|noframes"
 _TOKEN = re.compile(  # each alternative runs to the end when it is not closed, so that no text is scanned twice
@@ -39,7 +39,7 @@ class Spot(NamedTuple):
     column: int
 
 
-def spots_of(wanted: Iterable[Element], every: Iterable[Met], text: str) -> dict[int, Spot]:
+def spots_of(wanted: Iterable[Element], every: Iterable[ElementParts], text: str) -> dict[int, Spot]:
     """By `mem_id`: where each of the elements begins, if that can be told for certain.
 
     REQUIRES: `every` is all elements of the tree of `text`, in document order.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from gossamer.values.tree import TELLING, TELLING_TAGS, Survey
+from gossamer.values.tree import RELEVANT_ATTRIBUTES, RELEVANT_TAGS, Survey
 
 DEEPEST = 512
 MOST_ATTRIBUTES = 1000
@@ -73,7 +73,7 @@ _MOST_REOPENED = 1_000_000
 _WITHOUT_EVENTS = 1
 _VOID = re.compile(rb"<(?:(?:br|hr|img|input|link|meta|source|wbr)(?=[\s/>])|!)", re.IGNORECASE)
 _TAG_START = re.compile(rb"<[a-zA-Z]")
-LexborMet = tuple[LexborNode, str, dict[str, str | None]]
+LexborParts = tuple[LexborNode, str, dict[str, str | None]]
 _tag_id = attrgetter("tag_id")
 
 
@@ -82,9 +82,9 @@ def number_of(tag: str) -> int:
     return int(LexborHTMLParser(b"").create_node(tag).tag_id)
 
 
-_LEADING = {number_of(tag): tag for tag in ("a", "area", "base", "link", *TELLING_TAGS)}
+_LEADING = {number_of(tag): tag for tag in ("a", "area", "base", "link", *RELEVANT_TAGS)}
 """Tags of nearly all elements that are worth a look; the others are found by what they state."""
-_STATING = ",".join([f"[{name}]" for name in TELLING if name != "href"])
+_STATING = ",".join([f"[{name}]" for name in RELEVANT_ATTRIBUTES if name != "href"])
 """One selector for all of them costs half of what asking every element for its attributes does."""
 
 
@@ -96,7 +96,7 @@ class ParsedHtml(NamedTuple):
     """All elements, in document order."""
     tags: list[int]
     """The number of the tag of each."""
-    elements: list[LexborMet]
+    elements: list[LexborParts]
     """Those that can lead somewhere or state something, in document order."""
     size: int
     """Bytes of the page."""
@@ -104,7 +104,7 @@ class ParsedHtml(NamedTuple):
     def survey(self) -> Survey:
         return Survey(self.tree.root, self.elements, self.every)
 
-    def every(self) -> list[LexborMet]:
+    def every(self) -> list[LexborParts]:
         return [(node, node.tag or "", node.attributes) for node in self.nodes]
 
 
@@ -136,11 +136,11 @@ def seen_in(tree: LexborHTMLParser) -> ParsedHtml:
     places = list(compress(count(), map(_LEADING.get, tags)))
     if not stating.issubset(places):
         places = sorted(stating.union(places))
-    met: list[LexborMet] = []
+    met: list[LexborParts] = []
     for at in places:
         node, tag = nodes[at], _LEADING.get(tags[at])
         attributes = node.attributes
-        if "href" in attributes or tag in TELLING_TAGS or at in stating:
+        if "href" in attributes or tag in RELEVANT_TAGS or at in stating:
             met.append((node, tag or node.tag or "", attributes))
     return ParsedHtml(tree, nodes, tags, met, len(tree.raw_html))
 

@@ -205,7 +205,7 @@ class UrlPart(NamedTuple):
     rest: str
 
 
-class Voids:
+class VoidParameters:
     def __init__(self) -> None:
         self._pages: dict[int, tuple[str, tuple[int, ...]]] = {}
         """Of addresses without one part: the part's value at the first visit, and a few numbers of the text met."""
@@ -312,7 +312,7 @@ MOST_HOSTS = 1_000
 _NO_RUN = TemplateRun()
 
 
-class Farms:
+class WildcardDomains:
     """The first page of each host counts: whether it says anything that hosts of the same domain have not said."""
 
     def __init__(self) -> None:

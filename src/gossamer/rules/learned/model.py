@@ -9,7 +9,7 @@ from itertools import chain
 
 import msgspec
 
-from gossamer.rules.learned.aliases import NO_EVIDENCE, Evidence, Farms, Mirror, Mirrors, Voids
+from gossamer.rules.learned.aliases import NO_EVIDENCE, Evidence, Mirror, Mirrors, VoidParameters, WildcardDomains
 from gossamer.rules.learned.novelty import Novelty
 from gossamer.rules.learned.sketch import (
     DomainsKept,
@@ -25,7 +25,7 @@ from gossamer.rules.learned.sketch import (
 )
 from gossamer.rules.learned.soft404 import SHORT, ErrorPages
 from gossamer.rules.learned.traps import judge_shape
-from gossamer.values.messages import Marks, Says
+from gossamer.values.messages import Marks, NotFoundClaim
 from gossamer.values.outcome import Allowed, Denied
 from gossamer.values.url import Url
 from gossamer.values.visit import Yield
@@ -48,8 +48,8 @@ class LearnedHosts:
         """`key` is drawn by lot: see `Novelty`."""
         self._novelty = Novelty(most_bytes, key=key)
         self._errors = ErrorPages()
-        self._voids = Voids()
-        self._farms = Farms()
+        self._voids = VoidParameters()
+        self._farms = WildcardDomains()
         self._mirrors = Mirrors()
         self.pages = 0
         """Shown to it since it was made."""
@@ -59,7 +59,7 @@ class LearnedHosts:
         url: Url,
         marks: Marks,
         exact: bytes,
-        says: Says = Says.NOTHING,
+        says: NotFoundClaim = NotFoundClaim.NOTHING,
         links: Sequence[str] = (),
         evidence: Evidence = NO_EVIDENCE,
     ) -> Learned:

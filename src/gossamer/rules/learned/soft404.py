@@ -13,7 +13,7 @@ from zlib import crc32
 from xxhash import xxh3_64_intdigest
 
 from gossamer.rules.learned.sketch import ErrorsKept, StartsKept, TextsKept, batches
-from gossamer.values.messages import Marks, Says
+from gossamer.values.messages import Marks, NotFoundClaim
 from gossamer.values.url import Url
 
 SHORT = 120
@@ -56,16 +56,16 @@ _WHOLE = re.compile(
 """A title that is nothing but the number, perhaps with the name of the site: `Error 404 | Example`."""
 
 
-def what_it_says(title: str, headings: tuple[str, ...], text: str, words: int) -> Says:
+def what_it_says(title: str, headings: tuple[str, ...], text: str, words: int) -> NotFoundClaim:
     """Of a page that answered 200. `words`: how many it has, roughly (`Marks.words`)."""
     if words > SHORT:
-        return Says.NOTHING
+        return NotFoundClaim.NOTHING
     shown = [each[:_HEAD] for each in (title, *headings[:1])]
     if any(_SAYS_SO.search(each) or _WHOLE.fullmatch(each) for each in shown):
-        return Says.PLAINLY
+        return NotFoundClaim.PLAINLY
     if any(_NUMBER.search(each) for each in shown) or _SAYS_SO.search(text[:_HEAD]):
-        return Says.PERHAPS
-    return Says.NOTHING
+        return NotFoundClaim.PERHAPS
+    return NotFoundClaim.NOTHING
 
 
 class ErrorPages:
@@ -76,17 +76,17 @@ class ErrorPages:
         self._starts: dict[int, tuple[int, ...]] = {}
         self._texts: dict[int, tuple[int, frozenset[int]]] = {}
 
-    def judge(self, url: Url, marks: Marks, says: Says) -> str | None:
+    def judge(self, url: Url, marks: Marks, says: NotFoundClaim) -> str | None:
         """In words why this page is none; None when it may be one."""
         host_id = url.host.id
         if url.path == "/":
             _put(self._starts, host_id, marks.shingles[:_SIGNS], _MOST_HOSTS)
             return None
-        if says is Says.PLAINLY:
+        if says is NotFoundClaim.PLAINLY:
             self._remember(host_id, marks.shingles)
             return "the page says that there is no such page"
         known = self._errors.get(host_id, ())
-        least = ALIKE if says is Says.PERHAPS else COPY
+        least = ALIKE if says is NotFoundClaim.PERHAPS else COPY
         if known and any(_alike(marks.shingles, each) >= least for each in known):
             return "the same as this host's page for addresses that do not exist"
         start = self._starts.get(host_id, ())
@@ -94,7 +94,7 @@ class ErrorPages:
             return "the start page, at an address that is not its own"
         return None
 
-    def judge_again(self, url: Url, template: str, marks: Marks, says: Says) -> str | None:
+    def judge_again(self, url: Url, template: str, marks: Marks, says: NotFoundClaim) -> str | None:
         """The same for a page that says little, or nothing new: was the text met at many addresses of several kinds?"""
         if len(marks.shingles) < _BANDS * 4 or url.path == "/":
             return None
@@ -105,7 +105,7 @@ class ErrorPages:
             kinds |= {kind} if len(kinds) < KINDS else frozenset()
             _put(self._texts, key, (count + 1, kinds), _MOST_TEXTS)
             is_often = count + 1 >= OFTEN and len(kinds) >= KINDS
-            if is_often or (says is Says.PERHAPS and count + 1 >= KINDS):
+            if is_often or (says is NotFoundClaim.PERHAPS and count + 1 >= KINDS):
                 verdict = "the same text at many addresses that have nothing else in common"
         if verdict:
             self._remember(host_id, marks.shingles)

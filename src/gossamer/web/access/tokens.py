@@ -8,7 +8,7 @@ from enum import IntEnum
 from hashlib import sha256
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from gossamer.base.chance import unguessable
+from gossamer.base.chance import random_token
 from gossamer.base.clock import Clock
 
 WINDOW_S = 60.0
@@ -128,7 +128,7 @@ class Session:
 class Sessions:
     """By the digest of their ids: looking one up takes the same time however much of an id was guessed."""
 
-    def __init__(self, keys: Callable[[], AccessTokens], clock: Clock, draw: Callable[[], str] = unguessable) -> None:
+    def __init__(self, keys: Callable[[], AccessTokens], clock: Clock, draw: Callable[[], str] = random_token) -> None:
         self._keys, self._clock, self._draw = keys, clock, draw
         self._begun_with = keys()
         self._known: dict[bytes, Session] = {}

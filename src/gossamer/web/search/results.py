@@ -28,7 +28,7 @@ MOST_SPANS = 12
 ENDS = tuple(".!?…。！？»”\"'")
 STALE_S = 10.0
 """Search is promised to be 5 s behind the crawl at most; beyond twice that the page says so."""
-MOST_THINGS = 6
+MOST_ENTITIES = 6
 MOST_KINDS = 6
 
 
@@ -89,7 +89,7 @@ def shown_answer(asked: SearchAddress, answer: SearchAnswer) -> dict[str, object
         "hits": shown_hits(asked, answer.hits, addresses),
         "groups": groups_of(asked, answer, addresses),
         "dates": spans_of(asked, answer, addresses),
-        "entities": [shown_thing(thing, addresses) for thing in answer.entities[:MOST_THINGS]],
+        "entities": [shown_thing(thing, addresses) for thing in answer.entities[:MOST_ENTITIES]],
         "meant": meant_by(asked, answer.did_you_mean) if answer.did_you_mean else None,
         "orders": [
             SortOrder(words, addresses.instead({"sort": "" if sort == "best" else sort}), sort == asked.sort)
