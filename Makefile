@@ -15,7 +15,7 @@ ATTACK_SECONDS ?= 240
 ROUNDS ?= 3
 APT    := $(shell [ "$$(id -u)" = 0 ] && command -v apt-get)
 
-.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate powerloss soak long-crawl addresses xss damage mutants fuzz lock clean help
+.PHONY: demo test check unit setup setup-dev setup-bench system setup-fuzz crash bench-crawl bench-quick bench-extract bench-frontier bench-search bench-search-speed bench-recrawl bench-memory attack simulate powerloss soak long-crawl addresses passage xss damage mutants fuzz lock clean help
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1  /p' $(MAKEFILE_LIST) | awk '{n=$$1; $$1=""; printf "  make %-20s%s\n", n, $$0}'
@@ -34,6 +34,9 @@ check: $(VENV)/dev.done  ## style and types
 # asked once more. Three that fail again end it. A kill that lost something is not asked twice.
 unit: $(VENV)/dev.done  ## the tests alone, JOBS at a time; what fails is tried once more, by itself
 	$(BIN)/pytest -n $(JOBS) --dist loadfile || { [ $$? = 1 ] && ! grep -qE "tests/(crash/|simulation/|indexer/test_updates)" .pytest_cache/v/cache/lastfailed && echo "What failed, once more, one at a time:" && $(BIN)/pytest --last-failed --maxfail=3; }
+
+passage: $(VENV)/base.done  ## the modules that one page passes in all processes, and those that `gossamer why` runs
+	$(BIN)/python tools/passage.py
 
 crash: $(VENV)/dev.done  ## kill a crawl KILLS times and look for anything lost (KILLS=200 for the long run)
 	$(BIN)/python -m tests.crash --kills $(KILLS)
